@@ -38,9 +38,9 @@ from polybench import Dataset
 from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.schedule import Schedule
-from polygym.episodes.episode import Phase, TaskOptions
 from polygym.episodes.kernels import Source, subject
 from polygym.episodes.policies import play, policy
+from polygym.episodes.task_options import Phase, TaskOptions
 from polygym.errors import LimitError, PolygymError
 from polygym.measure.evaluation.compiler import Compiler, NotCompiled
 from polygym.measure.worker.options import MeasureOptions

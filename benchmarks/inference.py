@@ -22,7 +22,8 @@ from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.poly.baselines import isl_schedule
 from polygym.compiler.poly.strategy import ISL
-from polygym.episodes.episode import Decides, Task, TaskOptions
+from polygym.episodes.episode import Task
+from polygym.episodes.task_options import Decides, TaskOptions
 from polygym.episodes.learned import Learned
 from polygym.episodes.learned_weights import shipped
 from polygym.episodes.policies import play

@@ -21,8 +21,8 @@ from torch import Tensor, nn
 
 from agents.networks.sets import SetNetwork
 from polygym.episodes.decisions import ANSWERS
-from polygym.episodes.episode import CONSTRUCTION_ACTIONS
 from polygym.episodes.tables import ROW_COLUMNS, STATEMENTS
+from polygym.episodes.task_options import CONSTRUCTION_ACTIONS
 from polygym.errors import InputError
 
 

@@ -27,7 +27,6 @@ from torch import Tensor, nn
 
 from polygym.episodes.decision_tables import NEST_COLUMNS, QUESTION_COLUMNS, decision_tables
 from polygym.episodes.decisions import ANSWERS
-from polygym.episodes.episode import CONSTRUCTION_ACTIONS
 from polygym.episodes.storage_tables import HOME_COLUMNS, HOMES_COLUMNS
 from polygym.episodes.tables import (
     DEPENDENCE_COLUMNS,
@@ -38,6 +37,7 @@ from polygym.episodes.tables import (
     STATEMENT_COLUMNS,
     STATEMENTS,
 )
+from polygym.episodes.task_options import CONSTRUCTION_ACTIONS
 
 _EXISTS = DEPENDENCE_COLUMNS.index("exists")
 _SOURCE, _SINK = DEPENDENCE_COLUMNS.index("source"), DEPENDENCE_COLUMNS.index("sink")

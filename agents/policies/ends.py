@@ -6,7 +6,8 @@ from agents.policies.guide import scaled
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.envs.base import PolygymEnv
-from polygym.episodes.episode import Episode, Phase, Task
+from polygym.episodes.episode import Episode, Task
+from polygym.episodes.task_options import Phase
 from polygym.errors import LimitError
 from polygym.lru import Memory
 

@@ -26,8 +26,9 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ISL
 from polygym.cost.candidate import features
 from polygym.cost.model import Model
-from polygym.episodes.episode import Task, TaskOptions
+from polygym.episodes.episode import Task
 from polygym.episodes.policies import DETERMINISTIC, POLICIES
+from polygym.episodes.task_options import TaskOptions
 from polygym.errors import PolygymError
 from polygym.programs import Program
 from polygym.search.explore.players import player, schedule_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from polybench import Dataset
 from polygym.compiler.storage.plan import KEEP
-from polygym.episodes.episode import TaskOptions
+from polygym.episodes.task_options import TaskOptions
 from polygym.measure.evaluation import EvaluationOptions
 from polygym.search.explore.course import Extent
 from polygym.search.explore.setting import Setting

@@ -17,7 +17,7 @@ from polygym.cli.text import shorten
 from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.codegen.llvm.loader import is_parallel
 from polygym.compiler.frontend.c import with_extents
-from polygym.episodes.episode import LARGEST_COEFFICIENT
+from polygym.episodes.task_options import LARGEST_COEFFICIENT
 from polygym.errors import InputError
 from polygym.measure.evaluation.evaluation import LEAST_MEMORY, MEMORY_VARIABLE
 from polygym.measure.evaluation.foreign import FOREIGN, executable, missing

@@ -30,13 +30,14 @@ from polygym.envs.endings import (
 )
 from polygym.envs.forks import Forking
 from polygym.episodes import arguments, kernels, reward
-from polygym.episodes.episode import Episode, Phase
+from polygym.episodes.episode import Episode
 from polygym.episodes.kernels import Source, Subject
 from polygym.episodes.observe import Shown
 from polygym.episodes.policies import DETERMINISTIC, play
 from polygym.episodes.policies import policy as policy_named
 from polygym.episodes.reward import Reward
 from polygym.episodes.tables import VERSION, Array, Observation, Table, tables
+from polygym.episodes.task_options import Phase
 from polygym.errors import InputError, InternalError, LimitError
 from polygym.measure.evaluation import Evaluation, evaluator_for
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 from polygym.envs.base import PolygymEnv
 from polygym.envs.documentation import documented
 from polygym.episodes.construction import ConstructionAction
-from polygym.episodes.episode import Phase
 from polygym.episodes.ids import CONSTRUCT
+from polygym.episodes.task_options import Phase
 
 
 @documented

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from polygym.envs.base import PolygymEnv
 from polygym.envs.documentation import documented
-from polygym.episodes.episode import CONSTRUCTION_ACTIONS, Phase
 from polygym.episodes.ids import EXPLORE
+from polygym.episodes.task_options import CONSTRUCTION_ACTIONS, Phase
 
 
 @documented

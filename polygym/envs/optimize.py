@@ -10,10 +10,11 @@ from polygym.envs.endings import Info
 from polygym.envs.storing import StoringEnv
 from polygym.episodes import arguments
 from polygym.episodes.decision_tables import decision_tables
-from polygym.episodes.episode import Decides, Episode, Phase
+from polygym.episodes.episode import Episode
 from polygym.episodes.ids import OPTIMIZE
 from polygym.episodes.observe import Shown
 from polygym.episodes.tables import Array, Observation
+from polygym.episodes.task_options import Decides, Phase
 
 
 @documented

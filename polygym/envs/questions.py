@@ -19,8 +19,9 @@ from polygym.compiler.poly.alternatives import ALTERNATIVES
 from polygym.compiler.poly.schedule import Schedule
 from polygym.episodes.decisions import CHOICES, Deciding, Question, Subject
 from polygym.episodes.editing import EDITS, Edit, Editing, Operand
-from polygym.episodes.episode import Episode, Phase
+from polygym.episodes.episode import Episode
 from polygym.episodes.storing import Storing
+from polygym.episodes.task_options import Phase
 
 _WHICH = {
     Operand.KIND: "which edit",

@@ -11,9 +11,10 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.spaces.construct import describe
 from polygym.compiler.poly.spaces.explore import combine_so_far
 from polygym.envs import questions
-from polygym.episodes.episode import Episode, Phase
+from polygym.episodes.episode import Episode
 from polygym.episodes.kernels import Subject
 from polygym.episodes.tables import Array
+from polygym.episodes.task_options import Phase
 from polygym.errors import LimitError
 from polygym.measure.evaluation import Evaluation, c_text
 

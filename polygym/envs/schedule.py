@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from polygym.envs.documentation import documented, documented_storing
 from polygym.envs.storing import StoringEnv
-from polygym.episodes.episode import Phase
 from polygym.episodes.ids import SCHEDULE
+from polygym.episodes.task_options import Phase
 
 
 @documented

@@ -28,24 +28,26 @@ from typing import TYPE_CHECKING
 from polygym.lazy import lazily
 
 if TYPE_CHECKING:
-    from polygym.episodes.episode import Episode, Phase, Task, TaskOptions
+    from polygym.episodes.episode import Episode, Task
     from polygym.episodes.ids import IDS
     from polygym.episodes.kernels import Source, Subject, subject, targets
     from polygym.episodes.observe import Observer
     from polygym.episodes.policies import Policy, play, policy
     from polygym.episodes.record import Replay, read, replay
     from polygym.episodes.tables import Table
+    from polygym.episodes.task_options import Phase, TaskOptions
 else:
     __getattr__ = lazily(
         __name__,
         {
-            "episode": ("Episode", "Phase", "Task", "TaskOptions"),
+            "episode": ("Episode", "Task"),
             "ids": ("IDS",),
             "kernels": ("Source", "Subject", "subject", "targets"),
             "observe": ("Observer",),
             "policies": ("Policy", "play", "policy"),
             "record": ("Replay", "read", "replay"),
             "tables": ("Table",),
+            "task_options": ("Phase", "TaskOptions"),
         },
     )
 

@@ -16,9 +16,9 @@ from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.compiler.poly.strategy import Strategy, parse_strategy
 from polygym.episodes import kernels
-from polygym.episodes.episode import TaskOptions
 from polygym.episodes.policies import policy
 from polygym.episodes.reward import Reward
+from polygym.episodes.task_options import TaskOptions
 from polygym.errors import InputError
 from polygym.measure.evaluation import EvaluationOptions
 

@@ -56,11 +56,11 @@ from polygym.episodes.editing import BACK, Editing
 from polygym.episodes.exploration import Exploration, NoPoint
 from polygym.episodes.nest_shapes import NestShape, nest_shapes
 from polygym.episodes.storing import Homes, Storing
-from polygym.episodes.task_options import CONSTRUCTION_ACTIONS as CONSTRUCTION_ACTIONS
-from polygym.episodes.task_options import LARGEST_COEFFICIENT as LARGEST_COEFFICIENT
-from polygym.episodes.task_options import Decides as Decides
-from polygym.episodes.task_options import Phase as Phase
-from polygym.episodes.task_options import TaskOptions as TaskOptions
+from polygym.episodes.task_options import (
+    CONSTRUCTION_ACTIONS,
+    Phase,
+    TaskOptions,
+)
 from polygym.errors import InputError, LimitError
 from polygym.lru import Memory
 

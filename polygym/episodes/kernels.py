@@ -22,8 +22,9 @@ from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.frontend.c.preprocess import included_files
 from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting
 from polygym.compiler.storage.plan import KEEP, StoragePlan
-from polygym.episodes.episode import Episode, Task, TaskOptions
+from polygym.episodes.episode import Episode, Task
 from polygym.episodes.observe import Observer
+from polygym.episodes.task_options import TaskOptions
 from polygym.errors import InputError, PolygymError, SourceError
 from polygym.lru import Memory
 from polygym.pickles import pickled_by_name

@@ -36,10 +36,11 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.cost.nests import Floats
 from polygym.episodes.decisions import DONE, MODEL
 from polygym.episodes.editing import EDITS, Edit, Editing
-from polygym.episodes.episode import Episode, Phase, Task
+from polygym.episodes.episode import Episode, Task
 from polygym.episodes.learned_weights import Weights, shipped
 from polygym.episodes.promise import Promise, ahead
 from polygym.episodes.rules import earliest
+from polygym.episodes.task_options import Phase
 from polygym.errors import LimitError
 from polygym.lru import Memory
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from polygym.compiler.poly.integers import Vector, echelon
 from polygym.compiler.poly.spaces.polyhedra import Generators
-from polygym.episodes.episode import Episode, Phase, Task
+from polygym.episodes.episode import Episode, Task
 from polygym.episodes.portrait import dependence_table, places, statement_table
 from polygym.episodes.tables import (
     DEPENDENCE_COLUMNS,
@@ -41,6 +41,7 @@ from polygym.episodes.tables import (
     encoded,
     tables,
 )
+from polygym.episodes.task_options import Phase
 from polygym.lru import Memory
 
 _ROW = len(ROW_COLUMNS)

@@ -15,9 +15,10 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.cost.candidate import Candidates
 from polygym.episodes import decision_tables as shown
 from polygym.episodes.editing import MOST_STEPS
-from polygym.episodes.episode import Episode, Phase
+from polygym.episodes.episode import Episode
 from polygym.episodes.observe import Observer
 from polygym.episodes.tables import REMAINING, Array, Observation
+from polygym.episodes.task_options import Phase
 from polygym.errors import LimitError, PolygymError
 from polygym.lru import Memory
 

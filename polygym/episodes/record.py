@@ -16,9 +16,10 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from polygym.compiler.poly.schedule import Schedule, parse
-from polygym.episodes.episode import Episode, Phase
+from polygym.episodes.episode import Episode
 from polygym.episodes.kernels import Subject, subject
 from polygym.episodes.recorded import GIVEN, SPLITTING, START, STORAGE, Recorded, recorded
+from polygym.episodes.task_options import Phase
 from polygym.errors import InputError, LimitError, SourceError
 from polygym.measure.evaluation import Evaluation, EvaluationOptions
 from polygym.pickles import pickled_by_name

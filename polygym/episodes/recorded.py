@@ -21,9 +21,9 @@ from polygym.compiler.storage.plan import KEEP, StoragePlan, parse_storage
 from polygym.episodes import arguments, kernels
 from polygym.episodes.arguments import evaluation_options
 from polygym.episodes.entries import LARGEST_INTEGER, Entries
-from polygym.episodes.episode import LARGEST_COEFFICIENT, Decides, Phase, TaskOptions
 from polygym.episodes.ids import IDS, OPTIMIZE, SCHEDULE
 from polygym.episodes.kernels import Source
+from polygym.episodes.task_options import LARGEST_COEFFICIENT, Decides, Phase, TaskOptions
 from polygym.errors import InputError
 from polygym.measure.evaluation import EvaluationOptions
 from polygym.measure.worker.outcome import Status

@@ -44,7 +44,8 @@ from typing import assert_never
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.score import static_score
-from polygym.episodes.episode import Episode, Phase
+from polygym.episodes.episode import Episode
+from polygym.episodes.task_options import Phase
 from polygym.errors import InputError, LimitError
 from polygym.measure.evaluation import Evaluation
 

@@ -7,8 +7,9 @@ from typing import Protocol
 import numpy as np
 
 from polygym.episodes.construction import ConstructionAction
-from polygym.episodes.episode import CONSTRUCTION_ACTIONS, Episode, Phase
+from polygym.episodes.episode import Episode
 from polygym.episodes.reward import without_a_clock
+from polygym.episodes.task_options import CONSTRUCTION_ACTIONS, Phase
 
 
 class Policy(Protocol):

@@ -20,9 +20,10 @@ from polygym.compiler.poly.splitting.cuts import Relation, Splitting
 from polygym.compiler.storage.plan import Entry
 from polygym.compiler.storage.price import bytes_of
 from polygym.episodes.decisions import ANSWERS, DONE, MODEL
-from polygym.episodes.episode import Episode, Phase
+from polygym.episodes.episode import Episode
 from polygym.episodes.storing import Storing
 from polygym.episodes.tables import LOOPS, REMAINING, Array, Observation, Table
+from polygym.episodes.task_options import Phase
 
 _LEVELS = tuple(range(1, LOOPS + 1))
 

@@ -31,8 +31,9 @@ from polygym.compiler.poly.alternatives import ALTERNATIVES, alternatives
 from polygym.compiler.poly.schedule import Schedule
 from polygym.episodes.decisions import DONE, ENTRY, MODEL, Deciding, Question, Subject
 from polygym.episodes.editing import EDITS, Edit
-from polygym.episodes.episode import Episode, Phase
+from polygym.episodes.episode import Episode
 from polygym.episodes.nest_shapes import NestShape
+from polygym.episodes.task_options import Phase
 
 
 def toward(episode: Episode, schedule: Schedule, mapping: Mapping) -> tuple[int, ...] | None:

@@ -18,7 +18,8 @@ from agents.policies.protocol import inner
 from agents.policies.tree import Bounds
 from agents.training import train
 from polygym.envs.base import PolygymEnv
-from polygym.episodes.episode import Episode, Phase
+from polygym.episodes.episode import Episode
+from polygym.episodes.task_options import Phase
 from polygym.errors import InputError
 
 

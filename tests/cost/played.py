@@ -10,8 +10,9 @@ from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.schedule import Schedule
-from polygym.episodes.episode import Task, TaskOptions
+from polygym.episodes.episode import Task
 from polygym.episodes.policies import play, policy
+from polygym.episodes.task_options import TaskOptions
 from polygym.programs import load_program
 from polygym.search.explore.players import schedule_of
 from tests.sources import SMALL_PROGRAMS, kernel_scop

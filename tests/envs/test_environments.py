@@ -17,8 +17,8 @@ from polygym.compiler.poly.legality import is_legal
 from polygym.compiler.poly.schedule import parse
 from polygym.episodes import episode, observe, record
 from polygym.episodes.construction import ConstructionRules
-from polygym.episodes.episode import Phase
 from polygym.episodes.reward import Reward
+from polygym.episodes.task_options import Phase
 from polygym.errors import InputError
 from tests.envs.playing import FINAL, IDS, finish, make
 from tests.sources import SMALL_PROGRAMS

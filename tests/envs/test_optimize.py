@@ -25,8 +25,8 @@ from polygym.episodes.decision_tables import (
     decision_tables,
 )
 from polygym.episodes.decisions import ANSWERS, DONE, MODEL
-from polygym.episodes.episode import Phase
 from polygym.episodes.record import NoLongerError
+from polygym.episodes.task_options import Phase
 from polygym.errors import InputError
 from tests.envs.playing import make
 

@@ -13,7 +13,7 @@ from polygym.envs import questions, render
 from polygym.envs.optimize import OptimizeEnv
 from polygym.episodes.decisions import ANSWERS, DONE, MODEL
 from polygym.episodes.editing import EDITS, Edit
-from polygym.episodes.episode import Phase
+from polygym.episodes.task_options import Phase
 from polygym.pictures import canvas
 from tests.envs.playing import make
 

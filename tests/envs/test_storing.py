@@ -17,9 +17,9 @@ from polygym.compiler.storage.plan import parse_storage
 from polygym.envs.base import PolygymEnv
 from polygym.episodes import record
 from polygym.episodes.decisions import DONE, MODEL
-from polygym.episodes.episode import Phase
 from polygym.episodes.record import NoLongerError
 from polygym.episodes.storage_tables import HOME_COLUMNS, HOMES_COLUMNS, storage_tables
+from polygym.episodes.task_options import Phase
 from polygym.errors import InputError
 from tests.envs.playing import make
 

@@ -22,9 +22,10 @@ from polygym.compiler.poly.schedule import parse
 from polygym.compiler.poly.strategy import ISL, ORIGINAL, Strategy
 from polygym.episodes.decisions import ANSWERS, CHOICES, DONE, MODEL, NESTS, Deciding, Subject
 from polygym.episodes.editing import BACK, EDITS, MOST_STEPS, Edit, Editing, Operand
-from polygym.episodes.episode import Decides, Episode, Phase, Task, TaskOptions
+from polygym.episodes.episode import Episode, Task
 from polygym.episodes.nest_shapes import NestShape, nest_shapes
 from polygym.episodes.policies import play, policy
+from polygym.episodes.task_options import Decides, Phase, TaskOptions
 from polygym.programs import load_program
 from tests.oracles.random_schedules import random_legal_schedule
 from tests.sources import kernel_scop

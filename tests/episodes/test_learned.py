@@ -19,11 +19,12 @@ from polygym.cost.model import Card
 from polygym.cost.network import Member, Network
 from polygym.cost.rows import ROW_NAMES
 from polygym.envs.base import PolygymEnv
-from polygym.episodes.episode import Decides, Episode, Phase, Task, TaskOptions
+from polygym.episodes.episode import Episode, Task
 from polygym.episodes.learned import Learned
 from polygym.episodes.learned_weights import PATH, Weights, shipped
 from polygym.episodes.policies import play, policy
 from polygym.episodes.promise import ahead
+from polygym.episodes.task_options import Decides, Phase, TaskOptions
 from polygym.programs import load_program
 from polygym.search.corpus.held_out import TEST_KERNELS
 from polygym.search.corpus.packed import NEAR, SHIPPED, unpack

@@ -13,7 +13,7 @@ from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.integers import Vector, echelon
 from polygym.compiler.poly.spaces.explore import combine_so_far
 from polygym.episodes.construction import ConstructionRules
-from polygym.episodes.episode import Episode, Phase, Task, TaskOptions
+from polygym.episodes.episode import Episode, Task
 from polygym.episodes.observe import Observer
 from polygym.episodes.policies import play, policy
 from polygym.episodes.tables import (
@@ -27,6 +27,7 @@ from polygym.episodes.tables import (
     encoded,
     tables,
 )
+from polygym.episodes.task_options import Phase, TaskOptions
 from tests.sources import SMALL_PROGRAMS, kernel_scop
 
 COEFFICIENTS = ("rows", "generator", "point")

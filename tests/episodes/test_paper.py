@@ -4,7 +4,8 @@ from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.legality import is_legal
 from polygym.compiler.poly.spaces.construct import construct, describe
 from polygym.compiler.poly.spaces.explore import GeneratorKind, explore
-from polygym.episodes.episode import Episode, Phase, Task
+from polygym.episodes.episode import Episode, Task
+from polygym.episodes.task_options import Phase
 from tests.sources import Y_AX
 
 NEXT_DIM, NEXT_DEP, SELECT_DEP, COEFFICIENT = range(4)

@@ -22,8 +22,9 @@ from polygym.episodes.construction import (
     ConstructionRules,
     Emptied,
 )
-from polygym.episodes.episode import MOST_ILLEGAL_ACTIONS, Episode, Phase, Task, TaskOptions
+from polygym.episodes.episode import MOST_ILLEGAL_ACTIONS, Episode, Task
 from polygym.episodes.policies import POLICIES, play, policy
+from polygym.episodes.task_options import Phase, TaskOptions
 from polygym.errors import InputError
 from tests.sources import SMALL_PROGRAMS, kernel_scop
 

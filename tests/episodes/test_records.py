@@ -12,8 +12,8 @@ import pytest
 
 from polygym.envs.schedule import ScheduleEnv
 from polygym.episodes import record
-from polygym.episodes.episode import Phase
 from polygym.episodes.record import NoLongerError
+from polygym.episodes.task_options import Phase
 from polygym.errors import InputError
 from tests.sources import SMALL_PROGRAMS, Y_AX
 

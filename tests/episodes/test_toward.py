@@ -17,8 +17,9 @@ from polygym.compiler.poly.alternatives import alternatives
 from polygym.compiler.poly.strategy import ISL
 from polygym.episodes.decisions import MODEL
 from polygym.episodes.editing import EDITS, Edit
-from polygym.episodes.episode import Decides, Episode, Phase, Task, TaskOptions
+from polygym.episodes.episode import Episode, Task
 from polygym.episodes.policies import play, policy
+from polygym.episodes.task_options import Decides, Phase, TaskOptions
 from polygym.episodes.toward import nest_by_nest, toward
 from polygym.programs import load_program
 

@@ -30,8 +30,8 @@ from polygym.cli.storing import StorageChoice, storage_options, with_storage_of
 from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.cost.chosen import ChosenModel
-from polygym.episodes.episode import TaskOptions
 from polygym.episodes.kernels import Source
+from polygym.episodes.task_options import TaskOptions
 from polygym.measure.evaluation import EvaluationOptions
 from polygym.search.explore.course import Extent
 from polygym.search.explore.players import MODEL, player_names

@@ -38,7 +38,7 @@ from polygym.cli.text import listed, shorten
 from polygym.compiler.codegen.common.mapping import DEFAULT, TOLERANCE, Mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.cost.chosen import ChosenModel
-from polygym.episodes.episode import TaskOptions
+from polygym.episodes.task_options import TaskOptions
 from polygym.errors import InputError
 from polygym.measure.evaluation import EvaluationOptions
 from polygym.measure.evaluation.foreign import compared

@@ -26,8 +26,9 @@ from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ISL, Settled
-from polygym.episodes.episode import Task, TaskOptions
+from polygym.episodes.episode import Task
 from polygym.episodes.policies import play, policy
+from polygym.episodes.task_options import TaskOptions
 from polygym.errors import PolygymError
 from polygym.programs import Program
 from polygym.search.explore.neighbourhood import changed, ideas, place_of_parent

@@ -12,7 +12,7 @@ from typing import Any
 
 from polygym.compiler.codegen.common.mapping import in_current_words, parse_mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
-from polygym.episodes.episode import TaskOptions
+from polygym.episodes.task_options import TaskOptions
 from polygym.errors import InputError
 from polygym.measure.evaluation import EvaluationOptions
 

@@ -30,8 +30,8 @@ from typing import assert_never
 from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.episodes import record
-from polygym.episodes.episode import Phase
 from polygym.episodes.recorded import GIVEN
+from polygym.episodes.task_options import Phase
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.measure.evaluation import Evaluation

@@ -28,10 +28,11 @@ from polygym.cost.candidate import Features, features
 from polygym.cost.chosen import SHIPPED, ChosenModel
 from polygym.cost.loop_tree import Forest
 from polygym.cost.model import Model
-from polygym.episodes.episode import Episode, Phase, Task
+from polygym.episodes.episode import Episode, Task
 from polygym.episodes.learned import Learned
 from polygym.episodes.learned_weights import expect_weights, shipped
 from polygym.episodes.policies import LEARNED, POLICIES, Policy, play, policy
+from polygym.episodes.task_options import Phase
 from polygym.errors import InputError, LimitError, PolygymError
 
 MODEL = "model"

@@ -13,12 +13,13 @@ from typing import Any
 from polygym.compiler.poly.strategy import AUTO
 from polygym.cost.chosen import SHIPPED, ChosenModel
 from polygym.episodes import record
-from polygym.episodes.episode import Decides, Episode
+from polygym.episodes.episode import Episode
 from polygym.episodes.ids import OPTIMIZE, SCHEDULE
 from polygym.episodes.kernels import Source, Subject, subject
 from polygym.episodes.learned_weights import digest
 from polygym.episodes.policies import LEARNED
 from polygym.episodes.recorded import START
+from polygym.episodes.task_options import Decides
 from polygym.measure.evaluation import Evaluation
 from polygym.search.explore.conditions import Conditions
 from polygym.search.explore.players import BEHIND_MODEL, MODEL, Player, check_player, player

@@ -13,8 +13,9 @@ import numpy as np
 
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule
-from polygym.episodes.episode import Task, TaskOptions
+from polygym.episodes.episode import Task
 from polygym.episodes.policies import policy
+from polygym.episodes.task_options import TaskOptions
 from polygym.errors import LimitError
 from polygym.search.explore.players import TRIES, TURNS, episode_of, schedule_of
 from polygym.search.tune.candidates import Played

@@ -23,8 +23,9 @@ import numpy as np
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule
 from polygym.cost.trees import expect_lightgbm
-from polygym.episodes.episode import Task, TaskOptions
+from polygym.episodes.episode import Task
 from polygym.episodes.policies import DETERMINISTIC, POLICIES, Policy
+from polygym.episodes.task_options import TaskOptions
 from polygym.errors import InputError
 from polygym.search.explore.neighbourhood import changed, place_of_parent
 from polygym.search.explore.players import episode_of, schedule_of

@@ -4,8 +4,9 @@ import pytest
 
 from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.compiler.poly.schedule import Schedule
-from polygym.episodes.episode import Episode, Phase
+from polygym.episodes.episode import Episode
 from polygym.episodes.policies import policy
+from polygym.episodes.task_options import Phase
 from polygym.errors import LimitError
 from polygym.measure.evaluation import Evaluation
 from polygym.search.explore.explorer import (

@@ -14,7 +14,7 @@ import pytest
 from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.episodes import record
-from polygym.episodes.episode import TaskOptions
+from polygym.episodes.task_options import TaskOptions
 from polygym.errors import InputError
 from polygym.measure.evaluation import Evaluation, EvaluationOptions
 from polygym.search.explore.folder import BEST, BEST_C, JOURNAL, SUMMARY, TUNING, Search
