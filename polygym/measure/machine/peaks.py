@@ -8,7 +8,7 @@ of their own for additions).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -88,6 +88,20 @@ class Peaks:
     def latencies_of(self, scalar: ScalarType) -> Latencies:
         """Return the latencies of a type."""
         return next(one for one in self.latencies if one.type is scalar)
+
+    def within(self, factor: float, other: Peaks) -> bool:
+        """Return whether no number is that many times another's, either way."""
+        return all(
+            one <= factor * another and another <= factor * one
+            for one, another in zip(self._numbers(), other._numbers(), strict=True)
+        )
+
+    def _numbers(self) -> Iterator[float]:
+        parts: tuple[Rates | Latencies | Level, ...] = (*self.rates, *self.latencies, *self.levels)
+        for part in parts:
+            for name in part.__slots__:
+                if isinstance(value := getattr(part, name), float):
+                    yield value
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""

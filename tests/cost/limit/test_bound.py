@@ -13,6 +13,7 @@ from polygym.cost.limit.paths import Step, Wait
 from polygym.cost.limit.traffic import Traffic
 from polygym.measure.evaluation import EvaluationOptions, Evaluator
 from polygym.measure.machine.calibrating import calibrated
+from polygym.measure.machine.peaks import best_of
 from polygym.programs import load_program
 from tests.oracles.peaks import made_up
 
@@ -95,7 +96,11 @@ def test_as_json_it_says_where_it_comes_from() -> None:
 
 @pytest.mark.timing
 def test_nothing_runs_faster_than_its_limit() -> None:
-    """Kernels of every kind, as isl's schedule has them under the default mapping."""
+    """Kernels of every kind, as isl's schedule has them under the default mapping.
+
+    Peaks are the best that was seen. Who shares the cores with another machine may see half of them
+    for a while, and is not told; so what passes a limit is told one from peaks of its own moment.
+    """
     peaks = calibrated(2)
     for name, size in (
         ("gemm", {"ni": 120, "nj": 140, "nk": 160}),
@@ -109,5 +114,8 @@ def test_nothing_runs_faster_than_its_limit() -> None:
         assert bound.seconds > 0
         with Evaluator(program, EvaluationOptions(threads=2)) as evaluator:
             best = evaluator.evaluate(isl_schedule(program.scop))
+            if min(best.seconds, evaluator.baseline_seconds) < bound.seconds:
+                peaks = best_of(peaks, calibrated(2))
+                bound = limit(demand_of(program), peaks)
             assert best.seconds >= bound.seconds, (name, best.seconds, bound)
             assert evaluator.baseline_seconds >= bound.seconds, name

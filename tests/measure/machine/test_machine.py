@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,7 @@ from polygym.measure.machine import arithmetic, calibrating, kept, moving
 from polygym.measure.machine.arithmetic import Loop, Stream
 from polygym.measure.machine.code import OWN, compiled
 from polygym.measure.machine.moving import Move, Piece, Way
-from polygym.measure.machine.peaks import Level, Peaks, best_of
+from polygym.measure.machine.peaks import Latencies, Level, Peaks, Rates, best_of
 from polygym.measure.worker.foreign_load import ForeignLoad
 from polygym.measure.worker.options import MeasureOptions
 from polygym.measure.worker.outcome import Ok
@@ -116,6 +117,25 @@ def test_a_busy_machine_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> No
     assert not loads
     loads += [1.5, 0.9]
     assert calibrating.calibrated(1, tries=2).disturbed == 0.9
+
+
+def test_what_is_found_once_is_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A core that another machine has for a while is no busy one: the numbers have to say it."""
+    found = made_up()
+    speeds = [0.5, 0.5, 1.0, 0.97]
+
+    def rates(*_: object) -> tuple[tuple[Rates, ...], tuple[Latencies, ...]]:
+        speed = speeds.pop(0)
+        return tuple(replace(one, any=speed * one.any) for one in found.rates), found.latencies
+
+    monkeypatch.setattr(calibrating, "_arithmetic", rates)
+    monkeypatch.setattr(calibrating, "_levels", lambda *_: found.levels)
+    monkeypatch.setattr(calibrating, "LoadWatch", lambda: SimpleNamespace(load=lambda: None))
+    assert calibrating.calibrated(1).rates[0].any == 0.5 * found.rates[0].any
+    assert calibrating.calibrated(1).rates == found.rates
+    speeds += [0.5, 1.0, 0.97]
+    assert calibrating.calibrated(1).rates == found.rates
+    assert not speeds
 
 
 def test_levels_of_machines_that_say_little() -> None:
