@@ -18,8 +18,9 @@ Each room imports from those before it, never the other way.
 Below all rooms stand a few modules: ``errors`` is the tree of exceptions, ``files`` and
 ``sqlite_files`` have files whole or not at all, ``closing`` is what a block closes, ``lru`` is a
 dictionary that forgets, ``lazy`` has packages import names when they are asked for, ``version``
-says which polygym this is, ``pickles`` refuses values of another one, and ``native`` calls
-functions of C. ``discovery`` registers the environments without importing Gymnasium.
+says which polygym this is, ``sources`` has a fingerprint of its text, ``pickles`` refuses values of
+another one, and ``native`` calls functions of C. ``discovery`` registers the environments without
+importing Gymnasium.
 """
 
 from importlib import import_module

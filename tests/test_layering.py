@@ -17,7 +17,7 @@ PACKAGE = ROOT / "polygym"
 # may import itself and what stands below it, never a neighbour.
 LAYERS = (
     {"closing", "errors", "files", "lazy", "lru", "version"},
-    {"native", "pickles", "sqlite_files"},
+    {"native", "pickles", "sources", "sqlite_files"},
     {"compiler.ir"},
     {"compiler.poly"},
     {"compiler.storage"},

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from polygym.tc.compiler import fingerprint_of
+from polygym.sources import fingerprint_of
 
 
 @cache

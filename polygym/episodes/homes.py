@@ -1,22 +1,26 @@
-"""Where a program is cut and keeps its values by a model of cost: one of four, before any search.
+"""What a program begins with, without a search: where it keeps its values, cuts, and a schedule.
 
 Loops that are free are no gain in themselves: new arrays take memory, and pieces take code. So the
-rules that find cuts and a plan (:mod:`polygym.episodes.recipes`) make no more than candidates, ::
+rules that find a plan (:mod:`polygym.compiler.storage.choose`) and cuts
+(:mod:`polygym.compiler.poly.splitting.choose`) make no more than candidates, two at most::
 
-    as written      cut      as written, expanded      cut, expanded
+    as written      expanded, where memory alone is in the way of loops
+                    else cut, where isl's schedule leaves no loop parallel
 
 each with the schedule that it gets without a search, under the mapping, with the smaller arrays
 that are left of its new ones under that schedule. Two models (:mod:`polygym.episodes.automatic`)
-look at their planned loops, and the greatest promise beside the program as it was written is taken
-if it is more than :data:`LEAST`. These models have learned from programs that keep their arrays; so
-the static score (:mod:`polygym.compiler.poly.score`), which sees parallel loops and strides and
-knows no sizes, has to be of the same opinion.
+look at their planned loops, and the other one is taken if what it promises beside the program as it
+was written is more than :data:`LEAST`. These models have learned from programs that keep their
+arrays; so the static score (:mod:`polygym.compiler.poly.score`), which sees parallel loops and
+strides and knows no sizes, has to be of the same opinion.
 
 Example, two threads at LARGE: symm expanded, 2^3.7 and 0.64 instead of 0.47, is taken, and is 32
 times as fast as the source instead of 1.4; durbin expanded, 2^-0.7 and 0.64 instead of 0.63, is
 not, and would be as fast as before.
 
-Nothing is run. A candidate for which isl would take too long is left out.
+Most programs have nothing to choose from, and it takes a few isl operations to see it: no memory
+is in the way, and some loop is parallel. What isl would take too long for is left out. Nothing is
+run, and the answer is remembered (:mod:`polygym.episodes.kept_homes`).
 """
 
 from __future__ import annotations
@@ -24,22 +28,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from polygym.compiler.codegen.common.machine import this_machine
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.codegen.contraction import legal_under
 from polygym.compiler.poly.score import static_score
-from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting
-from polygym.compiler.storage.plan import KEEP, StoragePlan
+from polygym.compiler.poly.splitting.choose import quick_splitting
+from polygym.compiler.poly.splitting.cuts import WHOLE
 from polygym.cost.nests import Floats
-from polygym.episodes.automatic import Setting, choose, promised, vector_of
-from polygym.errors import PolygymError
-from polygym.measure.evaluation.patience import schedules_within, splitting_within
+from polygym.episodes import kept_homes
+from polygym.episodes.automatic import Choice, Setting, choose, choose_within, promised, vector_of
+from polygym.episodes.kept_homes import Home, Ranking
+from polygym.errors import InputError, LimitError, PolygymError
+from polygym.measure.evaluation.patience import homes_within
 from polygym.pickles import pickled_by_name
 from polygym.programs import Program
 from polygym.programs.pieces import in_pieces
-from polygym.programs.stored import with_chosen_storage
+from polygym.programs.stored import stored, with_chosen_storage
 
 LEAST = 0.3
 """What has to be promised: 2^0.3 is a quarter faster, more than of schedules alone."""
@@ -47,88 +54,134 @@ LEAST = 0.3
 
 @pickled_by_name
 @dataclass(frozen=True, slots=True)
-class Home:
-    """Cuts and a plan, what is promised of them beside the program as it was written, and a score.
+class Beginning:
+    """A program as the models would have it, and what it was chosen among.
 
-    The score is the static one of the schedule; both are None where isl would take too long.
+    ``choice`` is that of its schedule, None where it has not been made.
     """
 
-    splitting: Splitting
-    storage: StoragePlan
-    promise: float | None = None
-    score: float | None = None
+    program: Program
+    ranking: Ranking
+    choice: Choice | None = None
 
-    def is_better(self, first: Home) -> bool:
-        """Whether it is to be taken before the program as it is."""
-        if self.promise is None or self.score is None or first.score is None:
-            return False
-        return self.promise > LEAST and self.score > first.score
+    def to_json(self) -> dict[str, Any]:
+        """Return where the program is cut and keeps its values, and the candidates."""
+        return {
+            "splitting": str(self.program.splitting),
+            "storage": str(self.program.storage),
+            "least": LEAST,
+            "ranking": [one.to_json() for one in self.ranking],
+        }
 
 
-def home_of(program: Program, mapping: Mapping, limit: int, *, cuts: bool = True) -> Program:
+def home_of(program: Program, mapping: Mapping, limit: int) -> Program:
     """Return the program as the models would have it; as it is where they promise too little.
 
-    Without ``cuts``, and where it is cut already, it stays cut as it is.
+    Where it is cut already it stays cut as it is, and is expanded or not.
     """
-    first, *others = ranked(program, mapping, limit, cuts=cuts)
-    better = [one for one in others if one.is_better(first)]
-    if not better:
-        return program
-    taken = max(better, key=lambda one: one.promise or 0.0)
-    return next(
-        one
-        for one in candidates(program, limit, cuts=cuts)
-        if (one.splitting, one.storage) == (taken.splitting, taken.storage)
-    )
+    return _begun(program, mapping, limit).program
 
 
-def ranked(program: Program, mapping: Mapping, limit: int, *, cuts: bool = True) -> list[Home]:
-    """Return the candidates with what is promised of each, the program as it is first."""
-    every = list(candidates(program, limit, cuts=cuts))
-    if len(every) > 1:
+def beginning(program: Program, mapping: Mapping, limit: int) -> Beginning:
+    """Return the program as the models would have it, with its automatic schedule.
+
+    Raises:
+        LimitError: isl would take too long for the schedule.
+    """
+    found = _begun(program, mapping, limit)
+    if found.choice is not None:
+        return found
+    scop = found.program.scop
+    choice = choose_within(scop, own_sizes(scop, dict(found.program.parameters)), mapping)
+    return replace(found, choice=choice)
+
+
+def is_better(one: Home, first: Home) -> bool:
+    """Whether a home is to be taken before the program as it is."""
+    if one.promise is None or one.score is None or first.score is None:
+        return False
+    return one.promise > LEAST and one.score > first.score
+
+
+def _begun(program: Program, mapping: Mapping, limit: int) -> Beginning:
+    """Return what is remembered, else what is found now, and is remembered then."""
+    program = in_pieces(program, program.splitting)
+    question = kept_homes.question(program, mapping, limit, LEAST)
+    if (known := kept_homes.recall(question)) is not None:
         try:
-            return schedules_within(partial(_judged, every, mapping), program.scop)
-        except PolygymError:
-            pass
-    return [Home(one.splitting, one.storage) for one in every]
+            return _settled(program, known, limit)
+        except (InputError, LimitError):
+            pass  # what is kept was damaged
+    try:
+        found = homes_within(partial(judged, program, mapping, limit), program.scop)
+    except (PolygymError, MemoryError, RecursionError):
+        return Beginning(program, (Home(program.splitting, program.storage),))
+    kept_homes.keep(question, found.ranking)
+    return found
 
 
-def candidates(program: Program, limit: int, *, cuts: bool = True) -> Iterator[Program]:
-    """Yield the program as it is, expanded, cut, and both, as far as these are different."""
-    wholes = [replace(program, storage=KEEP)]
-    if cuts and program.splitting == WHOLE:
-        try:
-            found = splitting_within(program.written)
-        except PolygymError:
-            found = WHOLE
-        if found != WHOLE:
-            wholes.append(in_pieces(program, found))
-    for one in wholes:
-        yield one
-        try:
-            expanded = with_chosen_storage(one, limit)
-        except PolygymError:
-            continue
-        if not expanded.storage.keeps:
-            yield expanded
+def _settled(program: Program, ranking: Ranking, limit: int) -> Beginning:
+    """Return the program as a ranking has it that was made before."""
+    home = ranking[_taken(ranking)]
+    if home.splitting != program.splitting:
+        program = in_pieces(program, home.splitting)
+    if not home.storage.keeps:
+        program = stored(program, home.storage, limit)
+    return Beginning(program, ranking)
 
 
-def _judged(every: list[Program], mapping: Mapping) -> list[Home]:
-    """Return what is promised of programs beside the first one, each under its own schedule."""
+def judged(program: Program, mapping: Mapping, limit: int) -> Beginning:
+    """Return what the models take, without a look at the clock."""
+    seen: list[tuple[Program, Choice]] = []
     vectors: list[Floats | None] = []
     scores: list[float | None] = []
-    for program in every:
-        sizes = own_sizes(program.scop, dict(program.parameters))
+    for one in candidates(program, mapping, limit):
+        sizes = own_sizes(one.scop, dict(one.parameters))
         try:
-            schedule = choose(program.scop, sizes, mapping).schedule
-            scores.append(static_score(program.scop, schedule))
-            legal = legal_under(program.storage, program.scop, schedule)
+            choice = choose(one.scop, sizes, mapping)
+            legal = legal_under(one.storage, one.scop, choice.schedule)
+            score = static_score(one.scop, choice.schedule)
         except PolygymError:
-            scores[len(vectors) :] = [None]
-            vectors.append(None)
+            if not seen:
+                raise
             continue
+        seen.append((one, choice))
+        scores.append(score)
         vectors.append(vector_of(legal, Setting(sizes, mapping, this_machine())))
-    return [
+    ranking = tuple(
         Home(one.splitting, one.storage, promise, score)
-        for one, promise, score in zip(every, promised(vectors), scores, strict=True)
-    ]
+        for (one, _), promise, score in zip(seen, promised(vectors), scores, strict=True)
+    )
+    taken, choice = seen[_taken(ranking)]
+    return Beginning(taken, ranking, choice)
+
+
+def _taken(ranking: Ranking) -> int:
+    """Return the place of what promises most of what is better than the first, else 0."""
+    first, *others = ranking
+    better = [place for place, one in enumerate(others, 1) if is_better(one, first)]
+    return max(better, key=lambda place: ranking[place].promise or 0.0, default=0)
+
+
+def candidates(program: Program, mapping: Mapping, limit: int) -> Iterator[Program]:
+    """Yield the program as it is, and expanded or cut, where something may be gained by it."""
+    yield program
+    try:
+        expanded = with_chosen_storage(program, limit)
+    except (InputError, LimitError):
+        expanded = program
+    if not expanded.storage.keeps:
+        yield expanded
+    elif program.splitting == WHOLE and (cut := _cut(program, mapping)) is not None:
+        yield cut
+
+
+def _cut(program: Program, mapping: Mapping) -> Program | None:
+    """Return the program cut, None where nothing is gained by it, or not soon."""
+    scop = program.scop
+    try:
+        usual = choose(scop, own_sizes(scop, dict(program.parameters)), mapping).ranking[0]
+        found = quick_splitting(scop, usual.schedule)
+    except PolygymError:
+        return None
+    return None if found == WHOLE else in_pieces(program, found)

@@ -6,12 +6,10 @@ mended since. Between two releases the version alone does not tell: so the sourc
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
 from functools import cache
 
-from polygym.errors import InternalError
-from polygym.version import PACKAGE, __version__
+from polygym.sources import fingerprint_of
+from polygym.version import __version__
 
 # Each for itself: should one of them move, it is missed. `tests/tc/test_compiler.py` looks whether
 # there are others.
@@ -29,16 +27,3 @@ DECIDING = (
 def compiler() -> str:
     """Return the version and the fingerprint."""
     return f"{__version__}+{fingerprint_of(DECIDING)}"
-
-
-def fingerprint_of(parts: Sequence[str]) -> str:
-    """Return the fingerprint of the sources in some folders of the package."""
-    found = hashlib.sha256()
-    for part in parts:
-        modules = sorted((PACKAGE / part).rglob("*.py"))
-        if not modules:
-            raise InternalError(f"the sources of polygym/{part}: expected modules, found none")
-        for path in modules:
-            found.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
-            found.update(path.read_bytes())
-    return found.hexdigest()[:16]

@@ -40,6 +40,7 @@ _CODE_SECONDS = 300.0
 _SPACE_SECONDS = 300.0
 _COUNT_SECONDS = 30.0
 _SPLITTING_SECONDS = 60.0
+_HOMES_SECONDS = 30.0
 
 _LONGER = f"{PATIENCE_VARIABLE}=SECONDS in the environment gives it longer"
 _SCHEDULER = "isl's scheduler"
@@ -54,6 +55,7 @@ _OTHER_CODE = (
 _OTHER_SPACE = f"a smaller --limit or fewer --seconds may do; {_LONGER}"
 _NO_LIMIT = f"its limit is not known; {_LONGER}"
 _OTHER_CUTS = f"say where to cut, or leave out --split; {_LONGER}"
+_OTHER_HOMES = f"it keeps its arrays; {_LONGER}"
 _OTHER_QUESTION = f"a schedule with fewer rows or smaller numbers may take less; {_LONGER}"
 
 
@@ -155,6 +157,15 @@ def splitting_within(scop: Scop) -> Splitting:
     dependences(scop)  # what this process needs as well, and isl's count of operations bounds
     work = partial(chosen_splitting, scop)
     return apart("looking for cuts", work, seconds_of(_SPLITTING_SECONDS), _OTHER_CUTS)
+
+
+def homes_within(work: Callable[[], Result], scop: Scop) -> Result:
+    """Return what comes of judging where values are kept; a LimitError where that takes too long.
+
+    There is less time for it than for schedules, since the program can stay as it is.
+    """
+    prepare(scop)
+    return apart("choosing where values are kept", work, seconds_of(_HOMES_SECONDS), _OTHER_HOMES)
 
 
 def decided_within(work: Callable[[], Result]) -> Result:

@@ -19,8 +19,8 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ISL, Settled
 from polygym.errors import InputError, PolygymError, SourceError
 from polygym.measure.evaluation.patience import Patience
+from polygym.sources import fingerprint_of
 from polygym.tc.cache import CacheWarning, Entry, key_of, request_of, user_cache
-from polygym.tc.compiler import fingerprint_of
 from polygym.tc.kernel import Kernel, compile_kernel
 from polygym.terms.code.interface import Code
 

@@ -52,6 +52,12 @@ def suggested(scop: Scop, *, ranges: bool = True) -> tuple[Splitting, ...]:
     return tuple(dict.fromkeys(one for one in several if one.statements))[:_MOST_SUGGESTED]
 
 
+def hyperplanes(scop: Scop) -> tuple[Splitting, ...]:
+    """Return the suggestions that are hyperplanes, each different from all before it."""
+    found = dict.fromkeys(_alone(_hyperplanes(scop, dependences(scop))))
+    return tuple(found)[:_MOST_SUGGESTED]
+
+
 def _alone(cuts: Iterable[tuple[str, Cut]]) -> Iterator[Splitting]:
     """Yield every cut of a statement as a splitting."""
     for statement, one in cuts:

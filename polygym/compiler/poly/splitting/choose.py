@@ -10,17 +10,25 @@ is left out again without which the merit is the same. For Floyd and Warshall's 
 
 What a cut costs (more code, loops with fewer iterations) is not in the merit: a schedule of the
 program in pieces is measured like any other.
+
+Each merit takes isl's scheduler once. A *quick* look asks it less often, for a default that most
+programs should not wait for: only where isl's schedule leaves some statement with the most loops
+none that is parallel, only about hyperplanes, and what gains nothing alone is not tried with
+others. For Floyd and Warshall's algorithm it finds the same with 6 questions instead of 28.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import DEEPEST_NEST
 from polygym.compiler.poly.isl_budget import attempt, bounded
 from polygym.compiler.poly.lifted import Lifted, lifted
-from polygym.compiler.poly.splitting.candidates import suggested
+from polygym.compiler.poly.properties import properties
+from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.poly.splitting.candidates import hyperplanes, suggested
 from polygym.compiler.poly.splitting.cuts import WHOLE, Cut, Splitting, cut
 from polygym.compiler.poly.splitting.gain import Merit, is_full, merit
 from polygym.errors import InputError, LimitError
@@ -37,52 +45,93 @@ def chosen_splitting(scop: Scop) -> Splitting:
     Raises:
         LimitError: the dependences alone take too long.
     """
+    return _chosen(scop, quick=False)
+
+
+@lru_cache(maxsize=64)
+def quick_splitting(scop: Scop, usual: Schedule) -> Splitting:
+    """Return the cuts that a quick look finds, where isl's usual schedule leaves something to gain.
+
+    Raises:
+        LimitError: the dependences alone take too long.
+    """
+    return _chosen(scop, quick=True) if _is_serial(scop, usual) else WHOLE
+
+
+def _is_serial(scop: Scop, schedule: Schedule) -> bool:
+    """Whether some statement with the most loops has none that is parallel."""
+    return any(
+        not any(loop.parallel for loop in one.loops)
+        for one in properties(scop, schedule).statements
+        if scop.statement(one.statement).depth == scop.depth > 0
+    )
+
+
+def _chosen(scop: Scop, *, quick: bool) -> Splitting:
     if scop.depth > DEEPEST_NEST:
         return WHOLE
     with bounded("looking for cuts"):
         symbolic = lifted(scop)
-        program = scop if symbolic is None else symbolic.scop
-        found = _pruned(program, *_grown(program))
+        merits = _Merits(scop if symbolic is None else symbolic.scop)
+        found = _pruned(merits, _grown(merits, quick=quick))
         return found if symbolic is None else _settled(found, symbolic)
 
 
-def _grown(scop: Scop) -> tuple[Splitting, Merit | None]:
-    """Return the cuts of one suggestion after the other, and their merit."""
-    found, best = WHOLE, _merit(scop, WHOLE)
-    suggestions = suggested(scop)
+@dataclass(slots=True)
+class _Merits:
+    """What isl's scheduler makes of a program in pieces; each is asked for once."""
+
+    scop: Scop
+    _known: dict[Splitting, Merit | None] = field(default_factory=dict)
+
+    def of(self, splitting: Splitting) -> Merit | None:
+        """Return the merit, None where isl finds no schedule, not soon, or with too many pieces.
+
+        The bound is on each program in pieces; when it is passed the others are still tried.
+        """
+        if splitting not in self._known:
+            self._known[splitting] = self._asked(splitting)
+        return self._known[splitting]
+
+    def _asked(self, splitting: Splitting) -> Merit | None:
+        try:
+            with attempt(_MOST_OPERATIONS), bounded("scheduling a program in pieces"):
+                return merit(self.scop, splitting)
+        except (InputError, LimitError):
+            return None
+
+
+def _grown(merits: _Merits, *, quick: bool) -> Splitting:
+    """Return the cuts of one suggestion after the other."""
+    found, best = WHOLE, merits.of(WHOLE)
+    suggestions: tuple[Splitting, ...] | None = None
     for _ in range(_MOST_ROUNDS):
-        if best is None or is_full(best, scop.depth):
+        if best is None or is_full(best, merits.scop.depth):
             break
-        longer = dict.fromkeys(_joined(found, one) for one in suggestions)
-        merits = [(value, one) for one in longer if (value := _merit(scop, one)) is not None]
-        greatest = max([best, *(value for value, _ in merits)])
-        if greatest == best:
+        if suggestions is None:
+            suggestions = (hyperplanes if quick else suggested)(merits.scop)
+        longer = {one: _joined(found, one) for one in suggestions}
+        values = {one: value for one, both in longer.items() if (value := merits.of(both))}
+        gaining = [one for one, value in values.items() if value > best]
+        if not gaining:
             break
-        best, found = greatest, next(one for value, one in merits if value == greatest)
-    return found, best
-
-
-def _pruned(scop: Scop, found: Splitting, best: Merit | None) -> Splitting:
-    """Return the splitting without cuts that add nothing to its merit."""
-    for name, cuts in found.statements:
-        for one in cuts:
-            fewer = _without(found, name, one)
-            value = _merit(scop, fewer)
-            if value is not None and best is not None and value >= best:
-                found = fewer
+        greatest = max(gaining, key=lambda one: values[one])  # the first of equals
+        best, found = values[greatest], longer[greatest]
+        if quick:
+            suggestions = tuple(one for one in gaining if one != greatest)
     return found
 
 
-def _merit(scop: Scop, splitting: Splitting) -> Merit | None:
-    """Return the merit, None where isl finds no schedule, not soon, or there are too many pieces.
-
-    The bound is on each program in pieces; when it is passed the others are still tried.
-    """
-    try:
-        with attempt(_MOST_OPERATIONS), bounded("scheduling a program in pieces"):
-            return merit(scop, splitting)
-    except (InputError, LimitError):
-        return None
+def _pruned(merits: _Merits, found: Splitting) -> Splitting:
+    """Return the splitting without cuts that add nothing to its merit."""
+    best = merits.of(found)
+    for name, cuts in found.statements:
+        for one in cuts:
+            fewer = _without(found, name, one)
+            value = merits.of(fewer)
+            if value is not None and best is not None and value >= best:
+                found = fewer
+    return found
 
 
 def _joined(first: Splitting, second: Splitting) -> Splitting:
