@@ -11,9 +11,11 @@ from polygym.cli.entries import Entry, ratio
 from polygym.cli.failures import failure_of
 from polygym.cli.interrupts import held_back
 from polygym.cli.outputs import figures_of, not_finite
-from polygym.cli.schedules import Given, Maker
+from polygym.cli.schedules import Given, Maker, begun
 from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
 from polygym.compiler.poly.dependences import dependences
+from polygym.compiler.poly.splitting.cuts import WHOLE
+from polygym.compiler.storage.plan import KEEP
 from polygym.errors import PolygymError
 from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
 from polygym.measure.evaluation.foreign import FOREIGN, compile_foreign
@@ -33,7 +35,8 @@ ORIGINAL = "original"
 class How:
     """How every program is measured: its schedules, other compilers, the mapping, the rounds.
 
-    If it is ``limited``, the limit of every program is computed, too.
+    If it is ``limited``, the limit of every program is computed, too. ``decides`` has the names of
+    the schedules with which storage and cuts are decided, for arrays of ``storage_limit`` bytes.
     """
 
     makers: Mapping[str, Maker]
@@ -41,6 +44,8 @@ class How:
     mapping: MachineMapping
     repeat: int
     limited: bool = False
+    decides: frozenset[str] = frozenset()
+    storage_limit: int | None = None
 
     @property
     def contenders(self) -> tuple[str, ...]:
@@ -50,11 +55,15 @@ class How:
 
 @dataclass(slots=True)
 class Said:
-    """What there is to say about contenders, by name: texts, why there is no code, choices."""
+    """What there is to say about contenders, by name: texts, why there is no code, choices.
+
+    ``programs`` has those that are of another program than the others.
+    """
 
     texts: dict[str, str] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     choices: dict[str, dict[str, Any]] = field(default_factory=dict)
+    programs: dict[str, Program] = field(default_factory=dict)
 
 
 def measured(
@@ -96,10 +105,17 @@ def measured(
             if name in candidates and name != ORIGINAL
             else "",
             said.choices.get(name),
+            home=_home(said.programs.get(name, program), name in how.makers and name != ORIGINAL),
         )
         for name in how.contenders
     )
     return entries, endless
+
+
+def _home(program: Program, is_of_it: bool) -> dict[str, str]:
+    """Return where a contender's program is cut and keeps its values, else that it does not."""
+    cuts, plan = (program.splitting, program.storage) if is_of_it else (WHOLE, KEEP)
+    return {"splitting": str(cuts), "storage": str(plan)}
 
 
 def _compile(program: Program, how: How, said: Said) -> tuple[Problem, dict[str, CompiledProgram]]:
@@ -110,12 +126,12 @@ def _compile(program: Program, how: How, said: Said) -> tuple[Problem, dict[str,
     candidates = {}
     for name, make in how.makers.items():
         try:
-            given, found = code_within(
-                partial(_generated, program, make, how.mapping, name == ORIGINAL)
-            )
+            given, found = code_within(partial(_generated, program, name, make, how))
             said.texts[name] = str(given.schedule)
             if (choice := given.to_json()) is not None:
                 said.choices[name] = choice
+            if given.beginning is not None:
+                said.programs[name] = given.beginning.program
             if isinstance(found, str):
                 said.errors[name] = found
             else:
@@ -133,15 +149,19 @@ def _compile(program: Program, how: How, said: Said) -> tuple[Problem, dict[str,
 
 
 def _generated(
-    program: Program, make: Maker, mapping: MachineMapping, is_original: bool
+    program: Program, name: str, make: Maker, how: How
 ) -> tuple[Given, CompiledProgram | str | None]:
     """Return a schedule with its code or why there is none; of the original there is code."""
-    given = make(
-        program.written if is_original else program.scop, dict(program.parameters), mapping
-    )
-    if is_original:
-        return given, None
+    sizes = dict(program.parameters)
+    if name == ORIGINAL:
+        return make(program.written, sizes, how.mapping), None
+    if name in how.decides:
+        given = begun(program, how.mapping, how.storage_limit)
+    else:
+        given = make(program.scop, sizes, how.mapping)
+    if given.beginning is not None:
+        program = given.beginning.program
     try:
-        return given, compile_schedule(program, given.schedule, mapping)
+        return given, compile_schedule(program, given.schedule, how.mapping)
     except (PolygymError, MemoryError, RecursionError) as error:
         return given, failure_of(error).message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from polygym.cli.limits import share
@@ -27,7 +27,7 @@ class Entry:
 
     ``simplified`` says under which mapping there is code if not under the one asked for, ``choice``
     what a schedule was chosen among, if it was. ``limit`` is that of the program, of every entry of
-    one that has it.
+    one that has it; ``home`` says where what ran is cut and keeps its values.
     """
 
     program: str
@@ -39,6 +39,7 @@ class Entry:
     simplified: str = ""
     choice: dict[str, Any] | None = None
     limit: Limit | None = None
+    home: dict[str, str] = field(default_factory=dict)
 
     @property
     def of_limit(self) -> float | None:
@@ -53,6 +54,7 @@ class Entry:
             "program": self.program,
             "schedule": self.schedule,
             "text": self.text,
+            **self.home,
             "choice": self.choice,
             "status": self.outcome.status.value if self.outcome is not None else "error",
             "error": self.error or None,

@@ -1,7 +1,8 @@
 """Schedules that commands are given: a strategy's words, a file, or isl text.
 
 What ``auto`` stands for depends on sizes and on the mapping, so whoever asks for a schedule says
-both; the answer says what it was chosen among.
+both; the answer says what it was chosen among. Where nothing is said of storage and cuts, these are
+decided with it (:func:`begun`), so that the schedule is one of another program.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule, from_json, parse
 from polygym.compiler.poly.strategy import Automatic, Settled, is_strategy, parse_strategy
+from polygym.compiler.storage.price import USUAL_LIMIT
 from polygym.errors import InputError
 from polygym.measure.evaluation.patience import schedule_within
+from polygym.programs import Program
 
 if TYPE_CHECKING:
     from polygym.episodes.automatic import Choice
+    from polygym.episodes.homes import Beginning
 
 _INSTEAD = (
     "original, isl, auto, 'isl fusion=minimum', a file, or isl text such as '{ S[i] -> [i] }'"
@@ -31,18 +35,45 @@ _INSTEAD = (
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A schedule, and, where it was chosen among a few, that choice."""
+    """A schedule, and, where it was chosen among a few, that choice.
+
+    ``beginning`` has the program of which it is, where that was decided as well.
+    """
 
     schedule: Schedule
     choice: Choice | None = None
+    beginning: Beginning | None = None
 
     def to_json(self) -> dict[str, Any] | None:
         """Return what there is to say about the choice."""
-        return None if self.choice is None else self.choice.to_json()
+        if self.choice is None:
+            return None
+        home = {} if self.beginning is None else {"home": self.beginning.to_json()}
+        return self.choice.to_json() | home
 
 
 Maker: TypeAlias = Callable[[Scop, Sizes | None, Mapping], Given]
 """Makes the schedule of a program at sizes, None where they are not known, under a mapping."""
+
+
+def is_automatic(text: str) -> bool:
+    """Whether a schedule is the automatic one, with which storage is decided too."""
+    return is_strategy(text) and isinstance(parse_strategy(text), Automatic)
+
+
+def begun(program: Program, mapping: Mapping, limit: int | None) -> Given:
+    """Return the automatic schedule of a program, of whose storage and cuts nothing is said.
+
+    New arrays may take ``limit`` bytes, as many as are usual where that is None.
+
+    Raises:
+        LimitError: isl would take too long.
+    """
+    from polygym.episodes.homes import beginning
+
+    found = beginning(program, mapping, USUAL_LIMIT if limit is None else limit)
+    assert found.choice is not None
+    return Given(found.choice.schedule, found.choice, found)
 
 
 def schedule_maker(text: str) -> Maker:

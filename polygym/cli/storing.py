@@ -1,24 +1,27 @@
 """``--storage``: what several commands share about where a program keeps its values.
 
-A choice is a plan, or ``auto``: the plan that the program gets without a search.
+A choice is a plan, or how it is found. Where nothing is said, neither of storage nor of cuts,
+searches begin with what models of cost choose, and go on with what they have begun with.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import click
 
 from polygym.cli.schedules import said_in
-from polygym.cli.splitting import Cutter, splitting_for
+from polygym.cli.splitting import Cutter, source_in_pieces, splitting_for
 from polygym.cli.text import shorten
 from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting
+from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting, parse_splitting
 from polygym.compiler.poly.splitting.split import split
 from polygym.compiler.storage.apply import applied
 from polygym.compiler.storage.choose import chosen_plan
@@ -45,7 +48,8 @@ def storage_option(function: F) -> F:
         help="Where values are kept: keep (as the source has it), auto (expand what frees a "
         "loop), model (what models of cost expect to be faster, cuts too), or words such as "
         "w=expand:i,j, y=expand:t%2, w=rename, p=dead, contract; `polygym storage` lists what "
-        "there is. (Default: keep.)",
+        "there is. (Default: model for what begins with --schedule auto, unless --split is given; "
+        "keep for all else.)",
     )(function)
 
 
@@ -76,6 +80,15 @@ def storage_in(schedule_text: str) -> StoragePlan:
     """Return the plan that a schedule's file names, as `run --json` and records do; else KEEP."""
     found = said_in(schedule_text, "storage")
     return KEEP if found is None else parse_storage(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a command line says of cuts, of storage, and of how much that may take."""
+
+    cutter: Cutter | None
+    choice: StorageChoice | None
+    limit: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,17 +148,46 @@ def with_storage(
     return with_plan(program, choice, USUAL_LIMIT if limit is None else limit, mapping)
 
 
-def with_storage_of(
+def begun_source(
     source: Source,
-    choice: StorageChoice | None,
-    limit: int | None,
+    said: Said,
     mapping: MachineMapping,
+    before: Source | None,
+    unsaid: StorageChoice = Found.MODEL,
 ) -> Source:
-    """Return what a search is of under the plan that was asked for; it is found now."""
+    """Return what a search is of: cut, and under a plan; what is to be found is found now.
+
+    Where nothing is said it is that of ``before``, what the search in a folder was of that goes on,
+    or else ``unsaid``.
+    """
+    cutter, choice, limit = said.cutter, said.choice, said.limit
+    if cutter is None and choice is None:
+        if before is not None:
+            most = sys.maxsize if limit is None else limit
+            stored(replace(before, storage=KEEP).load(), before.storage, most)
+            return before
+        choice = unsaid
+    source = source_in_pieces(source, cutter)
     if choice is None:
         return source
     program = with_storage(source.load(), choice, limit, mapping=mapping)
     return replace(source, splitting=program.splitting, storage=program.storage)
+
+
+def source_before(source: Source, journal: Path | None, name: str) -> Source | None:
+    """Return a search's source cut and stored as its journal says under a name of its first line.
+
+    None where there is no journal; what is wrong with it is said where it is read.
+    """
+    if journal is None:
+        return None
+    try:
+        with journal.open(encoding="utf-8") as file:
+            found = json.loads(file.readline())[name]
+        cuts, plan = found.get("splitting", ""), found.get("storage", str(KEEP))
+        return replace(source, splitting=parse_splitting(cuts), storage=parse_storage(plan))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, InputError):
+        return None
 
 
 def recipe_of(cutter: Cutter | None, choice: StorageChoice | None, limit: int | None) -> Recipe:

@@ -33,12 +33,13 @@ from polygym.cli.options import (
 )
 from polygym.cli.output import progress, say, say_foreign_load, working
 from polygym.cli.outputs import remark_on
-from polygym.cli.schedules import schedule_maker
+from polygym.cli.schedules import is_automatic, schedule_maker
 from polygym.cli.splitting import Cutter, program_in_pieces, split_option
 from polygym.cli.storing import StorageChoice, storage_options, with_storage
 from polygym.cli.text import listed, shorten
 from polygym.compiler.codegen.common.mapping import DEFAULT, TOLERANCE
 from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
+from polygym.compiler.storage.plan import KEEP
 from polygym.errors import InputError, SourceError
 from polygym.measure.evaluation.foreign import FOREIGN, compared
 from polygym.measure.machine.kept import peaks_of
@@ -56,7 +57,10 @@ _HELP = """Measure schedules of programs in turn, and print ratios and their geo
 
 The schedules of one program run round robin in one process, by one clock, each checked against
 the original order's output. The original order is compiled by LLVM -O3 as it stands; all others run
-under --mapping and with --threads. Exit code 1: one of them failed. Ctrl-C prints what there is.
+under --mapping and with --threads. With the automatic schedule it is decided where values are kept
+and statements are cut as well. --storage or --split say it instead, for all but the original order;
+--storage keep is as the source has it. Exit code 1: one of them failed. Ctrl-C prints what there
+is.
 
 --against adds other contenders: isl (its schedule), clang and gcc (-O3 -march=native), and polly
 (clang with Polly: tiled, parallel, the same threads), from the program's own C file. One that is
@@ -85,7 +89,7 @@ Examples:
     multiple=True,
     default=("original,isl,auto",),
     metavar="NAME[,NAME]",
-    help="original, isl, auto (one of a few by a model of cost), files with schedules, or isl "
+    help="original, isl, auto (decided by models of cost), files with schedules, or isl "
     "text; may be repeated. Ratios are to the original order, which is always measured. (Default: "
     "original,isl,auto.)",
 )
@@ -134,12 +138,15 @@ def command(
     schedule_names, compilers = _contenders(schedules, against)
     limited = LIMIT in listed(against)
     check_figure(figure, limited=limited)
+    is_said = cutter is not None or storage is not None
     how = How(
         {name: schedule_maker(name) for name in schedule_names},
         compilers,
         chosen_mapping(mapping, DEFAULT, threads),
         repeat,
         limited,
+        frozenset() if is_said else frozenset(filter(is_automatic, schedule_names)),
+        storage_limit,
     )
     programs = {
         target: with_storage(
@@ -214,6 +221,9 @@ def _print(found: _Found, programs: Mapping[str, Program], how: How) -> None:
             say(f"{label}, but for the original order, split: {program.splitting}")
         if not program.storage.keeps:
             say(f"{label}, but for the original order, storage: {program.storage}")
+    for entry in found.entries:
+        if entry.schedule in how.decides and (words := _decided(entry)):
+            say(f"{entry.program}, {entry.schedule}: {words}")
     for label, arrays in found.endless.items():
         say(f"{label}: {remark_on(arrays)}")
     for label, reason in found.unlimited.items():
@@ -228,6 +238,13 @@ def _print(found: _Found, programs: Mapping[str, Program], how: How) -> None:
     say_foreign_load(found.load)
     if found.interrupted:
         say("interrupted", err=True)
+
+
+def _decided(entry: Entry) -> str:
+    """Return where the program of an entry is cut and keeps its values; "" where as written."""
+    cuts, plan = entry.home["splitting"], entry.home["storage"]
+    words = (cuts and f"split {cuts}", plan if plan != str(KEEP) else "")
+    return ", ".join(filter(None, words))
 
 
 def _contenders(schedules: Sequence[str], against: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

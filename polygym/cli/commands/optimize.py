@@ -25,8 +25,14 @@ from polygym.cli.options import (
     timeout_option,
 )
 from polygym.cli.searching import search_and_report
-from polygym.cli.splitting import Cutter, source_in_pieces, split_option
-from polygym.cli.storing import StorageChoice, storage_options, with_storage_of
+from polygym.cli.splitting import Cutter, split_option
+from polygym.cli.storing import (
+    Said,
+    StorageChoice,
+    begun_source,
+    source_before,
+    storage_options,
+)
 from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.cost.chosen import ChosenModel
@@ -34,6 +40,7 @@ from polygym.episodes.kernels import Source
 from polygym.episodes.task_options import TaskOptions
 from polygym.measure.evaluation import EvaluationOptions
 from polygym.search.explore.course import Extent
+from polygym.search.explore.folder import JOURNAL
 from polygym.search.explore.players import MODEL, player_names
 from polygym.search.explore.setting import Setting
 
@@ -55,6 +62,10 @@ the end. The same seed explores the same schedules; which mappings are tried dep
 well. Exit code 0 even if nothing faster was found; 1: the original order itself does not run, or a
 schedule's output was wrong or its code crashed, which is a defect of polygym and said in red; 130:
 interrupted.
+
+Where the program keeps its values and is cut is decided first, as for `run --schedule auto`, unless
+--storage or --split say so (--storage keep: as the source has it); a search that is resumed goes on
+with what it began with.
 
 Ctrl-C stops at any time and keeps what was found: `episodes.jsonl` in --out has every episode the
 moment its outcome is known, `tuning.jsonl` every mapping, `best.json` the best one (for `polygym
@@ -150,8 +161,8 @@ def command(
         raise click.UsageError("--model is for --policy model.")
     mapping = chosen_mapping(mapping, DEFAULT, threads)
     source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
-    source = source_in_pieces(source, cutter)
-    source = with_storage_of(source, storage, storage_limit, mapping)
+    before = source_before(source, out / JOURNAL if resumed and out else None, "program")
+    source = begun_source(source, Said(cutter, storage, storage_limit), mapping, before)
     setting = Setting(
         source=source,
         policy=policy_name,

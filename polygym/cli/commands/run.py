@@ -28,7 +28,7 @@ from polygym.cli.output import (
     working,
 )
 from polygym.cli.outputs import figures_of, not_finite, remark_on
-from polygym.cli.schedules import Given, mapping_in, schedule_maker
+from polygym.cli.schedules import Given, begun, is_automatic, mapping_in, schedule_maker
 from polygym.cli.splitting import Cutter, program_in_pieces, split_option
 from polygym.cli.storing import StorageChoice, storage_figures, storage_options, with_storage
 from polygym.cli.tables import print_table
@@ -89,7 +89,8 @@ _MOST_MEGABYTES = 2**27
     show_default=True,
     metavar="original|isl|auto|FILE|TEXT",
     help="The order to run in; isl may be followed by words such as fusion=minimum or skew=off, "
-    "auto is one of a few by a model of cost (docs/schedules.md); FILE holds isl text, JSON, or "
+    "auto is decided by models of cost, with --storage and --split where they are not given "
+    "(docs/schedules.md); FILE holds isl text, JSON, or "
     "the output of `run --json`.",
 )
 @click.option(
@@ -128,8 +129,13 @@ def command(
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
     program = program_in_pieces(program, cutter, schedule_text)
     asked = chosen_mapping(mapping, mapping_in(schedule_text) or DEFAULT, threads)
-    program = with_storage(program, storage, storage_limit, schedule_text, asked)
-    given, mapping, is_original = _given(program, schedule_text, mapping, threads)
+    if cutter is None and storage is None and is_automatic(schedule_text):
+        given = begun(program, asked, storage_limit)
+        program = program if given.beginning is None else given.beginning.program
+    else:
+        program = with_storage(program, storage, storage_limit, schedule_text, asked)
+        given = schedule_maker(schedule_text)(program.scop, dict(program.parameters), asked)
+    mapping, is_original = _mapped(program, given, schedule_text, mapping, threads)
     schedule = given.schedule
     start = time.perf_counter()
     with working("compiling"):
@@ -173,19 +179,18 @@ def command(
     return Answer(code)
 
 
-def _given(
-    program: Program, schedule_text: str, mapping: Mapping | None, threads: int
-) -> tuple[Given, Mapping, bool]:
-    """Return the schedule, its mapping, and whether they are what the baseline is anyway."""
+def _mapped(
+    program: Program, given: Given, schedule_text: str, mapping: Mapping | None, threads: int
+) -> tuple[Mapping, bool]:
+    """Return a schedule's mapping, and whether they are what the baseline is anyway."""
     said = mapping_in(schedule_text)
     tuned = chosen_mapping(mapping, said or DEFAULT, threads)
-    given = schedule_maker(schedule_text)(program.scop, dict(program.parameters), tuned)
     in_order = given.schedule == original(program.scop)
     # The order of the text runs as it stands, unless it was chosen for what a mapping makes of it.
     as_it_stands = in_order and given.choice is None and said is None
     chosen = chosen_mapping(mapping, SEQUENTIAL, threads) if as_it_stands else tuned
     is_sequential = replace(chosen, threads=1) == SEQUENTIAL
-    return given, chosen, program.source is None and in_order and is_sequential
+    return chosen, program.source is None and in_order and is_sequential
 
 
 def _compiled(

@@ -24,15 +24,25 @@ from polygym.cli.options import (
     size_options,
     target_argument,
 )
-from polygym.cli.splitting import Cutter, source_in_pieces, split_option
-from polygym.cli.storing import StorageChoice, storage_options, with_storage_of
+from polygym.cli.splitting import Cutter, split_option
+from polygym.cli.storing import (
+    Said,
+    StorageChoice,
+    begun_source,
+    source_before,
+    storage_options,
+)
 from polygym.cli.tuning import tune_and_report
 from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
+from polygym.compiler.storage.plan import KEEP
 from polygym.cost.chosen import ChosenModel
 from polygym.cost.model import Acquisition
 from polygym.episodes.kernels import Source
+from polygym.episodes.recipes import Found
+from polygym.programs.comprehensions import is_comprehension
 from polygym.search.cluster.address import Address
 from polygym.search.tune import Plan, search_names
+from polygym.search.tune.folder import TRIALS
 from polygym.search.tune.guide import Guide
 from polygym.search.tune.searches import BY_MODEL
 
@@ -49,6 +59,9 @@ cores, then measured one by one beside the original order; its outputs are compa
 original's. One that takes several times as long as the best is cut off. In the end the best five
 are timed again together with what there was to start from, if the time is not up.
 
+Where the program keeps its values and is cut is decided first, as for `run --schedule auto`, unless
+--storage or --split say so (--storage keep: as the source has it). Comprehensions keep their arrays.
+
 Ctrl-C and --time stop it at any time and keep the best. `trials.jsonl` in --out has every candidate
 the moment its outcome is known, `best.json` the best one (for `polygym replay` and `polygym run
 --schedule`), `best.c` its C code, `summary.json` what --json prints. The best of a comprehension is
@@ -56,8 +69,8 @@ also kept in the cache (see `polygym cache`), where the operators of polygym.tc 
 same sizes, threads and mapping to start from.
 
 --resume goes on where the search in --out ended, whatever ended it: with the same program, sizes,
-mapping, search, model, acquisition, population and seed, candidates that were measured are not
-measured again. --generations may be more, and --time counts anew.
+storage, mapping, search, model, acquisition, population and seed, candidates that were measured are
+not measured again. --generations may be more, and --time counts anew.
 
 Exit code 0 even if nothing faster was found; 1: the original order itself does not run, or
 a candidate's output was wrong or its code crashed, which is a defect of polygym; 130: interrupted.
@@ -163,8 +176,10 @@ def command(
     if on is not None and jobs is not None:
         raise click.UsageError("--jobs is for one machine; with --on nodes use all their cores.")
     source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
-    source = source_in_pieces(source, cutter)
-    source = with_storage_of(source, storage, storage_limit, start)
+    before = source_before(source, out / TRIALS if resumed and out else None, "source")
+    # Operators of a comprehension, which find the best in the cache, are of it as it was written.
+    unsaid = KEEP if is_comprehension(target) else Found.MODEL
+    source = begun_source(source, Said(cutter, storage, storage_limit), start, before, unsaid)
     if search not in BY_MODEL and (model or acquisition != Acquisition.MEAN.value):
         raise click.UsageError("--model and --acquisition are for --search model and filter.")
     guide = Guide(ChosenModel(model), Acquisition(acquisition))

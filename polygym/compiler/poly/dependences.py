@@ -113,6 +113,11 @@ def relations_by_array(scop: Scop) -> RelationsOfArray:
 
     Parameter values outside the program's context are left out too.
     """
+    return dict(_relations_by_array(scop))
+
+
+@lru_cache(maxsize=8)
+def _relations_by_array(scop: Scop) -> RelationsOfArray:
     context = isl.Set(scop.context)
     order = order_of(scop)
     before = order.lex_lt_union_map(order)
@@ -146,6 +151,7 @@ def union(parts: Iterable[isl.UnionSet]) -> isl.UnionSet:
     return first
 
 
+@lru_cache(maxsize=8)
 def order_of(scop: Scop) -> isl.UnionMap:
     """Return the original order of all instances."""
     domain = union(isl.UnionSet(statement.domain) for statement in scop.statements)

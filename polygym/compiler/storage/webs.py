@@ -171,6 +171,7 @@ def _statements(instances: isl.UnionSet) -> list[str]:
     return sorted(one.get_tuple_name() for one in sets(instances) if not one.is_empty())
 
 
+@lru_cache(maxsize=8)
 def _length(scop: Scop) -> int:
     """Return how many dimensions the original order has."""
     return int(maps(isl.UnionMap(scop.schedule))[0].dim(isl.dim_type.out))
