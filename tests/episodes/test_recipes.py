@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from polybench import Dataset
-from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.storage.plan import parse_storage
-from polygym.episodes import homes, recipes
-from polygym.episodes.homes import LEAST, Home
+from polygym.episodes import recipes
 from polygym.episodes.recipes import (
     AS_WRITTEN,
     Found,
@@ -22,7 +20,6 @@ from polygym.episodes.recipes import (
 )
 from polygym.errors import InputError, LimitError
 from polygym.programs import Program, load_program
-from polygym.programs.stored import stored
 
 AUTO = "S0:temp2=expand:i,j contract"
 
@@ -30,12 +27,6 @@ AUTO = "S0:temp2=expand:i,j contract"
 @pytest.fixture(scope="module")
 def symm() -> Program:
     return load_program("symm", dataset=Dataset.MINI)
-
-
-@pytest.fixture(scope="module")
-def two(symm: Program) -> list[Program]:
-    """The program as it was written, and expanded."""
-    return [symm, stored(symm, parse_storage(AUTO))]
 
 
 @pytest.mark.parametrize(
@@ -85,47 +76,3 @@ def test_what_takes_too_long_to_find_stays(symm: Program, monkeypatch: pytest.Mo
     for name in ("splitting_within", "with_chosen_storage"):
         monkeypatch.setattr(recipes, name, gives_up)
     assert Recipe(Found.AUTO, Found.AUTO).of(symm).scop == symm.scop
-
-
-@pytest.mark.parametrize(
-    ("promise", "score", "taken"),
-    [
-        (LEAST + 0.1, 0.51, AUTO),
-        (LEAST + 0.1, 0.5, "keep"),
-        (LEAST, 0.9, "keep"),
-        (None, 0.9, "keep"),
-        (2.0, None, "keep"),
-    ],
-)
-def test_a_model_takes_what_promises_enough(
-    two: list[Program],
-    monkeypatch: pytest.MonkeyPatch,
-    promise: float | None,
-    score: float | None,
-    taken: str,
-) -> None:
-    written, expanded = two
-    judged = [
-        Home(written.splitting, written.storage, 0.0, 0.5),
-        Home(expanded.splitting, expanded.storage, promise, score),
-    ]
-    monkeypatch.setattr(homes, "candidates", lambda *_, **__: two)
-    monkeypatch.setattr(homes, "schedules_within", lambda *_: judged)
-    assert str(Recipe(plan=Found.MODEL).of(written).storage) == taken
-
-
-def test_a_model_out_of_reach_keeps(two: list[Program], monkeypatch: pytest.MonkeyPatch) -> None:
-    def gives_up(*_: object) -> None:
-        raise LimitError("too long")
-
-    monkeypatch.setattr(homes, "candidates", lambda *_, **__: two)
-    monkeypatch.setattr(homes, "schedules_within", gives_up)
-    assert Recipe(plan=Found.MODEL).of(two[0]) == two[0]
-
-
-def test_the_models_see_what_expansion_frees(symm: Program) -> None:
-    """A scalar that serialises everything; with it expanded, two threads and tiles."""
-    first, expanded = homes.ranked(symm, DEFAULT, 1 << 20, cuts=False)
-    assert (first.promise, str(first.storage)) == (0.0, "keep")
-    assert str(expanded.storage) == AUTO
-    assert expanded.is_better(first)

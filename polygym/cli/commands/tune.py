@@ -60,7 +60,7 @@ original's. One that takes several times as long as the best is cut off. In the 
 are timed again together with what there was to start from, if the time is not up.
 
 Where the program keeps its values and is cut is decided first, as for `run --schedule auto`, unless
---storage or --split say so (--storage keep: as the source has it). Comprehensions keep their arrays.
+--storage or --split say so (--storage keep: as the source has it). Comprehensions stay as they are.
 
 Ctrl-C and --time stop it at any time and keep the best. `trials.jsonl` in --out has every candidate
 the moment its outcome is known, `best.json` the best one (for `polygym replay` and `polygym run

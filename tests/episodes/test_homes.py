@@ -1,0 +1,213 @@
+"""Where a program begins by a model: what there is to choose from, and what is remembered."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polybench import Dataset
+from polygym.compiler.codegen.common.mapping import DEFAULT
+from polygym.compiler.poly.splitting.cuts import WHOLE, parse_splitting
+from polygym.compiler.storage.plan import KEEP, parse_storage
+from polygym.episodes import homes, kept_homes
+from polygym.episodes.homes import LEAST, beginning, candidates, home_of, judged
+from polygym.episodes.kept_homes import Home, home_from_json, question
+from polygym.episodes.recipes import Found, Recipe
+from polygym.errors import LimitError
+from polygym.measure.evaluation import EvaluationOptions, Evaluator
+from polygym.measure.worker.outcome import Status
+from polygym.programs import Program, load_program
+from polygym.programs.pieces import in_pieces
+from polygym.programs.stored import stored
+from tests.compiler.storage.stored import STORED_PROGRAMS
+
+EXPANDED = "S0:temp2=expand:i,j contract"
+CUT = "S0: i = k, j = k"
+LIMIT = 1 << 24
+TWO = replace(DEFAULT, threads=2)
+
+
+@pytest.fixture(scope="module")
+def symm() -> Program:
+    return load_program("symm", dataset=Dataset.MINI)
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder of its own."""
+    monkeypatch.setenv("POLYGYM_CACHE", str(tmp_path))
+    return tmp_path / "homes"
+
+
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("gemm", []),
+        ("nussinov", []),
+        ("heat-3d", []),
+        ("symm", [("", EXPANDED)]),
+        ("durbin", [("", "S4:sum=expand:k contract")]),
+        ("floyd-warshall", [(CUT, "keep")]),
+    ],
+)
+def test_what_there_is_to_choose_from(name: str, others: list[tuple[str, str]]) -> None:
+    program = load_program(name, dataset=Dataset.MINI)
+    first, *found = candidates(program, TWO, LIMIT)
+    assert first == program
+    assert [(str(one.splitting), str(one.storage)) for one in found] == others
+
+
+def test_a_program_in_pieces_stays_so() -> None:
+    cuts = parse_splitting("S0: i = k")
+    program = in_pieces(load_program("floyd-warshall", dataset=Dataset.MINI), cuts)
+    assert [one.splitting for one in candidates(program, TWO, LIMIT)] == [cuts]
+    assert home_of(program, TWO, LIMIT) == program
+
+
+@pytest.mark.parametrize(
+    ("name", "splitting", "storage"),
+    [("symm", "", EXPANDED), ("floyd-warshall", CUT, "keep"), ("durbin", "", "keep")],
+)
+def test_what_the_models_take(name: str, splitting: str, storage: str) -> None:
+    """At LARGE, where it pays; the schedule is one of the program that is taken."""
+    found = beginning(load_program(name), TWO, 1 << 29)
+    program = found.program
+    assert (str(program.splitting), str(program.storage)) == (splitting, storage)
+    first, other = found.ranking
+    assert (first.splitting, first.storage, first.promise) == (WHOLE, KEEP, 0.0)
+    assert homes.is_better(other, first) == (program != load_program(name))
+    assert found.choice is not None
+    assert {one.statement for one in found.choice.schedule.statements} == {
+        one.name for one in program.scop.statements
+    }
+
+
+@pytest.mark.parametrize(
+    ("promise", "score", "taken"),
+    [
+        (LEAST + 0.1, 0.51, EXPANDED),
+        (LEAST + 0.1, 0.5, "keep"),
+        (LEAST, 0.9, "keep"),
+        (None, 0.9, "keep"),
+        (2.0, None, "keep"),
+    ],
+)
+def test_what_promises_enough_is_taken(
+    symm: Program, kept: Path, promise: float | None, score: float | None, taken: str
+) -> None:
+    """A ranking that is kept is judged as any other."""
+    ranking = [
+        Home(WHOLE, KEEP, 0.0, 0.5),
+        Home(WHOLE, parse_storage(EXPANDED), promise, score),
+    ]
+    kept_homes.keep(question(symm, DEFAULT, LIMIT, LEAST), ranking)
+    assert str(home_of(symm, DEFAULT, LIMIT).storage) == taken
+    assert str(Recipe(plan=Found.MODEL, limit=LIMIT).of(symm).storage) == taken
+
+
+def test_out_of_reach_it_stays_as_it_is(symm: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gives_up(*_: object) -> None:
+        raise LimitError("too long")
+
+    monkeypatch.setattr(homes, "homes_within", gives_up)
+    assert home_of(symm, DEFAULT, LIMIT) == symm
+    found = beginning(symm, DEFAULT, LIMIT)
+    assert (found.program, len(found.ranking)) == (symm, 1)
+    assert found.choice is not None
+
+
+def test_the_limit_holds(symm: Program) -> None:
+    assert not home_of(symm, TWO, 4800).storage.keeps
+    for limit in (0, 100):
+        assert home_of(symm, TWO, limit).storage.keeps
+
+
+def test_an_answer_is_remembered(
+    symm: Program, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Program] = []
+
+    def counted(program: Program, *more: Any) -> homes.Beginning:
+        asked.append(program)
+        return judged(program, *more)
+
+    monkeypatch.setattr(homes, "homes_within", lambda work, _: work())
+    monkeypatch.setattr(homes, "judged", counted)
+    first = beginning(symm, TWO, LIMIT)
+    assert beginning(symm, TWO, LIMIT) == first
+    assert len(asked) == len(list(kept.iterdir())) == 1
+    assert str(first.program.storage) == EXPANDED
+    for program, mapping, limit in (
+        (symm, DEFAULT, LIMIT),
+        (symm, TWO, LIMIT + 1),
+        (load_program("symm", dataset=Dataset.SMALL), TWO, LIMIT),
+        (load_program("syrk", dataset=Dataset.MINI), TWO, LIMIT),
+    ):
+        before = len(asked)
+        beginning(program, mapping, limit)
+        assert len(asked) == before + 1
+
+
+def test_a_text_that_has_moved_is_the_same_program(tmp_path: Path) -> None:
+    symm = Path(load_program("symm").scop.file)
+    text = symm.read_text()
+    names = ("a.c", "b.c", "c.c")
+    changes = (text, "\n\n" + text, text.replace("temp2 = 0", "temp2 = 1"))
+    assert changes[0] != changes[2]
+    found = []
+    for name, changed in zip(names, changes, strict=True):
+        path = tmp_path / name
+        path.write_text(changed)
+        program = load_program(str(path), function="kernel_symm", parameters={"m": 9, "n": 9})
+        found.append(question(program, DEFAULT, LIMIT, LEAST))
+    assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "[]", "{}", '{"ranking": []}', '{"ranking": [{"splitting": "S9: i = k"}]}']
+)
+def test_a_file_that_is_damaged_is_written_anew(symm: Program, kept: Path, damage: str) -> None:
+    found = home_of(symm, TWO, LIMIT)
+    (path,) = kept.iterdir()
+    before = path.read_text()
+    path.write_text(damage)
+    assert home_of(symm, TWO, LIMIT) == found
+    assert path.read_text() == before
+
+
+def test_a_plan_that_does_not_fit_is_not_believed(symm: Program, kept: Path) -> None:
+    """What is kept is proved again, so it can do no harm."""
+    found = home_of(symm, TWO, LIMIT)
+    (path,) = kept.iterdir()
+    path.write_text(path.read_text().replace("temp2", "nobody"))
+    assert home_of(symm, TWO, LIMIT) == found
+
+
+def test_a_home_is_read_as_it_was_written() -> None:
+    one = Home(parse_splitting(CUT), parse_storage(EXPANDED), 0.1 + 0.2, None)
+    assert home_from_json(json.loads(json.dumps(one.to_json()))) == one
+
+
+@pytest.mark.parametrize("name", STORED_PROGRAMS)
+def test_whatever_is_taken_leaves_the_same_bits(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scalars in every position: each candidate runs under the schedule that it would get."""
+    path = tmp_path / f"{name}.c"
+    path.write_text(STORED_PROGRAMS[name])
+    program = load_program(str(path), dataset=Dataset.MINI)
+    monkeypatch.setattr(homes, "is_better", lambda *_: True)  # the last of them is taken
+    found = judged(program, TWO, LIMIT)
+    assert found.choice is not None
+    taken = found.program
+    options = EvaluationOptions(threads=2, mapping=TWO)
+    with Evaluator(taken, options) as evaluator:
+        outcome = evaluator.evaluate(found.choice.schedule, TWO)
+    assert outcome.status is Status.OK, f"{taken.storage} {taken.splitting}: {outcome}"
+    if len(found.ranking) > 1:
+        assert taken != program
+        assert taken == stored(in_pieces(program, taken.splitting), taken.storage, LIMIT)
