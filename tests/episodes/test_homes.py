@@ -192,6 +192,31 @@ def test_a_home_is_read_as_it_was_written() -> None:
     assert home_from_json(json.loads(json.dumps(one.to_json()))) == one
 
 
+def test_scalars_that_are_expanded(tmp_path: Path) -> None:
+    """Live before or after, in recurrences of two nests; what is written under conditions stays."""
+    expanded = []
+    for name, text in STORED_PROGRAMS.items():
+        path = tmp_path / f"{name}.c"
+        path.write_text(text)
+        program = load_program(str(path), dataset=Dataset.MINI)
+        if any(not one.storage.keeps for one in candidates(program, TWO, LIMIT)):
+            expanded.append(name)
+    assert expanded == ["live_before", "live_after", "two_recurrences", "symmetric"]
+
+
+@pytest.mark.parametrize("name", ["random:4", "random:155"])
+def test_random_programs_that_are_cut_leave_the_same_bits(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = load_program(name, dataset=Dataset.MINI)
+    monkeypatch.setattr(homes, "is_better", lambda *_: True)
+    found = judged(program, TWO, LIMIT)
+    assert found.choice is not None
+    assert str(found.program.splitting) == "S0: j = i, k = i"
+    with Evaluator(found.program, EvaluationOptions(threads=2, mapping=TWO)) as evaluator:
+        assert evaluator.evaluate(found.choice.schedule, TWO).status is Status.OK
+
+
 @pytest.mark.parametrize("name", STORED_PROGRAMS)
 def test_whatever_is_taken_leaves_the_same_bits(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -83,9 +83,12 @@ def test_a_search_under_a_plan_is_replayed_under_it(
     assert best["program"]["storage"] == PLAN
     code, found = call_json(capsys, "replay", str(out / "best.json"), "--no-run")
     assert (code, found["storage"], found["legal"]) == (0, PLAN, True)
-    code, _, error = call(capsys, *search, "--resume")
-    assert code == 2
-    assert "program.storage" in error
+    assert call(capsys, *search, "--resume")[0] == 0  # nothing is said: it goes on as it began
+    assert json.loads((out / "best.json").read_text())["program"]["storage"] == PLAN
+    for other in ("keep", "temp2=expand"):
+        code, _, error = call(capsys, *search, "--storage", other, "--resume")
+        assert code == 2
+        assert "program.storage" in error
     broken = {**best, "program": {**best["program"], "storage": "temp2=grow"}}
     with pytest.raises(InputError, match=r"the entry program\.storage: storage: expected rename"):
         record.replay(broken, "best.json")

@@ -3,12 +3,14 @@
 import pytest
 
 from polygym.compiler.frontend.c import parse_text
+from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import isl_schedule
 from polygym.compiler.poly.properties import properties
+from polygym.compiler.poly.splitting import choose
 from polygym.compiler.poly.splitting.candidates import suggested
-from polygym.compiler.poly.splitting.choose import chosen_splitting
-from polygym.compiler.poly.splitting.cuts import WHOLE, parse_splitting
-from polygym.compiler.poly.splitting.gain import merit
+from polygym.compiler.poly.splitting.choose import chosen_splitting, quick_splitting
+from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting, parse_splitting
+from polygym.compiler.poly.splitting.gain import Merit, merit
 from polygym.compiler.poly.splitting.split import split
 from tests.sources import kernel_scop
 
@@ -69,6 +71,39 @@ def test_cuts_that_are_worth_it(text: str, cuts: str, gained: tuple[int, int, in
     found = chosen_splitting(scop)
     assert str(found) == cuts
     assert merit(scop, found) == gained > merit(scop, WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("name", "cuts"),
+    [
+        ("floyd-warshall", "S0: i = k, j = k"),
+        ("nussinov", ""),
+        ("gemm", ""),
+        ("heat-3d", ""),
+        ("doitgen", ""),
+    ],
+)
+def test_a_quick_look(name: str, cuts: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It finds what matters, asks isl seldom, and not at all where some loop is parallel."""
+    asked: list[object] = []
+
+    def counted(scop: Scop, splitting: Splitting) -> Merit:
+        asked.append(splitting)
+        return merit(scop, splitting)
+
+    monkeypatch.setattr(choose, "merit", counted)
+    scop = kernel_scop(name)
+    quick_splitting.cache_clear()
+    assert str(quick_splitting(scop, isl_schedule(scop))) == cuts
+    assert len(asked) == len(set(asked)) <= 10
+    if name in ("gemm", "heat-3d", "doitgen"):
+        assert asked == []
+    if cuts:
+        chosen_splitting.cache_clear()
+        quickly = len(asked)
+        asked.clear()
+        assert str(chosen_splitting(scop)) == cuts
+        assert quickly < len(asked) / 2
 
 
 def test_one_half_of_a_ring_is_reversed() -> None:
