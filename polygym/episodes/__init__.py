@@ -3,15 +3,15 @@
 ``construction`` and ``exploration`` are the states, masks and transitions of the two processes;
 ``episode`` runs one after the other for a program. Before that it may be decided where the program
 is cut and keeps its values, by ``storing``; ``recipes`` do so without an episode, ``homes`` by a
-model. Where a mapping is decided too, ``editing`` changes a schedule and ``decisions`` asks about
-the mapping, nest by nest (``nest_shapes``). ``task_options`` say how large all of that is.
-``observe`` turns an episode into arrays of fixed shapes (``tables`` has their columns, ``portrait``
-what no action changes, ``nests`` the loops that statements share; ``observe_decisions`` and
-``decision_tables`` do so for mappings, ``storage_tables`` for storage), and ``policies`` names who
-decides: ``rules``, and the policy that has ``learned`` from measurements, whose ``learned_weights``
-come with polygym and give a ``promise`` of schedules and mappings. An ``automatic`` schedule to
-begin with is one of a few, by these weights and a model of cost. Every state is an immutable value,
-so a copy for a tree search costs nothing.
+model, whose answers ``kept_homes`` remembers. Where a mapping is decided too, ``editing`` changes a
+schedule and ``decisions`` asks about the mapping, nest by nest (``nest_shapes``). ``task_options``
+say how large all of that is. ``observe`` turns an episode into arrays of fixed shapes (``tables``
+has their columns, ``portrait`` what no action changes, ``nests`` the loops that statements share;
+``observe_decisions`` and ``decision_tables`` do so for mappings, ``storage_tables`` for storage),
+and ``policies`` names who decides: ``rules``, and the policy that has ``learned`` from
+measurements, whose ``learned_weights`` come with polygym and give a ``promise`` of schedules and
+mappings. An ``automatic`` schedule to begin with is one of a few, by these weights and a model of
+cost. Every state is an immutable value, so a copy for a tree search costs nothing.
 
 ``kernels`` resolves which programs episodes are about and keeps what is computed once for each;
 ``toward`` finds the actions that lead to a given schedule and mapping;

@@ -24,6 +24,7 @@ from polygym.programs import Program, load_program
 from polygym.programs.pieces import in_pieces
 from polygym.programs.stored import stored
 from tests.compiler.storage.stored import STORED_PROGRAMS
+from tests.test_layering import imports_of_modules
 
 EXPANDED = "S0:temp2=expand:i,j contract"
 CUT = "S0: i = k, j = k"
@@ -185,6 +186,21 @@ def test_a_plan_that_does_not_fit_is_not_believed(symm: Program, kept: Path) -> 
     (path,) = kept.iterdir()
     path.write_text(path.read_text().replace("temp2", "nobody"))
     assert home_of(symm, TWO, LIMIT) == found
+
+
+def test_all_that_decides_counts() -> None:
+    """What a model would answer otherwise in another polygym is not recalled there."""
+    imports, found, left = imports_of_modules(), set[str](), ["episodes.homes"]
+    while left:
+        one = left.pop()
+        if one not in found:
+            found.add(one)
+            left += imports[one]
+    parts = tuple(part.replace("/", ".") for part in kept_homes.DECIDING)
+    rooms = {one for one in found if one.startswith(("compiler.", "cost.", "episodes."))}
+    others = {one for one in rooms if not any(f"{one}.".startswith(f"{part}.") for part in parts)}
+    assert others
+    assert {one for one in others if not one.startswith("compiler.frontend")} == set()
 
 
 def test_a_home_is_read_as_it_was_written() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from polygym import sources
 from polygym.errors import InternalError
-from polygym.tc import compiler as module
 from polygym.tc.compiler import DECIDING, compiler
 from polygym.version import __version__
 from tests.test_layering import MODULES, imports_of_modules
@@ -36,6 +36,7 @@ OTHERS = {
     "pickles": "says what is wrong",
     "programs": "has the data of what is measured, and NumPy's names of types",
     "sqlite_files": "says what is wrong with a file of times",
+    "sources": "has the fingerprint of those that count",
     "search": "chooses candidates, which are kept",
     "version": "counts as such",
 }
@@ -79,7 +80,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for part in DECIDING:
         (folder / part).mkdir(parents=True)
         (folder / part / "__init__.py").touch()
-    monkeypatch.setattr(module, "PACKAGE", folder)
+    monkeypatch.setattr(sources, "PACKAGE", folder)
     return folder
 
 
