@@ -118,7 +118,8 @@ def test_searches_of_pieces_are_kept_and_replayed(
         capsys, "run", "floyd-warshall", "-p", "n=9", "--schedule", str(folder / "best.json")
     )
     assert (code, found["splitting"]) == (0, "S0: i < k")
-    code, _, said = call(capsys, *arguments, "--resume")
+    assert call(capsys, *arguments, "--resume")[0] == 0  # nothing is said: it goes on as it began
+    code, _, said = call(capsys, *arguments, "--split", "none", "--resume")
     assert code == 2
     assert "splitting" in said
     best["program"]["splitting"] = "S0: i <"
