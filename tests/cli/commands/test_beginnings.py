@@ -98,11 +98,11 @@ def test_optimize_begins_with_it_and_goes_on_with_what_it_began_with(
     assert code == 2
     assert "allow more with --storage-limit" in error
     kept = tmp_path / "kept"
-    search = ("optimize", *MINI, "--out", str(kept), "--storage", "keep", "--budget", "1")
-    assert call(capsys, *search)[0] == 0
+    search = ("optimize", *MINI, "--out", str(kept))
+    assert call(capsys, *search, "--budget", "1", "--storage", "keep")[0] == 0
     assert "storage" not in json.loads((kept / "best.json").read_text())["program"]
     # A search that keeps, as all did that were begun before, goes on so.
-    assert call(capsys, *search[:-4], "--budget", "2", "--resume")[0] == 0
+    assert call(capsys, *search, "--budget", "2", "--resume")[0] == 0
     assert "storage" not in json.loads((kept / "best.json").read_text())["program"]
 
 
