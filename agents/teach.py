@@ -4,7 +4,8 @@
     python -m agents.teach --corpus near.sqlite --out runs/learned
 
 Programs, not rows, are dealt into folds: networks that have not seen a program say what they
-promise of its schedules and mappings, and from that follows how careful the policy has to be
+promise of its schedules and mappings, beside boosted trees that have not seen it either, and from
+that follows how careful the policy has to be
 (`caution`, `least`): among the settings under which it makes at most four cases in a hundred
 slower than isl's schedule by more than 5 %, of those that take a millisecond at least, the one that
 gains most. Then both networks learn from all programs. Held-out kernels, and what does the same,
@@ -38,9 +39,10 @@ from polygym.cost.model import Card, Samples
 from polygym.cost.network import Network
 from polygym.cost.network_training import NetworkOptions, fit
 from polygym.cost.rows import ROW_NAMES
+from polygym.cost.trees import TreeOptions, train
 from polygym.episodes.learned import SHORTLIST
 from polygym.episodes.learned_weights import Weights
-from polygym.episodes.promise import ahead
+from polygym.episodes.promise import Scores, ahead
 from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.search.corpus.packed import NEAR, SHIPPED
@@ -75,16 +77,34 @@ class Chosen:
     cases: int
 
 
-def choose(lessons: Lessons, rows: Array, loops: Array) -> Chosen:
-    """Return how careful to be, by members' scores of every row (nan where there are none)."""
-    found = [
-        judged(lessons, rows, loops, caution, least) for caution, least in product(CAUTIONS, LEASTS)
-    ]
+@dataclass(frozen=True, slots=True, eq=False)
+class Opinions:
+    """What who has not seen a row's program thinks of it: a row for each, nan where nothing is.
+
+    ``rows`` and ``loops`` are the scores of the networks' members, ``trees`` those of trees.
+    """
+
+    rows: Array
+    loops: Array
+    trees: Array
+
+    def of_rows(self, row: int) -> Scores:
+        """Return what is thought of a schedule's rows."""
+        return Scores(self.rows[row])
+
+    def of_loops(self, row: int) -> Scores:
+        """Return what is thought of its planned loops."""
+        return Scores(self.loops[row], float(self.trees[row]))
+
+
+def choose(lessons: Lessons, said: Opinions) -> Chosen:
+    """Return how careful to be."""
+    found = [judged(lessons, said, caution, least) for caution, least in product(CAUTIONS, LEASTS)]
     careful = [one for one in found if one.slower <= MOST_SLOWER]
     return max(careful or found[-1:], key=lambda one: one.gain)
 
 
-def judged(lessons: Lessons, rows: Array, loops: Array, caution: float, least: float) -> Chosen:
+def judged(lessons: Lessons, said: Opinions, caution: float, least: float) -> Chosen:
     """Return what comes of being so careful."""
     gains, bests, taken = [], [], 0
     for case in np.unique(lessons.case):
@@ -98,9 +118,9 @@ def judged(lessons: Lessons, rows: Array, loops: Array, caution: float, least: f
         # As the policy does with its schedule, under the default mapping: the first by rows, then
         # the first of these by loops.
         others = own[lessons.is_default[own]]
-        by_rows = [ahead(rows[one], rows[now], caution) for one in others]
+        by_rows = [ahead(said.of_rows(one), said.of_rows(now), caution) for one in others]
         others = others[np.argsort(by_rows)[::-1][:SHORTLIST]]
-        found = [ahead(loops[one], loops[now], caution) for one in others]
+        found = [ahead(said.of_loops(one), said.of_loops(now), caution) for one in others]
         place = int(np.argmax(found))
         chosen = others[place] if found[place] > least else now
         taken += int(chosen != now)
@@ -128,7 +148,7 @@ def teach(files: Sequence[Path], folder: Path, options: NetworkOptions, tell: Te
     if (kept := folder / "lessons.npz").exists():
         lessons = Lessons.load(kept)
     else:
-        lessons = lessons_of(files, tell)
+        lessons = lessons_of(files, folder, tell)
         lessons.save(kept)
     tell(
         f"{len(lessons.seconds)} rows of {len(np.unique(lessons.case))} cases, "
@@ -136,7 +156,8 @@ def teach(files: Sequence[Path], folder: Path, options: NetworkOptions, tell: Te
     )
     with ProcessPoolExecutor(len(os.sched_getaffinity(0)), get_context("forkserver")) as pool:
         rows, loops = (_left_out(lessons, kept, part, options, pool, tell) for part in PARTS)
-        chosen = choose(lessons, rows, loops)
+        trees = _trees_left_out(lessons, kept, options, tell)
+        chosen = choose(lessons, Opinions(rows, loops, trees))
         tell(str(chosen))
         members = [
             [pool.submit(_member, kept, part, options, number) for number in range(options.members)]
@@ -204,6 +225,21 @@ def _left_out(
     return scores
 
 
+def _trees_left_out(lessons: Lessons, kept: Path, options: NetworkOptions, tell: Tell) -> Array:
+    """Return the scores of every row by trees that have not seen its program."""
+    found = np.full(len(lessons.seconds), np.nan)
+    for number in range(FOLDS):
+        asked, others = _asked(lessons, "loops", options, number)
+        file = _fold_file(kept, "trees", number)
+        if not file.exists():
+            samples, _ = _samples(lessons, "loops", others)
+            model = train(samples, TreeOptions(seed=options.seed))
+            _keep(model.scores(lessons.features[asked].astype(np.float64))[0], file)
+            tell(f"trees: fold {number + 1} of {FOLDS}")
+        found[asked] = np.load(file)
+    return found
+
+
 def _fold(kept: Path, part: str, options: NetworkOptions, number: int) -> None:
     """Have networks learn from all programs but those of a fold, and keep what they say of it."""
     torch.set_num_threads(1)
@@ -212,7 +248,11 @@ def _fold(kept: Path, part: str, options: NetworkOptions, number: int) -> None:
     samples, names = _samples(lessons, part, others)
     features = lessons.rows if part == "rows" else lessons.features
     found = fit(samples, names, options).scores(features[asked])
-    file = _fold_file(kept, part, number)
+    _keep(found, _fold_file(kept, part, number))
+
+
+def _keep(found: Array, file: Path) -> None:
+    """Write numbers, whole or not at all."""
     partial = file.with_suffix(".partial.npy")
     np.save(partial, found)
     os.replace(partial, file)
