@@ -1,4 +1,4 @@
-"""Make the weights of the learned policy from corpora of measurements, by one command.
+"""Make the weights of the learned policy, and trees, from corpora of measurements: one command.
 
     polygym collect near.sqlite --near --work 8e6:4e8 --each 24 --threads 2 --seed 22
     python -m agents.teach --corpus near.sqlite --out runs/learned
@@ -32,14 +32,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from agents import taught_trees
 from agents.commands import exit_code, parser_of
+from agents.folds import FOLDS, asked_of, fold_file, keep, samples_of
 from agents.lessons import Array, Lessons, lessons_of
-from polygym.cost.candidate import NAMES
-from polygym.cost.model import Card, Samples
+from polygym.cost.model import Card
 from polygym.cost.network import Network
 from polygym.cost.network_training import NetworkOptions, fit
-from polygym.cost.rows import ROW_NAMES
-from polygym.cost.trees import TreeOptions, train
 from polygym.episodes.learned import SHORTLIST
 from polygym.episodes.learned_weights import Weights
 from polygym.episodes.promise import Scores, ahead
@@ -47,13 +46,14 @@ from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.search.corpus.packed import NEAR, SHIPPED
 
-FOLDS = 5
 PARTS = ("rows", "loops")
 CAUTIONS = (0.0, 0.5, 1.0, 1.5, 2.0)
 LEASTS = (0.1, 0.2, 0.3, 0.45, 0.6, 0.8)
 MOST_SLOWER, SLOWER = 0.04, 0.95
 SHORTEST = 1e-3
 """Seconds; what takes less is as often slower by chance as by what was chosen."""
+
+TREES = "trees.model"
 
 Tell = Callable[[str], None]
 
@@ -156,7 +156,7 @@ def teach(files: Sequence[Path], folder: Path, options: NetworkOptions, tell: Te
     )
     with ProcessPoolExecutor(len(os.sched_getaffinity(0)), get_context("forkserver")) as pool:
         rows, loops = (_left_out(lessons, kept, part, options, pool, tell) for part in PARTS)
-        trees = _trees_left_out(lessons, kept, options, tell)
+        trees = taught_trees.left_out(lessons, kept, options.seed, tell)
         chosen = choose(lessons, Opinions(rows, loops, trees))
         tell(str(chosen))
         members = [
@@ -164,6 +164,7 @@ def teach(files: Sequence[Path], folder: Path, options: NetworkOptions, tell: Te
             for part in PARTS
         ]
         networks = [_together([one.result() for one in some], tell) for some in members]
+    taught_trees.made(lessons, files, trees, options.seed).save(folder / TREES)
     card = Card(
         "learned policy", "pairs and times", len(lessons.seconds),
         len(np.unique(lessons.case)), len(np.unique(lessons.program)), options.seed,
@@ -177,21 +178,11 @@ def teach(files: Sequence[Path], folder: Path, options: NetworkOptions, tell: Te
     return Weights(networks[0], networks[1], chosen.caution, chosen.least, card)
 
 
-def _samples(lessons: Lessons, part: str, kept: Array) -> tuple[Samples, tuple[str, ...]]:
-    """Return what one of the networks learns from, of some rows."""
-    features, names = (lessons.rows, ROW_NAMES) if part == "rows" else (lessons.features, NAMES)
-    own = np.flatnonzero(kept & ~np.isnan(features).any(axis=1))
-    return (
-        Samples(features[own].astype(np.float64), lessons.seconds[own], lessons.case[own]),
-        names,
-    )
-
-
 def _member(kept: Path, part: str, options: NetworkOptions, number: int) -> Network:
     """Return a member that has learned from all programs, as a network of its own."""
     torch.set_num_threads(1)
     lessons = Lessons.load(kept)
-    samples, names = _samples(lessons, part, np.ones(len(lessons.seconds), np.bool_))
+    samples, names = samples_of(lessons, part, np.ones(len(lessons.seconds), np.bool_))
     return fit(samples, names, options, [number])
 
 
@@ -210,7 +201,7 @@ def _left_out(
 ) -> Array:
     """Return members' scores of every row by networks that have not seen its program."""
     jobs = [
-        None if _fold_file(kept, part, number).exists()
+        None if fold_file(kept, part, number).exists()
         else pool.submit(_fold, kept, part, options, number)
         for number in range(FOLDS)
     ]  # fmt: skip
@@ -219,58 +210,21 @@ def _left_out(
         if job is not None:
             job.result()
             tell(f"{part}: fold {number + 1} of {FOLDS}")
-        scores[_asked(lessons, part, options, number)[0]] = np.load(
-            _fold_file(kept, part, number)
+        scores[asked_of(lessons, part, options.seed, number)[0]] = np.load(
+            fold_file(kept, part, number)
         ).T
     return scores
-
-
-def _trees_left_out(lessons: Lessons, kept: Path, options: NetworkOptions, tell: Tell) -> Array:
-    """Return the scores of every row by trees that have not seen its program."""
-    found = np.full(len(lessons.seconds), np.nan)
-    for number in range(FOLDS):
-        asked, others = _asked(lessons, "loops", options, number)
-        file = _fold_file(kept, "trees", number)
-        if not file.exists():
-            samples, _ = _samples(lessons, "loops", others)
-            model = train(samples, TreeOptions(seed=options.seed))
-            _keep(model.scores(lessons.features[asked].astype(np.float64))[0], file)
-            tell(f"trees: fold {number + 1} of {FOLDS}")
-        found[asked] = np.load(file)
-    return found
 
 
 def _fold(kept: Path, part: str, options: NetworkOptions, number: int) -> None:
     """Have networks learn from all programs but those of a fold, and keep what they say of it."""
     torch.set_num_threads(1)
     lessons = Lessons.load(kept)
-    asked, others = _asked(lessons, part, options, number)
-    samples, names = _samples(lessons, part, others)
+    asked, others = asked_of(lessons, part, options.seed, number)
+    samples, names = samples_of(lessons, part, others)
     features = lessons.rows if part == "rows" else lessons.features
     found = fit(samples, names, options).scores(features[asked])
-    _keep(found, _fold_file(kept, part, number))
-
-
-def _keep(found: Array, file: Path) -> None:
-    """Write numbers, whole or not at all."""
-    partial = file.with_suffix(".partial.npy")
-    np.save(partial, found)
-    os.replace(partial, file)
-
-
-def _asked(
-    lessons: Lessons, part: str, options: NetworkOptions, number: int
-) -> tuple[Array, Array]:
-    """Return the rows of a fold that have features, and which rows are of the other folds."""
-    count = int(lessons.program.max()) + 1
-    fold = np.random.default_rng(options.seed).permutation(count)[lessons.program] % FOLDS
-    features = lessons.rows if part == "rows" else lessons.features
-    known = ~np.isnan(features).any(axis=1)
-    return np.flatnonzero((fold == number) & known), fold != number
-
-
-def _fold_file(kept: Path, part: str, number: int) -> Path:
-    return kept.with_name(f"fold-{part}-{number}.npy")
+    keep(found, fold_file(kept, part, number))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -301,7 +255,7 @@ def _teach(options: Namespace) -> None:
     _expect_same(options.out, files, network)
     weights = teach(files, options.out, network, lambda text: print(text, flush=True))
     weights.save(options.out / "learned.npz")
-    print(f"weights: {options.out / 'learned.npz'}")
+    print(f"weights: {options.out / 'learned.npz'}, trees: {options.out / TREES}")
 
 
 def _expect_same(folder: Path, files: Sequence[Path], options: NetworkOptions) -> None:

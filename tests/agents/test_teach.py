@@ -9,7 +9,9 @@ import pytest
 
 pytest.importorskip("torch")
 
+from agents.folds import FOLDS, asked_of
 from agents.lessons import Lessons, together
+from agents.taught_trees import validation_of
 from agents.teach import LEASTS, Opinions, choose, judged
 from polygym.cost.candidate import NAMES
 from polygym.cost.rows import ROW_NAMES
@@ -76,3 +78,22 @@ def test_what_takes_no_time_says_nothing() -> None:
     networks = np.array([[0.0, 0.0], [2.0, 2.0], [0.0, 0.0], [2.0, 2.0]])
     found = judged(given, Opinions(networks, networks, networks[:, 0]), 0.0, 0.1)
     assert (found.cases, found.gain) == (1, pytest.approx(4.0))
+
+
+def test_trees_that_were_asked_say_how_good_they_are() -> None:
+    given = lessons(["a", "b"], [[1.0, 2.0, 4.0], [1.0, 2.0, 4.0]])
+    said = np.array([0.9, 0.3, 0.1, 0.3, 0.9, np.nan])
+    found = validation_of(given, said)
+    assert (found.cases, found.programs) == (2, 2)
+    assert found.share == pytest.approx(0.5**0.5)
+    assert found.spearman == pytest.approx(0.0)
+
+
+def test_folds_part_programs() -> None:
+    given = lessons([f"p{n % 10}" for n in range(20)], [[1.0, 2.0]] * 20)
+    seen: list[int] = []
+    for number in range(FOLDS):
+        asked, others = asked_of(given, "loops", 3, number)
+        assert not set(given.program[asked]) & set(given.program[others])
+        seen += asked.tolist()
+    assert sorted(seen) == list(range(40))
