@@ -8,8 +8,10 @@ promise of its schedules and mappings, beside boosted trees that have not seen i
 that follows how careful the policy has to be
 (`caution`, `least`): among the settings under which it makes at most four cases in a hundred
 slower than isl's schedule by more than 5 %, of those that take a millisecond at least, the one that
-gains most. Then both networks learn from all programs. Held-out kernels, and what does the same,
-are never among them.
+gains most. Answers to questions about the mapping are judged likewise, and none is given if they
+gain less than a hundredth (:mod:`agents.judging`). Then trees and both networks learn from all
+programs: trees.model is what searches, the automatic schedule and the policy ask, learned.npz what
+the policy asks besides. Held-out kernels, and what does the same, are never among them.
 
 Every stage is kept in --out, and the same command goes on after Ctrl-C or a kill.
 """
@@ -23,8 +25,7 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import asdict, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -35,106 +36,20 @@ import torch
 from agents import taught_trees
 from agents.commands import exit_code, parser_of
 from agents.folds import FOLDS, asked_of, fold_file, keep, samples_of
+from agents.judging import Opinions, choose, choose_of_mappings
 from agents.lessons import Array, Lessons, lessons_of
 from polygym.cost.model import Card
 from polygym.cost.network import Network
 from polygym.cost.network_training import NetworkOptions, fit
-from polygym.episodes.learned import SHORTLIST
 from polygym.episodes.learned_weights import Weights
-from polygym.episodes.promise import Scores, ahead
 from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.search.corpus.packed import NEAR, SHIPPED
 
 PARTS = ("rows", "loops")
-CAUTIONS = (0.0, 0.5, 1.0, 1.5, 2.0)
-LEASTS = (0.1, 0.2, 0.3, 0.45, 0.6, 0.8)
-MOST_SLOWER, SLOWER = 0.04, 0.95
-SHORTEST = 1e-3
-"""Seconds; what takes less is as often slower by chance as by what was chosen."""
-
 TREES = "trees.model"
 
 Tell = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """How careful the policy is, and what came of that in cases of programs left out.
-
-    ``gain`` is the geometric mean of how many times as fast what it takes is as isl's schedule
-    under the default mapping, ``best`` what the fastest of those would give that it looks at with
-    their loops; ``slower`` the share of cases that it makes slower than :data:`SLOWER`, ``taken``
-    of those in which it takes something else at all.
-    """
-
-    caution: float
-    least: float
-    gain: float
-    best: float
-    slower: float
-    taken: float
-    cases: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Opinions:
-    """What who has not seen a row's program thinks of it: a row for each, nan where nothing is.
-
-    ``rows`` and ``loops`` are the scores of the networks' members, ``trees`` those of trees.
-    """
-
-    rows: Array
-    loops: Array
-    trees: Array
-
-    def of_rows(self, row: int) -> Scores:
-        """Return what is thought of a schedule's rows."""
-        return Scores(self.rows[row])
-
-    def of_loops(self, row: int) -> Scores:
-        """Return what is thought of its planned loops."""
-        return Scores(self.loops[row], float(self.trees[row]))
-
-
-def choose(lessons: Lessons, said: Opinions) -> Chosen:
-    """Return how careful to be."""
-    found = [judged(lessons, said, caution, least) for caution, least in product(CAUTIONS, LEASTS)]
-    careful = [one for one in found if one.slower <= MOST_SLOWER]
-    return max(careful or found[-1:], key=lambda one: one.gain)
-
-
-def judged(lessons: Lessons, said: Opinions, caution: float, least: float) -> Chosen:
-    """Return what comes of being so careful."""
-    gains, bests, taken = [], [], 0
-    for case in np.unique(lessons.case):
-        own = np.flatnonzero(lessons.case == case)
-        usual = own[lessons.is_isl[own] & lessons.is_default[own]]
-        if not len(usual):
-            continue
-        now = usual[0]
-        if lessons.seconds[now] < SHORTEST:
-            continue
-        # As the policy does with its schedule, under the default mapping: the first by rows, then
-        # the first of these by loops.
-        others = own[lessons.is_default[own]]
-        by_rows = [ahead(said.of_rows(one), said.of_rows(now), caution) for one in others]
-        others = others[np.argsort(by_rows)[::-1][:SHORTLIST]]
-        found = [ahead(said.of_loops(one), said.of_loops(now), caution) for one in others]
-        place = int(np.argmax(found))
-        chosen = others[place] if found[place] > least else now
-        taken += int(chosen != now)
-        gains.append(lessons.seconds[now] / lessons.seconds[chosen])
-        bests.append(lessons.seconds[now] / lessons.seconds[others].min())
-    speed = np.array(gains)
-    return Chosen(
-        caution, least, _mean(speed), _mean(np.array(bests)), float((speed < SLOWER).mean()),
-        taken / max(1, len(gains)), len(gains),
-    )  # fmt: skip
-
-
-def _mean(values: Array) -> float:
-    return float(np.exp(np.log(values).mean()))
 
 
 def teach(files: Sequence[Path], folder: Path, options: NetworkOptions, tell: Tell) -> Weights:
@@ -157,8 +72,11 @@ def teach(files: Sequence[Path], folder: Path, options: NetworkOptions, tell: Te
     with ProcessPoolExecutor(len(os.sched_getaffinity(0)), get_context("forkserver")) as pool:
         rows, loops = (_left_out(lessons, kept, part, options, pool, tell) for part in PARTS)
         trees = taught_trees.left_out(lessons, kept, options.seed, tell)
-        chosen = choose(lessons, Opinions(rows, loops, trees))
-        tell(str(chosen))
+        said = Opinions(rows, loops, trees)
+        chosen = choose(lessons, said)
+        of_mappings = choose_of_mappings(lessons, said, chosen.caution)
+        tell(f"schedules: {chosen}")
+        tell(f"mappings: {of_mappings}")
         members = [
             [pool.submit(_member, kept, part, options, number) for number in range(options.members)]
             for part in PARTS
@@ -171,11 +89,12 @@ def teach(files: Sequence[Path], folder: Path, options: NetworkOptions, tell: Te
         fingerprint().key, fingerprint().processor, time.monotonic() - began,
         {
             "corpora": [file.name for file in files],
-            "left out": {name: getattr(chosen, name) for name in Chosen.__slots__},
+            "left out": asdict(chosen),
+            "mappings left out": {"gain": of_mappings.gain, "cases": of_mappings.cases},
             "command": "python -m agents.teach",
         },
     )  # fmt: skip
-    return Weights(networks[0], networks[1], chosen.caution, chosen.least, card)
+    return Weights(networks[0], networks[1], chosen.caution, chosen.least, card, of_mappings.least)
 
 
 def _member(kept: Path, part: str, options: NetworkOptions, number: int) -> Network:

@@ -7,7 +7,8 @@ An episode that begins with a schedule and ends with a mapping (Optimize-v0) is 
   their loops, beside the schedule that there is, under the mapping to begin with. The first one is
   adopted if its promise is enough (:mod:`polygym.episodes.promise`);
 * each question about the mapping is answered by what promises most, if that is enough, and as the
-  model says if it is not. Nests that have little to do are left to the model.
+  model says if it is not. Nests that have little to do are left to the model. Where nothing was
+  gained by such answers on programs left out of the training, none is given.
 
 Where a schedule is built from nothing, dependences are carried as early as they can be, and each
 generator gets the coefficient with the most promising schedule if all behind it get the least.
@@ -25,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, isinf
 
 import numpy as np
 
@@ -96,15 +97,21 @@ class Learned:
         return float(lead + self.heat * generator.gumbel())
 
     def _first(
-        self, found: Sequence[Scores | None], now: Scores | None, generator: np.random.Generator
+        self,
+        found: Sequence[Scores | None],
+        now: Scores | None,
+        least: float,
+        generator: np.random.Generator,
     ) -> int | None:
-        """Return the place of the most promising, None where it does not promise enough."""
+        """Return the place of the most promising, None where it does not promise enough.
+
+        Who explores takes it if it promises anything.
+        """
         if not found:
             return None
         promised = [self._ahead(one, now, generator) for one in found]
         best = int(np.argmax(promised))
-        least = 0.0 if self.heat else self.weights.least
-        return best if promised[best] > least else None
+        return best if promised[best] > (0.0 if self.heat else least) else None
 
     # A schedule that is edited
 
@@ -156,7 +163,7 @@ class Learned:
         found = [
             self._loops(promise, one, mapping) for one in (now, *(others[place] for place in some))
         ]
-        first = self._first(found[1:], found[0], generator)
+        first = self._first(found[1:], found[0], self.weights.least, generator)
         return None if first is None else some[first]
 
     def _loops(self, promise: Promise, schedule: Schedule, mapping: Mapping) -> Scores | None:
@@ -171,6 +178,8 @@ class Learned:
         assert deciding is not None
         question = deciding.question
         assert question is not None
+        if isinf(self.weights.least_of_mappings) and not self.heat:
+            return DONE
         busy = _busy([nest.iterations for nest in deciding.nests])
         if question.nest >= 0 and question.nest not in busy:
             return DONE if question.nest > max(busy, default=-1) else MODEL
@@ -181,7 +190,7 @@ class Learned:
             return DONE
         mappings = [deciding.mapping, *(deciding.after(one).mapping for one in answers)]
         now, *found = self._promise(episode.task).of_mappings(schedule, mappings)
-        first = self._first(found, now, generator)
+        first = self._first(found, now, self.weights.least_of_mappings, generator)
         return MODEL if first is None else answers[first]
 
     # A schedule that is built

@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip("torch")
 
 from agents.folds import FOLDS, asked_of
+from agents.judging import LEASTS, Opinions, choose, choose_of_mappings, judged
 from agents.lessons import Lessons, together
 from agents.taught_trees import validation_of
-from agents.teach import LEASTS, Opinions, choose, judged
 from polygym.cost.candidate import NAMES
 from polygym.cost.rows import ROW_NAMES
 
@@ -97,3 +97,14 @@ def test_folds_part_programs() -> None:
         assert not set(given.program[asked]) & set(given.program[others])
         seen += asked.tolist()
     assert sorted(seen) == list(range(40))
+
+
+@pytest.mark.parametrize(("seconds", "is_ever"), [(0.01, True), (0.0399, False)])
+def test_mappings_are_answered_only_where_it_is_worth_it(seconds: float, is_ever: bool) -> None:
+    given = lessons(["a", "b"], [[0.04, seconds], [0.04, 0.05]])
+    given.is_isl[:] = True
+    given.is_default[:] = [True, False, True, False]
+    networks = np.array([[0.0, 0.0], [2.0, 2.0], [0.0, 0.0], [-1.0, -1.0]])
+    found = choose_of_mappings(given, Opinions(networks, networks, networks[:, 0]), 1.0)
+    assert (found.least < np.inf) == is_ever
+    assert found.cases == 2

@@ -54,7 +54,7 @@ def weights(least: float, slope: float = -16.0) -> Weights:
     card = Card("learned policy", "by hand", 0, 0, 0, 0)
     return Weights(
         linear(ROW_NAMES, "total_cycles", slope), linear(NAMES, "total_cycles", slope), 0.5, least,
-        card,
+        card, least,
     )  # fmt: skip
 
 
