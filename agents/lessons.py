@@ -4,7 +4,8 @@ A row has the features of its planned loops (:mod:`polygym.cost.candidate`), and
 is the default one, those of its schedule's rows (:mod:`polygym.cost.rows`). Held-out kernels, and
 what does the same, are left out whatever a corpus holds.
 
-A file with everything is kept, since it takes some minutes: two cores share the cases.
+What follows from a corpus is kept in a file, since it takes some minutes: two cores share the
+cases. Lessons of several corpora are put together, and programs told apart by their names.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from polygym.compiler.poly.schedule import parse
 from polygym.cost.candidate import NAMES
 from polygym.cost.ground import Ground
 from polygym.cost.rows import ROW_NAMES, row_features
+from polygym.cost.saved import digest_of
 from polygym.errors import InputError, PolygymError
 from polygym.search.corpus.packed import opened
 from polygym.search.corpus.samples import Group, groups, looked_at, program_of, without_tests
@@ -38,8 +40,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class Lessons:
     """The rows of all cases, as arrays with an entry for each.
 
-    ``case`` and ``program`` are numbers. ``rows`` are nan where ``is_default`` says that the
-    mapping is another one; ``is_isl`` says that the schedule is isl's usual one.
+    ``case`` and ``program`` are numbers, and ``names`` has the programs' names. ``rows`` are nan
+    where ``is_default`` says that the mapping is another one; ``is_isl`` says that the schedule is
+    isl's usual one.
     """
 
     features: Array
@@ -49,6 +52,7 @@ class Lessons:
     program: Array
     is_isl: Array
     is_default: Array
+    names: Array
 
     def save(self, path: Path) -> None:
         """Write everything to a file, whole or not at all."""
@@ -64,26 +68,53 @@ class Lessons:
             return Lessons(**{one.name: archive[one.name] for one in fields(Lessons)})
 
 
-def lessons_of(files: Sequence[Path], tell: Callable[[str], None]) -> Lessons:
-    """Return what is to be learned from corpora, packed ones or databases.
+def lessons_of(files: Sequence[Path], folder: Path, tell: Callable[[str], None]) -> Lessons:
+    """Return what is to be learned from corpora, packed ones or databases; keep it in a folder.
 
     Raises:
         InputError: a file is no corpus, or there is nothing in them to learn from.
     """
-    found: list[Group] = []
+    found = []
     for file in files:
         with opened(file) as corpus:
             kept, left = without_tests(groups(corpus))
         tell(f"{file.name}: {len(kept)} cases; {left} are held out")
-        found += kept
+        if not kept:
+            continue
+        own = folder / f"lessons-{digest_of(file)}.npz"
+        if not own.exists():
+            _lessons(kept, tell).save(own)
+        found.append(Lessons.load(own))
+    if not found:
+        raise InputError("corpora: expected cases to learn from, found none")
+    return together(found)
+
+
+def together(found: Sequence[Lessons]) -> Lessons:
+    """Return the rows of several corpora; cases stay apart, programs of one name are one."""
+    names = np.unique(np.concatenate([one.names for one in found]))
+    every: dict[str, Array] = {
+        one.name: np.concatenate([getattr(part, one.name) for part in found])
+        for one in fields(Lessons)
+    }
+    counts = [int(one.case.max()) + 1 for one in found]
+    firsts = np.cumsum([0, *counts[:-1]])
+    every["case"] = np.concatenate([o.case + first for o, first in zip(found, firsts, strict=True)])
+    every["program"] = np.concatenate(
+        [np.searchsorted(names, one.names)[one.program] for one in found]
+    )
+    return Lessons(**{**every, "names": names})
+
+
+def _lessons(groups: Sequence[Group], tell: Callable[[str], None]) -> Lessons:
     parts = []
     cores = len(os.sched_getaffinity(0))
     with ProcessPoolExecutor(cores, get_context("forkserver")) as pool:
-        for number, part in enumerate(pool.map(_lesson, found), start=1):
+        for number, part in enumerate(pool.map(_lesson, groups), start=1):
             parts.append(part)
-            if number % 50 == 0 or number == len(found):
-                tell(f"features of {number} of {len(found)} cases")
-    return _together(parts)
+            if number % 50 == 0 or number == len(groups):
+                tell(f"features of {number} of {len(groups)} cases")
+    return _joined(parts)
 
 
 def _lesson(group: Group) -> dict[str, Any]:
@@ -112,7 +143,7 @@ def _lesson(group: Group) -> dict[str, Any]:
     return {"program": group.visit.case.program, **found}
 
 
-def _together(parts: Iterable[dict[str, Any]]) -> Lessons:
+def _joined(parts: Iterable[dict[str, Any]]) -> Lessons:
     found = [one for one in parts if one["seconds"]]
     if not found:
         raise InputError("corpora: expected cases to learn from, found none")
@@ -131,4 +162,5 @@ def _together(parts: Iterable[dict[str, Any]]) -> Lessons:
         np.repeat([names.index(one["program"]) for one in found], counts),
         joined("is_isl", np.bool_),
         joined("is_default", np.bool_),
+        np.array(names),
     )

@@ -1,14 +1,17 @@
-"""Make the weights of the learned policy from corpora of measurements, by one command.
+"""Make the weights of the learned policy, and trees, from corpora of measurements: one command.
 
     polygym collect near.sqlite --near --work 8e6:4e8 --each 24 --threads 2 --seed 22
     python -m agents.teach --corpus near.sqlite --out runs/learned
 
 Programs, not rows, are dealt into folds: networks that have not seen a program say what they
-promise of its schedules and mappings, and from that follows how careful the policy has to be
+promise of its schedules and mappings, beside boosted trees that have not seen it either, and from
+that follows how careful the policy has to be
 (`caution`, `least`): among the settings under which it makes at most four cases in a hundred
 slower than isl's schedule by more than 5 %, of those that take a millisecond at least, the one that
-gains most. Then both networks learn from all programs. Held-out kernels, and what does the same,
-are never among them.
+gains most. Answers to questions about the mapping are judged likewise, and none is given if they
+gain less than a hundredth (:mod:`agents.judging`). Then trees and both networks learn from all
+programs: trees.model is what searches, the automatic schedule and the policy ask, learned.npz what
+the policy asks besides. Held-out kernels, and what does the same, are never among them.
 
 Every stage is kept in --out, and the same command goes on after Ctrl-C or a kill.
 """
@@ -22,8 +25,7 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import asdict, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -31,90 +33,23 @@ from typing import Any
 import numpy as np
 import torch
 
+from agents import taught_trees
 from agents.commands import exit_code, parser_of
+from agents.folds import FOLDS, asked_of, fold_file, keep, samples_of
+from agents.judging import Opinions, choose, choose_of_mappings
 from agents.lessons import Array, Lessons, lessons_of
-from polygym.cost.candidate import NAMES
-from polygym.cost.model import Card, Samples
+from polygym.cost.model import Card
 from polygym.cost.network import Network
 from polygym.cost.network_training import NetworkOptions, fit
-from polygym.cost.rows import ROW_NAMES
-from polygym.episodes.learned import SHORTLIST
 from polygym.episodes.learned_weights import Weights
-from polygym.episodes.promise import ahead
 from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.search.corpus.packed import NEAR, SHIPPED
 
-FOLDS = 5
 PARTS = ("rows", "loops")
-CAUTIONS = (0.0, 0.5, 1.0, 1.5, 2.0)
-LEASTS = (0.1, 0.2, 0.3, 0.45, 0.6, 0.8)
-MOST_SLOWER, SLOWER = 0.04, 0.95
-SHORTEST = 1e-3
-"""Seconds; what takes less is as often slower by chance as by what was chosen."""
+TREES = "trees.model"
 
 Tell = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """How careful the policy is, and what came of that in cases of programs left out.
-
-    ``gain`` is the geometric mean of how many times as fast what it takes is as isl's schedule
-    under the default mapping, ``best`` what the fastest of those would give that it looks at with
-    their loops; ``slower`` the share of cases that it makes slower than :data:`SLOWER`, ``taken``
-    of those in which it takes something else at all.
-    """
-
-    caution: float
-    least: float
-    gain: float
-    best: float
-    slower: float
-    taken: float
-    cases: int
-
-
-def choose(lessons: Lessons, rows: Array, loops: Array) -> Chosen:
-    """Return how careful to be, by members' scores of every row (nan where there are none)."""
-    found = [
-        judged(lessons, rows, loops, caution, least) for caution, least in product(CAUTIONS, LEASTS)
-    ]
-    careful = [one for one in found if one.slower <= MOST_SLOWER]
-    return max(careful or found[-1:], key=lambda one: one.gain)
-
-
-def judged(lessons: Lessons, rows: Array, loops: Array, caution: float, least: float) -> Chosen:
-    """Return what comes of being so careful."""
-    gains, bests, taken = [], [], 0
-    for case in np.unique(lessons.case):
-        own = np.flatnonzero(lessons.case == case)
-        usual = own[lessons.is_isl[own] & lessons.is_default[own]]
-        if not len(usual):
-            continue
-        now = usual[0]
-        if lessons.seconds[now] < SHORTEST:
-            continue
-        # As the policy does with its schedule, under the default mapping: the first by rows, then
-        # the first of these by loops.
-        others = own[lessons.is_default[own]]
-        by_rows = [ahead(rows[one], rows[now], caution) for one in others]
-        others = others[np.argsort(by_rows)[::-1][:SHORTLIST]]
-        found = [ahead(loops[one], loops[now], caution) for one in others]
-        place = int(np.argmax(found))
-        chosen = others[place] if found[place] > least else now
-        taken += int(chosen != now)
-        gains.append(lessons.seconds[now] / lessons.seconds[chosen])
-        bests.append(lessons.seconds[now] / lessons.seconds[others].min())
-    speed = np.array(gains)
-    return Chosen(
-        caution, least, _mean(speed), _mean(np.array(bests)), float((speed < SLOWER).mean()),
-        taken / max(1, len(gains)), len(gains),
-    )  # fmt: skip
-
-
-def _mean(values: Array) -> float:
-    return float(np.exp(np.log(values).mean()))
 
 
 def teach(files: Sequence[Path], folder: Path, options: NetworkOptions, tell: Tell) -> Weights:
@@ -128,7 +63,7 @@ def teach(files: Sequence[Path], folder: Path, options: NetworkOptions, tell: Te
     if (kept := folder / "lessons.npz").exists():
         lessons = Lessons.load(kept)
     else:
-        lessons = lessons_of(files, tell)
+        lessons = lessons_of(files, folder, tell)
         lessons.save(kept)
     tell(
         f"{len(lessons.seconds)} rows of {len(np.unique(lessons.case))} cases, "
@@ -136,41 +71,37 @@ def teach(files: Sequence[Path], folder: Path, options: NetworkOptions, tell: Te
     )
     with ProcessPoolExecutor(len(os.sched_getaffinity(0)), get_context("forkserver")) as pool:
         rows, loops = (_left_out(lessons, kept, part, options, pool, tell) for part in PARTS)
-        chosen = choose(lessons, rows, loops)
-        tell(str(chosen))
+        trees = taught_trees.left_out(lessons, kept, options.seed, tell)
+        said = Opinions(rows, loops, trees)
+        chosen = choose(lessons, said)
+        of_mappings = choose_of_mappings(lessons, said, chosen.caution)
+        tell(f"schedules: {chosen}")
+        tell(f"mappings: {of_mappings}")
         members = [
             [pool.submit(_member, kept, part, options, number) for number in range(options.members)]
             for part in PARTS
         ]
         networks = [_together([one.result() for one in some], tell) for some in members]
+    taught_trees.made(lessons, files, trees, options.seed).save(folder / TREES)
     card = Card(
         "learned policy", "pairs and times", len(lessons.seconds),
         len(np.unique(lessons.case)), len(np.unique(lessons.program)), options.seed,
         fingerprint().key, fingerprint().processor, time.monotonic() - began,
         {
             "corpora": [file.name for file in files],
-            "left out": {name: getattr(chosen, name) for name in Chosen.__slots__},
+            "left out": asdict(chosen),
+            "mappings left out": {"gain": of_mappings.gain, "cases": of_mappings.cases},
             "command": "python -m agents.teach",
         },
     )  # fmt: skip
-    return Weights(networks[0], networks[1], chosen.caution, chosen.least, card)
-
-
-def _samples(lessons: Lessons, part: str, kept: Array) -> tuple[Samples, tuple[str, ...]]:
-    """Return what one of the networks learns from, of some rows."""
-    features, names = (lessons.rows, ROW_NAMES) if part == "rows" else (lessons.features, NAMES)
-    own = np.flatnonzero(kept & ~np.isnan(features).any(axis=1))
-    return (
-        Samples(features[own].astype(np.float64), lessons.seconds[own], lessons.case[own]),
-        names,
-    )
+    return Weights(networks[0], networks[1], chosen.caution, chosen.least, card, of_mappings.least)
 
 
 def _member(kept: Path, part: str, options: NetworkOptions, number: int) -> Network:
     """Return a member that has learned from all programs, as a network of its own."""
     torch.set_num_threads(1)
     lessons = Lessons.load(kept)
-    samples, names = _samples(lessons, part, np.ones(len(lessons.seconds), np.bool_))
+    samples, names = samples_of(lessons, part, np.ones(len(lessons.seconds), np.bool_))
     return fit(samples, names, options, [number])
 
 
@@ -189,7 +120,7 @@ def _left_out(
 ) -> Array:
     """Return members' scores of every row by networks that have not seen its program."""
     jobs = [
-        None if _fold_file(kept, part, number).exists()
+        None if fold_file(kept, part, number).exists()
         else pool.submit(_fold, kept, part, options, number)
         for number in range(FOLDS)
     ]  # fmt: skip
@@ -198,8 +129,8 @@ def _left_out(
         if job is not None:
             job.result()
             tell(f"{part}: fold {number + 1} of {FOLDS}")
-        scores[_asked(lessons, part, options, number)[0]] = np.load(
-            _fold_file(kept, part, number)
+        scores[asked_of(lessons, part, options.seed, number)[0]] = np.load(
+            fold_file(kept, part, number)
         ).T
     return scores
 
@@ -208,29 +139,11 @@ def _fold(kept: Path, part: str, options: NetworkOptions, number: int) -> None:
     """Have networks learn from all programs but those of a fold, and keep what they say of it."""
     torch.set_num_threads(1)
     lessons = Lessons.load(kept)
-    asked, others = _asked(lessons, part, options, number)
-    samples, names = _samples(lessons, part, others)
+    asked, others = asked_of(lessons, part, options.seed, number)
+    samples, names = samples_of(lessons, part, others)
     features = lessons.rows if part == "rows" else lessons.features
     found = fit(samples, names, options).scores(features[asked])
-    file = _fold_file(kept, part, number)
-    partial = file.with_suffix(".partial.npy")
-    np.save(partial, found)
-    os.replace(partial, file)
-
-
-def _asked(
-    lessons: Lessons, part: str, options: NetworkOptions, number: int
-) -> tuple[Array, Array]:
-    """Return the rows of a fold that have features, and which rows are of the other folds."""
-    count = int(lessons.program.max()) + 1
-    fold = np.random.default_rng(options.seed).permutation(count)[lessons.program] % FOLDS
-    features = lessons.rows if part == "rows" else lessons.features
-    known = ~np.isnan(features).any(axis=1)
-    return np.flatnonzero((fold == number) & known), fold != number
-
-
-def _fold_file(kept: Path, part: str, number: int) -> Path:
-    return kept.with_name(f"fold-{part}-{number}.npy")
+    keep(found, fold_file(kept, part, number))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -261,7 +174,7 @@ def _teach(options: Namespace) -> None:
     _expect_same(options.out, files, network)
     weights = teach(files, options.out, network, lambda text: print(text, flush=True))
     weights.save(options.out / "learned.npz")
-    print(f"weights: {options.out / 'learned.npz'}")
+    print(f"weights: {options.out / 'learned.npz'}, trees: {options.out / TREES}")
 
 
 def _expect_same(folder: Path, files: Sequence[Path], options: NetworkOptions) -> None:

@@ -25,13 +25,14 @@ from polygym.compiler.poly.strategy import ISL
 from polygym.episodes.episode import Task
 from polygym.episodes.task_options import Decides, TaskOptions
 from polygym.episodes.learned import Learned
+from polygym.cost.shipped import walked
 from polygym.episodes.learned_weights import shipped
 from polygym.episodes.policies import play
 from polygym.programs import load_program
 program = load_program(sys.argv[1], dataset=polybench.Dataset.LARGE)
 isl_schedule(program.scop)
 sizes = own_sizes(program.scop, dict(program.parameters))
-choose = Learned(shipped())
+choose = Learned(shipped(), trees=walked())
 began = time.perf_counter()
 task = Task(program.scop, TaskOptions(decides=Decides(parse_mapping("threads=2"), ISL)), sizes)
 ended = play(task.start(), choose, np.random.default_rng(0))

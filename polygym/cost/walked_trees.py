@@ -69,19 +69,19 @@ class Trees:
 
     def scores(self, vectors: Floats) -> Floats:
         """Return the sums of the leaves that vectors come to."""
-        trees = np.arange(len(self.features))
-        found = np.empty(len(vectors))
-        for place, vector in enumerate(vectors):
-            at = np.zeros(len(trees), dtype=np.int64)
-            inside = trees
-            while len(inside):
-                nodes = at[inside]
-                is_left = vector[self.features[inside, nodes]] <= self.thresholds[inside, nodes]
-                at[inside] = np.where(is_left, self.left[inside, nodes], self.right[inside, nodes])
-                inside = inside[at[inside] >= 0]
-            # One after the other, as LightGBM adds them up.
-            found[place] = np.cumsum(self.leaves[trees, -1 - at])[-1]
-        return found
+        vectors = np.asarray(vectors)
+        at = np.zeros((len(vectors), len(self.features)), dtype=np.int64)
+        rows, trees = np.indices(at.shape).reshape(2, -1)
+        while len(rows):
+            nodes = at[rows, trees]
+            is_left = vectors[rows, self.features[trees, nodes]] <= self.thresholds[trees, nodes]
+            at[rows, trees] = nodes = np.where(
+                is_left, self.left[trees, nodes], self.right[trees, nodes]
+            )
+            rows, trees = rows[nodes >= 0], trees[nodes >= 0]
+        # One after the other, as LightGBM adds them up.
+        leaves = self.leaves[np.arange(len(self.features)), -1 - at]
+        return np.asarray(np.cumsum(leaves, axis=1)[:, -1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

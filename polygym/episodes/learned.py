@@ -7,14 +7,15 @@ An episode that begins with a schedule and ends with a mapping (Optimize-v0) is 
   their loops, beside the schedule that there is, under the mapping to begin with. The first one is
   adopted if its promise is enough (:mod:`polygym.episodes.promise`);
 * each question about the mapping is answered by what promises most, if that is enough, and as the
-  model says if it is not. Nests that have little to do are left to the model.
+  model says if it is not. Nests that have little to do are left to the model. Where nothing was
+  gained by such answers on programs left out of the training, none is given.
 
 Where a schedule is built from nothing, dependences are carried as early as they can be, and each
 generator gets the coefficient with the most promising schedule if all behind it get the least.
 
-With *heat* the policy explores: of the members of the networks one is believed, which the dice
-choose for each action, and its scores are shaken by as much heat. So it tries first what some
-member believes in.
+With *heat* the policy explores: of the members of the networks one is believed, and no trees; the
+dice choose it for each action, and its scores are shaken by as much heat. So it tries first what
+some member believes in.
 
 Nothing is run, and nothing depends on names. Example, jacobi-1d: isl skews the loop over space by
 the one over time, which costs more than it gains where a row fits a cache; the order of the text is
@@ -25,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, isinf
 
 import numpy as np
 
@@ -33,12 +34,13 @@ from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.poly import edits
 from polygym.compiler.poly.alternatives import alternatives
 from polygym.compiler.poly.schedule import Schedule
-from polygym.cost.nests import Floats
+from polygym.cost.shipped import walked
+from polygym.cost.walked_trees import WalkedTrees
 from polygym.episodes.decisions import DONE, MODEL
 from polygym.episodes.editing import EDITS, Edit, Editing
 from polygym.episodes.episode import Episode, Task
 from polygym.episodes.learned_weights import Weights, shipped
-from polygym.episodes.promise import Promise, ahead
+from polygym.episodes.promise import Promise, Scores, ahead
 from polygym.episodes.rules import earliest
 from polygym.episodes.task_options import Phase
 from polygym.errors import LimitError
@@ -50,15 +52,19 @@ SHORTLIST = 4
 _NESTS = 3
 _SHARE = 1 / 64  # of the largest nest's iterations; what has less to do is left to the model
 
-_promises: Memory[tuple[Task, Weights], Promise] = Memory(32)
+_promises: Memory[tuple[Task, Weights, WalkedTrees | None], Promise] = Memory(32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learned:
-    """The policy with some weights; ``heat`` says how much it explores, in powers of two."""
+    """The policy with some weights, and with trees or none.
+
+    ``heat`` says how much it explores, in powers of two.
+    """
 
     weights: Weights
     heat: float = 0.0
+    trees: WalkedTrees | None = None
 
     def __call__(self, episode: Episode, generator: np.random.Generator) -> int:
         """Return an action that the episode's mask allows."""
@@ -76,27 +82,36 @@ class Learned:
         return action if episode.mask()[action] else episode.task.options.first_answer + MODEL
 
     def _promise(self, task: Task) -> Promise:
-        return _promises.get((task, self.weights), lambda: Promise(task, self.weights))
+        return _promises.get(
+            (task, self.weights, self.trees), lambda: Promise(task, self.weights, self.trees)
+        )
 
     def _ahead(
-        self, found: Floats | None, now: Floats | None, generator: np.random.Generator
+        self, found: Scores | None, now: Scores | None, generator: np.random.Generator
     ) -> float:
         """Return what is promised, or what one member believes, shaken."""
         if not self.heat or found is None or now is None:
             return ahead(found, now, self.weights.caution)
-        member = int(generator.integers(len(found)))
-        return float(found[member] - now[member] + self.heat * generator.gumbel())
+        member = int(generator.integers(len(found.members)))
+        lead = found.members[member] - now.members[member]
+        return float(lead + self.heat * generator.gumbel())
 
     def _first(
-        self, found: Sequence[Floats | None], now: Floats | None, generator: np.random.Generator
+        self,
+        found: Sequence[Scores | None],
+        now: Scores | None,
+        least: float,
+        generator: np.random.Generator,
     ) -> int | None:
-        """Return the place of the most promising, None where it does not promise enough."""
+        """Return the place of the most promising, None where it does not promise enough.
+
+        Who explores takes it if it promises anything.
+        """
         if not found:
             return None
         promised = [self._ahead(one, now, generator) for one in found]
         best = int(np.argmax(promised))
-        least = 0.0 if self.heat else self.weights.least
-        return best if promised[best] > least else None
+        return best if promised[best] > (0.0 if self.heat else least) else None
 
     # A schedule that is edited
 
@@ -148,10 +163,10 @@ class Learned:
         found = [
             self._loops(promise, one, mapping) for one in (now, *(others[place] for place in some))
         ]
-        first = self._first(found[1:], found[0], generator)
+        first = self._first(found[1:], found[0], self.weights.least, generator)
         return None if first is None else some[first]
 
-    def _loops(self, promise: Promise, schedule: Schedule, mapping: Mapping) -> Floats | None:
+    def _loops(self, promise: Promise, schedule: Schedule, mapping: Mapping) -> Scores | None:
         (found,) = promise.of_mappings(schedule, (mapping,))
         return found
 
@@ -163,6 +178,8 @@ class Learned:
         assert deciding is not None
         question = deciding.question
         assert question is not None
+        if isinf(self.weights.least_of_mappings) and not self.heat:
+            return DONE
         busy = _busy([nest.iterations for nest in deciding.nests])
         if question.nest >= 0 and question.nest not in busy:
             return DONE if question.nest > max(busy, default=-1) else MODEL
@@ -173,7 +190,7 @@ class Learned:
             return DONE
         mappings = [deciding.mapping, *(deciding.after(one).mapping for one in answers)]
         now, *found = self._promise(episode.task).of_mappings(schedule, mappings)
-        first = self._first(found, now, generator)
+        first = self._first(found, now, self.weights.least_of_mappings, generator)
         return MODEL if first is None else answers[first]
 
     # A schedule that is built
@@ -199,7 +216,7 @@ def learned(episode: Episode, generator: np.random.Generator) -> int:
     Raises:
         InputError: this package has none.
     """
-    return Learned(shipped())(episode, generator)
+    return Learned(shipped(), trees=walked())(episode, generator)
 
 
 def _busy(iterations: Sequence[int]) -> list[int]:

@@ -5,8 +5,9 @@ order that run under polygym's default mapping; ``candidates`` looks at the loop
 for a schedule and a mapping (:mod:`polygym.cost.candidate`). The file is NumPy's archive of plain
 arrays (:mod:`polygym.cost.archives`), float16 on the disk, with a check sum in its header.
 ``caution`` and ``least`` say when the policy departs from what it would do anyway
-(:mod:`polygym.episodes.promise`); they were chosen with the weights, on programs that were left out
-of their training.
+(:mod:`polygym.episodes.promise`), ``least_of_mappings`` when it answers a question about the
+mapping, inf if never; they were chosen with the weights, on programs that were left out of their
+training.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import asdict, dataclass
 from functools import cache
+from math import inf, isinf
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,7 @@ class Weights:
     caution: float
     least: float
     card: Card
+    least_of_mappings: float = inf
 
     def save(self, path: Path) -> None:
         """Write everything to one file."""
@@ -58,6 +61,7 @@ class Weights:
             "columns": _columns(),
             "caution": self.caution,
             "least": self.least,
+            "least_of_mappings": None if isinf(self.least_of_mappings) else self.least_of_mappings,
             "card": asdict(self.card),
             "sum": sum_of(arrays),
         }
@@ -81,12 +85,14 @@ class Weights:
                 )
             if header["sum"] != sum_of(arrays):
                 raise ValueError("numbers that are not as they were written")
+            of_mappings = header["least_of_mappings"]
             return Weights(
                 Network.of_arrays("schedules", ROW_NAMES, arrays),
                 Network.of_arrays("candidates", NAMES, arrays),
                 float(header["caution"]),
                 float(header["least"]),
                 Card.from_json(header["card"]),
+                inf if of_mappings is None else float(of_mappings),
             )
         except UNREADABLE as error:
             raise InputError(f"{path}: expected weights of a policy, found: {error}") from None

@@ -18,12 +18,13 @@ from polygym.cost.candidate import NAMES
 from polygym.cost.model import Card
 from polygym.cost.network import Member, Network
 from polygym.cost.rows import ROW_NAMES
+from polygym.cost.walked_trees import Trees, WalkedTrees
 from polygym.envs.base import PolygymEnv
 from polygym.episodes.episode import Episode, Task
 from polygym.episodes.learned import Learned
 from polygym.episodes.learned_weights import PATH, Weights, shipped
 from polygym.episodes.policies import play, policy
-from polygym.episodes.promise import ahead
+from polygym.episodes.promise import Scores, ahead
 from polygym.episodes.task_options import Decides, Phase, TaskOptions
 from polygym.programs import load_program
 from polygym.search.corpus.held_out import TEST_KERNELS
@@ -53,7 +54,7 @@ def weights(least: float, slope: float = -16.0) -> Weights:
     card = Card("learned policy", "by hand", 0, 0, 0, 0)
     return Weights(
         linear(ROW_NAMES, "total_cycles", slope), linear(NAMES, "total_cycles", slope), 0.5, least,
-        card,
+        card, least,
     )  # fmt: skip
 
 
@@ -112,10 +113,30 @@ def test_it_builds_schedules_too() -> None:
 
 
 def test_a_promise_by_hand() -> None:
-    found = np.array([0.5, 0.7, 0.6, 0.8, 0.4])
-    assert ahead(found, np.zeros(5), 1.0) == pytest.approx(0.6 - np.sqrt(0.02))
+    found = Scores(np.array([0.5, 0.7, 0.6, 0.8, 0.4]))
+    assert ahead(found, Scores(np.zeros(5)), 1.0) == pytest.approx(0.6 - np.sqrt(0.02))
     assert ahead(found, None, 1.0) == -np.inf
     assert ahead(None, found, 1.0) == -np.inf
+
+
+@pytest.mark.parametrize(("trees", "promise"), [(1.0, 0.6), (0.0, 0.0), (-0.2, -0.2)])
+def test_a_promise_takes_both(trees: float, promise: float) -> None:
+    found = Scores(np.array([0.36, 0.36]), 5.0 + trees)
+    assert ahead(found, Scores(np.zeros(2), 5.0), 1.0) == pytest.approx(promise)
+    assert ahead(Scores(found.members), Scores(np.zeros(2), 5.0), 1.0) == pytest.approx(0.36)
+
+
+def test_trees_that_think_nothing_of_it_leave_all_as_it_is() -> None:
+    given = task("gemm")
+    leaf = Trees(
+        np.zeros((1, 1), np.int64), np.zeros((1, 1)),
+        np.full((1, 1), -1), np.full((1, 1), -1), np.zeros((1, 1)),
+    )  # fmt: skip
+    card = weights(0.01).card
+    none = WalkedTrees((leaf,), card)
+    found = played(given, Learned(weights(0.01, slope=16.0), trees=none))
+    assert found.schedule() == isl_schedule(given.scop)
+    assert found.mapping == parse_mapping("threads=2")
 
 
 # What comes with polygym

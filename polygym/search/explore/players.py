@@ -28,6 +28,7 @@ from polygym.cost.candidate import Features, features
 from polygym.cost.chosen import SHIPPED, ChosenModel
 from polygym.cost.loop_tree import Forest
 from polygym.cost.model import Model
+from polygym.cost.shipped import walked
 from polygym.episodes.episode import Episode, Task
 from polygym.episodes.learned import Learned
 from polygym.episodes.learned_weights import expect_weights, shipped
@@ -127,7 +128,7 @@ class ByLearned:
 
     def __call__(self, seed: int, index: int) -> Episode:
         """Return the policy's episode."""
-        choose = Learned(shipped(), HEAT if index else 0.0)
+        choose = Learned(shipped(), HEAT if index else 0.0, walked())
         return episode_of(self.task, choose, seed, index)
 
 

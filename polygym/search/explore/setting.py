@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from polygym.compiler.poly.strategy import AUTO
+from polygym.cost import shipped as trees
 from polygym.cost.chosen import SHIPPED, ChosenModel
 from polygym.episodes import record
 from polygym.episodes.episode import Episode
@@ -102,7 +103,8 @@ class Setting(Conditions):
         """Return what decides the choices of the policy that has learned, if it is that."""
         if self.policy != LEARNED:
             return {}
-        return {"weights": digest(), START: str(self.subject.task.begins)}
+        begins = str(self.subject.task.begins)
+        return {"weights": digest(), "trees": trees.digest(), START: begins}
 
     def _arguments(self) -> dict[str, Any]:
         conditions = self.conditions_json()

@@ -1,0 +1,139 @@
+"""How careful the learned policy has to be, by what came of it on programs that nobody had seen.
+
+Each case that has isl's schedule under the default mapping, and takes a millisecond there, is
+decided once more by opinions of who has not seen its program, for every setting of ``caution`` and
+``least``; what was measured says what came of it.
+
+Example: in one case the schedule that is promised 2^2 is four times as fast as isl's, in another
+it is promised 2^0.25 and half as fast. With a ``least`` of 0.2 the mean is √(4·½) = 1.41, with 0.3
+it is √4 = 2, and no case is slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import inf
+
+import numpy as np
+
+from agents.lessons import Array, Lessons
+from polygym.episodes.learned import SHORTLIST
+from polygym.episodes.promise import Scores, ahead
+
+CAUTIONS = (0.0, 0.5, 1.0, 1.5, 2.0)
+LEASTS = (0.1, 0.2, 0.3, 0.45, 0.6, 0.8)
+MOST_SLOWER, SLOWER = 0.04, 0.95
+WORTH = 1.01
+SHORTEST = 1e-3
+"""Seconds; what takes less is as often slower by chance as by what was chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """How careful the policy is, and what came of that in cases of programs left out.
+
+    ``gain`` is the geometric mean of how many times as fast what it takes is as isl's schedule
+    under the default mapping, ``best`` what the fastest of those would give that it looks at with
+    their loops; ``slower`` the share of cases that it makes slower than :data:`SLOWER`, ``taken``
+    of those in which it takes something else at all.
+    """
+
+    caution: float
+    least: float
+    gain: float
+    best: float
+    slower: float
+    taken: float
+    cases: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opinions:
+    """What who has not seen a row's program thinks of it: a row for each, nan where nothing is.
+
+    ``rows`` and ``loops`` are the scores of the networks' members, ``trees`` those of trees.
+    """
+
+    rows: Array
+    loops: Array
+    trees: Array
+
+    def of_rows(self, row: int) -> Scores:
+        """Return what is thought of a schedule's rows."""
+        return Scores(self.rows[row])
+
+    def of_loops(self, row: int) -> Scores:
+        """Return what is thought of its planned loops."""
+        return Scores(self.loops[row], float(self.trees[row]))
+
+
+def choose(lessons: Lessons, said: Opinions) -> Chosen:
+    """Return how careful to be."""
+    found = [judged(lessons, said, caution, least) for caution, least in product(CAUTIONS, LEASTS)]
+    careful = [one for one in found if one.slower <= MOST_SLOWER]
+    return max(careful or found[-1:], key=lambda one: one.gain)
+
+
+def judged(lessons: Lessons, said: Opinions, caution: float, least: float) -> Chosen:
+    """Return what comes of being so careful."""
+    found = []
+    for own, now in _cases(lessons):
+        # As the policy does with its schedule, under the default mapping: the first by rows, then
+        # the first of these by loops.
+        others = own[lessons.is_default[own]]
+        by_rows = [ahead(said.of_rows(one), said.of_rows(now), caution) for one in others]
+        others = others[np.argsort(by_rows)[::-1][:SHORTLIST]]
+        leads = [ahead(said.of_loops(one), said.of_loops(now), caution) for one in others]
+        found.append((now, _taken(others, leads, now, least), others))
+    return _chosen(lessons, found, caution, least)
+
+
+def choose_of_mappings(lessons: Lessons, said: Opinions, caution: float) -> Chosen:
+    """Return what has to be promised of another mapping; never enough where little is gained."""
+    found = [judged_mappings(lessons, said, caution, least) for least in LEASTS]
+    careful = [one for one in found if one.slower <= MOST_SLOWER and one.gain >= WORTH]
+    return max(careful, key=lambda one: one.gain, default=replace(found[-1], least=inf))
+
+
+def judged_mappings(lessons: Lessons, said: Opinions, caution: float, least: float) -> Chosen:
+    """Return what comes of being so careful about mappings of isl's schedule."""
+    found = []
+    for own, now in _cases(lessons):
+        others = own[lessons.is_isl[own]]
+        leads = [ahead(said.of_loops(one), said.of_loops(now), caution) for one in others]
+        found.append((now, _taken(others, leads, now, least), others))
+    return _chosen(lessons, found, caution, least)
+
+
+def _cases(lessons: Lessons) -> Iterator[tuple[Array, int]]:
+    """Yield the rows of every case that counts, and the one of what is usual."""
+    for case in np.unique(lessons.case):
+        own = np.flatnonzero(lessons.case == case)
+        usual = own[lessons.is_isl[own] & lessons.is_default[own]]
+        if len(usual) and lessons.seconds[usual[0]] >= SHORTEST:
+            yield own, int(usual[0])
+
+
+def _taken(others: Array, leads: Sequence[float], now: int, least: float) -> int:
+    place = int(np.argmax(leads))
+    return int(others[place]) if leads[place] > least else now
+
+
+def _chosen(
+    lessons: Lessons, found: Sequence[tuple[int, int, Array]], caution: float, least: float
+) -> Chosen:
+    """Return what came of cases: what was usual in each, what is taken, and of what."""
+    seconds = lessons.seconds
+    speed = np.array([seconds[now] / seconds[taken] for now, taken, _ in found])
+    best = np.array([seconds[now] / seconds[others].min() for now, _, others in found])
+    others = sum(now != taken for now, taken, _ in found)
+    return Chosen(
+        caution, least, _mean(speed), _mean(best), float((speed < SLOWER).mean()),
+        others / max(1, len(found)), len(found),
+    )  # fmt: skip
+
+
+def _mean(values: Array) -> float:
+    return float(np.exp(np.log(values).mean()))

@@ -1,0 +1,110 @@
+"""What the learned policy is taught: corpora put together, and how careful it is to be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from agents.folds import FOLDS, asked_of
+from agents.judging import LEASTS, Opinions, choose, choose_of_mappings, judged
+from agents.lessons import Lessons, together
+from agents.taught_trees import validation_of
+from polygym.cost.candidate import NAMES
+from polygym.cost.rows import ROW_NAMES
+
+
+def lessons(programs: list[str], seconds: list[list[float]]) -> Lessons:
+    """Return a case of each program, whose first row is isl's; all under the default mapping."""
+    counts = [len(one) for one in seconds]
+    rows = sum(counts)
+    names = sorted(set(programs))
+    is_isl = np.concatenate([np.arange(count) == 0 for count in counts])
+    return Lessons(
+        np.zeros((rows, len(NAMES)), np.float32),
+        np.zeros((rows, len(ROW_NAMES)), np.float32),
+        np.concatenate([np.array(one) for one in seconds]),
+        np.repeat(np.arange(len(programs)), counts),
+        np.repeat([names.index(one) for one in programs], counts),
+        is_isl,
+        np.ones(rows, np.bool_),
+        np.array(names),
+    )
+
+
+def test_corpora_are_put_together_by_names_of_programs(tmp_path: Path) -> None:
+    first = lessons(["mvt", "atax", "mvt"], [[1.0, 2.0], [3.0], [4.0]])
+    second = lessons(["gemm", "mvt"], [[5.0], [6.0, 7.0]])
+    second.save(tmp_path / "second.npz")
+    found = together([first, Lessons.load(tmp_path / "second.npz")])
+    assert found.names.tolist() == ["atax", "gemm", "mvt"]
+    assert found.seconds.tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert found.case.tolist() == [0, 0, 1, 2, 3, 4, 4]
+    assert [found.names[one] for one in found.program] == [
+        "mvt", "mvt", "atax", "mvt", "gemm", "mvt", "mvt"
+    ]  # fmt: skip
+    assert len(found.features) == len(found.rows) == len(found.is_isl) == 7
+
+
+def test_what_both_expect_is_taken() -> None:
+    """Two cases: in one the other schedule is four times as fast, in one four times as slow."""
+    given = lessons(["a", "b"], [[0.04, 0.01], [0.01, 0.04]])
+    networks = np.array([[0.0, 0.0], [2.0, 2.0], [0.0, 0.0], [2.0, 2.0]])
+    both = judged(given, Opinions(networks, networks, np.array([0.0, 2.0, 0.0, 2.0])), 0.0, 0.1)
+    assert (both.gain, both.taken, both.slower, both.cases) == (pytest.approx(1.0), 1.0, 0.5, 2)
+    warned = Opinions(networks, networks, np.array([0.0, 2.0, 0.0, -0.5]))
+    one = judged(given, warned, 0.0, 0.1)
+    assert (one.gain, one.taken, one.slower) == (pytest.approx(2.0), 0.5, 0.0)
+    assert one.best == pytest.approx(2.0)
+
+
+def test_it_is_as_careful_as_it_has_to_be() -> None:
+    """Where small promises are broken and great ones kept, only great ones are believed."""
+    kept, broken = [0.04, 0.01], [0.01, 0.02]
+    given = lessons([f"p{n}" for n in range(20)], [kept, broken] * 10)
+    promised = np.array([0.0, 2.0, 0.0, 0.25] * 10)
+    networks = np.stack([promised, promised], axis=1)
+    found = choose(given, Opinions(networks, networks, promised))
+    assert found.least in [one for one in LEASTS if one >= 0.25]
+    assert found.slower == 0.0
+    assert found.gain == pytest.approx(2.0)
+
+
+def test_what_takes_no_time_says_nothing() -> None:
+    given = lessons(["a", "b"], [[0.04, 0.01], [1e-5, 4e-5]])
+    networks = np.array([[0.0, 0.0], [2.0, 2.0], [0.0, 0.0], [2.0, 2.0]])
+    found = judged(given, Opinions(networks, networks, networks[:, 0]), 0.0, 0.1)
+    assert (found.cases, found.gain) == (1, pytest.approx(4.0))
+
+
+def test_trees_that_were_asked_say_how_good_they_are() -> None:
+    given = lessons(["a", "b"], [[1.0, 2.0, 4.0], [1.0, 2.0, 4.0]])
+    said = np.array([0.9, 0.3, 0.1, 0.3, 0.9, np.nan])
+    found = validation_of(given, said)
+    assert (found.cases, found.programs) == (2, 2)
+    assert found.share == pytest.approx(0.5**0.5)
+    assert found.spearman == pytest.approx(0.0)
+
+
+def test_folds_part_programs() -> None:
+    given = lessons([f"p{n % 10}" for n in range(20)], [[1.0, 2.0]] * 20)
+    seen: list[int] = []
+    for number in range(FOLDS):
+        asked, others = asked_of(given, "loops", 3, number)
+        assert not set(given.program[asked]) & set(given.program[others])
+        seen += asked.tolist()
+    assert sorted(seen) == list(range(40))
+
+
+@pytest.mark.parametrize(("seconds", "is_ever"), [(0.01, True), (0.0399, False)])
+def test_mappings_are_answered_only_where_it_is_worth_it(seconds: float, is_ever: bool) -> None:
+    given = lessons(["a", "b"], [[0.04, seconds], [0.04, 0.05]])
+    given.is_isl[:] = True
+    given.is_default[:] = [True, False, True, False]
+    networks = np.array([[0.0, 0.0], [2.0, 2.0], [0.0, 0.0], [-1.0, -1.0]])
+    found = choose_of_mappings(given, Opinions(networks, networks, networks[:, 0]), 1.0)
+    assert (found.least < np.inf) == is_ever
+    assert found.cases == 2
