@@ -90,8 +90,12 @@ def test_it_learns_an_order() -> None:
     seconds = np.exp2(features[:, 1] - 2 * features[:, 4] + 5 * dice.normal(size=30)[cases])
     samples = Samples(features[:500], seconds[:500], cases[:500])
     options = NetworkOptions(widths=(32,), members=2, epochs=400, rate=5e-3, dropout=0.0)
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)  # so small a network is slower with more, beside other tests
-    found = fit(samples, NAMES, options)
+    try:
+        found = fit(samples, NAMES, options)
+    finally:
+        torch.set_num_threads(threads)  # other tests compare weights with those of other processes
     scores = found.scores(features[500:]).mean(axis=0)
     for case in range(25, 30):
         own = np.flatnonzero(cases[500:] == case)
