@@ -6,10 +6,11 @@ tree, regions), ``complete`` (a function around a region that has none: ``bare``
 ``reach``), ``notation`` (sizes as numbers), ``walking`` (pointers as subscripts), ``members``
 (structures as arrays), ``plain`` (one effect a statement, ``switches`` as ``if``, what is in
 expressions taken out by ``lifting``; ``countdown`` and ``data_bounds`` of loops; ``calls`` of
-functions put in, ``actuals`` for their names; ``nodes`` of trees), ``pointers`` (arguments without
-a size, ``extents`` that are given), ``translation`` (the steps from here on, in their order):
-``symbols``, ``declarations`` and ``literals`` (what names and constants mean),
-``bindings`` (what they stand for in the region), ``assumptions`` (what ``assert`` states),
+functions put in, ``actuals`` for their names; ``nodes`` of trees), ``flat_arrays`` (``A[i * m +
+j]`` as ``A[i][j]``, by ``polynomials`` and ``rows``; ``once``: integers that are set once),
+``pointers`` (arguments without a size, ``extents`` that are given), ``translation`` (the steps from
+here on, in their order): ``symbols``, ``declarations`` and ``literals`` (what names and constants
+mean), ``bindings`` (what they stand for in the region), ``assumptions`` (what ``assert`` states),
 ``affine``, ``conditions``, ``division``, ``extremes``, ``wrapping`` and ``loops`` (C to isl),
 ``accesses`` (elements that are touched), ``expressions`` (what statements compute, by C's
 ``arithmetic``, with ``functions`` put in), ``extract`` (the walk; ``guards`` of statements under

@@ -13,11 +13,12 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.complete import Whole, completed_source
-from polygym.compiler.frontend.c.extents import parse_selection
+from polygym.compiler.frontend.c.extents import Sizes, parse_selection
 from polygym.compiler.frontend.c.extract import ASSUMPTIONS
+from polygym.compiler.frontend.c.flat_arrays import with_rows
 from polygym.compiler.frontend.c.members import with_members
 from polygym.compiler.frontend.c.notation import with_constants
-from polygym.compiler.frontend.c.parse import choose, find_regions, parse
+from polygym.compiler.frontend.c.parse import Region, choose, find_regions, parse
 from polygym.compiler.frontend.c.plain import plain
 from polygym.compiler.frontend.c.pointers import unsized_arguments, with_sizes
 from polygym.compiler.frontend.c.preprocess import decode
@@ -58,17 +59,21 @@ def parse_text(
     """
     chosen = parse_selection(function)
     whole = completed_source(text, file, include_directories, chosen)
-    source, sizes = (
-        whole.source,
-        {name: size for name, size in chosen.sizes if name not in whole.sized},
-    )
+    source = whole.source
+    sizes: Sizes = {name: size for name, size in chosen.sizes if name not in whole.sized}
     try:
         tree = parse(source)
         region = choose(find_regions(tree, source), chosen.function, file)
         region = with_walkers(tree, with_constants(tree, region, source), source)
         region = with_members(tree, region, source)
         region = plain(tree, region, source)
-        with_sizes(region, lambda: Translation(source, tree, region, file), sizes)
+
+        def translated(one: Region) -> Translation:
+            """Read a region."""
+            return Translation(source, tree, one, file)
+
+        region, sizes = with_rows(tree, region, source, sizes, translated)
+        with_sizes(region, lambda: translated(region), sizes)
         return Translation(source, tree, region, file).run()
     except RecursionError as error:
         raise SourceError(source.place_at(1, 1), "the program nests too deeply") from error
