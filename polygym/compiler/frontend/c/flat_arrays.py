@@ -27,15 +27,13 @@ from pycparser import c_ast
 
 from polygym.compiler.frontend.c.extents import Sizes
 from polygym.compiler.frontend.c.nodes import (
-    block_with,
     changed_in,
     copied,
     integer_node,
-    names_in,
     walk,
 )
 from polygym.compiler.frontend.c.once import Once
-from polygym.compiler.frontend.c.parse import Region
+from polygym.compiler.frontend.c.parse import Region, with_items
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.pointers import expression_of, touches_of
 from polygym.compiler.frontend.c.polynomials import Polynomial, polynomial
@@ -118,7 +116,7 @@ def with_rows(
         wrong = _wrong_arrays(new, found, left, translated)
         if not wrong:
             return new, left
-        _in_place(region, region.items)
+        with_items(region, region.items)
         for node, name in outside:
             node.name = name
         for name, kind in kinds.items():
@@ -217,21 +215,16 @@ class _Arrays:
         if dim is None:
             return None, True
         size = self._read(dim, factors)
-        if size is None or self._moves(size):
+        if size is None or size.names & self._moving:
             return None, False
         return size, True
-
-    def _moves(self, value: Polynomial) -> bool:
-        """Whether the region changes what a polynomial consists of."""
-        names = (one.name for node in value.nodes.values() for one in names_in(node))
-        return any(name in self._moving for name in names)
 
     def _strides(self, factors: Sequence[Polynomial]) -> list[Polynomial]:
         """Return what the rows may have as sizes: factors that the region does not change."""
         found: list[Polynomial] = []
         for one in factors:
             fits = one.pivot() is not None or (one.constant or 0) > 1
-            if fits and not self._moves(one):
+            if fits and not one.names & self._moving:
                 if not any(one.same(other) for other in found):
                     found.append(one)
         numbers = [one for one in found if one.constant is not None]
@@ -281,7 +274,7 @@ def _rewritten(region: Region, found: Mapping[str, _Flat]) -> tuple[Region, list
         return None if flat is None else flat.element(node)
 
     items = tuple(copied(item, replacement) for item in region.items)
-    new = _in_place(region, items)
+    new = with_items(region, items)
     mine = {id(node) for item in items for node in walk(item)}
     before = []
     for node in walk(region.function.body):
@@ -300,14 +293,6 @@ def _array(node: Any) -> str:
     """Return the name of the array that a node is an element of, nothing for others."""
     is_element = isinstance(node, c_ast.ArrayRef) and isinstance(node.name, c_ast.ID)
     return str(node.name.name) if is_element else ""
-
-
-def _in_place(region: Region, items: Sequence[Any]) -> Region:
-    """Return a region with other statements, and put them into its function."""
-    block = block_with(region.function.body, region.begin)
-    first, last = block.index(region.begin), block.index(region.end)
-    block[first + 1 : last] = items
-    return Region(region.name, region.function, tuple(items), region.begin, region.end)
 
 
 def _wrong_arrays(

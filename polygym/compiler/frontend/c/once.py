@@ -79,6 +79,14 @@ class Once:
         """Whether a name is one an integer (or of some) that does not wrap."""
         return self._type(name) in _EXACT
 
+    def is_signed(self, name: str) -> bool:
+        """Whether all that a name means are integers with the values of ``long``."""
+        return self._type(name) in _EXACT - {ScalarType.UNSIGNED_LONG}
+
+    def is_int(self, name: str) -> bool:
+        """Whether all that a name means are integers with the values of ``int``."""
+        return self._type(name) in _INT
+
     def declaration(self, name: str) -> Any:
         """Return the only declaration of a name, None where there are more or none."""
         found = self._declared.get(name, [])

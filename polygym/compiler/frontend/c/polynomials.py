@@ -22,7 +22,7 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polygym.compiler.frontend.c.literals import parse_literal
-from polygym.compiler.frontend.c.nodes import copied, integer_node, is_change, walk
+from polygym.compiler.frontend.c.nodes import copied, integer_node, is_change, names_in, walk
 from polygym.compiler.ir.expr import IntegerLiteral
 
 Monomial = tuple[str, ...]
@@ -44,6 +44,11 @@ class Polynomial:
     def unknowns(self) -> frozenset[str]:
         """The unknowns that occur."""
         return frozenset(one for term in self.terms for one in term)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that the unknowns have in them."""
+        return frozenset(one.name for text in self.unknowns for one in names_in(self.nodes[text]))
 
     @property
     def constant(self) -> int | None:

@@ -23,6 +23,7 @@ from polygym.compiler.frontend.c.plain import plain
 from polygym.compiler.frontend.c.pointers import unsized_arguments, with_sizes
 from polygym.compiler.frontend.c.preprocess import decode
 from polygym.compiler.frontend.c.translation import Translation
+from polygym.compiler.frontend.c.trips import with_trips
 from polygym.compiler.frontend.c.walking import with_walkers
 from polygym.compiler.ir.scop import Scop
 from polygym.errors import InputError, SourceError
@@ -66,7 +67,7 @@ def parse_text(
         region = choose(find_regions(tree, source), chosen.function, file)
         region = with_walkers(tree, with_constants(tree, region, source), source)
         region = with_members(tree, region, source)
-        region = plain(tree, region, source)
+        region = with_trips(tree, plain(tree, region, source), source)
 
         def translated(one: Region) -> Translation:
             """Read a region."""
