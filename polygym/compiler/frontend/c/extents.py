@@ -7,6 +7,7 @@ it the arrays in brackets, with C's expressions of the function's arguments as s
     spmv x[m] value[4 * n]       the region of spmv, whose x and value are as large as that
     x[m]                         the one region of a file
 
+Values of parameters may stand there, too, ``blocked s=4``: then the region is read for those alone.
 So the sizes go wherever the choice of a region goes: into records, searches and replays.
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from polygym.errors import InputError
@@ -24,6 +25,7 @@ Sizes: TypeAlias = Mapping[str, tuple[str, ...]]
 
 _BRACKETED = re.compile(r"([A-Za-z_]\w*)\s*((?:\[[^\[\]]+\]\s*)+)")
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.+)", re.DOTALL)
+_VALUE = re.compile(r"([A-Za-z_]\w*)=(-?\d+)")
 _WORD = re.compile(r"\S+")
 # What may stand in a size: names, numbers, + - * / % ( ), and ?: with comparisons.
 _SIZE = re.compile(r"[\w\s+\-*/%()?:<>=!&|]+")
@@ -34,19 +36,24 @@ _TIMES = re.compile(r"(?:(?<=\))|(?<![A-Za-z_0-9])(\d+))\s*x\s*(?=[\w(])|\s+x\s+
 @pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A region by its name, None where a file has one, and the sizes that are given beside it."""
+    """A region by its name, None where a file has one, and what is given beside it.
+
+    That are sizes of arrays, and ``values`` of parameters.
+    """
 
     function: str | None = None
     sizes: tuple[tuple[str, tuple[str, ...]], ...] = field(default=())
+    values: tuple[tuple[str, int], ...] = field(default=())
 
     def __str__(self) -> str:
         """Return the text that is read again.
 
-        >>> str(Selection("f", (("A", ("100", "n + 1")), ("x", ("n",)))))
-        'f A[100][n + 1] x[n]'
+        >>> str(Selection("f", (("A", ("100", "n + 1")), ("x", ("n",))), (("s", 4),)))
+        'f A[100][n + 1] x[n] s=4'
         """
         arrays = [name + "".join(f"[{one}]" for one in sizes) for name, sizes in self.sizes]
-        return " ".join([*([] if self.function is None else [self.function]), *arrays])
+        values = [f"{name}={value}" for name, value in self.values]
+        return " ".join([*([] if self.function is None else [self.function]), *arrays, *values])
 
 
 def parse_extent(text: str) -> tuple[str, tuple[str, ...]]:
@@ -88,18 +95,21 @@ def _wrong(text: str) -> InputError:
 def parse_selection(text: str | None) -> Selection:
     """Return what a text chooses: a region, and sizes.
 
-    >>> parse_selection("f:2 A[100][n + 1]")
-    Selection(function='f:2', sizes=(('A', ('100', 'n + 1')),))
+    >>> parse_selection("f:2 A[100][n + 1] s=4")
+    Selection(function='f:2', sizes=(('A', ('100', 'n + 1')),), values=(('s', 4),))
     """
-    if text is None or "[" not in text:
+    if text is None or not ("[" in text or "=" in text):
         return Selection(text)
     arrays = [parse_extent(found[0]) for found in _BRACKETED.finditer(text)]
     words = _WORD.findall(_BRACKETED.sub(" ", text))
-    if len(words) > 1:
+    values = [(found[1], int(found[2])) for word in words if (found := _VALUE.fullmatch(word))]
+    names = [word for word in words if not _VALUE.fullmatch(word)]
+    if len(names) > 1 or len(dict(values)) < len(values):
         raise InputError(
-            f"expected the name of a region and arrays with their sizes, found {text!r}"
+            "expected the name of a region, arrays with their sizes, and parameters with their "
+            f"values, found {text!r}"
         )
-    return selection(words[0] if words else None, arrays)
+    return replace(selection(names[0] if names else None, arrays), values=tuple(values))
 
 
 def selection(function: str | None, arrays: Sequence[tuple[str, tuple[str, ...]]]) -> Selection:
@@ -120,4 +130,5 @@ def with_extents(function: str | None, texts: Sequence[str]) -> str | None:
     if not texts:
         return function
     given = parse_selection(function)
-    return str(selection(given.function, [*given.sizes, *map(parse_extent, texts)]))
+    chosen = selection(given.function, [*given.sizes, *map(parse_extent, texts)])
+    return str(replace(chosen, values=given.values))

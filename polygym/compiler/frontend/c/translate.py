@@ -12,13 +12,14 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polygym.compiler.frontend.c.assumptions import stated_values
 from polygym.compiler.frontend.c.complete import Whole, completed_source
 from polygym.compiler.frontend.c.extents import Sizes, parse_selection
 from polygym.compiler.frontend.c.extract import ASSUMPTIONS
 from polygym.compiler.frontend.c.flat_arrays import with_rows
 from polygym.compiler.frontend.c.members import with_members
 from polygym.compiler.frontend.c.notation import with_constants
-from polygym.compiler.frontend.c.parse import Region, choose, find_regions, parse
+from polygym.compiler.frontend.c.parse import Region, choose, find_regions, parse, with_items
 from polygym.compiler.frontend.c.plain import plain
 from polygym.compiler.frontend.c.pointers import unsized_arguments, with_sizes
 from polygym.compiler.frontend.c.preprocess import decode
@@ -65,6 +66,7 @@ def parse_text(
     try:
         tree = parse(source)
         region = choose(find_regions(tree, source), chosen.function, file)
+        region = with_items(region, [*stated_values(chosen.values, region.begin), *region.items])
         region = with_walkers(tree, with_constants(tree, region, source), source)
         region = with_members(tree, region, source)
         region = with_trips(tree, plain(tree, region, source), source)

@@ -21,6 +21,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.actuals import substitution
+from polygym.compiler.frontend.c.assumptions import stated
 from polygym.compiler.frontend.c.nodes import (
     changed_in,
     copied,
@@ -67,6 +68,12 @@ class _Header:
     distance: Polynomial
     step: Polynomial
     upwards: bool
+
+    @property
+    def is_affine(self) -> bool:
+        """Whether the loop can stay as it is."""
+        is_linear = self.first.is_linear and self.distance.is_linear
+        return is_linear and self.step.constant is not None
 
 
 class _Trips:
@@ -117,20 +124,20 @@ class _Trips:
     def _header(self, loop: Any, factors: list[Polynomial]) -> _Header | None:
         """Return the header of a loop that is to be rewritten, None for another."""
         plain = self._parts(loop, [], put_in=False)
-        is_affine = plain is not None and all(
-            one.is_linear for one in (plain.first, plain.distance)
-        )
-        is_affine = is_affine and plain is not None and plain.step.constant is not None
-        if is_affine and not any(one.name in self._flat for one in names_in(loop.stmt)):
+        is_flat = self._flat and any(one.name in self._flat for one in names_in(loop.stmt))
+        if plain is not None and plain.is_affine and not is_flat:
             return None
         found = self._parts(loop, factors, put_in=True)
-        if found is None:
+        if found is None or found.is_affine:
             return None
-        is_affine = found.first.is_linear and found.distance.is_linear
-        return None if is_affine and found.step.constant is not None else found
+        changed = _changed(loop.stmt)
+        read = {one.name for part in (loop.init, loop.cond, loop.next) for one in names_in(part)}
+        read |= {name for one in (found.first, found.distance, found.step) for name in one.names}
+        is_one = found.counter not in found.first.names | found.distance.names | found.step.names
+        return found if is_one and not changed & (read | {found.counter}) else None
 
     def _parts(self, loop: Any, factors: list[Polynomial], *, put_in: bool) -> _Header | None:
-        """Return the header of a loop whose counter nothing else changes."""
+        """Return the header of a loop, if it is one that counts."""
         counter, start = _counter(loop), _start(loop)
         if counter is None or start is None or not self._once.is_signed(counter):
             return None
@@ -140,15 +147,12 @@ class _Trips:
         end, operator = _end(loop.cond, counter)
         if step is None or end is None or operator not in (("<", "<=") if upwards else (">", ">=")):
             return None
-        changed = _changed(loop.stmt)
-        read = {one.name for part in (start, step, end) for one in names_in(part)}
         first, by, last = (self._read(one, factors, put_in=put_in) for one in (start, step, end))
         if first is None or by is None or last is None:
             return None
-        inside = {name for one in (first, by, last) for name in one.names}
-        if counter in changed or counter in read | inside or changed & (read | inside):
-            return None
-        if self._once.is_int(counter) and not all(map(self._once.is_int, read | inside)):
+        read = {name for one in (first, by, last) for name in one.names}
+        read |= {one.name for part in (start, step, end) for one in names_in(part)}
+        if self._once.is_int(counter) and not all(map(self._once.is_int, read)):
             return None
         distance = last.plus(first, -1) if upwards else first.plus(last, -1)
         distance = distance.plus(constant(len(operator) - 1))
@@ -229,9 +233,7 @@ class _Trips:
     def _assume(self, size: Polynomial, like: Any) -> None:
         """State that a size is not negative, in front of the region."""
         condition = c_ast.BinaryOp(">=", size.node(like), integer_node(0, like), like.coord)
-        arguments = c_ast.ExprList([condition], like.coord)
-        name = c_ast.ID("__builtin_assume", like.coord)
-        self.assumed.append(c_ast.FuncCall(name, arguments, like.coord))
+        self.assumed.append(stated(condition))
 
     def _fresh(self, name: str) -> str:
         number = 0
