@@ -21,7 +21,11 @@ from polygym.compiler.frontend.c.members import with_members
 from polygym.compiler.frontend.c.notation import with_constants
 from polygym.compiler.frontend.c.parse import Region, choose, find_regions, parse, with_items
 from polygym.compiler.frontend.c.plain import plain
-from polygym.compiler.frontend.c.pointers import unsized_arguments, with_sizes
+from polygym.compiler.frontend.c.pointers import (
+    expression_of,
+    unsized_arguments,
+    with_sizes,
+)
 from polygym.compiler.frontend.c.preprocess import decode
 from polygym.compiler.frontend.c.translation import Translation
 from polygym.compiler.frontend.c.trips import with_trips
@@ -69,7 +73,11 @@ def parse_text(
         region = with_items(region, [*stated_values(chosen.values, region.begin), *region.items])
         region = with_walkers(tree, with_constants(tree, region, source), source)
         region = with_members(tree, region, source)
-        region = with_trips(tree, plain(tree, region, source), source)
+        given = {
+            name: [expression_of(one, region.begin) for one in size] for name, size in sizes.items()
+        }
+        region = plain(tree, region, source, given)
+        region = with_trips(tree, region, source)
 
         def translated(one: Region) -> Translation:
             """Read a region."""

@@ -25,11 +25,13 @@ from polygym.compiler.frontend.c.assumptions import stated
 from polygym.compiler.frontend.c.nodes import (
     changed_in,
     copied,
+    counter_of,
     declaration,
     integer_node,
     names_in,
     plain_type,
     read_outside,
+    start_of,
     walk,
 )
 from polygym.compiler.frontend.c.once import Once
@@ -83,7 +85,7 @@ class _Trips:
         self._once = Once(tree, region.function, source)
         self._spelled = {token.text for token in source.tokens}
         self._spelled |= {one.name for one in walk(region.function) if isinstance(one, c_ast.Decl)}
-        self._exposed = set(read_outside(region.function.body, _name, _counter))
+        self._exposed = set(read_outside(region.function.body, _name, counter_of))
         self._fixed = _fixed_names(region)
         self._widths: list[Polynomial] = []
         self._flat = self._flat_arrays(region)
@@ -138,7 +140,7 @@ class _Trips:
 
     def _parts(self, loop: Any, factors: list[Polynomial], *, put_in: bool) -> _Header | None:
         """Return the header of a loop, if it is one that counts."""
-        counter, start = _counter(loop), _start(loop)
+        counter, start = counter_of(loop), start_of(loop)
         if counter is None or start is None or not self._once.is_signed(counter):
             return None
         if not isinstance(loop.init, c_ast.DeclList) and counter in self._exposed:
@@ -257,24 +259,6 @@ def _changed(node: Any) -> set[str]:
 
 def _name(identifier: Any) -> str:
     return str(identifier.name)
-
-
-def _counter(loop: Any) -> str | None:
-    """Return the name of the counter that a loop starts."""
-    match loop.init:
-        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name)):
-            return str(name)
-        case c_ast.DeclList(decls=[one]):
-            return str(one.name)
-        case _:
-            return None
-
-
-def _start(loop: Any) -> Any:
-    """Return the first value of a loop's counter."""
-    if isinstance(loop.init, c_ast.DeclList):
-        return loop.init.decls[0].init
-    return getattr(loop.init, "rvalue", None)
 
 
 def _step(node: Any, counter: str) -> tuple[Any, bool]:

@@ -163,3 +163,21 @@ def test_values_that_are_none(text: str) -> None:
 def test_values_of_what_is_no_parameter() -> None:
     with pytest.raises(InputError, match="t is not declared"):
         parse_text(STEPS, function="blocks s=2 t=3")
+
+
+def test_sizes_beside_the_file_bound_sparse_rows() -> None:
+    text = """void spmv(int n, int m, double *y, double *value, double *x, int *row, int *column) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    y[i] = 0;
+    for (int k = row[i]; k < row[i + 1]; k++)
+      y[i] += value[k] * x[column[k]];
+  }
+#pragma endscop
+}
+"""
+    with pytest.raises(InputError, match="--extent value=nnz"):
+        parse_text(text)
+    scop = parse_text(text, function="value[8 * n] x[m] column[8 * n]")
+    assert scop.statements[1].domain == "[n, m] -> { S1[i, k] : 0 <= i < n and 0 <= k < 8n }"
+    assert scop.array("row").extents == ("[n, m] -> { [(1 + n)] }",)
