@@ -112,6 +112,7 @@ def load_program(
     dataset: Dataset | None = None,
     parameters: Mapping[str, int] | None = None,
     extents: Sequence[str] = (),
+    library: str | None = None,
 ) -> Program:
     """Return the program that a kernel's name or a C file's path stands for.
 
@@ -121,8 +122,9 @@ def load_program(
         dataset: Which sizes.
         parameters: Single ones, instead.
         extents: Sizes of bare pointers, such as ``"A=100x200"`` or ``"x[n + 1]"``.
+        library: The path of a shared library with functions that the file declares as pure.
     """
-    function = with_extents(function, extents)
+    function = with_extents(function, extents, library)
     _expect_c(target, function)
     (scop, initial, sizes, outputs), function = _with_values(
         lambda one: _find(target, one, dataset or Dataset.LARGE, parameters or {}),
@@ -177,6 +179,7 @@ def _expect_c(target: str, function: str | None) -> None:
     """Refuse sizes beside what is no C file: it has its own."""
     given = parse_selection(function)
     names = [name for name, _ in (*given.sizes, *given.values)]
+    names += ["a library"] if given.library else []
     if names and (is_comprehension(target) or is_generated(target)):
         raise InputError(
             f"{target}: its arrays have their sizes; none are given for {names[0]} beside it"

@@ -14,11 +14,11 @@ a size, ``extents`` that are given), ``translation`` (the steps from here on, in
 they stand for in the region), ``assumptions`` (what ``assert`` states), ``affine``, ``conditions``,
 ``division``, ``extremes``, ``wrapping`` and ``loops`` (C to isl), ``accesses`` (elements that are
 touched), ``expressions`` (what statements compute, by C's ``arithmetic``, with ``functions`` put
-in), ``extract`` (the walk; ``guards`` of statements under conditions on data, ``refusals`` of
-others), ``values`` (what integers hold on it, ``solutions`` through loops; ``exposed`` counters,
-``affine_values`` as expressions), ``bounds`` (no access leaves its array, with ``advice`` where one
-does), ``initial`` (constants that variables start with), ``assemble`` (the texts), ``live_in``
-(which values come in from the code around the region).
+in, ``prototypes`` of those without a body), ``extract`` (the walk; ``guards`` of statements under
+conditions on data, ``refusals`` of others), ``values`` (what integers hold on it, ``solutions``
+through loops; ``exposed`` counters, ``affine_values`` as expressions), ``bounds`` (no access leaves
+its array, with ``advice`` where one does), ``initial`` (constants that variables start with),
+``assemble`` (the texts), ``live_in`` (which values come in from the code around the region).
 
 A file is refused with a :class:`~polygym.errors.SourceError` that shows where and why, never with
 any other exception than an :class:`~polygym.errors.InputError`. One thing is assumed and cannot be

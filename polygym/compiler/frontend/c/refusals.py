@@ -52,9 +52,9 @@ def instead_of(role: str, reason: str) -> str:
 
 
 def no_body(name: str) -> tuple[str, str]:
-    """Return why the call of a function is refused that the file only declares, and what helps."""
+    """Return why the call of a function as a statement is refused, and what helps."""
     return (
-        f"{name} has no body here: there is nothing to call, whatever its declaration says",
+        f"{name} has no body here",
         f"write the body of {name} into the file or include it; what math.h has is known",
     )
 

@@ -66,6 +66,7 @@ def parse_text(
     chosen = parse_selection(function)
     whole = completed_source(text, file, include_directories, chosen)
     source = whole.source
+    source.library = chosen.library
     sizes: Sizes = {name: size for name, size in chosen.sizes if name not in whole.sized}
     try:
         tree = parse(source)
