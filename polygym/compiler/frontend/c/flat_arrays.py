@@ -83,16 +83,15 @@ class _Flat:
         self.elements[id(new)].write()
         return new
 
-    def declare(self) -> None:
-        """Declare the array as one of rows; without a size it is a pointer to rows."""
+    def kind(self) -> Any:
+        """Return the type of the array of rows; without a size it is a pointer to rows."""
         like = self.declared
         kind = like.type.type
         for stride in reversed(self.strides):
             kind = c_ast.ArrayDecl(kind, stride.node(like), [], like.coord)
         if self.ways[0].size is None:
-            like.type = c_ast.PtrDecl([], kind, like.coord)
-        else:
-            like.type = c_ast.ArrayDecl(kind, self.ways[0].size.node(like), [], like.coord)
+            return c_ast.PtrDecl([], kind, like.coord)
+        return c_ast.ArrayDecl(kind, self.ways[0].size.node(like), [], like.coord)
 
 
 def with_rows(
@@ -172,8 +171,7 @@ class _Arrays:
             kind: Any = getattr(declared, "type", None)
             is_one = isinstance(kind, c_ast.PtrDecl | c_ast.ArrayDecl)
             if count == mentions[name] and is_one and isinstance(kind.type, c_ast.TypeDecl):
-                if name not in self._own:
-                    yield name
+                yield name
 
     def _flat(self, name: str) -> _Flat | None:
         """Return an array with its rows, None if it has none."""
@@ -269,7 +267,11 @@ def _rewritten(region: Region, found: Mapping[str, _Flat]) -> tuple[Region, list
     """
 
     def replacement(node: Any) -> Any:
-        """Return the element of a row for one of the array."""
+        """Return the element of a row for one of the array, and its declaration in the region."""
+        if isinstance(node, c_ast.Decl) and node.name in found:
+            new = copied(node)
+            new.type = found[node.name].kind()
+            return new
         flat = found.get(_array(node))
         return None if flat is None else flat.element(node)
 
@@ -285,7 +287,7 @@ def _rewritten(region: Region, found: Mapping[str, _Flat]) -> tuple[Region, list
         for _ in flat.strides:
             node.name = c_ast.ArrayRef(node.name, integer_node(0, node), node.coord)
     for flat in found.values():
-        flat.declare()
+        flat.declared.type = flat.kind()
     return new, outside
 
 

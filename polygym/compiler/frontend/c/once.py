@@ -87,6 +87,12 @@ class Once:
         """Whether all that a name means are integers with the values of ``int``."""
         return self._type(name) in _INT
 
+    def word(self, name: str) -> str:
+        """Return a type for a variable with the values of another one."""
+        if self.is_int(name):
+            return "int"
+        return "long" if self.is_signed(name) else "size_t"
+
     def declaration(self, name: str) -> Any:
         """Return the only declaration of a name, None where there are more or none."""
         found = self._declared.get(name, [])

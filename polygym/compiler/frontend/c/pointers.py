@@ -52,15 +52,29 @@ def with_sizes(region: Region, translated: Callable[[], Translation], given: Siz
     for name, rank in found.items():
         sizes = sizes_by_use(touches, name, rank, parameters, translation.context)
         if any(size is None for size in sizes):
+            rows = _of_rows(name, region)
             raise translation.source.error(
                 arguments[name],
                 f"how large {name} is cannot be told: its subscripts are computed when the program "
                 "runs, or have no bound",
                 f"declare it with its size, or give that beside the file: --extent {name}=SIZE; "
-                f'from Python, extents=["{name}=SIZE"]',
+                f'from Python, extents=["{name}=SIZE"]{rows}',
             )
         sized = [expression_of(str(size), arguments[name]) for size in sizes]
         _declare(arguments[name], sized)
+
+
+def _of_rows(name: str, region: Region) -> str:
+    """Return what else helps where subscripts of an array look like those of rows."""
+    nodes = (node for item in region.items for node in walk(item))
+    for node in nodes:
+        base, subscripts = base_and_subscripts(node)
+        is_mine = isinstance(base, c_ast.ID) and base.name == name
+        if is_mine and any(
+            isinstance(one, c_ast.BinaryOp) and one.op == "*" for s in subscripts for one in walk(s)
+        ):
+            return "; of rows, A[i * m + j], state what makes j less than m, as assert(m >= k) does"
+    return ""
 
 
 def touches_of(

@@ -58,6 +58,11 @@ class Polynomial:
         return self.terms.get((), 0)
 
     @property
+    def is_positive(self) -> bool:
+        """Whether nothing is subtracted."""
+        return all(value > 0 for value in self.terms.values())
+
+    @property
     def degree(self) -> int:
         """How many unknowns are multiplied."""
         return max(map(len, self.terms), default=0)
@@ -87,10 +92,11 @@ class Polynomial:
         return Polynomial(kept, {**self.nodes, **other.nodes})
 
     def divided(self, divisor: Polynomial) -> tuple[Polynomial, Polynomial] | None:
-        """Return quotient and rest by v p + c; None where that is not plain. The rest has no p.
+        """Return quotient and rest by v p + c; None where that is not plain.
 
         As numbers are divided, from the highest power of p down: with e p^k, (e / v) p^(k - 1)
-        joins the quotient, and c e / v is taken from what stands at p^(k - 1).
+        joins the quotient, and c e / v is taken from what stands at p^(k - 1). The rest may have a
+        multiple of p that is less than v: 2 r² + 2 r by 2 r + 1 is r, and the rest is r.
         """
         whole = Polynomial({}, {**self.nodes, **divisor.nodes})
         if (number := divisor.constant) is not None:
@@ -104,15 +110,18 @@ class Polynomial:
         for term, factor in self.terms.items():
             others = tuple(one for one in term if one != pivot)
             powers.setdefault(len(term) - len(others), {})[others] = factor
-        quotient, carried = whole, whole
+        quotient, carried, odd = whole, whole, whole
         for power in range(max(powers, default=0), 0, -1):
             carried = carried.plus(self._with(powers.get(power, {})))
+            if power == 1 and (left := carried.terms.get((), 0) % abs(value)):
+                odd = self._with({(pivot,): left})
+                carried = carried.plus(constant(-left))
             if any(factor % value for factor in carried.terms.values()):
                 return None
             step = self._with({term: factor // value for term, factor in carried.terms.items()})
             quotient = quotient.plus(step.times(self._with({(pivot,) * (power - 1): 1})))
             carried = whole.plus(step.times(offset), -1)
-        return quotient, carried.plus(self._with(powers.get(0, {})))
+        return quotient, carried.plus(self._with(powers.get(0, {}))).plus(odd)
 
     def _divided_by(self, number: int) -> tuple[Polynomial, Polynomial]:
         """Return quotient and rest by a number: of 4 i + 9 - c by 4, they are i + 2 and 1 - c."""

@@ -7,6 +7,8 @@ iteration t. Where e, f or s make it no affine loop, D may be one yet, or a prod
     for (k = 0; k < n * m; k += m)  x[k]             D = n m    if (m > 0) for (t < n)  x[m * t]
     for (k = 0; k < n * m; k++)  x[k]                D = n m    for (u < n) for (t < m) x[u * m + t]
 
+Beside something unsigned nothing may be subtracted: sums that wrap around at 2^64 are larger than
+any array, and any number of iterations.
 With a step s <= 0 such a loop does nothing or does not end. For two loops in the place of one, m >=
 0 is assumed, which is said: with n and m negative D is not. Subscripts are looked at later
 (:mod:`polygym.compiler.frontend.c.flat_arrays`).
@@ -88,7 +90,7 @@ class _Trips:
         self._exposed = set(read_outside(region.function.body, _name, counter_of))
         self._fixed = _fixed_names(region)
         self._widths: list[Polynomial] = []
-        self._flat = self._flat_arrays(region)
+        self._flat = self._flat_arrays(region) | _pointers(region.function)
         self.has_changed = False
         self.assumed: list[Any] = []
 
@@ -120,13 +122,13 @@ class _Trips:
     def _read(self, node: Any, factors: list[Polynomial], *, put_in: bool = True) -> Any:
         """Return an expression as a polynomial, with what names stand for put in or not."""
         if put_in:
-            return polynomial(node, self._once.is_signed, self._once.stands_for, factors)
-        return polynomial(node, self._once.is_signed, factors=factors)
+            return polynomial(node, self._once.is_exact, self._once.stands_for, factors)
+        return polynomial(node, self._once.is_exact, factors=factors)
 
     def _header(self, loop: Any, factors: list[Polynomial]) -> _Header | None:
         """Return the header of a loop that is to be rewritten, None for another."""
         plain = self._parts(loop, [], put_in=False)
-        is_flat = self._flat and any(one.name in self._flat for one in names_in(loop.stmt))
+        is_flat = any(one.name in self._flat for one in names_in(loop.stmt))
         if plain is not None and plain.is_affine and not is_flat:
             return None
         found = self._parts(loop, factors, put_in=True)
@@ -141,7 +143,7 @@ class _Trips:
     def _parts(self, loop: Any, factors: list[Polynomial], *, put_in: bool) -> _Header | None:
         """Return the header of a loop, if it is one that counts."""
         counter, start = counter_of(loop), start_of(loop)
-        if counter is None or start is None or not self._once.is_signed(counter):
+        if counter is None or start is None or not self._once.is_exact(counter):
             return None
         if not isinstance(loop.init, c_ast.DeclList) and counter in self._exposed:
             return None
@@ -158,6 +160,9 @@ class _Trips:
             return None
         distance = last.plus(first, -1) if upwards else first.plus(last, -1)
         distance = distance.plus(constant(len(operator) - 1))
+        is_signed = all(map(self._once.is_signed, {counter} | read))
+        if not is_signed and not all(one.is_positive for one in (first, by, last, distance)):
+            return None
         return _Header(counter, first, distance, by, upwards)
 
     def _counted(self, header: _Header, factors: list[Polynomial], loop: Any) -> Any:
@@ -219,7 +224,7 @@ class _Trips:
             value = value.plus(each.times(trip), 1 if header.upwards else -1)
         body: Any = copied(loop.stmt, self.replacement)
         body = copied(body, substitution({header.counter: value.node(like)}))
-        word = "int" if self._once.is_int(header.counter) else "long"
+        word = self._once.word(header.counter)
         for counter, (size, by, _) in reversed(list(zip(counters, parts, strict=True))):
             zero = integer_node(0, like)
             start = c_ast.DeclList([declaration(counter, plain_type(word, like), zero, like)])
@@ -243,6 +248,16 @@ class _Trips:
             number += 1
         self._spelled.add(found)
         return found
+
+
+def _pointers(function: Any) -> set[str]:
+    """Return the arguments of a function that are pointers, whose sizes are in arguments, too."""
+    given = function.decl.type.args
+    return {
+        one.name
+        for one in (given.params if given else ())
+        if isinstance(one, c_ast.Decl) and isinstance(one.type, c_ast.PtrDecl)
+    }
 
 
 def _fixed_names(region: Region) -> frozenset[str]:
