@@ -9,7 +9,7 @@ function of the file that only returns an expression of integers stands for that
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_left
 from typing import Any
 
 from pycparser import c_ast
@@ -27,8 +27,6 @@ from polygym.compiler.frontend.c.nodes import (
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.ir.types import ScalarType
 from polygym.errors import SourceError
-
-_MOST_NODES = 2_000_000
 
 # What is computed with these has the value of an integer, or C gives it none; 2^64 elements are
 # more than any array has.
@@ -62,18 +60,41 @@ class Once:
         self._functions = {one.decl.name: one for one in tree.ext if isinstance(one, c_ast.FuncDef)}
         self._types: dict[str, ScalarType | None] = {}
         self._values: dict[str, Any] = {}
-        self._left = iter(range(_MOST_NODES))
-        self._mentions = Counter(one.name for one in names_in(function.body))
-        self._changes = Counter(
-            one.name for one in changed_in(function.body) if isinstance(one, c_ast.ID)
-        )
-        self._set: dict[str, list[tuple[list[Any], int, Any]]] = {}
-        for block in (one for one in walk(function.body) if isinstance(one, c_ast.Compound)):
+        self._mentions: dict[str, list[int]] = {}
+        self._changes: dict[str, list[int]] = {}
+        self._declares: dict[str, list[int]] = {}
+        self._set: dict[str, list[tuple[Any, Any, int, int]]] = {}
+        self._number(function.body)
+
+    def _number(self, body: Any) -> None:
+        """Number the nodes of a function; keep where names stand, and what sets them until where.
+
+        What stands behind a statement in its block has the numbers between two.
+        """
+        numbers: dict[int, int] = {}
+        twice: set[int] = set()
+        for number, one in enumerate(walk(body)):
+            if id(one) in numbers:
+                twice.add(id(one))  # one node in two places: where is it?
+            numbers[id(one)] = number
+            if isinstance(one, c_ast.ID):
+                self._mentions.setdefault(one.name, []).append(number)
+            elif isinstance(one, c_ast.Decl) and one.name:
+                self._declares.setdefault(one.name, []).append(number)
+            elif is_change(one):
+                (base, *_) = changed_in(one)
+                if isinstance(base, c_ast.ID):
+                    self._changes.setdefault(base.name, []).append(number)
+        for block in (one for one in walk(body) if isinstance(one, c_ast.Compound)):
             items = block.block_items or []
-            for place, item in enumerate(items):
+            if not any(_set(item)[0] for item in items) or twice & set(map(id, items)):
+                continue
+            last = numbers[id(items[-1])] + sum(1 for _ in walk(items[-1]))
+            starts = [*(numbers[id(item)] for item in items[1:]), last]
+            for item, start in zip(items, starts, strict=True):
                 name, value = _set(item)
                 if name is not None:
-                    self._set.setdefault(name, []).append((items, place, value))
+                    self._set.setdefault(name, []).append((item, value, start, last))
 
     def is_exact(self, name: str) -> bool:
         """Whether a name is one an integer (or of some) that does not wrap."""
@@ -140,21 +161,20 @@ class Once:
         """Look for what a variable stands for."""
         if len(self._set.get(name, ())) != 1 or self.declaration(name) is None:
             return None
-        ((items, place, value),) = self._set[name]
-        own = 0 if isinstance(items[place], c_ast.Decl) else 1
-        behind = items[place + 1 :]
-        inside = 0
-        for later in behind:
-            for one in walk(later):
-                if next(self._left, None) is None:
-                    return None
-                inside += isinstance(one, c_ast.ID) and one.name == name
-        if self._changes[name] != own or self._mentions[name] != inside + own:
+        ((item, value, start, end),) = self._set[name]
+        own = 0 if isinstance(item, c_ast.Decl) else 1
+        inside = _within(self._mentions.get(name, []), start, end)
+        if len(self._changes.get(name, [])) != own:
+            return None
+        if len(self._mentions.get(name, [])) != inside + own:
             return None
         if not isinstance(self._declared[name][0].type, c_ast.TypeDecl):
             return None
-        read = {one.name for one in names_in(value)}
-        stays = not read & _changed_names(behind)
+        stays = not any(
+            _within(where.get(one.name, []), start, end)
+            for one in names_in(value)
+            for where in (self._changes, self._declares)
+        )
         return value if stays and self._holds(self._type(name), value) else None
 
     def _returned(self, call: Any, function: Any) -> Any:
@@ -204,9 +224,6 @@ def _set(item: Any) -> tuple[str | None, Any]:
             return None, None
 
 
-def _changed_names(items: list[Any]) -> set[str]:
-    """Return the names that statements change or declare, arrays among them."""
-    found = {one.name for item in items for one in changed_in(item) if isinstance(one, c_ast.ID)}
-    return found | {
-        one.name for item in items for one in walk(item) if isinstance(one, c_ast.Decl) and one.name
-    }
+def _within(places: list[int], start: int, end: int) -> int:
+    """Return how many places, in their order, are between two."""
+    return bisect_left(places, end) - bisect_left(places, start)

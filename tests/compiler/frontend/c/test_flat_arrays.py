@@ -7,7 +7,7 @@ from typing import Any
 
 import islpy as isl
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pycparser.c_parser import CParser
 
@@ -44,6 +44,7 @@ def expressions(depth: int = 3) -> st.SearchStrategy[str]:
     )
 
 
+@settings(deadline=None)
 @given(expressions(), st.sampled_from(["m", "m + 2", "2 * m", "n - m", "3", "2 * m - n + 1"]))
 def test_division(text: str, divisor: str) -> None:
     whole, by = read(text), read(divisor)
@@ -74,6 +75,7 @@ PARTS = [
 ]
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(PARTS), min_size=2, max_size=4),
     st.sampled_from(["m", "m - 1", "m + 1", "2 * m", "3"]),
