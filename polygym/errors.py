@@ -21,6 +21,7 @@ __all__ = [
     "Place",
     "PolygymError",
     "SourceError",
+    "UnknownValueError",
     "printable",
 ]
 
@@ -110,6 +111,15 @@ class SourceError(InputError):
         self.message = message
         self.hint = hint
         super().__init__(_rendered(place, message, hint))
+
+
+class UnknownValueError(SourceError):
+    """A source text is understood where the values of some ``names`` are given, and only there."""
+
+    def __init__(self, place: Place, message: str, hint: str, names: tuple[str, ...]) -> None:
+        """Keep the names beside the rest."""
+        self.names = names
+        super().__init__(place, message, hint)
 
 
 class OutOfRangeError(InputError, IndexError):

@@ -24,7 +24,7 @@ from polygym.measure.evaluation.foreign import FOREIGN, executable, missing
 from polygym.programs import is_path
 from polygym.programs.sizes import parse_sizes
 
-_EXTENTS = "polygym.extents"
+_EXTENTS, _LIBRARY = "polygym.extents", "polygym.library"
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -67,6 +67,15 @@ def function_option(function: F) -> F:
         callback=_with_extents,
         help="Which function's region, or which comprehension, where a file holds several.",
     )(function)
+    function = click.option(
+        "--link",
+        "library",
+        is_eager=True,
+        expose_value=False,
+        callback=_keep_library,
+        metavar="LIBRARY.so",
+        help="Where the code of functions is that the file only declares, as pure or const.",
+    )(function)
     return click.option(
         "--extent",
         multiple=True,
@@ -84,12 +93,19 @@ def _keep_extents(context: click.Context, _: click.Parameter, texts: Sequence[st
     context.meta[_EXTENTS] = texts
 
 
+def _keep_library(context: click.Context, _: click.Parameter, path: str | None) -> None:
+    """Keep the library for the same option."""
+    context.meta[_LIBRARY] = path
+
+
 def _with_extents(context: click.Context, _: click.Parameter, region: str | None) -> str | None:
     """Return the choice of a region with the sizes that are given beside it."""
     try:
-        return with_extents(region, context.meta.get(_EXTENTS, ()))
+        extents, library = context.meta.get(_EXTENTS, ()), context.meta.get(_LIBRARY)
+        return with_extents(region, extents, library)
     except InputError as error:
-        raise click.BadParameter(str(error), context, param_hint="'--extent'") from None
+        hint = "'--extent', '--link'"
+        raise click.BadParameter(str(error), context, param_hint=hint) from None
 
 
 def json_option(function: F) -> F:

@@ -10,3 +10,6 @@ int clock_getcpuclockid(int process_id, int *clock);
 int prctl(int option, unsigned long value, unsigned long, unsigned long, unsigned long);
 int sigaction(int number, const void *action, void *previous);
 int sigaltstack(const void *stack, void *previous);
+void *dlopen(const char *path, int flags);
+void *dlsym(void *library, const char *name);
+char *dlerror(void);

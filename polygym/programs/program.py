@@ -11,9 +11,10 @@ initial data come from the function ``init_…`` beside the kernel, or from the 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import polybench
 from polybench import Dataset, Part
@@ -30,7 +31,7 @@ from polygym.compiler.ir.scop import Array, Scop
 from polygym.compiler.poly.evaluate import admits, admitted_near, evaluate
 from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting
 from polygym.compiler.storage.plan import KEEP, StoragePlan
-from polygym.errors import InputError, SourceError
+from polygym.errors import InputError, SourceError, UnknownValueError
 from polygym.pickles import pickled_by_name
 from polygym.programs.comprehensions import (
     comprehension_named,
@@ -55,6 +56,8 @@ FILE_SIZES = {
 
 # Beyond it, sums and multiples of parameters in the bounds of loops would not fit 64 bits.
 _LARGEST_PARAMETER = 2**48
+
+_Found = TypeVar("_Found")
 
 
 @pickled_by_name
@@ -109,6 +112,7 @@ def load_program(
     dataset: Dataset | None = None,
     parameters: Mapping[str, int] | None = None,
     extents: Sequence[str] = (),
+    library: str | None = None,
 ) -> Program:
     """Return the program that a kernel's name or a C file's path stands for.
 
@@ -118,11 +122,14 @@ def load_program(
         dataset: Which sizes.
         parameters: Single ones, instead.
         extents: Sizes of bare pointers, such as ``"A=100x200"`` or ``"x[n + 1]"``.
+        library: The path of a shared library with functions that the file declares as pure.
     """
-    function = with_extents(function, extents)
+    function = with_extents(function, extents, library)
     _expect_c(target, function)
-    scop, initial, sizes, outputs = _find(
-        target, function, dataset or Dataset.LARGE, parameters or {}
+    (scop, initial, sizes, outputs), function = _with_values(
+        lambda one: _find(target, one, dataset or Dataset.LARGE, parameters or {}),
+        function,
+        parameters or {},
     )
     values = _parameter_values(scop, initial, sizes, parameters or {})
     _check_context(scop, values)
@@ -139,7 +146,7 @@ def load_scop(
     """
     given = parameters or {}
     _expect_c(target, function)
-    scop = _load_scop(target, function, given)
+    scop, _ = _with_values(lambda one: _load_scop(target, one, given), function, given)
     names = [parameter.name for parameter in scop.parameters]
     for name in given:
         if name not in names:
@@ -149,12 +156,33 @@ def load_scop(
     return scop
 
 
+def _with_values(
+    read: Callable[[str | None], _Found], function: str | None, given: Mapping[str, int]
+) -> tuple[_Found, str | None]:
+    """Read a choice of a region, with values in it that are given and without which it is none.
+
+    A loop that steps by s is one for ``-p s=4``; the choice is ``f s=4`` then, and stays that.
+    """
+    try:
+        return read(function), function
+    except UnknownValueError as error:
+        chosen = parse_selection(function)
+        known = dict(chosen.values)
+        values = {name: given[name] for name in error.names if name in given and name not in known}
+        if not values:
+            raise
+        more = replace(chosen, values=(*chosen.values, *values.items()))
+        return _with_values(read, str(more), given)
+
+
 def _expect_c(target: str, function: str | None) -> None:
     """Refuse sizes beside what is no C file: it has its own."""
-    sizes = parse_selection(function).sizes
-    if sizes and (is_comprehension(target) or is_generated(target)):
+    given = parse_selection(function)
+    names = [name for name, _ in (*given.sizes, *given.values)]
+    names += ["a library"] if given.library else []
+    if names and (is_comprehension(target) or is_generated(target)):
         raise InputError(
-            f"{target}: its arrays have their sizes; none are given for {sizes[0][0]} beside it"
+            f"{target}: its arrays have their sizes; none are given for {names[0]} beside it"
         )
 
 

@@ -38,6 +38,7 @@ from polygym.compiler.ir.expr import (
     Access,
     Expression,
     FloatLiteral,
+    Foreign,
     IntegerLiteral,
     IteratorValue,
     MathFunction,
@@ -114,6 +115,7 @@ def print_c(program: LoopProgram, comment: str = "", *, annotated: bool = False)
     made = [one for one in scop.arrays if one.storage is Storage.SCRATCH and one.rank]
     lines = [f"/* {comment} */"] if comment else []
     lines += _headers(scop)
+    lines += _prototypes(scop)
     if ScalarType.BFLOAT in _types(scop):
         lines.append(_BFLOAT)
     if not scop.contraction:
@@ -166,10 +168,24 @@ def _headers(scop: Scop) -> Iterator[str]:
     checks = bool(sites(scop))
     if calls:
         yield "#include <math.h>"
+    if any(call.function.value in ("toupper", "tolower") for call in calls):
+        yield "#include <ctype.h>"
     if checks:
         yield "#include <stdio.h>"
     if checks or any(call.function is MathFunction.ABS for call in calls):
         yield "#include <stdlib.h>"
+
+
+def _prototypes(scop: Scop) -> list[str]:
+    """Return the declarations of the functions of a user's library."""
+    found = {}
+    for node in (node for s in scop.statements for node in walk(s.body)):
+        if isinstance(node, MathCall) and isinstance(node.function, Foreign):
+            takes = ", ".join(one.value for one in node.function.takes) or "void"
+            head = f"{node.type.value} {node.function.name}({takes})"
+            if node.function.library:
+                found[node.function.name] = f"{head} __attribute__((const));"
+    return list(found.values())
 
 
 def print_index(index: Index, precedence: int = 0) -> str:

@@ -158,6 +158,35 @@ _ARITY = {
 
 @pickled_by_name
 @dataclass(frozen=True, slots=True)
+class Foreign:
+    """A pure function that somebody else has compiled: of the C library, or of a user's library.
+
+    ``takes`` are the types of its arguments. ``library`` is the path of a user's library and
+    ``digest`` what that file must have; both are empty for the C library.
+    """
+
+    name: str
+    takes: tuple[ScalarType, ...]
+    library: str = ""
+    digest: str = ""
+
+    @property
+    def value(self) -> str:
+        """The name, as mathematical functions have it."""
+        return self.name
+
+    @property
+    def arity(self) -> int:
+        """The number of arguments."""
+        return len(self.takes)
+
+    def c_name(self, scalar: ScalarType) -> str:
+        """Return the name, whatever the function returns."""
+        return self.name
+
+
+@pickled_by_name
+@dataclass(frozen=True, slots=True)
 class Access:
     """One textual access to an array: which element each statement instance touches.
 
@@ -293,9 +322,12 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a pure mathematical function; the arguments and the result have ``type``."""
+    """A call of a pure function, which returns ``type``.
 
-    function: MathFunction
+    Of a mathematical one the arguments have that type, too.
+    """
+
+    function: MathFunction | Foreign
     arguments: tuple[Expression, ...]
     type: ScalarType
 

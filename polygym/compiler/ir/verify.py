@@ -23,6 +23,7 @@ from polygym.compiler.ir.expr import (
     Conditional,
     Expression,
     FloatLiteral,
+    Foreign,
     Gather,
     IntegerLiteral,
     IteratorValue,
@@ -216,6 +217,9 @@ def _types(
             for one, other in ((operand.type, scalar), (scalar, operand.type)):
                 if one.is_storage and other not in (ScalarType.FLOAT, ScalarType.DOUBLE):
                     yield f"a conversion of {operand.type.value} to {scalar.value} at once"
+        case Call(function=Foreign() as function, arguments=arguments):
+            if tuple(argument.type for argument in arguments) != function.takes:
+                yield f"the arguments of {function.name} are not of its types"
         case Call(function=function, arguments=arguments, type=scalar):
             if any(argument.type is not scalar for argument in arguments):
                 yield f"an argument of {function.value} is no {scalar.value}"

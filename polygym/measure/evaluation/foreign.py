@@ -26,6 +26,7 @@ from pathlib import Path
 
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.mapping import TOLERANCE, TOLERANCES
+from polygym.compiler.codegen.llvm.contract import foreign_symbol, library_text
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.frontend.c import (
     argument_names,
@@ -33,6 +34,8 @@ from polygym.compiler.frontend.c import (
     line_outside,
     pointers_to_pointers,
 )
+from polygym.compiler.ir import expr as ir
+from polygym.compiler.ir.expr import walk
 from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.legality import LegalSchedule
@@ -159,7 +162,7 @@ def compile_foreign(
                 "-fPIC",
                 "-Dmain=polygym_other_main",
             ]
-            flags += ["-iquote", str(source.parent)]
+            flags += ["-iquote", str(source.parent), *_renamed(scop)]
             _run([path, *flags, "-c", str(where), "-o", str(result)], name)
             objects.append(str(result))
         whole = Path(folder, "whole.o")
@@ -227,7 +230,30 @@ int polygym_run(void **polygym_arguments, long *polygym_nanoseconds) {{
   {after}
   return 0;
 }}
+{_libraries(scop)}
 """
+
+
+def _lent(scop: Scop) -> tuple[ir.Foreign, ...]:
+    """Return the functions of users' libraries that a program calls."""
+    bodies = (statement.body for statement in scop.statements)
+    called = (node.function for b in bodies for node in walk(b) if isinstance(node, ir.Call))
+    found = (one for one in called if isinstance(one, ir.Foreign) and one.library)
+    return tuple(dict.fromkeys(found))
+
+
+def _renamed(scop: Scop) -> list[str]:
+    """Return flags that give these functions the names by which the loader finds them."""
+    return [f"-D{one.name}={foreign_symbol(one.digest, one.name)}" for one in _lent(scop)]
+
+
+def _libraries(scop: Scop) -> str:
+    """Return C that names their libraries for the loader."""
+    texts = dict.fromkeys(library_text(one.digest, one.library) for one in _lent(scop))
+    return "\n".join(
+        f"const unsigned char polygym_library_{place}[] = {{{', '.join(map(str, text))}}};"
+        for place, text in enumerate(texts)
+    )
 
 
 def _shared(scop: Scop, positions: dict[str, int]) -> tuple[str, str]:

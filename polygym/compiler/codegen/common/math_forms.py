@@ -6,7 +6,7 @@ one number at a time.
 
 from __future__ import annotations
 
-from polygym.compiler.ir.expr import MathFunction
+from polygym.compiler.ir.expr import Foreign, MathFunction
 
 INTRINSICS = {
     MathFunction.SQRT: "llvm.sqrt",
@@ -27,7 +27,7 @@ EXTREMES = {MathFunction.FMIN: "<", MathFunction.FMAX: ">"}
 _OWN = (MathFunction.ABS, MathFunction.EXPONENTIAL)
 
 
-def has_vector_form(function: MathFunction) -> bool:
+def has_vector_form(function: MathFunction | Foreign) -> bool:
     """Whether a call can be made for the lanes of a vector at once.
 
     >>> has_vector_form(MathFunction.SQRT), has_vector_form(MathFunction.EXP)

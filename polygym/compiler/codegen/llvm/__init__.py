@@ -10,6 +10,7 @@ module                  what it emits, or does
 ``emit_exponential``    exp, for one number or for lanes
 ``emit_half``           numbers of sixteen bits, read and rounded
 ``emit_special``        functions that the C library has not
+``emit_foreign``        functions of the C library or a user's, named for the loader
 ``math_functions``      calls of math.h
 ``emit_expression``     what a statement computes
 ``lane_set``            lanes of a vector, and what an index is in each
@@ -38,7 +39,8 @@ where it is set:
 * ``noalias``, of arguments: a program's arrays are apart, which callers see to; of what the code
   allocates for itself (``emit_module``, ``emit_parallel``);
 * alignment: that of one element, and of a cache line on the stack for tiles (``emit_memory``);
-* ``nounwind`` and ``readnone``, of functions of math.h (``math_functions``);
+* ``nounwind`` and ``readnone``, of functions of math.h (``math_functions``), and of others that
+  their users declare so (``emit_foreign``);
 * ``reassoc``, where the mapping asks for it: another result, never none (``emit_expression``).
 
 Code that is *watched* (``emit_llvm(..., is_watched=True)``) checks the first two, and lanes, as it

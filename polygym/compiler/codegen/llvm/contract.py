@@ -13,6 +13,10 @@ Parallel code asks for its threads through one function that it is given::
 
     void polygym_fork(void (*task)(void *), void *data, unsigned threads, unsigned flags);
 
+Code that calls functions of a user's library names the library in a text of its own, the functions
+as :func:`foreign_symbol` says; the loader opens the one and finds the others
+(:mod:`polygym.native.lent`).
+
 The emitters make code that keeps to this, and the loader and its callers rely on it; neither knows
 the other.
 """
@@ -28,6 +32,23 @@ ENTRY_POINT = "polygym_run"
 
 FORK = "polygym_fork"
 """The name of the function by which code asks for threads."""
+
+LIBRARY = "polygym-library"
+"""What the text begins with that names a user's library; its digest and its path follow."""
+
+FOREIGN = "polygym_foreign"
+"""What the names of a user's functions begin with."""
+
+
+def library_text(digest: str, path: str) -> bytes:
+    """Return the text that names a user's library."""
+    return f"{LIBRARY}:{digest}:{path}".encode() + bytes(1)
+
+
+def foreign_symbol(digest: str, name: str) -> str:
+    """Return the name that a function of a user's library has in code."""
+    return f"{FOREIGN}_{digest[:16]}_{name}"
+
 
 NO_MEMORY = 1
 FIRST_OUT_OF_RANGE = 2

@@ -13,16 +13,25 @@ first; where there is neither, it calls the task once, and the code runs in one 
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from itertools import count
 
 import llvmlite.binding as llvm
 
-from polygym.compiler.codegen.llvm.contract import ENTRY_POINT, FORK
-from polygym.errors import PolygymError
-from polygym.native import calls, openmp
+from polygym.compiler.codegen.llvm.contract import (
+    ENTRY_POINT,
+    FOREIGN,
+    FORK,
+    LIBRARY,
+    foreign_symbol,
+)
+from polygym.errors import ForeignCallError, PolygymError
+from polygym.native import calls, lent, openmp
 
 _ELF_MAGIC = b"\x7fELF"
+_LIBRARY = re.compile(rf"{LIBRARY}:([0-9a-f]{{64}}):([^\0]+)\0".encode())
+_FOREIGN = re.compile(rf"{FOREIGN}_([0-9a-f]{{16}})_(\w+)\0".encode())
 _numbers = count()
 
 
@@ -56,6 +65,29 @@ def asks_for_threads(object_code: bytes) -> bool:
     return FORK.encode() in object_code
 
 
+def _lent(object_code: bytes) -> dict[str, int]:
+    """Return the addresses of the functions of users' libraries that code calls, by their symbols.
+
+    Raises:
+        LoadError: a library is not the one that it was, or lacks a function.
+    """
+    found: dict[str, int] = {}
+    for digest, path in set(_LIBRARY.findall(object_code)):
+        where = path.decode()
+        try:
+            library = lent.open_library(where, digest.decode())
+        except (OSError, ForeignCallError) as error:
+            raise LoadError(f"the library {where}: {error}") from error
+        for part, name in set(_FOREIGN.findall(object_code)):
+            if not digest.startswith(part):
+                continue
+            address = lent.function_at(library, name.decode())
+            if address is None:
+                raise LoadError(f"the library {where} has no function {name.decode()}")
+            found[foreign_symbol(digest.decode(), name.decode())] = address
+    return found
+
+
 @cache
 def _fork_address() -> int:
     return openmp.fork_address() or calls.fork_here()
@@ -85,6 +117,8 @@ def load(object_code: bytes) -> LoadedProgram:
     library = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
     if b"GOMP_" in object_code:
         openmp.library()  # another compiler's parallel code looks for it in the process
+    for name, address in _lent(object_code).items():
+        library = library.import_symbol(name, address)
     if asks_for_threads(object_code):  # else OpenMP need not be loaded
         library = library.import_symbol(FORK, _fork_address())
     try:

@@ -14,19 +14,22 @@ from llvmlite import ir
 from polygym.compiler.codegen.common.math_forms import EXTREMES, INTRINSICS
 from polygym.compiler.codegen.common.special.definitions import SPECIAL
 from polygym.compiler.codegen.llvm.emit_exponential import emit_exponential
+from polygym.compiler.codegen.llvm.emit_foreign import emit_foreign
 from polygym.compiler.codegen.llvm.emit_special import emit_special
-from polygym.compiler.ir.expr import MathFunction
+from polygym.compiler.ir.expr import Foreign, MathFunction
 from polygym.compiler.ir.types import ScalarType
 
 
 def emit_call(
     module: ir.Module,
     builder: ir.IRBuilder,
-    function: MathFunction,
+    function: MathFunction | Foreign,
     type_: ScalarType,
     arguments: list[Any],
 ) -> Any:
-    """Return the value of a call whose arguments all have ``type_``."""
+    """Return the value of a call; the arguments have ``type_``, or what a foreign one takes."""
+    if isinstance(function, Foreign):
+        return emit_foreign(module, builder, function, type_, arguments)
     kind = arguments[0].type
     if function is MathFunction.ABS:
         return _absolute(builder, arguments[0])

@@ -5,14 +5,16 @@ the ``places`` where all of it stood; ``headers`` is what is known of C's own), 
 tree, regions), ``complete`` (a function around a region that has none: ``bare``, ``undeclared``,
 ``reach``), ``notation`` (sizes as numbers), ``walking`` (pointers as subscripts), ``members``
 (structures as arrays), ``plain`` (one effect a statement, ``switches`` as ``if``, what is in
-expressions taken out by ``lifting``; ``countdown`` and ``data_bounds`` of loops; ``calls`` of
-functions put in, ``actuals`` for their names; ``nodes`` of trees), ``pointers`` (arguments without
+expressions taken out by ``lifting``; ``countdown`` and ``data_bounds`` of loops, the latter by
+``sized_bounds``; ``calls`` of functions put in, ``actuals`` for their names; ``nodes`` of trees),
+``trips`` (loops over products, counted), ``flat_arrays`` (``A[i * m + j]`` as ``A[i][j]``, by
+``polynomials`` and ``rows``; ``once``: integers that are set once), ``pointers`` (arguments without
 a size, ``extents`` that are given), ``translation`` (the steps from here on, in their order):
-``symbols``, ``declarations`` and ``literals`` (what names and constants mean),
-``bindings`` (what they stand for in the region), ``assumptions`` (what ``assert`` states),
-``affine``, ``conditions``, ``division``, ``extremes``, ``wrapping`` and ``loops`` (C to isl),
-``accesses`` (elements that are touched), ``expressions`` (what statements compute, by C's
-``arithmetic``, with ``functions`` put in), ``extract`` (the walk; ``guards`` of statements under
+``symbols``, ``declarations`` and ``literals`` (what names and constants mean), ``bindings`` (what
+they stand for in the region), ``assumptions`` (what ``assert`` states), ``affine``, ``conditions``,
+``division``, ``extremes``, ``wrapping`` and ``loops`` (C to isl), ``accesses`` (elements that are
+touched), ``expressions`` (what statements compute, by C's ``arithmetic``, with ``functions`` put
+in, ``prototypes`` of those without a body), ``extract`` (the walk; ``guards`` of statements under
 conditions on data, ``refusals`` of others), ``values`` (what integers hold on it, ``solutions``
 through loops; ``exposed`` counters, ``affine_values`` as expressions), ``bounds`` (no access leaves
 its array, with ``advice`` where one does), ``initial`` (constants that variables start with),

@@ -13,7 +13,13 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.compiler.frontend.c.nodes import base_and_subscripts, body_of, copied, walk
+from polygym.compiler.frontend.c.nodes import (
+    base_and_subscripts,
+    body_of,
+    copied,
+    plain_type,
+    walk,
+)
 
 _LARGEST_EXPRESSION = 2000
 
@@ -100,9 +106,20 @@ def same(name: str, operands: list[Any], at: Any) -> Any:
     return c_ast.FuncCall(c_ast.ID(name, at.coord), c_ast.ExprList(operands, at.coord), at.coord)
 
 
-def is_place(node: Any) -> bool:
-    """Whether a node may name an array."""
-    return isinstance(node, c_ast.ID | c_ast.ArrayRef)
+def place_and_sum(node: Any) -> tuple[Any, Any] | None:
+    """Return what may name an array and what is added to it, None for another sum.
+
+    Of ``x + i + 1`` they are ``x`` and ``(long)i + 1``.
+    """
+    if not isinstance(node, c_ast.BinaryOp) or node.op not in ("+", "-"):
+        return None
+    if node.op == "+" and isinstance(node.left, c_ast.ID | c_ast.ArrayRef):
+        return node.left, node.right
+    found = place_and_sum(node.left)
+    if found is None:
+        return None
+    wide = converted(found[1], plain_type("long", node), node)
+    return found[0], c_ast.BinaryOp(node.op, wide, node.right, node.coord)
 
 
 def sizes(kind: Any, resolved: Any) -> list[Any]:

@@ -299,6 +299,9 @@ class Affine:
                 for factor, other in ((right, left), (left, right)):
                     if (value := division.constant_value(factor)) is not None:
                         return other.scale_val(value)
+                for factor, other in ((right, left), (left, right)):
+                    if (value := division.constant_on(factor, environment.domain)) is not None:
+                        return other.scale_val(value)
                 raise self._refuse(node, environment, "multiplies two values that are not constant")
             case "/" | "%":
                 return self._divide(node, left, right, environment)
@@ -309,7 +312,7 @@ class Affine:
 
     def _divide(self, node: Any, left: Any, right: Any, environment: Environment) -> Any:
         """Return C's quotient or remainder."""
-        divisor = division.constant_value(right)
+        divisor = division.constant_on(right, environment.domain)
         if divisor is not None and divisor.is_zero():
             raise self._refuse(node, environment, "divides by zero")
         if divisor is not None:

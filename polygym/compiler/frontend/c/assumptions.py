@@ -7,7 +7,7 @@ anything); at the region's start it is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from polygym.compiler.frontend.c.accesses import c_text
 from polygym.compiler.frontend.c.affine import Affine
 from polygym.compiler.frontend.c.bindings import Bindings, Environment
 from polygym.compiler.frontend.c.extract import ASSUMPTIONS
-from polygym.compiler.frontend.c.nodes import conjuncts
+from polygym.compiler.frontend.c.nodes import conjuncts, integer_node
 from polygym.compiler.frontend.c.parse import Region
 
 
@@ -49,6 +49,22 @@ def read_assumptions(
         stated.append(_assumption(_argument(items.pop(0)), affine, environment))
     bindings.parameters = before
     return tuple(stated), tuple(items)
+
+
+def stated(condition: Any) -> Any:
+    """Return the statement that says a condition, at its place."""
+    name = c_ast.ID("__builtin_assume", condition.coord)
+    return c_ast.FuncCall(name, c_ast.ExprList([condition], condition.coord), condition.coord)
+
+
+def stated_values(values: Sequence[tuple[str, int]], like: Any) -> list[Any]:
+    """Return the statements that say what values some parameters have, at a node's place."""
+    return [
+        stated(
+            c_ast.BinaryOp("==", c_ast.ID(name, like.coord), integer_node(value, like), like.coord)
+        )
+        for name, value in values
+    ]
 
 
 def _is_assumption(node: Any) -> bool:

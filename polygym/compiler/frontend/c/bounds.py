@@ -127,6 +127,13 @@ def _judged(violations: Sequence[_Violation], context: Any) -> _Judged:
     return _Judged(context, conditions)
 
 
+def excluded_by_lower_bounds(wrong: Any, iterators: tuple[str, ...]) -> bool:
+    """Whether lower bounds on single parameters exclude all of some wrong instances."""
+    values = _projected(wrong, iterators)
+    context, _ = _bounded(values, isl.Set.universe(values.get_space()))
+    return bool(values.intersect(context).is_empty())
+
+
 def least_elements(extents: Extents, context: Any) -> int:
     """Return how many elements an array has at least, in every context that the sizes allow."""
     least = 1

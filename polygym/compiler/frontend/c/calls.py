@@ -27,7 +27,7 @@ from polygym.compiler.frontend.c.actuals import (
     Actual,
     converted,
     element,
-    is_place,
+    place_and_sum,
     renaming,
     returned,
     same,
@@ -260,8 +260,8 @@ class Calls:
         node = operand
         while isinstance(node, c_ast.Cast) and isinstance(node.expr, c_ast.ID):
             raise self._source.error(node, "aliasing through casts is refused")
-        if isinstance(node, c_ast.BinaryOp) and node.op == "+" and is_place(node.left):
-            node, offset = node.left, node.right
+        if isinstance(node, c_ast.BinaryOp) and (found := place_and_sum(node)) is not None:
+            node, offset = found
         elif isinstance(node, c_ast.UnaryOp) and node.op == "&":
             node, is_address = node.expr, True
         base, subscripts = base_and_subscripts(node)

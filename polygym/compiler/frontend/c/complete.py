@@ -82,6 +82,7 @@ class _Completion:
         chosen: Selection,
     ) -> None:
         self._text, self._file, self._frames = text, file, found
+        self._library = chosen.library
         self._given, self._sized = dict(chosen.sizes), frozenset[str]()
         self._include_directories = include_directories
 
@@ -178,4 +179,5 @@ class _Completion:
         """Return the text with these heads of functions."""
         whole = completed(self._text, list(zip(self._frames, heads, strict=True)))
         source = preprocess(whole.text, self._file, self._include_directories)
+        source.library = self._library
         return Whole(whole.text, brought_back(source, whole, self._text, self._file))

@@ -13,13 +13,16 @@ data: the affine one says how far the loop may run, and what is beyond the other
 
 That is the same where the condition never holds again once it fails: it compares the counter alone
 with what the body does not change, in the direction of the loop; and where nobody asks for the
-counter's value behind the loop. Beside something unsigned a negative counter is large: with j = -2,
-``j < k[i]`` fails and holds from 0 on. So both sides are signed, or the counter is never negative.
+counter's value behind the loop. Where no bound is affine, or where the first value is read from
+memory, the sizes of arrays say how far the loop may run
+(:mod:`polygym.compiler.frontend.c.sized_bounds`). Beside something unsigned a negative counter is
+large: with j = -2, ``j < k[i]`` fails and holds from 0 on. So both sides are signed, or the counter
+is never negative.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from pycparser import c_ast
@@ -28,13 +31,17 @@ from polygym.compiler.frontend.c.nodes import (
     base_and_subscripts,
     block_with,
     changed_in,
+    conjunction,
     conjuncts,
     copied,
+    counter_of,
     declaration,
     names_in,
     read_outside,
+    start_of,
     walk,
 )
+from polygym.compiler.frontend.c.sized_bounds import Span, span_of
 
 _UPWARDS = {"<": ">", "<=": ">="}
 _DOWNWARDS = {">": "<", ">=": "<="}
@@ -51,11 +58,17 @@ class DataBounds:
         begin: Any,
         declared: Mapping[str, Any],
         fresh: Callable[[str], str],
+        given: Mapping[str, Sequence[Any]],
     ) -> None:
-        """``declared`` are the variables outside the region, ``fresh`` makes names like others."""
-        self._function, self._begin = function, begin
+        """``declared`` are the variables outside the region, ``fresh`` makes names like others.
+
+        ``given`` are sizes of arrays that are declared without them.
+        """
+        self._function, self._begin, self._given = function, begin, given
         self._declared, self._fresh = declared, fresh
         self._parameters: dict[str, str] = {}
+        self._changed: set[str] = set()
+        self._inner: set[str] = set()
         self._data: set[str] = set()
         self._exposed: set[str] = set()
 
@@ -66,10 +79,12 @@ class DataBounds:
             return items
         inner = {one.name for item in items for one in walk(item) if isinstance(one, c_ast.Decl)}
         changed = {name for item in items for name in _changed(item)} | inner
+        self._inner = inner
         for loop in loops:
             self._read_before(loop, changed)
+        self._changed = changed
         self._data = _names_on_data(items)
-        self._exposed = set(read_outside(self._function.body, _name, _counter))
+        self._exposed = set(read_outside(self._function.body, _name, counter_of))
         return [copied(item, self._loop) for item in items]
 
     def _read_before(self, loop: Any, changed: Collection[str]) -> None:
@@ -89,7 +104,7 @@ class DataBounds:
             return None if kind is None else self._parameter(where, node, base.name, kind)
 
         inside = {one.name for one in getattr(loop.init, "decls", None) or ()}
-        inside |= {counter} if (counter := _counter(loop)) else set()
+        inside |= {counter} if (counter := counter_of(loop)) else set()
         for part in ("init", "cond", "next"):
             setattr(loop, part, copied(getattr(loop, part), replacement))
 
@@ -107,20 +122,90 @@ class DataBounds:
         """Return a loop whose bounds on data are conditions of its body; None for other nodes."""
         if not isinstance(node, c_ast.For) or node.cond is None:
             return None
-        parts = list(conjuncts(node.cond))
-        counter = _counter(node)
+        counter, start = counter_of(node), start_of(node)
+        if counter is None or start is None or _direction(node) is None:
+            return None
+        starts_on_data = self._is_on_data(start)
+        if not starts_on_data and not any(map(self._is_on_data, conjuncts(node.cond))):
+            return None
         changes = set(_changed(node.stmt)) | {
             one.name for one in walk(node.stmt) if isinstance(one, c_ast.Decl)
         }
-        asked = [one for one in parts if self._ends_loop(one, node, counter, changes)]
-        rest = [one for one in parts if one not in asked]
-        if not asked or not rest or counter in changes:
+        if counter in changes or (
+            not isinstance(node.init, c_ast.DeclList) and counter in self._exposed
+        ):
             return None
-        if not isinstance(node.init, c_ast.DeclList) and counter in self._exposed:
+        loop = node
+        asked: list[Any] = []
+        if starts_on_data:
+            started = self._started(node, counter, start, changes)
+            if started is None:
+                return None
+            loop, asked = started
+        parts = list(conjuncts(loop.cond))
+        ends = [one for one in parts if self._ends_loop(one, loop, counter, changes)]
+        rest = [one for one in parts if one not in ends]
+        if not rest:
+            rest = [one for one in (self._end(loop, counter),) if one is not None]
+        if not (asked or ends) or not rest:
             return None
-        body = copied(node.stmt, self._loop)
-        inside = c_ast.If(_conjunction(asked), body, None, node.stmt.coord)
-        return c_ast.For(node.init, _conjunction(rest), node.next, inside, node.coord)
+        body = copied(loop.stmt, self._loop)
+        inside = c_ast.If(conjunction([*asked, *ends]), body, None, loop.stmt.coord)
+        return c_ast.For(loop.init, conjunction(rest), loop.next, inside, loop.coord)
+
+    def _is_on_data(self, node: Any) -> bool:
+        """Whether an expression reads an element, or a scalar that got its value from one."""
+        return _reads_memory(node) or any(one.name in self._data for one in names_in(node))
+
+    def _started(
+        self, loop: Any, counter: str, start: Any, changes: Collection[str]
+    ) -> tuple[Any, list[Any]] | None:
+        """Return a loop that starts where an array does, and the condition for its first value."""
+        span, by = self._span(loop, counter), _step(loop.next)
+        names = {one.name for one in names_in(start)}
+        has_call = any(isinstance(one, c_ast.FuncCall) for one in walk(start))
+        if span is None or by != 1 or has_call or counter in names or names & set(changes):
+            return None
+        kind = _type_of(loop, counter, self._function, self._declared)
+        if kind is None:
+            return None
+        upwards = _direction(loop) is _UPWARDS
+        first = span.first(start) if upwards else span.last(start)
+        init = copied(loop.init)
+        if isinstance(init, c_ast.DeclList):
+            init.decls[0].init = first
+        else:
+            init.rvalue = first
+        value = c_ast.Cast(c_ast.Typename(None, [], None, kind, start.coord), start, start.coord)
+        place = c_ast.ID(counter, start.coord)
+        asked = c_ast.BinaryOp(">=" if upwards else "<=", place, value, start.coord)
+        return c_ast.For(init, loop.cond, loop.next, loop.stmt, loop.coord), [asked]
+
+    def _end(self, loop: Any, counter: str) -> Any:
+        """Return the condition that ends a loop where an array does, None if none says where."""
+        span = self._span(loop, counter)
+        if span is None:
+            return None
+        place = c_ast.ID(counter, loop.cond.coord)
+        if _direction(loop) is _UPWARDS:
+            return c_ast.BinaryOp("<", place, span.end(loop.cond), loop.cond.coord)
+        return c_ast.BinaryOp(">=", place, span.first(loop.cond), loop.cond.coord)
+
+    def _span(self, loop: Any, counter: str) -> Span | None:
+        """Return what a loop's counter can be, by the arrays in its body."""
+
+        def sizes(name: str) -> list[Any]:
+            """Return the sizes of an array, as far as they are known."""
+            if name in self._inner:
+                return []
+            found: list[Any] = []
+            kind = getattr(self._declared.get(name), "type", None)
+            while isinstance(kind, c_ast.PtrDecl | c_ast.ArrayDecl):
+                found.append(getattr(kind, "dim", None))
+                kind = kind.type
+            return list(self._given.get(name, found))
+
+        return span_of(counter, loop.stmt, sizes, lambda name: name not in self._changed)
 
     def _ends_loop(
         self, condition: Any, loop: Any, counter: str | None, changes: Collection[str]
@@ -140,7 +225,7 @@ class DataBounds:
         else:
             return False
         names = {one.name for one in names_in(bound)}
-        on_data = _reads_memory(bound) or bool(names & self._data)
+        on_data = self._is_on_data(bound)
         has_call = any(isinstance(one, c_ast.FuncCall) for one in walk(bound))
         if not on_data or has_call or counter in names or names & set(changes):
             return False
@@ -161,10 +246,7 @@ class DataBounds:
     def _is_never_negative(self, loop: Any, counter: str | None) -> bool:
         """Whether a counter starts from, or stays above, a number that is not negative."""
         if _direction(loop) is _UPWARDS:
-            first = getattr(loop.init, "rvalue", None)
-            if isinstance(loop.init, c_ast.DeclList):
-                first = loop.init.decls[0].init
-            return _is_natural(first)
+            return _is_natural(start_of(loop))
         return any(
             isinstance(one, c_ast.BinaryOp)
             and one.op in _DOWNWARDS
@@ -255,15 +337,25 @@ def _name(identifier: Any) -> str:
     return str(identifier.name)
 
 
-def _counter(loop: Any) -> str | None:
-    """Return the name of the counter that a loop starts."""
-    match loop.init:
-        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name)):
-            return str(name)
-        case c_ast.DeclList(decls=[one]):
-            return str(one.name)
-        case _:
+def _step(step: Any) -> int:
+    """Return the size of a loop's step, 0 if it is none of 1."""
+    is_one = isinstance(step, c_ast.UnaryOp) or getattr(step.rvalue, "value", "") == "1"
+    return int(is_one)
+
+
+def _type_of(loop: Any, counter: str, function: Any, declared: Mapping[str, Any]) -> Any:
+    """Return the type of a loop's counter, None if its name has several."""
+    if isinstance(loop.init, c_ast.DeclList):
+        kind = loop.init.decls[0].type
+    else:
+        own = [one for one in walk(function) if isinstance(one, c_ast.Decl) and one.name == counter]
+        outside = [declared[counter]] if not own and counter in declared else []
+        if len(found := [*own, *outside]) != 1:
             return None
+        kind = found[0].type
+    if not isinstance(kind, c_ast.TypeDecl):
+        return None
+    return c_ast.TypeDecl(None, [], None, kind.type, kind.coord)
 
 
 def _direction(loop: Any) -> Mapping[str, str] | None:
@@ -279,14 +371,6 @@ def _direction(loop: Any) -> Mapping[str, str] | None:
             return _DOWNWARDS
         case _:
             return None
-
-
-def _conjunction(parts: list[Any]) -> Any:
-    """Return some conditions joined."""
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = c_ast.BinaryOp("&&", whole, part, part.coord)
-    return whole
 
 
 def _element(declared: Any, subscripts: int) -> Any:

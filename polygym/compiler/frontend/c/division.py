@@ -28,6 +28,20 @@ def constant_value(function: Any) -> Any:
     return piece.get_constant_val() if piece.is_cst() else None
 
 
+def constant_on(function: Any, domain: Any) -> Any:
+    """Return the value that a function has everywhere on a set, None where it has several.
+
+    After ``assert(s == 4);`` s is 4.
+    """
+    if (value := constant_value(function)) is not None:
+        return value
+    there = function.intersect_domain(domain)
+    if domain.is_empty():
+        return None
+    least, most = there.min_val(), there.max_val()
+    return least if least.is_int() and least.eq(most) else None
+
+
 def truncated(dividend: Any, divisor: Any, domain: Any) -> Any:
     """Return ``dividend / divisor`` rounded towards zero, for a constant divisor other than zero.
 

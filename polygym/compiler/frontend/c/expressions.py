@@ -41,7 +41,7 @@ from polygym.compiler.frontend.c.bindings import (
 )
 from polygym.compiler.frontend.c.functions import Functions, wrong_count
 from polygym.compiler.frontend.c.literals import parse_literal
-from polygym.compiler.frontend.c.refusals import no_body
+from polygym.compiler.frontend.c.prototypes import Prototypes
 from polygym.compiler.ir.expr import (
     Access,
     BinaryOperator,
@@ -103,6 +103,7 @@ class Expressions:
         self._bindings = bindings
         self._affine = affine
         self._functions = functions
+        self._prototypes = Prototypes(bindings)
         self._source = bindings.source
         self._size = 0
         self.touches: list[Touch] = []
@@ -289,10 +290,11 @@ class Expressions:
             raise self._source.error(
                 node, f"{name} of floating values is no function of C", f"call f{name}"
             )
-        raise self._source.error(
-            node,
-            *no_body(name),
-        )
+        foreign, scalar = self._prototypes.foreign(node)
+        if len(operands) != foreign.arity:
+            raise self._source.error(node, wrong_count(name, foreign.arity, len(operands)))
+        handed = tuple(map(convert, operands, foreign.takes))
+        return Call(foreign, handed, scalar)
 
 
 def _reason(node: Any) -> str:

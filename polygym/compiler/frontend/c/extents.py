@@ -7,14 +7,18 @@ it the arrays in brackets, with C's expressions of the function's arguments as s
     spmv x[m] value[4 * n]       the region of spmv, whose x and value are as large as that
     x[m]                         the one region of a file
 
+Values of parameters may stand there, too, ``blocked s=4``: then the region is read for those alone;
+and a library that has functions without a body, ``f +/usr/lib/libmine.so#DIGEST``.
 So the sizes go wherever the choice of a region goes: into records, searches and replays.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TypeAlias
 
 from polygym.errors import InputError
@@ -24,6 +28,9 @@ Sizes: TypeAlias = Mapping[str, tuple[str, ...]]
 
 _BRACKETED = re.compile(r"([A-Za-z_]\w*)\s*((?:\[[^\[\]]+\]\s*)+)")
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.+)", re.DOTALL)
+_VALUE = re.compile(r"([A-Za-z_]\w*)=(-?\d+)")
+_LIBRARY = re.compile(r"(?:^|\s)\+(\S+)")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _WORD = re.compile(r"\S+")
 # What may stand in a size: names, numbers, + - * / % ( ), and ?: with comparisons.
 _SIZE = re.compile(r"[\w\s+\-*/%()?:<>=!&|]+")
@@ -34,19 +41,28 @@ _TIMES = re.compile(r"(?:(?<=\))|(?<![A-Za-z_0-9])(\d+))\s*x\s*(?=[\w(])|\s+x\s+
 @pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A region by its name, None where a file has one, and the sizes that are given beside it."""
+    """A region by its name, None where a file has one, and what is given beside it.
+
+    That are sizes of arrays, ``values`` of parameters, and the ``library`` that has functions which
+    the file only declares: its path and its digest.
+    """
 
     function: str | None = None
     sizes: tuple[tuple[str, tuple[str, ...]], ...] = field(default=())
+    values: tuple[tuple[str, int], ...] = field(default=())
+    library: tuple[str, str] | None = None
 
     def __str__(self) -> str:
         """Return the text that is read again.
 
-        >>> str(Selection("f", (("A", ("100", "n + 1")), ("x", ("n",)))))
-        'f A[100][n + 1] x[n]'
+        >>> str(Selection("f", (("A", ("100", "n + 1")), ("x", ("n",))), (("s", 4),)))
+        'f A[100][n + 1] x[n] s=4'
         """
         arrays = [name + "".join(f"[{one}]" for one in sizes) for name, sizes in self.sizes]
-        return " ".join([*([] if self.function is None else [self.function]), *arrays])
+        values = [f"{name}={value}" for name, value in self.values]
+        linked = [] if self.library is None else [f"+{'#'.join(self.library)}"]
+        named = [] if self.function is None else [self.function]
+        return " ".join([*named, *arrays, *values, *linked])
 
 
 def parse_extent(text: str) -> tuple[str, tuple[str, ...]]:
@@ -88,18 +104,44 @@ def _wrong(text: str) -> InputError:
 def parse_selection(text: str | None) -> Selection:
     """Return what a text chooses: a region, and sizes.
 
-    >>> parse_selection("f:2 A[100][n + 1]")
-    Selection(function='f:2', sizes=(('A', ('100', 'n + 1')),))
+    >>> parse_selection("f:2 A[100][n + 1] s=4")
+    Selection(function='f:2', sizes=(('A', ('100', 'n + 1')),), values=(('s', 4),))
     """
-    if text is None or "[" not in text:
+    if text is None or not any(sign in text for sign in "[=+"):
         return Selection(text)
+    linked = [found[1] for found in _LIBRARY.finditer(text)]
+    text = _LIBRARY.sub(" ", text)
     arrays = [parse_extent(found[0]) for found in _BRACKETED.finditer(text)]
     words = _WORD.findall(_BRACKETED.sub(" ", text))
-    if len(words) > 1:
+    values = [(found[1], int(found[2])) for word in words if (found := _VALUE.fullmatch(word))]
+    names = [word for word in words if not _VALUE.fullmatch(word)]
+    if len(names) > 1 or len(dict(values)) < len(values) or len(linked) > 1:
         raise InputError(
-            f"expected the name of a region and arrays with their sizes, found {text!r}"
+            "expected the name of a region, arrays with their sizes, parameters with their "
+            f"values, and a library, found {text!r}"
         )
-    return selection(words[0] if words else None, arrays)
+    chosen = selection(names[0] if names else None, arrays)
+    library = library_at(linked[0]) if linked else None
+    return replace(chosen, values=tuple(values), library=library)
+
+
+def library_at(path: str) -> tuple[str, str]:
+    """Return the path of a library and its digest, which may stand behind the path.
+
+    Raises:
+        InputError: there is no such file, or blanks are in its path.
+    """
+    path, _, digest = path.partition("#")
+    where = str(Path(path).absolute())
+    is_odd = any(one.isspace() or one == "#" for one in where)
+    if is_odd or (digest and not _DIGEST.fullmatch(digest)):
+        raise InputError(f"{where}: expected the path of a library without blanks and #")
+    if digest:
+        return where, digest
+    try:
+        return where, hashlib.sha256(Path(where).read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputError(f"{where}: expected a library: {error}") from error
 
 
 def selection(function: str | None, arrays: Sequence[tuple[str, tuple[str, ...]]]) -> Selection:
@@ -111,13 +153,19 @@ def selection(function: str | None, arrays: Sequence[tuple[str, tuple[str, ...]]
     return Selection(function, tuple(arrays))
 
 
-def with_extents(function: str | None, texts: Sequence[str]) -> str | None:
+def with_extents(
+    function: str | None, texts: Sequence[str], library: str | None = None
+) -> str | None:
     """Return the text that chooses a region with sizes beside those that it has already.
+
+    ``library`` is the path of one that has functions which the file only declares.
 
     >>> with_extents("f", ["A=2x3"]), with_extents(None, [])
     ('f A[2][3]', None)
     """
-    if not texts:
+    if not texts and library is None:
         return function
     given = parse_selection(function)
-    return str(selection(given.function, [*given.sizes, *map(parse_extent, texts)]))
+    chosen = selection(given.function, [*given.sizes, *map(parse_extent, texts)])
+    linked = given.library if library is None else library_at(library)
+    return str(replace(chosen, values=given.values, library=linked))

@@ -25,13 +25,15 @@ from pycparser import c_ast
 from polygym.compiler.frontend.c.accesses import as_dimensions
 from polygym.compiler.frontend.c.affine import Affine
 from polygym.compiler.frontend.c.bindings import Asked, Bindings, Environment, Iterator
-from polygym.compiler.frontend.c.division import constant_value
+from polygym.compiler.frontend.c.division import constant_on
 from polygym.compiler.frontend.c.extremes import nonnegative
 from polygym.compiler.frontend.c.nodes import names_in
+from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.symbols import Symbol
 from polygym.compiler.frontend.c.wrapping import is_held
 from polygym.compiler.ir.types import ScalarType
 from polygym.compiler.poly.isl_numbers import integer
+from polygym.errors import SourceError, UnknownValueError
 
 # The cost of the polyhedral model grows exponentially with the depth.
 _DEEPEST_NEST = 24
@@ -204,18 +206,27 @@ def _step(
             f"this change of {symbol.name} is not understood",
             f"a loop may step by {symbol.name}++, {symbol.name}--, or a constant",
         )
-    value = constant_value(affine.expression(amount, environment.as_role("a loop's step")))
+    size = affine.expression(amount, environment.as_role("a loop's step"))
+    value = constant_on(size, environment.domain)
     if value is None:
-        name = symbol.name
-        raise source.error(
-            amount,
-            "a loop's step must be a constant",
-            f"where it is positive, let {name} count by 1 from its first value f, and ask inside: "
-            f"if (({name} - f) % step == 0) …",
-        )
+        raise _unknown_step(amount, symbol.name, source)
     if value.is_zero():
         raise source.error(amount, "a loop's step must not be zero")
     return sign * integer(value)
+
+
+def _unknown_step(amount: Any, counter: str, source: SourceMap) -> SourceError:
+    """Return the refusal of a step that is no number."""
+    names = tuple(dict.fromkeys(one.name for one in names_in(amount)))
+    first = names[0] if names else "step"
+    return UnknownValueError(
+        source.place(amount),
+        "a loop's step must be a number",
+        f"give its value, -p {first}=4, or state it before the region, assert({first} == 4); for "
+        f"any positive step, let {counter} count by 1 from its first value f, and ask inside: if "
+        f"(({counter} - f) % step == 0) …",
+        names,
+    )
 
 
 def _bounds_counter(node: Any, symbol: Symbol, upwards: bool, bindings: Bindings) -> bool:

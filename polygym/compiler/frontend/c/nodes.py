@@ -6,7 +6,7 @@ keeps the places of the original.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from pycparser import c_ast
@@ -68,6 +68,32 @@ def conjuncts(condition: Any) -> Iterator[Any]:
         yield condition
 
 
+def conjunction(parts: Sequence[Any]) -> Any:
+    """Return some conditions joined."""
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = c_ast.BinaryOp("&&", whole, part, part.coord)
+    return whole
+
+
+def counter_of(loop: Any) -> str | None:
+    """Return the name of the counter that a loop starts."""
+    match loop.init:
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name)):
+            return str(name)
+        case c_ast.DeclList(decls=[one]):
+            return str(one.name)
+        case _:
+            return None
+
+
+def start_of(loop: Any) -> Any:
+    """Return the first value of a loop's counter."""
+    if isinstance(loop.init, c_ast.DeclList):
+        return loop.init.decls[0].init
+    return getattr(loop.init, "rvalue", None)
+
+
 def copied(node: Any, replacement: Callable[[Any], Any] = lambda node: None) -> Any:
     """Return a copy of a tree; where ``replacement`` returns a node, that stands there instead.
 
@@ -127,6 +153,17 @@ def block_with(node: Any, wanted: Any) -> list[Any]:
                 found: list[Any] = items
                 return found
     raise AssertionError("the region is in no block of its function")
+
+
+def declared_before(function: Any, begin: Any) -> dict[str, Any]:
+    """Return the declarations of a function that stand before a place."""
+    declared: dict[str, Any] = {}
+    for node in walk(function):
+        if node is begin:
+            break
+        if isinstance(node, c_ast.Decl) and node.name and node is not function.decl:
+            declared[node.name] = node
+    return declared
 
 
 def base_and_subscripts(node: Any) -> tuple[Any, list[Any]]:

@@ -17,6 +17,7 @@ from pycparser import c_ast
 from pycparser.c_lexer import CLexer
 from pycparser.c_parser import CParser
 
+from polygym.compiler.frontend.c.nodes import block_with
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.errors import InputError, SourceError
 
@@ -191,6 +192,14 @@ def choose(regions: Sequence[Region], function: str | None, file: str) -> Region
         f"{file}: there are several regions; choose one of: {listed} (--function NAME; from "
         "Python, function=NAME)"
     )
+
+
+def with_items(region: Region, items: Sequence[Any]) -> Region:
+    """Return a region with other statements, which its function gets, too."""
+    block = block_with(region.function.body, region.begin)
+    first, last = block.index(region.begin), block.index(region.end)
+    block[first + 1 : last] = items
+    return Region(region.name, region.function, tuple(items), region.begin, region.end)
 
 
 def _is_initialiser(name: str, holders: set[str]) -> bool:

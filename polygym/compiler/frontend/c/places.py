@@ -82,9 +82,13 @@ class SourceMap:
     ) -> None:
         """Keep the tokens (in order of row and column) and the lines of the files they are from.
 
-        ``switches`` says before which tokens a pragma allows or forbids contraction.
+        ``switches`` says before which tokens a pragma allows or forbids contraction. ``pure`` are
+        the functions that attributes say to be pure, ``library`` the path and the digest of the
+        library that has those without a body: whoever knows them sets them.
         """
         self._switches = switches
+        self.pure: frozenset[str] = frozenset()
+        self.library: tuple[str, str] | None = None
         self.tokens = tokens
         self.text = text
         self._files = files
@@ -92,7 +96,9 @@ class SourceMap:
 
     def elsewhere(self, tokens: tuple[Token, ...], files: Mapping[str, list[str]]) -> SourceMap:
         """Return the same text with other origins of its tokens, in files with other lines."""
-        return SourceMap(tokens, self.text, {**self._files, **files}, self._switches)
+        found = SourceMap(tokens, self.text, {**self._files, **files}, self._switches)
+        found.pure, found.library = self.pure, self.library
+        return found
 
     def locate(self, origin: Origin) -> Place:
         """Return the place of an origin, with its line of text."""

@@ -18,7 +18,7 @@ stays as C has it; where C leaves it open (``x[i] = i++``), the statement is ref
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pycparser import c_ast
@@ -34,6 +34,7 @@ from polygym.compiler.frontend.c.nodes import (
     changed_in,
     copied,
     declaration,
+    declared_before,
     integer_node,
     is_change,
     names_in,
@@ -44,18 +45,24 @@ from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.switches import as_branches
 
 _Scope = dict[str, Any]
+_NOTHING: Mapping[str, Sequence[Any]] = {}
 
 # Calls that say something about the values of variables, and do nothing.
 _SAY_NOTHING = frozenset({"__pencil_kill", "__pencil_use", "__pencil_def"})
 
 
-def plain(tree: Any, region: Region, source: SourceMap) -> Region:
-    """Return a region in plain form; its function in the tree is changed, too."""
+def plain(
+    tree: Any, region: Region, source: SourceMap, given: Mapping[str, Sequence[Any]] = _NOTHING
+) -> Region:
+    """Return a region in plain form; its function in the tree is changed, too.
+
+    ``given`` are sizes of arrays that are declared without them.
+    """
     spelled = {token.text for token in source.tokens}
     calls = Calls(tree, source, spelled)
-    scope = _scope_of(region.function, region.begin)
+    scope = declared_before(region.function, region.begin)
     outside = {one.name: one for one in tree.ext if isinstance(one, c_ast.Decl) and one.name}
-    bounds = DataBounds(region.function, region.begin, outside | scope, calls.fresh)
+    bounds = DataBounds(region.function, region.begin, outside | scope, calls.fresh, given)
     found = _Plain(calls, source).statements(map(_with_subscripts, region.items), scope)
     block = block_with(region.function.body, region.begin)
     first, last = block.index(region.begin), block.index(region.end)
@@ -82,17 +89,6 @@ def _with_subscripts(item: Any) -> Any:
         return c_ast.ArrayRef(left, right, node.coord)
 
     return copied(item, replacement)
-
-
-def _scope_of(function: Any, begin: Any) -> _Scope:
-    """Return the declarations of a function that stand before a place."""
-    declared: _Scope = {}
-    for node in walk(function):
-        if node is begin:
-            break
-        if isinstance(node, c_ast.Decl) and node.name and node is not function.decl:
-            declared[node.name] = node
-    return declared
 
 
 class _Plain:

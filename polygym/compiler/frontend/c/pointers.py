@@ -42,21 +42,9 @@ def with_sizes(region: Region, translated: Callable[[], Translation], given: Siz
     Raises:
         InputError: a size is given for what is no array without one.
     """
-    candidates = [*_arguments(region.function), *_allocated(region)]
-    arguments = {one.name: one for one in candidates}
-    _give(arguments, given, region)
-    found = {
-        one.name: rank
-        for one in candidates
-        if one.name not in given and (rank := _unsized(one, region)) is not None
-    }
+    arguments, found = _endless(region, given)
     if not found:
         return
-    for one in arguments.values():
-        if one.name in found:
-            one.init = None
-    for name, rank in found.items():
-        _declare(arguments[name], [c_ast.Constant("long int", _ENDLESS, None)] * rank)
     translation = translated()
     touches: Sequence[Touch] = translation.touched()
     names = translation.bindings
@@ -64,14 +52,67 @@ def with_sizes(region: Region, translated: Callable[[], Translation], given: Siz
     for name, rank in found.items():
         sizes = sizes_by_use(touches, name, rank, parameters, translation.context)
         if any(size is None for size in sizes):
+            rows = _of_rows(name, region)
             raise translation.source.error(
                 arguments[name],
                 f"how large {name} is cannot be told: its subscripts are computed when the program "
                 "runs, or have no bound",
                 f"declare it with its size, or give that beside the file: --extent {name}=SIZE; "
-                f'from Python, extents=["{name}=SIZE"]',
+                f'from Python, extents=["{name}=SIZE"]{rows}',
             )
-        _declare(arguments[name], [_expression(str(size), arguments[name]) for size in sizes])
+        sized = [expression_of(str(size), arguments[name]) for size in sizes]
+        _declare(arguments[name], sized)
+
+
+def _of_rows(name: str, region: Region) -> str:
+    """Return what else helps where subscripts of an array look like those of rows."""
+    nodes = (node for item in region.items for node in walk(item))
+    for node in nodes:
+        base, subscripts = base_and_subscripts(node)
+        is_mine = isinstance(base, c_ast.ID) and base.name == name
+        if is_mine and any(
+            isinstance(one, c_ast.BinaryOp) and one.op == "*" for s in subscripts for one in walk(s)
+        ):
+            return "; of rows, A[i * m + j], state what makes j less than m, as assert(m >= k) does"
+    return ""
+
+
+def touches_of(
+    region: Region, given: Sizes, translated: Callable[[], Translation]
+) -> tuple[Translation, Sequence[Touch]]:
+    """Return the accesses of a region whose arrays may lack their sizes, and who has read it."""
+    before = [(one, one.type, one.init) for one in _candidates(region)]
+    try:
+        _endless(region, given)
+        translation = translated()
+        return translation, translation.touched()
+    finally:
+        for one, kind, init in before:
+            one.type, one.init = kind, init
+
+
+def _candidates(region: Region) -> list[Any]:
+    """Return the declarations of arrays that may lack their sizes."""
+    return [*_arguments(region.function), *_allocated(region)]
+
+
+def _endless(region: Region, given: Sizes) -> tuple[dict[str, Any], dict[str, int]]:
+    """Declare arrays with the sizes that are given, and those that still lack some as endless.
+
+    Return all declarations that may lack sizes, and how many of them those of the latter do.
+    """
+    candidates = _candidates(region)
+    arguments = {one.name: one for one in candidates}
+    _give(arguments, given, region)
+    found = {
+        one.name: rank
+        for one in candidates
+        if one.name not in given and (rank := _unsized(one, region)) is not None
+    }
+    for name, rank in found.items():
+        arguments[name].init = None
+        _declare(arguments[name], [c_ast.Constant("long int", _ENDLESS, None)] * rank)
+    return arguments, found
 
 
 def _give(arguments: Mapping[str, Any], given: Sizes, region: Region) -> None:
@@ -90,7 +131,7 @@ def _give(arguments: Mapping[str, Any], given: Sizes, region: Region) -> None:
             )
         argument = arguments[array]
         argument.init = None
-        _declare(argument, [_expression(size, argument) for size in sizes])
+        _declare(argument, [expression_of(size, argument) for size in sizes])
 
 
 def unsized_arguments(region: Region) -> frozenset[str]:
@@ -171,7 +212,7 @@ def _declare(argument: Any, sizes: Sequence[Any]) -> None:
     argument.type = kind
 
 
-def _expression(text: str, like: Any) -> Any:
+def expression_of(text: str, like: Any) -> Any:
     """Return the syntax tree of an expression, all of it at the place of a node."""
     tree = CParser().parse(f"int polygym = {text};", "")
     expression = tree.ext[0].init

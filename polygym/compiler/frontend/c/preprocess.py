@@ -288,7 +288,35 @@ def _write(stream: list[Piece], engine: _Engine) -> SourceMap:
         if len(tokens) > _MAXIMUM_TOKENS:
             raise LimitError(f"{engine.main_file}: more than {_MAXIMUM_TOKENS} tokens")
         expected = position and (position[0], position[1], position[2] + len(text))
-    return SourceMap(tuple(tokens), "\n".join(rows) + "\n", engine.files, tuple(switches))
+    found = SourceMap(tuple(tokens), "\n".join(rows) + "\n", engine.files, tuple(switches))
+    found.pure = _pure_functions([text for text, _, _ in stream])
+    return found
+
+
+def _pure_functions(texts: list[str]) -> frozenset[str]:
+    """Return the functions that their declarations say to be pure or const by an attribute."""
+    if not any(text in ANNOTATIONS for text in texts):
+        return frozenset()
+    found, start = set(), 0
+    for end, text in enumerate(texts):
+        if text not in (";", "{", "}"):
+            continue
+        own, is_pure, index = [], False, start
+        while index < end:
+            if texts[index] in ANNOTATIONS:
+                depth = 0
+                while (index := index + 1) < end:
+                    depth += (texts[index] == "(") - (texts[index] == ")")
+                    is_pure |= texts[index].strip("_") in ("pure", "const")
+                    if depth == 0:
+                        break
+            else:
+                own.append(texts[index])
+            index += 1
+        if is_pure and "(" in own[1:]:
+            found.add(own[own.index("(", 1) - 1])
+        start = end + 1
+    return frozenset(found)
 
 
 def _without_annotations(stream: list[Piece]) -> Iterator[Piece]:

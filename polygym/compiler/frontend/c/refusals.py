@@ -39,8 +39,10 @@ def instead_of(role: str, reason: str) -> str:
     if role == "a loop bound" and reason.startswith("depends on data"):
         return (
             "add an affine bound that it never exceeds, j < m && j < n[i], with a counter that is "
-            "not used behind the loop; or let the loop run as far as it does for any data, and ask "
-            "inside: for (j = 0; j < m; j++) if (row[i] <= j && j < row[i + 1]) …"
+            "not used behind the loop; or declare an array that every iteration uses at j with its "
+            "size (--extent value=nnz says it beside the file); or let the loop run as far as it "
+            "does for any data, and ask inside: for (j = 0; j < m; j++) if (row[i] <= j && j < "
+            "row[i + 1]) …"
         )
     if role == "a loop bound" and reason.startswith("multiplies"):
         return "write a loop for each of the factors, or hand the product over as an argument"
@@ -50,9 +52,9 @@ def instead_of(role: str, reason: str) -> str:
 
 
 def no_body(name: str) -> tuple[str, str]:
-    """Return why the call of a function is refused that the file only declares, and what helps."""
+    """Return why the call of a function as a statement is refused, and what helps."""
     return (
-        f"{name} has no body here: there is nothing to call, whatever its declaration says",
+        f"{name} has no body here",
         f"write the body of {name} into the file or include it; what math.h has is known",
     )
 

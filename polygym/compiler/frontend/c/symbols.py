@@ -74,6 +74,7 @@ class Names:
     counted: dict[Symbol, list[int]] = field(default_factory=dict)
     typedefs: dict[str, Any] = field(default_factory=dict)
     functions: dict[str, Any] = field(default_factory=dict)
+    prototypes: dict[str, Any] = field(default_factory=dict)
     file_scope: dict[str, Symbol] = field(default_factory=dict)
     begin: int = 0
     end: int = 0
@@ -187,6 +188,8 @@ class _Walker:
                     self.declare(node, Home.FILE)
                 else:
                     self.enumerators(node)
+                    if node.name:
+                        self.names.prototypes[node.name] = node
 
     def function(self, function: Any) -> None:
         """Walk the region's function."""

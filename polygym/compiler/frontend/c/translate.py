@@ -12,16 +12,23 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polygym.compiler.frontend.c.assumptions import stated_values
 from polygym.compiler.frontend.c.complete import Whole, completed_source
-from polygym.compiler.frontend.c.extents import parse_selection
+from polygym.compiler.frontend.c.extents import Sizes, parse_selection
 from polygym.compiler.frontend.c.extract import ASSUMPTIONS
+from polygym.compiler.frontend.c.flat_arrays import with_rows
 from polygym.compiler.frontend.c.members import with_members
 from polygym.compiler.frontend.c.notation import with_constants
-from polygym.compiler.frontend.c.parse import choose, find_regions, parse
+from polygym.compiler.frontend.c.parse import Region, choose, find_regions, parse, with_items
 from polygym.compiler.frontend.c.plain import plain
-from polygym.compiler.frontend.c.pointers import unsized_arguments, with_sizes
+from polygym.compiler.frontend.c.pointers import (
+    expression_of,
+    unsized_arguments,
+    with_sizes,
+)
 from polygym.compiler.frontend.c.preprocess import decode
 from polygym.compiler.frontend.c.translation import Translation
+from polygym.compiler.frontend.c.trips import with_trips
 from polygym.compiler.frontend.c.walking import with_walkers
 from polygym.compiler.ir.scop import Scop
 from polygym.errors import InputError, SourceError
@@ -58,17 +65,27 @@ def parse_text(
     """
     chosen = parse_selection(function)
     whole = completed_source(text, file, include_directories, chosen)
-    source, sizes = (
-        whole.source,
-        {name: size for name, size in chosen.sizes if name not in whole.sized},
-    )
+    source = whole.source
+    source.library = chosen.library
+    sizes: Sizes = {name: size for name, size in chosen.sizes if name not in whole.sized}
     try:
         tree = parse(source)
         region = choose(find_regions(tree, source), chosen.function, file)
+        region = with_items(region, [*stated_values(chosen.values, region.begin), *region.items])
         region = with_walkers(tree, with_constants(tree, region, source), source)
         region = with_members(tree, region, source)
-        region = plain(tree, region, source)
-        with_sizes(region, lambda: Translation(source, tree, region, file), sizes)
+        given = {
+            name: [expression_of(one, region.begin) for one in size] for name, size in sizes.items()
+        }
+        region = plain(tree, region, source, given)
+        region = with_trips(tree, region, source)
+
+        def translated(one: Region) -> Translation:
+            """Read a region."""
+            return Translation(source, tree, one, file)
+
+        region, sizes = with_rows(tree, region, source, sizes, translated)
+        with_sizes(region, lambda: translated(region), sizes)
         return Translation(source, tree, region, file).run()
     except RecursionError as error:
         raise SourceError(source.place_at(1, 1), "the program nests too deeply") from error

@@ -179,7 +179,8 @@ class Values:
         """Know what is known at the start of a loop's body; return what is known behind it."""
         before = self.known
         changed = [one for one in self.changed_in(node.stmt) if one is not loop.symbol]
-        inside = [one for one in changed if one.declaration in _declarations(node.stmt)]
+        declared = {id(one) for one in _declarations(node.stmt)}
+        inside = [one for one in changed if id(one.declaration) in declared]
         carried = [one for one in changed if one not in inside]
         kept = {s: v for s, v in before.items() if s not in changed and s is not loop.symbol}
         after = dict(kept)

@@ -33,11 +33,12 @@ _FLAGS = (
 ).split()
 
 
-def like_gcc(folder: Path, text: str, **values: int) -> Scop:
-    """Compare a file with gcc at these sizes; return its Scop."""
+def like_gcc(folder: Path, text: str, library: Path | None = None, **values: int) -> Scop:
+    """Compare a file, and a library for both, with gcc at these sizes; return its Scop."""
     path = folder / "program.c"
     path.write_text(text)
-    program = load_program(str(path), parameters=values)
+    linked = None if library is None else str(library)
+    program = load_program(str(path), parameters=values, library=linked)
     scop = replace(program.scop, contraction=False)
     shapes = {a.name: program.shape(a) for a in scop.arrays}
     start = _initial(program, shapes)
@@ -48,7 +49,7 @@ def like_gcc(folder: Path, text: str, **values: int) -> Scop:
         a for a in known if a.storage is Storage.GLOBAL or a.name in argument_names(path, scop.name)
     ]
     (folder / "traced.c").write_text(_traced(path, program, known, seen, shapes))
-    _run(folder, ["gcc", *_FLAGS, "-o", "traced", "traced.c", "-lm"])
+    _run(folder, ["gcc", *_FLAGS, "-o", "traced", "traced.c", *([linked] if linked else []), "-lm"])
     (folder / "given").write_bytes(b"".join(start[a.name].tobytes() for a in given))
     _run(folder, ["./traced"])
     before = _read(folder / "before", known, shapes)

@@ -47,7 +47,9 @@ def test_no_array_with_sizes(text: str) -> None:
         parse_extent(text)
 
 
-@pytest.mark.parametrize("text", [None, "f", "f:2", "f A[3][n + 1] x[2]", "x[2]"])
+@pytest.mark.parametrize(
+    "text", [None, "f", "f:2", "f A[3][n + 1] x[2]", "x[2]", "f x[2] s=-4", "s=3"]
+)
 def test_what_is_chosen_is_read_again(text: str | None) -> None:
     assert str(parse_selection(text)) == (text or "")
 
@@ -127,3 +129,55 @@ def test_a_bound_that_the_region_does_not_change_is_a_parameter() -> None:
     changing = text.replace("s[0] +=", "*count -=")
     with pytest.raises(InputError, match="depends on data"):
         parse_text(changing)
+
+
+STEPS = """void blocks(int n, int s, double A[n]) {
+#pragma scop
+  for (int i = 0; i < n; i += s)
+    A[i] = 0;
+#pragma endscop
+}
+"""
+
+
+def test_a_step_is_known_where_its_value_is_given(tmp_path: Path) -> None:
+    path = tmp_path / "blocks.c"
+    path.write_text(STEPS)
+    with pytest.raises(InputError, match="-p s=4"):
+        load_program(str(path), parameters={"n": 10})
+    program = load_program(str(path), parameters={"n": 10, "s": 3})
+    assert program.function == "s=3"
+    assert dict(program.parameters) == {"n": 10, "s": 3}
+    again = load_program(str(path), function=program.function, parameters={"n": 10, "s": 3})
+    assert again == program
+    with pytest.raises(InputError, match="not defined for n = 10, s = 4"):
+        load_program(str(path), function=program.function, parameters={"n": 10, "s": 4})
+
+
+@pytest.mark.parametrize("text", ["s=3 s=4", "f g s=4", "f s=x"])
+def test_values_that_are_none(text: str) -> None:
+    with pytest.raises(InputError, match="parameters with their values"):
+        parse_selection(text)
+
+
+def test_values_of_what_is_no_parameter() -> None:
+    with pytest.raises(InputError, match="t is not declared"):
+        parse_text(STEPS, function="blocks s=2 t=3")
+
+
+def test_sizes_beside_the_file_bound_sparse_rows() -> None:
+    text = """void spmv(int n, int m, double *y, double *value, double *x, int *row, int *column) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    y[i] = 0;
+    for (int k = row[i]; k < row[i + 1]; k++)
+      y[i] += value[k] * x[column[k]];
+  }
+#pragma endscop
+}
+"""
+    with pytest.raises(InputError, match="--extent value=nnz"):
+        parse_text(text)
+    scop = parse_text(text, function="value[8 * n] x[m] column[8 * n]")
+    assert scop.statements[1].domain == "[n, m] -> { S1[i, k] : 0 <= i < n and 0 <= k < 8n }"
+    assert scop.array("row").extents == ("[n, m] -> { [(1 + n)] }",)

@@ -27,7 +27,7 @@ REFUSED = [
     ("for (int i = 0; i < 1.5; i++) x[0] = 0;", 1, 21, "no integer"),
     ("for (int i = 0; i < sizeof(z); i++) x[0] = 0;", 1, 21, "sizeof"),
     ("for (int i = 0; i < n; i *= 2) x[0] = 0;", 1, 24, "this change of i"),
-    ("for (int i = 0; i < n; i += k) x[0] = 0;", 1, 29, "step must be a constant"),
+    ("for (int i = 0; i < n; i += k) x[0] = 0;", 1, 29, "step must be a number"),
     ("for (int i = 0; i < n; i += 0) x[0] = 0;", 1, 29, "step must not be zero"),
     ("for (int i = 0; i < n; c++) x[0] = 0;", 1, 24, "this change of i"),
     ("for (int i = 0; i < n;) x[0] = 0;", 1, 1, "does not change its counter"),

@@ -1,0 +1,48 @@
+"""Calls of functions that others have compiled: declared as pure, and named for the loader.
+
+Like those of ``math.h`` they are taken to touch no memory that anybody else sees, and to return.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from polygym.compiler.codegen.llvm.contract import foreign_symbol, library_text
+from polygym.compiler.codegen.llvm.kinds import I8, LLVM_TYPE
+from polygym.compiler.ir.expr import Foreign
+from polygym.compiler.ir.types import ScalarType
+
+
+def emit_foreign(
+    module: ir.Module,
+    builder: ir.IRBuilder,
+    function: Foreign,
+    type_: ScalarType,
+    arguments: list[Any],
+) -> Any:
+    """Return the value of a call."""
+    name = function.name
+    if function.library:
+        name = foreign_symbol(function.digest, name)
+        _name_library(module, function)
+    known = module.globals.get(name)
+    if known is None:
+        kinds = [LLVM_TYPE[one] for one in function.takes]
+        known = ir.Function(module, ir.FunctionType(LLVM_TYPE[type_], kinds), name)
+        for attribute in ("nounwind", "readnone"):
+            known.attributes.add(attribute)
+    return builder.call(known, arguments)
+
+
+def _name_library(module: ir.Module, function: Foreign) -> None:
+    """Put the library of a function into the code, once."""
+    name = f"polygym_library_{function.digest[:16]}"
+    if name in module.globals:
+        return
+    text = library_text(function.digest, function.library)
+    kind = ir.ArrayType(I8, len(text))
+    place = ir.GlobalVariable(module, kind, name)
+    place.global_constant = True
+    place.initializer = ir.Constant(kind, bytearray(text))

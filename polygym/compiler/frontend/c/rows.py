@@ -1,0 +1,98 @@
+"""Whether elements of arrays of rows are in their rows, asked of isl; the rows that they are in.
+
+Of ``A[i * m + m - 1 - j]`` division leaves row i + 1 and element -1 - j of it, which is no element
+for 0 <= j < m. One row earlier, at row i and element m - 1 - j, it is one, and the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import islpy as isl
+
+from polygym.compiler.frontend.c.accesses import Touch
+from polygym.compiler.frontend.c.bindings import Environment
+from polygym.compiler.frontend.c.bounds import excluded_by_lower_bounds
+from polygym.compiler.frontend.c.polynomials import Polynomial, constant
+from polygym.compiler.frontend.c.translation import Translation
+
+_SHIFTS = (0, 1, -1, 2, -2)
+
+
+@dataclass(slots=True, eq=False)
+class Element:
+    """An access that is rewritten: its new node, and its subscripts, the first one outermost."""
+
+    node: Any
+    subscripts: list[Polynomial]
+
+    def shift(self, dimension: int, rows: int, stride: Polynomial) -> None:
+        """Count a subscript from so many rows earlier."""
+        before = self.subscripts[dimension - 1]
+        self.subscripts[dimension] = self.subscripts[dimension].plus(stride, rows)
+        self.subscripts[dimension - 1] = before.plus(constant(-rows))
+
+    def write(self) -> None:
+        """Put the subscripts into the node."""
+        node = self.node
+        for subscript in reversed(self.subscripts):
+            node.subscript = subscript.node(self.node)
+            node = node.name
+
+
+def is_of_rows(
+    name: str,
+    strides: Sequence[Polynomial],
+    elements: Mapping[int, Element],
+    touches: Sequence[Touch],
+    translation: Translation,
+) -> bool:
+    """Whether all elements of an array are in their rows, after they have been moved there."""
+    mine: dict[int, list[Touch]] = {}
+    for touch in touches:
+        if touch.symbol.name == name:
+            if id(touch.node) not in elements:
+                return False
+            mine.setdefault(id(touch.node), []).append(touch)
+    for key, element_touches in mine.items():
+        rows = 0
+        for dimension in range(len(strides), 0, -1):
+            bounds = [_Row(one, dimension, rows, translation) for one in element_touches]
+            shift = next((s for s in _SHIFTS if all(one.holds(s) for one in bounds)), None)
+            if shift is None and not all(one.holds_but_for_small_sizes() for one in bounds):
+                return False
+            elements[key].shift(dimension, shift or 0, strides[dimension - 1])
+            rows = shift or 0
+        elements[key].write()
+    return True
+
+
+class _Row:
+    """Whether a subscript of a touch is in its row, if it is counted from other rows."""
+
+    def __init__(self, touch: Touch, dimension: int, rows: int, translation: Translation) -> None:
+        """``rows`` are those that the dimension behind this one is moved by."""
+        size = translation.bindings.shape(touch.symbol, touch.node).sizes[dimension]
+        where = Environment(touch.domain, role="the size of a row")
+        self._size = translation.affine.expression(size, where)
+        self._touch = touch
+        subscript = touch.subscripts[dimension]
+        self._at: Any = None if subscript is None else subscript.add_constant_val(-rows)
+
+    def _outside(self, rows: int) -> Any:
+        """Return the instances that are not in the row."""
+        at = self._at.add(self._size.scale_val(isl.Val(rows, self._at.get_ctx())))
+        inside = at.ge_set(at.scale_val(0)).intersect(at.lt_set(self._size))
+        return self._touch.domain.subtract(inside)
+
+    def holds(self, rows: int) -> bool:
+        """Whether it is in its row, so many rows earlier, for all sizes."""
+        return self._at is not None and bool(self._outside(rows).is_empty())
+
+    def holds_but_for_small_sizes(self) -> bool:
+        """Whether it is in its row if single sizes are not the smallest."""
+        return self._at is not None and excluded_by_lower_bounds(
+            self._outside(0), self._touch.iterators
+        )

@@ -1,0 +1,9 @@
+// refused: a loop bound depends on data
+void no_array_says(int n, int m, int row[n + 1], double x[m], double y[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int k = row[i]; k < row[i + 1]; k++)
+      if (y[i] > 0)
+        y[i] += x[k];
+#pragma endscop
+}

@@ -1,0 +1,8 @@
+// refused: the size of A multiplies two values
+void beyond_a_row(int n, int m, double A[n * m]) {
+#pragma scop
+  for (int i = 0; i < n - 2; i++)
+    for (int j = 0; j < 2 * m; j++)
+      A[i * m + j] += 1;
+#pragma endscop
+}
