@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.episodes.episode import Episode
+from polygym.episodes.ids import OPTIMIZE
 from polygym.episodes.kernels import Subject, subject
 from polygym.episodes.recorded import (
     GIVEN,
@@ -142,7 +143,7 @@ def _document(
             "max_rays": limits.rays,
             "max_vertices": limits.vertices,
             "seed": limits.seed,
-            **_questions(subject),
+            **(_questions(subject) if environment == OPTIMIZE else {}),
         },
         "actions": actions,
         "phase": phase,
