@@ -20,7 +20,7 @@ from polygym.compiler.codegen.trees.point_order import Loops, numbers
 from polygym.compiler.codegen.trees.sink import sink
 from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.through import run_through
-from polygym.compiler.codegen.trees.tree import Band, Leaf, Sequence, Tree, restricted
+from polygym.compiler.codegen.trees.tree import Band, Leaf, Sequence, Tree
 
 Numbers: TypeAlias = tuple[tuple[int, ...], ...]
 """Groups of loops that may change places, by their numbers."""
@@ -30,9 +30,11 @@ def permutable(tree: Tree, around: Surroundings, loops: Loops, *, moving: bool) 
     """Return the groups of all statements, the largest ones; those of moved points if they are."""
     found: dict[frozenset[int], None] = {}
     for band in _bands(tree, around, moving=moving):
-        for name in band.statements:
-            own = tuple(restricted(one, band.statements, (name,)) for one in band.members)
-            found[frozenset(numbers((name,), own, loops)) - {0}] = None
+        numbered = numbers(band.statements, band.members, loops)
+        for place in range(len(band.statements)):
+            both = zip(numbered, band.members, strict=True)
+            group = {one for one, member in both if any(member.rows[place].iterators)}
+            found[frozenset(group) - {0}] = None
     return tuple(
         tuple(sorted(group))
         for group in found

@@ -33,7 +33,7 @@ from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.trees.free_tiles import FreeTiles, free_tiles, may_have_free_tiles
 from polygym.compiler.codegen.trees.levels import levels
 from polygym.compiler.codegen.trees.memory import NOTHING, Memory, Nothing
-from polygym.compiler.codegen.trees.point_order import loops_of
+from polygym.compiler.codegen.trees.point_order import loops_of, only_reorders, reordered
 from polygym.compiler.codegen.trees.points import arranged, arrangement
 from polygym.compiler.codegen.trees.reduction import Reduction, reduction
 from polygym.compiler.codegen.trees.setting import Setting
@@ -70,8 +70,12 @@ def plan(
     threads = Threads(legal.scop, mapping, parameters, known)
     if mapping.leaves_order:
         return threads.inside(tree, parallel=False) if mapping.shares else tree
+    names = tuple(part.statement for part in legal.schedule.statements)
+    loops = loops_of(tree, names)
+    if only_reorders(mapping):
+        tree = reordered(tree, mapping, loops)
+        return threads.inside(tree, parallel=False) if mapping.shares else tree
     with bounded("mapping the schedule to the machine"):
-        names = tuple(part.statement for part in legal.schedule.statements)
         around = memory.of(
             ("root", parameters),
             lambda: Surroundings(
@@ -83,7 +87,6 @@ def plan(
             ("packing", groups, mapping.pack),
             lambda: packing_of(legal.scop, mapping, sizes, groups),
         )
-        loops = loops_of(tree, names)
         setting = Setting(legal.scop, mapping, machine, packing, known, memory, loops)
         return _Planner(setting, threads).tree(tree, around)
 
