@@ -1,4 +1,4 @@
-"""The question of the order: asked from the inside, undone, replayed, and left out of old records."""
+"""The question of the order: asked from the inside, undone, replayed, none in old records."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def test_an_order_is_shown_forked_and_replayed() -> None:
     ]  # fmt: skip
     fork = env.fork()
     env.step(first + 3)
-    observation, *_, info = env.step(first + 4)
+    observation, *_, info = env.step(first + 3)
     nests = observation["nests"].reshape(decision_tables()["nests"].shape)
     from_inside = nests[0, [NEST_COLUMNS.index(f"order_{level}") for level in (1, 2, 3)]]
     assert from_inside.tolist() == [0, 1, 2]
