@@ -121,6 +121,9 @@ def random_mapping(generator: np.random.Generator) -> str:
         words.append(f"vector_copies={generator.choice([1, 2, 3])}")
     if generator.random() < 0.7:
         words.append(f"unroll_jam={generator.choice([1, 2, 3, 5])}")
+    if generator.random() < 0.4:
+        loops = generator.permutation(4)[: generator.integers(1, 4)] + 1
+        words.append(f"order={'x'.join(str(n) for n in loops)}")
     return " ".join(words) + threads
 
 

@@ -13,6 +13,7 @@ from polygym.compiler.codegen.common.mapping import Mapping, Sharing
 from polygym.cost.nests import Floats
 
 MOST_TILED = 6
+MOST_ORDERED = 2
 
 ENTRIES = (
     *(f"tile_{k}" for k in range(MOST_TILED)),
@@ -20,8 +21,10 @@ ENTRIES = (
     "tile_is_free",
     *("sink", "separate", "registers", "pack", "wavefront", "diamond"),
     *("vector_bits", "vector_copies", "unroll_jam", "parallel"),
+    *(f"order_{k}" for k in range(MOST_ORDERED)),
 )
-"""What the columns of :func:`configuration` are; -1 stands for what is left to the model."""
+"""What the columns of :func:`configuration` are; -1 stands for what is left to the model. Orders
+begin with the loop that runs innermost."""
 
 
 def configuration(mapping: Mapping) -> Floats:
@@ -42,6 +45,7 @@ def configuration(mapping: Mapping) -> Floats:
         *switches,
         *(-1 if one is None else one for one in numbers),
         list(Sharing).index(mapping.parallel),
+        *(*mapping.order[::-1], *(-1,) * MOST_ORDERED)[:MOST_ORDERED],
     )
     return np.array(found, dtype=np.float64)
 

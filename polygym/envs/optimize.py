@@ -61,6 +61,7 @@ class OptimizeEnv(StoringEnv):
     | tile | each loop of a nest, until the model shall decide | off; 1 (whole), 4 … 512, and halves, thirds, quarters of the loop |
     | outer_tile | each nest | 2, 4, 8 |
     | sink | each nest | the other of on and off |
+    | order | each nest, from the inside, as long as there is a choice and until the model shall decide | the loops that may change places, by their numbers; off where `mapping` has an order |
 
     Nests are groups of statements with loops in common; the eight with most iterations are asked
     about. An edit is chosen in steps: its kind, then rows, statements and amounts; only with the
@@ -72,20 +73,23 @@ class OptimizeEnv(StoringEnv):
     Beside the arrays below there are these, float32 unless said otherwise; sizes, lengths and
     numbers of things are log2(1 + x), columns `about_…`, `operand_…` and `edit_…` are 0 or 1:
 
-    `question` (28,): `editing`, `mapping`; `about_registers` … `about_sink`, what the question is
-    about (11 columns); `operand_kind` … `operand_strategy`, what an edit needs next (7); `is_part`;
-    `nest` (from 1; 0: the program); `loop` (from 1); `length` of that loop; `threads`;
+    `question` (29,): `editing`, `mapping`; `about_registers` … `about_order`, what the question is
+    about (12 columns); `operand_kind` … `operand_strategy`, what an edit needs next (7); `is_part`;
+    `nest` (from 1; 0: the program); `loop` (from 1; of an order from the inside); `length` of the
+    loop that is tiled; `threads`;
     `questions_left` at most; `edits` made; `edit_steps` / 64.
 
-    `choices` (15 by 19), a row for every answer: `allowed`, `as_the_model_says`, `ends`, `value`,
-    `negative`, `share_of_loop` (tile size over the loop's length), `off`, `static`, `wavefront`,
-    `diamond`, `edit_skew` … `edit_adopt`.
+    `choices` (15 by 21), a row for every answer: `allowed`, `as_the_model_says`, `ends`, `value` (of
+    a loop its length), `negative`, `share_of_loop` (tile size over the loop's length), `off`,
+    `static`, `wavefront`, `diamond`, `level` (which loop, from 1), `independent` (that loop),
+    `edit_skew` … `edit_adopt`.
 
-    `nests` (8 by 34), in the order in which they run: `exists`, `at_hand`, `statements`, `depth`,
+    `nests` (8 by 40), in the order in which they run: `exists`, `at_hand`, `statements`, `depth`,
     `iterations`, `length_1` … `length_6`, `independent_1` … `independent_6`; and what the mapping so
     far has for it: `is_static`, `is_shared`, `wavefront`, `diamond`, `sink`, `vectors`,
     `vector_bits`, `vector_copies`, `unroll_jam` (0: the model's), `is_tiled`, `tile_1` … `tile_6`,
-    `outer_tile`.
+    `outer_tile`; `order_1` … `order_6`, which loop of those that are named loop 1 … 6 is, from the
+    innermost on (0: not named).
 
     `nest_of`, int8 (48,): the nest of each statement, from 1; 0 for none of them.
 

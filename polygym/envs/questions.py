@@ -174,6 +174,8 @@ def _named(deciding: Deciding, asked: Question) -> str:
     words = asked.subject.value.replace("_", " ")
     if asked.subject is Subject.TILE:
         words += f" of loop {asked.loop + 1}"
+    if asked.subject is Subject.ORDER:
+        words += f", loop {asked.loop + 1} from the inside,"
     return words if asked.nest < 0 else f"{words} in the nest of {_whose(deciding, asked.nest)}"
 
 
@@ -206,6 +208,8 @@ def _value(subject: Subject, value: Any) -> str:
 
     >>> _value(Subject.WAVEFRONT, (True, False)), _value(Subject.TILE, (1,))
     ('without diamonds', 'whole')
+    >>> _value(Subject.ORDER, (2,))
+    'loop 2'
     """
     match subject:
         case Subject.REGISTERS | Subject.PACK | Subject.SEPARATE | Subject.SINK:
@@ -222,6 +226,8 @@ def _value(subject: Subject, value: Any) -> str:
             return f"{_counted(value, 'vector')}{' together' if value > 1 else ''}"
         case Subject.JAM:
             return f"{_counted(value, 'iteration')}{' together' if value > 1 else ''}"
+        case Subject.ORDER:
+            return f"loop {', '.join(map(str, value))}" if value else "off"
         case Subject.TILE | Subject.OUTER_TILE:
             return " x ".join("whole" if size == 1 else str(size) for size in value) or "off"
         case _:

@@ -58,6 +58,8 @@ CHOICE_COLUMNS = (
     "static",
     "wavefront",
     "diamond",
+    "level",
+    "independent",
     *(f"edit_{one.value}" for one in EDITS),
 )
 NEST_COLUMNS = (
@@ -80,7 +82,9 @@ NEST_COLUMNS = (
     "is_tiled",
     *(f"tile_{level}" for level in _LEVELS),
     "outer_tile",
+    *(f"order_{level}" for level in _LEVELS),
 )
+_BY_LOOP = (Subject.TILE, Subject.ORDER)
 _QUESTION = {name: place for place, name in enumerate(QUESTION_COLUMNS)}
 _CHOICE = {name: place for place, name in enumerate(CHOICE_COLUMNS)}
 
@@ -116,7 +120,7 @@ def of_question(deciding: Deciding | None, editing: Editing | None) -> Array:
         if question is not None:
             found[_QUESTION[f"about_{question.subject.value}"]] = 1
             found[_QUESTION["nest"]] = question.nest + 1
-            found[_QUESTION["loop"]] = question.loop + (question.subject is Subject.TILE)
+            found[_QUESTION["loop"]] = question.loop + (question.subject in _BY_LOOP)
             found[_QUESTION["length"]] = _logarithm(_length(question, deciding))
     elif editing is not None:
         found[_QUESTION["editing"]] = 1
@@ -164,6 +168,11 @@ def _show_value(row: Array, question: Question, value: Any, deciding: Deciding) 
             row[_CHOICE["off"]] = not wavefront
         case () | 0:
             row[_CHOICE["off"]] = 1
+        case (int(loop),) if question.subject is Subject.ORDER:
+            nest = deciding.nests[question.nest]
+            row[_CHOICE["value"]] = _logarithm(nest.lengths[loop - 1])
+            row[_CHOICE["level"]] = loop
+            row[_CHOICE["independent"]] = nest.coincident[loop - 1]
         case (int(size),):
             row[_CHOICE["value"]] = _logarithm(size)
             if question.subject is Subject.TILE:
@@ -204,8 +213,18 @@ def of_nests(
             tile != (),
             *_padded([_logarithm(size) for size in tile or ()]),
             _logarithm(outer[0]) if outer else 0,
+            *_padded([_place(entry("order"), level) for level in _LEVELS]),
         )
     return found
+
+
+def _place(order: tuple[int, ...], loop: int) -> int:
+    """Return which loop of those that are named one is, from the innermost on; 0 for none.
+
+    >>> [_place((3, 1), loop) for loop in (1, 2, 3)]
+    [1, 0, 2]
+    """
+    return len(order) - order.index(loop) if loop in order else 0
 
 
 def of_statements(nests: tuple[NestShape, ...], statements: tuple[str, ...]) -> Array:

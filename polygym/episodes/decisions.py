@@ -12,6 +12,7 @@ The first questions are about the program as a whole, then nest by nest
                    tile        sizes, loop by loop, outermost first; off
                    outer_tile  a second level of tiles
                    sink        the other of on and off
+                   order       which loop runs innermost, then which right around it
 
 To each the first answer is *as the model says*: then the mapping has what the one to begin with
 has. So an agent that never answers anything else ends with that mapping, and :data:`DONE` gives the
@@ -22,6 +23,10 @@ are none, a second level of tiles where there is no first. Tiles: the size of th
 for after each size, until the model shall decide, which then means that the last size counts for
 the loops that are left. A size of 1 leaves a loop whole. Sizes to choose from are powers of two and
 halves, thirds and quarters of the loop, rounded up, so that a loop of 26 has tiles of 13, 9 and 7.
+Loops in their order are asked for in the same way, from the innermost out, among those that may
+change places (:mod:`polygym.episodes.nest_shapes`), as long as there is a choice.
+
+There are two versions of the questions: in the first one order was none of them.
 
 Example, two nests {S0} and {S1} in two threads: the answer done gives `threads=2`, the mapping to
 begin with; five times model, then 256 bits and done give `threads=2 S0:vector_bits=256`.
@@ -49,6 +54,9 @@ ANSWERS = 2 + CHOICES
 NESTS = 8
 """So many nests are asked about, those with most iterations; the others are as the model says."""
 
+VERSION = 2
+"""The version of the questions."""
+
 _TILED = 6
 _POWERS = (1, 4, 8, 16, 32, 64, 128, 256, 512)
 _PARTS = (2, 3, 4)
@@ -69,12 +77,13 @@ class Subject(Enum):
     TILE = "tile"
     OUTER_TILE = "outer_tile"
     SINK = "sink"
+    ORDER = "order"
 
 
 _OF_PROGRAM = (Subject.REGISTERS, Subject.PACK, Subject.SEPARATE)
 _OF_NEST = (
     Subject.PARALLEL, Subject.WAVEFRONT, Subject.VECTOR, Subject.COPIES, Subject.JAM, Subject.TILE,
-    Subject.OUTER_TILE, Subject.SINK,
+    Subject.OUTER_TILE, Subject.SINK, Subject.ORDER,
 )  # fmt: skip
 
 _Wave = tuple[bool, bool]
@@ -94,6 +103,7 @@ ENTRY = {
     Subject.OUTER_TILE: "outer_tile",
     Subject.TILE: "tile",
     Subject.SINK: "sink",
+    Subject.ORDER: "order",
 }
 """What a mapping calls what a question about a nest is about, but for wavefronts, which are two."""
 
@@ -111,12 +121,13 @@ class Question:
 class Deciding:
     """What has been asked and answered; an answer is a value, None is the model's.
 
-    ``start`` is the mapping to begin with.
+    ``start`` is the mapping to begin with, ``version`` that of the questions.
     """
 
     start: Mapping
     nests: tuple[NestShape, ...]
     answered: tuple[tuple[Question, Any], ...] = ()
+    version: int = VERSION
 
     @cached_property
     def question(self) -> Question | None:
@@ -139,9 +150,13 @@ class Deciding:
 
     def _loops_from(self, question: Question) -> int:
         """Return how often may be asked what a question asks: of tiles once for every loop."""
-        if question.subject is not Subject.TILE:
-            return 1
-        return min(_TILED, self.nests[question.nest].depth) - question.loop
+        match question.subject:
+            case Subject.TILE:
+                return self._loops(question) - question.loop
+            case Subject.ORDER:  # where one loop is left there is no choice
+                return max(1, self._loops(question) - 1 - question.loop)
+            case _:
+                return 1
 
     def after(self, answer: int) -> Deciding:
         """Return the state after an answer: its number, which :meth:`mask` allows."""
@@ -175,6 +190,8 @@ class Deciding:
                     entries["tile"] = (*entries.get("tile", ()), *value)
                 case Subject.TILE:
                     entries["tile"] = ()
+                case Subject.ORDER:  # from the innermost out
+                    entries["order"] = (*value, *entries.get("order", ()))
                 case Subject.REGISTERS | Subject.PACK | Subject.SEPARATE:
                     entries[question.subject.value] = value
                 case _:
@@ -186,13 +203,15 @@ class Deciding:
         return replace(self.start, **whole, nests=nests_of(said))
 
     def of_nest(self, nest: int) -> dict[Subject, Any]:
-        """Return what has been decided of a nest, tiles as sizes."""
+        """Return what has been decided of a nest, tiles as sizes, the order as loops."""
         found: dict[Subject, Any] = {}
         for question, value in self.answered:
             if question.nest != nest or value is None:
                 continue
             if question.subject is Subject.TILE:
                 value = (*found.get(Subject.TILE, ()), *value)
+            elif question.subject is Subject.ORDER:
+                value = (*value, *found.get(Subject.ORDER, ()))
             found[question.subject] = value
         return found
 
@@ -211,16 +230,19 @@ class Deciding:
             yield Question(subject)
         for nest in range(len(self.nests)):
             for subject in _OF_NEST:
-                yield Question(subject, nest)
+                if self.version > 1 or subject is not Subject.ORDER:
+                    yield Question(subject, nest)
 
     def _further(self, question: Question, value: Any) -> Question | None:
-        """Return the question for the next loop's tile size, if there is a next one."""
-        if question.subject is not Subject.TILE or not value:
+        """Return the question about the next loop's size or place, if there is a next one."""
+        if question.subject not in (Subject.TILE, Subject.ORDER) or not value:
             return None
-        loop = question.loop + 1
-        if loop >= min(_TILED, self.nests[question.nest].depth):
-            return None
-        return replace(question, loop=loop)
+        further = replace(question, loop=question.loop + 1)
+        return further if further.loop < self._loops(question) and self._values(further) else None
+
+    def _loops(self, question: Question) -> int:
+        """Return about how many loops of a nest is asked."""
+        return min(_TILED, self.nests[question.nest].depth)
 
     def _matters(self, question: Question) -> bool:
         """Whether a question has another answer than the model's, after those that were given."""
@@ -265,9 +287,19 @@ class Deciding:
                 sizes = _sizes(self.nests[question.nest].lengths[question.loop])
                 usual = self._usual(question, "tile")
                 return (*(((),) if question.loop == 0 and usual != () else ()), *sizes)
+            case Subject.ORDER:
+                usual = self._usual(question, "order")
+                return (*(((),) if question.loop == 0 and usual else ()), *self._next(question))
             case _:
                 usual = self._usual(question, ENTRY[question.subject])
                 return tuple(one for one in _VALUES[question.subject] if one != usual)
+
+    def _next(self, question: Question) -> tuple[tuple[int], ...]:
+        """Return the loops that may come next in the order, from the innermost out."""
+        moving = self._now(question, Subject.SINK) and self._now(question, Subject.TILE) != ()
+        named = self.of_nest(question.nest).get(Subject.ORDER, ())
+        loops = self.nests[question.nest].next_loops(named, moving=moving)
+        return tuple((one,) for one in loops[: CHOICES - 1])
 
 
 def _sizes(length: int) -> tuple[tuple[int], ...]:

@@ -346,7 +346,8 @@ class Episode:
             nests = self.task.nests(ready.schedule())
         except LimitError:  # numbers too large for a schedule: the end of the episode says so
             return ready
-        return self._with(phase=Phase.MAP, deciding=Deciding(decides.mapping, nests))
+        deciding = Deciding(decides.mapping, nests, version=decides.questions)
+        return self._with(phase=Phase.MAP, deciding=deciding)
 
     def _answer(self, answer: int) -> Episode:
         """Take an answer, which is allowed, in an edit or to a question."""

@@ -7,8 +7,9 @@ An episode that begins with a schedule and ends with a mapping (Optimize-v0) is 
   their loops, beside the schedule that there is, under the mapping to begin with. The first one is
   adopted if its promise is enough (:mod:`polygym.episodes.promise`);
 * each question about the mapping is answered by what promises most, if that is enough, and as the
-  model says if it is not. Nests that have little to do are left to the model. Where nothing was
-  gained by such answers on programs left out of the training, none is given.
+  model says if it is not. Nests that have little to do are left to the model, and so is the order
+  of loops: nothing that the weights were trained on had another one. Where nothing was gained by
+  such answers on programs left out of the training, none is given.
 
 Where a schedule is built from nothing, dependences are carried as early as they can be, and each
 generator gets the coefficient with the most promising schedule if all behind it get the least.
@@ -36,7 +37,7 @@ from polygym.compiler.poly.alternatives import alternatives
 from polygym.compiler.poly.schedule import Schedule
 from polygym.cost.shipped import walked
 from polygym.cost.walked_trees import WalkedTrees
-from polygym.episodes.decisions import DONE, MODEL
+from polygym.episodes.decisions import DONE, MODEL, Subject
 from polygym.episodes.editing import EDITS, Edit, Editing
 from polygym.episodes.episode import Episode, Task
 from polygym.episodes.learned_weights import Weights, shipped
@@ -183,6 +184,8 @@ class Learned:
         busy = _busy([nest.iterations for nest in deciding.nests])
         if question.nest >= 0 and question.nest not in busy:
             return DONE if question.nest > max(busy, default=-1) else MODEL
+        if question.subject is Subject.ORDER:
+            return MODEL
         answers = range(DONE + 1, DONE + 1 + len(deciding.values))
         try:
             schedule = episode.schedule()

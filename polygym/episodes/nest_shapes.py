@@ -4,7 +4,8 @@ A schedule's tree says which statements share loops and which loops may be permu
 (:mod:`polygym.compiler.codegen.trees.tree`). A *nest* is what a mapping may say something of by
 itself: statements that have a loop in common with each other and none with others. Its shape is
 that of its deepest statement: how many iterations each loop around it has at most at the program's
-sizes, outermost first, and which of them are independent.
+sizes, outermost first, and which of them are independent. Beside that stands which of them may
+change places, as the schedule has them, and where points of tiles have moved inside.
 
 Example, y = Ax in its own order: a nest {S} with one loop of n and a nest {T} with loops of n and
 m, of which the first is independent.
@@ -12,13 +13,18 @@ m, of which the first is independent.
 
 from __future__ import annotations
 
+from collections.abc import Sequence as Many
 from dataclasses import dataclass
 from math import prod
 
 from polygym.compiler.codegen.common.sizes import Sizes
 from polygym.compiler.codegen.trees.build import build_tree
+from polygym.compiler.codegen.trees.permutable import Numbers, permutable
+from polygym.compiler.codegen.trees.point_order import loops_of
+from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Band, Leaf, Sequence, Tree, paths
 from polygym.compiler.codegen.trees.trips import trips
+from polygym.compiler.poly.distance import all_pairs
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.errors import PolygymError
@@ -28,16 +34,39 @@ from polygym.pickles import pickled_by_name
 @pickled_by_name
 @dataclass(frozen=True, slots=True)
 class NestShape:
-    """Statements in the order of the tree, and the loops around the deepest one."""
+    """Statements in the order of the tree, and the loops around the deepest one.
+
+    Loops of one group of ``permutable`` ones, by their numbers from 1 on, may change places as they
+    are; of one group of ``joined`` ones if points of tiles move inside.
+    """
 
     statements: tuple[str, ...]
     lengths: tuple[int, ...]
     coincident: tuple[bool, ...]
+    permutable: Numbers = ()
+    joined: Numbers = ()
 
     @property
     def depth(self) -> int:
         """How many loops there are."""
         return len(self.lengths)
+
+    def next_loops(self, named: Many[int], *, moving: bool) -> tuple[int, ...]:
+        """Return the loops that may run right around those that have been named for the inside.
+
+        There is a choice as long as two loops of a group are left.
+
+        >>> shape = NestShape(("S",), (9, 9, 9), (True,) * 3, ((1, 2),), ((1, 2, 3),))
+        >>> shape.next_loops((), moving=False), shape.next_loops((3,), moving=True)
+        ((1, 2), (1, 2))
+        >>> shape.next_loops((1, 3), moving=True)
+        ()
+        """
+        found: set[int] = set()
+        for group in self.joined if moving else self.permutable:
+            left = [one for one in group if one not in named]
+            found.update(left if len(left) > 1 else ())
+        return tuple(sorted(found))
 
     @property
     def iterations(self) -> int:
@@ -53,7 +82,11 @@ def nest_shapes(legal: LegalSchedule, sizes: Sizes, most: int) -> tuple[NestShap
     try:
         with bounded("looking for the nests of a schedule"):
             tree = build_tree(legal)
-            found = [_shape(band, legal, sizes) for band in _bands(tree)]
+            names = tuple(part.statement for part in legal.schedule.statements)
+            around = Surroundings(
+                all_pairs(legal.scop), {name: () for name in names}, legal.schedule.parameters
+            )
+            found = [_shape(band, legal, sizes, around) for band in _bands(tree)]
     except PolygymError:
         return ()
     kept = sorted(range(len(found)), key=lambda place: (-found[place].iterations, place))[:most]
@@ -71,7 +104,7 @@ def _bands(tree: Tree) -> list[Band]:
             return [band for branch in branches for band in _bands(branch.child)]
 
 
-def _shape(band: Band, legal: LegalSchedule, sizes: Sizes) -> NestShape:
+def _shape(band: Band, legal: LegalSchedule, sizes: Sizes, surroundings: Surroundings) -> NestShape:
     around = dict(paths(band, band.statements))
     deepest = max(around, key=lambda name: len(around[name]))
     statement, parameters = legal.scop.statement(deepest), legal.schedule.parameters
@@ -80,4 +113,6 @@ def _shape(band: Band, legal: LegalSchedule, sizes: Sizes) -> NestShape:
         (row,) = member.rows
         lengths.append(max(1, trips(statement, row, parameters, sizes)))
     coincident = tuple(member.coincident for member in around[deepest])
-    return NestShape(band.statements, tuple(lengths), coincident)
+    own, loops = surroundings.within(band.statements), loops_of(band, band.statements)
+    groups = (permutable(band, own, loops, moving=moving) for moving in (False, True))
+    return NestShape(band.statements, tuple(lengths), coincident, *groups)

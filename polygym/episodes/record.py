@@ -17,8 +17,17 @@ from typing import Any, TypeAlias
 
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.episodes.episode import Episode
+from polygym.episodes.ids import OPTIMIZE
 from polygym.episodes.kernels import Subject, subject
-from polygym.episodes.recorded import GIVEN, SPLITTING, START, STORAGE, Recorded, recorded
+from polygym.episodes.recorded import (
+    GIVEN,
+    QUESTIONS,
+    SPLITTING,
+    START,
+    STORAGE,
+    Recorded,
+    recorded,
+)
 from polygym.episodes.task_options import Phase
 from polygym.errors import InputError, LimitError, SourceError
 from polygym.measure.evaluation import Evaluation, EvaluationOptions
@@ -134,12 +143,19 @@ def _document(
             "max_rays": limits.rays,
             "max_vertices": limits.vertices,
             "seed": limits.seed,
+            **(_questions(subject) if environment == OPTIMIZE else {}),
         },
         "actions": actions,
         "phase": phase,
         "schedule": schedule,
         "outcome": None if evaluation is None else outcome_of(evaluation, subject),
     }
+
+
+def _questions(subject: Subject) -> dict[str, int]:
+    """Return the version of the questions about a mapping, if it is decided."""
+    decides = subject.options.decides
+    return {} if decides is None else {QUESTIONS: decides.questions}
 
 
 def _storage(subject: Subject) -> dict[str, str]:

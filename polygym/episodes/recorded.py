@@ -20,6 +20,7 @@ from polygym.compiler.poly.strategy import Strategy
 from polygym.compiler.storage.plan import KEEP, StoragePlan, parse_storage
 from polygym.episodes import arguments, kernels
 from polygym.episodes.arguments import evaluation_options
+from polygym.episodes.decisions import VERSION as VERSION_OF_QUESTIONS
 from polygym.episodes.entries import LARGEST_INTEGER, Entries
 from polygym.episodes.ids import IDS, OPTIMIZE, SCHEDULE
 from polygym.episodes.kernels import Source
@@ -47,6 +48,10 @@ START = "start"
 # Where statements are cut and values are kept: of a program, or as an episode decides it, which its
 # arguments say.
 SPLITTING, STORAGE, STORAGE_LIMIT = "splitting", "storage", "storage_limit"
+
+# The version of the questions about a mapping, of the process where one is decided; records from
+# before there were two of them do not say.
+QUESTIONS = "questions"
 
 # The phase of a record about a schedule that no episode led to.
 GIVEN = "given"
@@ -92,12 +97,12 @@ def recorded(record: Mapping[str, Any], name: str) -> Recorded:
     stores = () if limit is None else (STORAGE, STORAGE_LIMIT)
     homes = () if limit is None else (SPLITTING, STORAGE)
     whole.only((*_WHOLE, *_OF_A_SEARCH, *homes))
-    options = replace(_options(process), storage_limit=limit)
+    options = replace(_options(process, (QUESTIONS,) if decides else ()), storage_limit=limit)
     more = (START,) if decides else ()
     measuring = _arguments(whole.part("arguments"), (*more, *stores))
     if decides:
         begins = _start(whole.part("arguments"))
-        options = replace(options, decides=Decides(measuring.mapping, begins))
+        options = replace(options, decides=Decides(measuring.mapping, begins, _questions(process)))
     _agree(whole.part("arguments"), program, process)
     actions = whole.items("actions")
     schedule = whole.text("schedule")
@@ -172,8 +177,15 @@ def _sizes(of: Entries) -> dict[str, int]:
     return {key: sizes.integer(key, -LARGEST_INTEGER) for key in sizes.values}
 
 
-def _options(process: Entries) -> TaskOptions:
-    process.only(_PROCESS)
+def _questions(process: Entries) -> int:
+    """Return the version of the questions about a mapping."""
+    if QUESTIONS not in process.values:
+        return 1
+    return process.integer(QUESTIONS, 1, VERSION_OF_QUESTIONS)
+
+
+def _options(process: Entries, more: tuple[str, ...]) -> TaskOptions:
+    process.only((*_PROCESS, *more))
     limits = Limits(
         rays=process.integer("max_rays", 1, _MOST_GENERATORS),
         vertices=process.integer("max_vertices", 1, _MOST_GENERATORS),

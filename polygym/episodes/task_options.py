@@ -9,7 +9,7 @@ from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.compiler.poly.strategy import Strategy
 from polygym.episodes.construction import ConstructionAction
-from polygym.episodes.decisions import ANSWERS
+from polygym.episodes.decisions import ANSWERS, VERSION
 from polygym.errors import InputError
 from polygym.pickles import pickled_by_name
 
@@ -37,11 +37,13 @@ class Decides:
     """What is decided beside a schedule: a mapping, which begins with one.
 
     With ``start`` the schedule of that strategy is edited; without, one is built from nothing.
-    Where it is to be chosen among a few, it is chosen for that mapping.
+    Where it is to be chosen among a few, it is chosen for that mapping. ``questions`` is the
+    version of what is asked about the mapping.
     """
 
     mapping: Mapping
     start: Strategy | None = None
+    questions: int = VERSION
 
 
 @pickled_by_name

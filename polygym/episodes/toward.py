@@ -84,7 +84,21 @@ def _own(mapping: Mapping, start: Mapping, nest: NestShape) -> dict[str, Any]:
     if said["tile"] == ():
         found.pop("outer_tile", None)
         found.pop("sink", None)
+    if "order" in found:
+        found["order"] = _told(said, nest)
+        if found["order"] == usual["order"]:
+            del found["order"]
     return {entry: value for entry, value in found.items() if value is not None}
+
+
+def _told(said: dict[str, Any], nest: NestShape) -> tuple[int, ...]:
+    """Return those loops of an order whose place in a nest it tells."""
+    moving = said["sink"] and said["tile"] != ()
+    found: tuple[int, ...] = ()
+    for loop in reversed(said["order"]):
+        if loop in nest.next_loops(found, moving=moving):
+            found = (loop, *found)
+    return found
 
 
 def _effective(mapping: Mapping, nest: NestShape) -> dict[str, Any]:
@@ -132,6 +146,11 @@ def _answer(deciding: Deciding, mapping: Mapping) -> int | None:
     wanted, usual = (_entry(one, deciding, question) for one in (mapping, deciding.start))
     if wanted == usual:
         return MODEL
+    if question.subject is Subject.ORDER and wanted:
+        # From the innermost loop out; what is around the last one is the model's to say.
+        wanted = wanted[::-1][question.loop : question.loop + 1]
+        if not wanted:
+            return MODEL
     if question.subject is Subject.TILE and wanted:
         # Loop by loop; what is behind the last size is the model's to say.
         wanted = wanted[question.loop : question.loop + 1]

@@ -84,6 +84,26 @@ def test_relations_of_many_nests(name: str) -> None:
             np.testing.assert_allclose(row, relations(Touched.of(nest)), rtol=1e-9, atol=1e-9)
 
 
+def test_orders_are_seen_and_counted() -> None:
+    """Other loops, other features; and number for number what loops and references say."""
+    for name, orders in (("gemm", ("off", "2", "1", "3x2")), ("fdtd-2d", ("off", "2", "1"))):
+        scop = program(name)
+        legal = LegalSchedule(scop, isl_schedule(scop))
+        tried = [parse_mapping(f"threads=2 order={order}") for order in orders]
+        found = all_of(Candidates(legal, sizes_of(scop, 90), MACHINE), tried)
+        assert (
+            len({one.vector.tobytes() for one in found})
+            == len(
+                {plan(build_tree(legal), legal, one, MACHINE, sizes_of(scop, 90)) for one in tried}
+            )
+            > 2
+        )
+        for mapping, one in zip(tried, found, strict=True):
+            for nest, known in zip(one.nests, one.knowledge, strict=True):
+                truth = knowledge(Touched.of(nest), mapping.threads)
+                np.testing.assert_allclose(known, truth, rtol=1e-9, atol=1e-9)
+
+
 def test_the_example() -> None:
     """Two vectors of eight along j and four copies of i: B twice, A four times, and alpha once."""
     scop = program("gemm")

@@ -95,9 +95,9 @@ def test_a_decided_mapping_is_what_is_measured() -> None:
 
 
 def test_what_is_said_is_what_the_tables_name() -> None:
-    assert len(QUESTION_COLUMNS) == 28
-    assert len(CHOICE_COLUMNS) == 19
-    assert len(NEST_COLUMNS) == 34
+    assert len(QUESTION_COLUMNS) == 29
+    assert len(CHOICE_COLUMNS) == 21
+    assert len(NEST_COLUMNS) == 40
     env = optimize(kernel="gemm", start="isl", features=True)
     observation, _ = env.reset(seed=0)
     question = dict(zip(QUESTION_COLUMNS, observation["question"], strict=True))

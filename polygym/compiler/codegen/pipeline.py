@@ -153,7 +153,7 @@ def _simpler(mapping: Mapping) -> Iterator[Mapping]:
         return
     yield mapping
     yield replace(mapping, tile=(), sink=False, nests=())
-    yield replace(mapping, tile=(), sink=False, unroll_jam=1, vector_copies=1, nests=())
+    yield replace(mapping, tile=(), sink=False, unroll_jam=1, vector_copies=1, order=(), nests=())
 
 
 def _lowered(tree: Tree, goal: Goal) -> WayToLoops:

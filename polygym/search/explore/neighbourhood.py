@@ -7,6 +7,10 @@ mappings that differ from one in a single respect, to be tried before any dice.
 
 Rolled tile sizes come from powers of two and from the sizes of the program divided by small numbers
 and rounded up: a loop of 26 iterations has tiles of 26, 13, 9 and 7 too, which leave no small rest.
+
+An order of loops that is rolled says which one or two of them run innermost, mostly none. It is the
+last gene, and one change in eleven (fourteen, with threads); before there were orders it was none,
+so that the same seed led to other mappings then.
 """
 
 from __future__ import annotations
@@ -21,15 +25,14 @@ from polygym.compiler.codegen.common.mapping import Mapping, Sharing, parse_mapp
 
 T = TypeVar("T")
 
-# In the order in which they are rolled, and with their likelihoods in that in which they change:
-# what the dice of an earlier version have chosen is chosen again.
+# In the order in which they are rolled, and with their likelihoods in that in which they change.
 _ENTRIES = (
     "tile", "outer_tile", "sink", "vector_bits", "vector_copies", "unroll_jam", "separate",
-    "registers", "pack",
+    "registers", "pack", "order",
 )  # fmt: skip
 _CHANGED = (
     "tile", "tile", "outer_tile", "unroll_jam", "vector_copies", "vector_bits", "registers", "pack",
-    "sink", "separate",
+    "sink", "separate", "order",
 )  # fmt: skip
 _OF_THREADS = ("parallel", "wavefront", "diamond")
 
@@ -53,6 +56,9 @@ _POWERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 _DIVISORS = (1, 2, 3, 4)
 _FREE = 0.3  # how often a tile size is left to the model
 _NO_OUTER_TILE = 0.8
+_NO_ORDER = 0.7
+_TWO_LOOPS = 0.3  # how often an order says where two loops are
+_LOOPS = 4  # that a change may name
 _SEPARATE, _USUAL = 0.3, 0.8  # how often entries are on: this one, and the others of that kind
 
 _PARENTS = 4
@@ -115,6 +121,8 @@ def rolled(entry: str, tiles: Sequence[int], depth: int, dice: np.random.Generat
             return tuple(int(dice.choice(tiles)) for _ in range(count))
         case "outer_tile":
             return () if dice.random() < _NO_OUTER_TILE else (int(dice.choice(_FACTORS[1:])),)
+        case "order":
+            return () if dice.random() < _NO_ORDER else _order(depth, dice)
         case "separate":
             return bool(dice.random() < _SEPARATE)
         case _ if entry in _ROLLED:
@@ -144,10 +152,18 @@ def _other(entry: str, mapping: Mapping, dice: np.random.Generator) -> Any:
             return _other_sizes(mapping.tile, _TILES, dice, (None, ()))
         case "outer_tile":
             return _other_sizes(mapping.outer_tile, _FACTORS, dice, ((),))
+        case "order":
+            return () if mapping.order and dice.random() < _NO_ORDER else _order(_LOOPS, dice)
         case _ if entry in _OTHERS:
             return _one_of(_OTHERS[entry], dice)
         case _:
             return not getattr(mapping, entry)
+
+
+def _order(depth: int, dice: np.random.Generator) -> tuple[int, ...]:
+    """Return which of so many loops run innermost: one, or two in their order."""
+    count = 1 + int(dice.random() < _TWO_LOOPS)
+    return tuple(int(loop) + 1 for loop in dice.permutation(depth)[:count])
 
 
 def _other_sizes(

@@ -223,7 +223,25 @@ def _some(mapping: Mapping, generator: np.random.Generator) -> dict[str, Any]:
     return {entry: value for entry, value in values.items() if value is not None}
 
 
-def disagreement(name: str, seed: int, *, is_watched: bool = False) -> str | None:
+def random_order(generator: np.random.Generator, depth: int) -> tuple[int, ...]:
+    """Return some of the loops of so many, in any order."""
+    count = int(generator.integers(1, depth + 1))
+    return tuple(int(one) + 1 for one in generator.permutation(depth)[:count])
+
+
+def with_orders(mapping: Mapping, scop: Scop, generator: np.random.Generator) -> Mapping:
+    """Return a mapping with an order of points for all nests, and others for some."""
+    depth = max(2, scop.depth)
+    nests = {name: dict(own) for name, own in mapping.nests}
+    for statement in scop.statements:
+        if generator.random() < 0.3:
+            nests.setdefault(statement.name, {})["order"] = random_order(generator, depth)
+    return replace(mapping, order=random_order(generator, depth), nests=nests_of(nests))
+
+
+def disagreement(
+    name: str, seed: int, *, is_watched: bool = False, with_order: bool = False
+) -> str | None:
     """Run one schedule under one mapping; say what went wrong, if anything did.
 
     What is too irregular for isl is :data:`REFUSED`. Code that is watched checks all that it relies
@@ -239,6 +257,8 @@ def disagreement(name: str, seed: int, *, is_watched: bool = False) -> str | Non
         case _:
             schedule = random_legal_schedule(scop, generator, rows=int(generator.integers(1, 4)))
     mapping = random_mapping(generator, scop)
+    if with_order:
+        mapping = with_orders(mapping, scop, np.random.default_rng([seed, len(name), 1]))
     parameters = {p.name: int(generator.choice(SIZES)) for p in scop.parameters}
     if name == "six_deep":
         parameters = {p.name: int(generator.integers(1, 4)) for p in scop.parameters}

@@ -61,6 +61,7 @@ MAPPED = [
     ("columns", "tile=off unroll_jam=1 vector_bits=256 vector_copies=1 pack=off"),
     ("triangular_product", "tile=off unroll_jam=3 vector_bits=128 vector_copies=1"),
     ("contraction", "tile=8x16 unroll_jam=1 vector_bits=256 vector_copies=1"),
+    ("product", "tile=16x24x8 unroll_jam=2 vector_bits=256 vector_copies=1 order=1x2"),
     ("jacobi", "tile=4x32 threads=2 vector_bits=256 vector_copies=1 unroll_jam=1 diamond=off"),
 ]
 

@@ -54,6 +54,17 @@ def test_what_is_rolled_can_be_written(seed: int, sizes: list[int], depth: int) 
     assert set(mapping.tile or ()) <= set(tiles)
 
 
+def test_orders_are_among_what_is_drawn() -> None:
+    dice = np.random.default_rng(1)
+    orders = [rolled("order", (1,), 3, dice) for _ in range(400)]
+    assert {len(one) for one in orders} == {0, 1, 2}
+    assert 200 < orders.count(()) < 360
+    assert {loop for one in orders for loop in one} == {1, 2, 3}
+    found = {changed(parse_mapping("order=2"), dice).order for _ in range(400)}
+    assert {(), (1,), (2,), (3,)} <= found
+    assert any(len(one) == 2 for one in found)
+
+
 def test_tiles_leave_small_rests() -> None:
     for size in range(1, 200):
         tiles = tile_sizes([size])

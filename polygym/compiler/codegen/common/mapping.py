@@ -22,6 +22,7 @@ machine. Its text lists what differs from the default, which decides everything 
 ``vector_bits``   bits of a vector: ``128``, ``256``, ``512``; ``off``; without it, the machine's
 ``vector_copies`` how many vectors of the vector loop run together
 ``unroll_jam``    how many iterations of a loop around it run together
+``order``         which loops of the points run innermost, ``3x2``: loop 2, and loop 3 around it
 ``separate``      ``on``: full tiles have loops of their own, with bounds that are known
 ``registers``     ``on``: what an inner loop accumulates lives in registers
 ``pack``          ``on``: arrays that a nest only reads, down columns by vectors, are copied
@@ -115,6 +116,7 @@ class Mapping:
     vector_bits: int | None = None
     vector_copies: int | None = None
     unroll_jam: int | None = None
+    order: tuple[int, ...] = ()
     separate: bool = False
     registers: bool = True
     pack: bool = True
@@ -133,18 +135,18 @@ class Mapping:
         for name, sizes in (
             ("tile", () if self.tile is None else self.tile),
             ("outer_tile", self.outer_tile),
+            ("order", self.order),
         ):
             if not isinstance(sizes, tuple):
-                raise InputError(f"{name}: expected a tuple of sizes, found {sizes!r}")
+                raise InputError(f"{name}: expected a tuple of numbers, found {sizes!r}")
             for size in sizes:
                 _within(name, size, 1, _LARGEST_TILE)
+        if len(set(self.order)) < len(self.order):
+            raise InputError(f"order: expected every loop once, found {_printed(self.order)}")
         bits = self.vector_bits
         if isinstance(bits, bool) or bits not in (None, 0, 128, 256, 512):
             raise InputError(f"vector_bits: expected 128, 256, 512 or 0 for off, found {bits!r}")
-        for name, count in (
-            ("vector_copies", self.vector_copies),
-            ("unroll_jam", self.unroll_jam),
-        ):
+        for name, count in (("vector_copies", self.vector_copies), ("unroll_jam", self.unroll_jam)):
             if count is not None:
                 _within(name, count, 1, _MOST_COPIES)
         self._check_nests()
@@ -376,6 +378,7 @@ _WORDS: Dictionary[str, tuple[Callable[[str], Any], str]] = {
     "vector_bits": (_bits, "128, 256, 512 or off"),
     "vector_copies": (_number, "a number"),
     "unroll_jam": (_number, "a number"),
+    "order": (_sizes, "numbers of loops such as 3x2, or off"),
     "separate": (_switch, "on or off"),
     "registers": (_switch, "on or off"),
     "pack": (_switch, "on or off"),

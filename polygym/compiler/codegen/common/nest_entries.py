@@ -16,7 +16,7 @@ Nests: TypeAlias = tuple[tuple[str, Entries], ...]
 
 OF_NESTS = (
     "parallel", "tile", "outer_tile", "wavefront", "diamond", "sink", "vector_bits",
-    "vector_copies", "unroll_jam",
+    "vector_copies", "unroll_jam", "order",
 )  # fmt: skip
 """The entries that may be others for a nest."""
 

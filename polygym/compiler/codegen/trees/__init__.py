@@ -28,6 +28,8 @@
 ``group``                 the statements that share innermost loops: their roles, what they hold
 ``copy_choice``           how many iterations run together
 ``free_tiles``            tiles in which nothing is waited for but terms of sums
+``point_order``           the order of points that a mapping asks for, by the numbers of loops
+``permutable``            which loops may change places
 ``points``                which members run innermost, and whether statements part ways first
 ``vector_choice``         which loop around a sum runs in vectors: the fewest cycles
 ``sum_choice``            what one statement does around the loops of its sum

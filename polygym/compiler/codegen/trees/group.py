@@ -11,9 +11,10 @@ from collections.abc import Set
 from dataclasses import dataclass, replace
 
 from polygym.compiler.codegen.trees.hold import holdable, holdable_in_copies
+from polygym.compiler.codegen.trees.point_order import with_last
 from polygym.compiler.codegen.trees.roles import Roles, Table, roles
 from polygym.compiler.codegen.trees.setting import Setting
-from polygym.compiler.codegen.trees.streaming import in_rows
+from polygym.compiler.codegen.trees.streaming import as_asked, in_rows
 from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.poly.schedule import Row
@@ -23,7 +24,9 @@ from polygym.compiler.poly.schedule import Row
 class Group:
     """Statements and their innermost ``members``: what these do, and how accesses move with them.
 
-    ``held`` are the statements whose elements live in registers during the held member.
+    ``held`` are the statements whose elements live in registers during the held member; the
+    members ``last`` are those that the mapping wants innermost, in their order. It is ``crowded``
+    where statements share loops that do not sum up innermost as asked: alone each does better.
     """
 
     statements: tuple[str, ...]
@@ -32,6 +35,13 @@ class Group:
     moves: Table
     roles: Roles
     held: frozenset[str] = frozenset()
+    last: tuple[int, ...] = ()
+    crowded: bool = False
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The order in which the points run."""
+        return with_last(self.roles.order(len(self.members)), self.last)
 
     @property
     def has_vectors(self) -> bool:
@@ -40,16 +50,16 @@ class Group:
 
     @property
     def in_rows(self) -> bool:
-        """Whether rows run together that wait for each other, and nothing is held meanwhile."""
+        """Whether rows run through memory together that wait for each other, nothing held."""
         jammed, chosen = self.roles.jammed, self.roles
-        if jammed is None or chosen.vector is None or chosen.held is not None:
+        if jammed is None or chosen.vector is None or chosen.held is not None or self.last:
             return False
         return not self.members[jammed].coincident
 
     @property
     def holds(self) -> bool:
         """Whether what could be held in registers is."""
-        return self.roles.held is None or bool(self.held)
+        return bool(self.held) if self.roles.held is not None else not self.crowded
 
 
 def group_of(
@@ -58,11 +68,19 @@ def group_of(
     """Return the group of some statements inside of loops that run one after the other."""
     members = around.reviewed(members, statements)
     moves = setting.moves(statements, around.rows, members)
+    last = setting.last(statements, members)
+    has_vectors, registers = setting.has_vectors, setting.mapping.registers
+    usual = roles(members, moves, has_vectors=has_vectors, registers=registers)
+    if not last:
+        chosen = in_rows(usual, statements, members, moves, around, setting)
+        return Group(statements, members, around, moves, chosen)
+    innermost = last[-1]
     chosen = roles(
-        members, moves, has_vectors=setting.has_vectors, registers=setting.mapping.registers
+        members, moves, has_vectors=has_vectors, registers=registers, innermost=innermost
     )
-    chosen = in_rows(chosen, statements, members, moves, around, setting)
-    return Group(statements, members, around, moves, chosen)
+    chosen = as_asked(chosen, usual, innermost, statements)
+    crowded = len(statements) > 1 and usual.held is not None and chosen.held is None
+    return Group(statements, members, around, moves, chosen, last=last, crowded=crowded)
 
 
 def holding(group: Group, setting: Setting) -> Group:

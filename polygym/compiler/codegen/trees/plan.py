@@ -33,6 +33,7 @@ from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.trees.free_tiles import FreeTiles, free_tiles, may_have_free_tiles
 from polygym.compiler.codegen.trees.levels import levels
 from polygym.compiler.codegen.trees.memory import NOTHING, Memory, Nothing
+from polygym.compiler.codegen.trees.point_order import loops_of, only_reorders, reordered
 from polygym.compiler.codegen.trees.points import arranged, arrangement
 from polygym.compiler.codegen.trees.reduction import Reduction, reduction
 from polygym.compiler.codegen.trees.setting import Setting
@@ -69,8 +70,12 @@ def plan(
     threads = Threads(legal.scop, mapping, parameters, known)
     if mapping.leaves_order:
         return threads.inside(tree, parallel=False) if mapping.shares else tree
+    names = tuple(part.statement for part in legal.schedule.statements)
+    loops = loops_of(tree, names)
+    if only_reorders(mapping):
+        tree = reordered(tree, mapping, loops)
+        return threads.inside(tree, parallel=False) if mapping.shares else tree
     with bounded("mapping the schedule to the machine"):
-        names = tuple(part.statement for part in legal.schedule.statements)
         around = memory.of(
             ("root", parameters),
             lambda: Surroundings(
@@ -82,7 +87,7 @@ def plan(
             ("packing", groups, mapping.pack),
             lambda: packing_of(legal.scop, mapping, sizes, groups),
         )
-        setting = Setting(legal.scop, mapping, machine, packing, known, memory)
+        setting = Setting(legal.scop, mapping, machine, packing, known, memory, loops)
         return _Planner(setting, threads).tree(tree, around)
 
 
@@ -108,19 +113,21 @@ class _Planner:
                 return tree
             case Sequence():
                 return tree.rebuilt(
-                    lambda branch: self.branch(branch.child, around.within(branch.statements))
+                    lambda branch: self.branch(branch, around.within(branch.statements))
                 )
             case Band():
                 own = self.mapping.of_nest(tree.statements)
                 walk = self.under(replace(self.mapping, nests=(), **dict(own))) if own else self
                 return walk.band(tree, (1,) * len(tree.members), around)
 
-    def branch(self, tree: Tree, around: Surroundings) -> Tree:
+    def branch(self, branch: Branch, around: Surroundings) -> Tree:
         """Return the mapped tree of a branch, which asks the mapping for what matters to it."""
-        setting, memory = self.setting, self.setting.memory
+        setting, memory, tree = self.setting, self.setting.memory, branch.child
         if isinstance(memory, Nothing):
             return self.tree(tree, around)
-        answers: Answers[Tree] = memory.of(("branch", tree, around, setting.packing), Answers)
+        own = tuple(setting.loops[name] for name in branch.statements)
+        question = ("branch", tree, around, setting.packing, own)
+        answers: Answers[Tree] = memory.of(question, Answers)
         return answers.of(self.mapping, lambda asked: self.under(asked).tree(tree, around))
 
     def under(self, mapping: Mapping) -> _Planner:
@@ -232,16 +239,16 @@ class _Planner:
         tiles = self._tiles(Band(band.statements, points, inside), sizes, around)
         now = _both(before, sizes)
         tree = self.band(inside, (*now, *rest), below.with_threads(parallel=tiles.parallel))
-        return tiles.around(Band(band.statements, through.staying, tree))
+        staying = self.setting.ordered(band.statements, through.staying)
+        return tiles.around(Band(band.statements, staying, tree))
 
     def _above(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree:
         """Map a band whose points stay above what is below."""
         tiles = self._tiles(
             band, sizes_above(band, tiled, around, self.mapping, self.setting.scop), around
         )
-        members, parallel = self.threads.shared(
-            band.statements, band.members, parallel=tiles.parallel
-        )
+        ordered = self.setting.ordered(band.statements, band.members)
+        members, parallel = self.threads.shared(band.statements, ordered, parallel=tiles.parallel)
         below = around.inside(band.members, band.statements).with_threads(parallel=parallel)
         return tiles.around(Band(band.statements, members, self.tree(band.child, below)))
 

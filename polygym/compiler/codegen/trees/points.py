@@ -14,6 +14,10 @@ Side condition: the statements have an order in which none of the pairs left lea
 first p, from 0 on, with which vectors are possible is taken, statements together before statements
 apart.
 
+Where a mapping asks for an order (:mod:`polygym.compiler.codegen.trees.point_order`), only those
+arrangements are looked at that can have it: no member runs outside that is to be further inside
+than one of the others, and none along diagonals.
+
 What the members of each group of statements do is decided in
 :mod:`polygym.compiler.codegen.trees.group`, and how many of their iterations run together in
 :mod:`polygym.compiler.codegen.trees.copy_choice`.
@@ -92,14 +96,18 @@ class Arrangement:
 def arrangement(band: Band, around: Surroundings, setting: Setting) -> Arrangement:
     """Return who does what among the points of a band below which there are no more loops."""
     mapping = setting.mapping
-    asked = setting.has_vectors, mapping.registers, mapping.has_one_row, setting.packing
+    last = setting.last(band.statements, band.members)
+    asked = setting.has_vectors, mapping.registers, mapping.has_one_row, setting.packing, last
     return setting.memory.of(
         ("arrangement", band, around, asked), lambda: _arrangement(band, around, setting)
     )
 
 
 def _arrangement(band: Band, around: Surroundings, setting: Setting) -> Arrangement:
-    together = _together(band, around, (), setting)
+    together, last = (
+        _together(band, around, (), setting),
+        setting.last(band.statements, band.members),
+    )
     fallback = None
     for candidate in _candidates(band, around, together, setting):
         if not candidate.has_vectors:
@@ -110,7 +118,7 @@ def _arrangement(band: Band, around: Surroundings, setting: Setting) -> Arrangem
         fallback = fallback or candidate
     if fallback is not None:
         return fallback
-    if setting.mapping.has_one_row or not is_chain(band, around):
+    if last or setting.mapping.has_one_row or not is_chain(band, around):
         return _holding(together, setting)
     return _diagonal(band, around)
 
@@ -149,7 +157,8 @@ def _candidates(
     yield together
     if not setting.has_vectors:
         return
-    for outer in _outer_members(len(band.members)):
+    last = setting.last(band.statements, band.members)
+    for outer in _outer_members(len(band.members), last):
         if outer:
             yield _together(band, around, outer, setting)
         apart = _apart(band, around, outer, setting)
@@ -215,18 +224,28 @@ def _points(group: Group, child: Tree, setting: Setting) -> Band:
         group.statements,
         tuple(
             replace(group.members[place], annotation=annotations.get(place, ALONE))
-            for place in group.roles.order(len(group.members))
+            for place in group.order
         ),
         child,
     )
 
 
-def _outer_members(count: int) -> Iterator[tuple[int, ...]]:
+def _outer_members(count: int, last: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
     """Yield which members may run outside the others: none, each alone, the first ones.
+
+    Of those that have to run ``last`` only the first ones do, and with all others.
 
     >>> list(_outer_members(3))
     [(), (0,), (1,), (2,), (0, 1)]
+    >>> list(_outer_members(3, (0,))), list(_outer_members(3, (2, 0, 1)))
+    ([(), (1,), (2,), (1, 2)], [(), (2,), (2, 0)])
     """
+    if last:
+        others = tuple(place for place in range(count) if place not in last)
+        first = [tuple(others[place] for place in one) for one in _outer_members(len(others))]
+        behind = [(*others, *last[:size]) for size in range(len(last))]
+        yield from dict.fromkeys((*first, *behind))
+        return
     yield ()
     if count > 1:
         yield from ((place,) for place in range(count))

@@ -24,6 +24,10 @@ may hold the element through all of the loops is decided exactly
 Vectors may run along a member though the elements of the sum are far apart in memory along it: they
 are stored once, one by one, after all terms (:mod:`polygym.compiler.codegen.trees.vector_choice`).
 
+Where a mapping asks for an order of the band's loops
+(:mod:`polygym.compiler.codegen.trees.point_order`), they run in it if they can in these bands, and
+there is no such form if they cannot.
+
 It pays while what the sum reads for one block, a column as wide as the block of vectors and as long
 as the sum, fits into the level 2 cache; sums for which one vector's column does not are better cut
 into tiles. So it is done at known sizes only. What each statement does, and whether it pays, is
@@ -120,7 +124,16 @@ def reduction(band: Band, around: Surroundings, setting: Setting) -> Reduction |
         min((one.tiles[place] for one in chosen if place in one.tiles), default=1)
         for place in range(len(split.free))
     )
-    return Reduction(split.places, reach, near, busy, _tree(split, chosen, sorted(busy)))
+    tree = _tree(split, chosen, sorted(busy), _ranks(split, setting))
+    if not all(setting.is_ordered(path(tree, name), band, name) for name in band.statements):
+        return None
+    return Reduction(split.places, reach, near, busy, tree)
+
+
+def _ranks(split: _Split, setting: Setting) -> tuple[int, ...]:
+    """Return how far inside each free member is to run: 0 where nothing is asked for."""
+    last = setting.last(split.band.statements, split.band.members)
+    return tuple(last.index(place) + 1 if place in last else 0 for place in split.places)
 
 
 def _split(
@@ -159,16 +172,16 @@ def _choices(
     return tuple(found)
 
 
-def _tree(split: _Split, chosen: Many[SumChoice], busy: Many[int]) -> Band:
+def _tree(split: _Split, chosen: Many[SumChoice], busy: Many[int], ranks: Many[int]) -> Band:
     """Return the loops that all statements share, and below them the branch of each.
 
     Of the free members without annotations those come last that need the same vectors again in
-    every iteration.
+    every iteration, and behind them those that are asked for, by their ``ranks``.
     """
     free, statements = split.free, split.band.statements
-    order = sorted(range(len(free)), key=lambda place: _is_again(place, chosen))
+    order = sorted(range(len(free)), key=lambda place: (ranks[place], _is_again(place, chosen)))
     common = tuple(free[place] for place in order if place not in busy)
-    branches = tuple(Branch((one.loops.statement,), _branch(one, busy)) for one in chosen)
+    branches = tuple(Branch((one.loops.statement,), _branch(one, busy, ranks)) for one in chosen)
     below = branches[0].child if len(branches) == 1 else Sequence(branches)
     return Band(statements, (*common, *split.outer), below)
 
@@ -178,16 +191,18 @@ def _is_again(place: int, chosen: Many[SumChoice]) -> bool:
     return all(place in one.again for one in chosen if one.is_held)
 
 
-def _branch(one: SumChoice, busy: Many[int]) -> Band:
+def _branch(one: SumChoice, busy: Many[int], asked: Many[int]) -> Band:
     """Return the loops of one statement below those that all of them share.
 
     Free members without an annotation come first, then the jammed one, then the one that runs in
-    vectors.
+    vectors, then those that are asked for.
     """
     name = (one.loops.statement,)
     ranks: dict[type[LoopAnnotation], int] = {Jam: 1, Vector: 2}
     annotations = {place: one.annotations.get(place, ALONE) for place in busy}
-    order = sorted(busy, key=lambda place: (ranks.get(type(annotations[place]), 0), place))
+    order = sorted(
+        busy, key=lambda place: (asked[place], ranks.get(type(annotations[place]), 0), place)
+    )
     members = tuple(
         replace(one.loops.free[place], annotation=annotations[place]) for place in order
     )

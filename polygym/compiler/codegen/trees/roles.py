@@ -23,6 +23,10 @@ B[k][j] serve eight rows i, though row k is changed later on.
 Without a vector and without anything to hold, a member that is not coincident is taken for a
 recurrence and runs innermost, like a held one, inside a jammed one.
 
+A mapping may say which member runs innermost. Then only that one can be held or be the recurrence,
+and nothing else changes: vectors and copies of coincident members are right wherever their loop is,
+and copies of the others wherever it is in a permutable band.
+
 Example, C[i][j] += A[i][k] * B[k][j]: j is the vector, k held, i jammed. The innermost code is a
 block of C in registers, to which a column of A times a row of B is added again and again.
 """
@@ -57,17 +61,25 @@ class Roles:
         return (*(place for place in range(count) if place not in last), *last)
 
 
-def roles(members: Sequence[Member], table: Table, *, has_vectors: bool, registers: bool) -> Roles:
-    """Return who does what."""
+def roles(
+    members: Sequence[Member],
+    table: Table,
+    *,
+    has_vectors: bool,
+    registers: bool,
+    innermost: int | None = None,
+) -> Roles:
+    """Return who does what, where a certain member runs ``innermost`` if one is given."""
     count = len(members)
     vector = _vector(members, table) if has_vectors else None
-    held = _held(count, table, vector) if registers else None
+    inside = range(count) if innermost is None else (innermost,)
+    held = _held(inside, table, vector) if registers else None
     free = [
         place for place in range(count) if members[place].coincident and place not in (vector, held)
     ]
     if vector is None and held is None:
         # A recurrence along one member: iterations of an independent one overlap its latency.
-        waiting = [place for place in range(count) if not members[place].coincident]
+        waiting = [place for place in inside if not members[place].coincident]
         if not (waiting and free):
             return Roles(None, None, None)
         return Roles(None, waiting[-1], free[-1])
@@ -97,10 +109,10 @@ def _vector(members: Sequence[Member], table: Table) -> int | None:
     return best
 
 
-def _held(count: int, table: Table, vector: int | None) -> int | None:
+def _held(places: Sequence[int], table: Table, vector: int | None) -> int | None:
     """Return the member with which most statements write the same element, inner ones first."""
     best, most = None, 0
-    for place in range(count):
+    for place in places:
         if place == vector:
             continue
         same = sum(moves.write is Move.SAME for moves in table[place].values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as Dictionary
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.common.mapping import Mapping
@@ -12,7 +12,8 @@ from polygym.compiler.codegen.common.packable import Packing
 from polygym.compiler.codegen.common.sizes import Sizes
 from polygym.compiler.codegen.trees.memory import NOTHING, Memory
 from polygym.compiler.codegen.trees.moves import Moves, table
-from polygym.compiler.codegen.trees.tree import Member
+from polygym.compiler.codegen.trees.point_order import Loops, last_places, numbers, with_last
+from polygym.compiler.codegen.trees.tree import Band, Member
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Row
 
@@ -22,7 +23,8 @@ class Setting:
     """A program, a mapping, and a machine.
 
     ``packing`` says which reads may go to turned copies, None where none may; ``sizes`` are the
-    values of the parameters, None where code is for all of them.
+    values of the parameters, None where code is for all of them. ``loops`` are those of the
+    schedule, by whose numbers the mapping may ask for an order.
     """
 
     scop: Scop
@@ -31,6 +33,7 @@ class Setting:
     packing: Packing | None = None
     sizes: Sizes | None = None
     memory: Memory = NOTHING
+    loops: Loops = field(default_factory=dict)
 
     @property
     def has_vectors(self) -> bool:
@@ -45,6 +48,25 @@ class Setting:
     def lanes(self, statements: tuple[str, ...]) -> int:
         """Return how many of the widest elements of some statements a vector has."""
         return self.vector_bits // (8 * self.scop.widest(statements))
+
+    def last(self, statements: tuple[str, ...], members: Sequence[Member]) -> tuple[int, ...]:
+        """Return the places of the members that the mapping wants innermost, in their order."""
+        asked = self.mapping.order
+        return last_places(asked, numbers(statements, members, self.loops)) if asked else ()
+
+    def is_ordered(self, found: Sequence[Member], band: Band, name: str) -> bool:
+        """Whether those loops around a statement that come from a band run as is asked for."""
+        if not self.mapping.order:
+            return True
+        own = numbers(band.statements, band.members, self.loops)
+        order = [one for one in numbers((name,), found, self.loops) if one in own]
+        asked = [one for one in self.mapping.order if one in order]
+        return order[len(order) - len(asked) :] == asked
+
+    def ordered(self, statements: tuple[str, ...], members: Sequence[Member]) -> tuple[Member, ...]:
+        """Return the members of a permutable band in the order that the mapping asks for."""
+        last = self.last(statements, members)
+        return tuple(members[place] for place in with_last(range(len(members)), last))
 
     def moves(
         self,

@@ -152,6 +152,10 @@ GOLDENS = [
     ("columns", "isl", "default"),
     ("pairing", "isl", "threads=2"),
     ("pairing", "isl", "tile=4x8 diamond=off threads=1"),
+    ("product", "isl", "order=2 threads=2"),
+    ("product", "original", "order=1x3x2 sink=off"),
+    ("jacobi", "isl", "order=3x2 threads=2"),
+    ("contraction", "isl", "order=1 threads=2"),
 ]
 
 

@@ -1,0 +1,270 @@
+"""The question of the order: asked from the inside, undone, replayed, none in old records."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polybench import Dataset
+from polygym.compiler.codegen.common.machine import Machine
+from polygym.compiler.codegen.common.mapping import DEFAULT, parse_mapping
+from polygym.compiler.codegen.common.sizes import own_sizes
+from polygym.compiler.codegen.trees.build import build_tree
+from polygym.compiler.codegen.trees.plan import plan
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.strategy import ISL, ORIGINAL, Strategy
+from polygym.envs import questions
+from polygym.envs.optimize import OptimizeEnv
+from polygym.episodes import record
+from polygym.episodes.decision_tables import CHOICE_COLUMNS, NEST_COLUMNS, decision_tables
+from polygym.episodes.decisions import DONE, MODEL, VERSION, Deciding, Subject
+from polygym.episodes.episode import Episode, Task
+from polygym.episodes.learned import Learned
+from polygym.episodes.nest_shapes import NestShape
+from polygym.episodes.task_options import Decides, Phase, TaskOptions
+from polygym.episodes.toward import nest_by_nest, toward
+from polygym.errors import InputError
+from polygym.programs import load_program
+from tests.compiler.codegen.mapped import PROGRAMS, scop_of
+from tests.compiler.codegen.trees.test_plan import small_run, some_schedule
+from tests.episodes.test_learned import weights
+from tests.oracles.mapped_trees import check_tree
+
+THREE = NestShape(("S",), (9, 8, 7), (True, False, True), ((1, 2),), ((1, 2, 3),))
+
+# Of an episode from before the order was asked for, with every question answered one by one.
+FORMER: dict[str, Any] = {
+    "format": "polygym episode",
+    "version": 2,
+    "polygym": "0.3.0.dev0",
+    "environment": "polygym/Optimize-v0",
+    "arguments": {
+        "kernel": "mvt", "dataset": "mini", "parameters": {}, "function": None,
+        "max_coefficient": 2, "max_dimensions": 4, "max_rays": 64, "max_vertices": 8,
+        "reward": "static", "threads": 2, "timeout_factor": 10.0, "mapping": "threads=2",
+        "policy": "earliest", "seed": None, "start": "isl",
+    },
+    "program": {
+        "target": "mvt", "file": "mvt.c", "function": None, "dataset": "mini",
+        "parameters": {"n": 40}, "sha256": "",
+    },
+    "process": {
+        "max_coefficient": 2, "max_dimensions": 4, "max_rays": 64, "max_vertices": 8, "seed": 0,
+    },
+    "actions": [6, 8, 6, 6, 6, 6, 11, 13, 11, 6, 6, 6, 8, 8, 9, 9, 8, 13, 13, 6, 6],
+    "phase": "complete",
+    "schedule": "[n] -> { S0[i, j] -> [1, i, j]; S1[i, j] -> [0, i, j] }",
+    "outcome": None,
+}  # fmt: skip
+FORMER_MAPPING = (
+    "threads=2 registers=off S0:parallel=static S0:tile=14x16 S0:wavefront=on S0:diamond=off "
+    "S0:vector_bits=128 S0:vector_copies=2 S0:unroll_jam=1 S1:vector_bits=512 S1:vector_copies=8 "
+    "S1:unroll_jam=4"
+)
+
+
+@cache
+def task(
+    name: str, questions: int = VERSION, start: Strategy = ISL, text: str = "threads=2"
+) -> Task:
+    program = load_program(name, dataset=Dataset.MINI)
+    sizes = own_sizes(program.scop, dict(program.parameters))
+    decides = Decides(parse_mapping(text), start, questions)
+    return Task(program.scop, TaskOptions(decides=decides), sizes)
+
+
+def at_order(deciding: Deciding) -> Deciding:
+    while deciding.question is not None and deciding.question.subject is not Subject.ORDER:
+        deciding = deciding.after(MODEL)
+    assert deciding.question is not None
+    return deciding
+
+
+def values_after(deciding: Deciding, *loops: int) -> tuple[Any, ...]:
+    for loop in loops:
+        deciding = deciding.after(DONE + 1 + deciding.values.index((loop,)))
+    question = deciding.question
+    return deciding.values if question and question.subject is Subject.ORDER else ()
+
+
+def test_loops_are_asked_for_from_the_inside_as_long_as_there_is_a_choice() -> None:
+    deciding = at_order(Deciding(DEFAULT, (THREE,)))
+    assert deciding.values == ((1,), (2,), (3,))
+    assert values_after(deciding, 3) == ((1,), (2,))
+    assert values_after(deciding, 3, 1) == ()
+    found = deciding.after(DONE + 1 + 2).after(DONE + 1)
+    assert found.mapping == parse_mapping("S:order=1x3")
+    assert found.question is None
+    assert deciding.after(DONE + 1 + 1).after(MODEL).mapping == parse_mapping("S:order=2")
+    assert deciding.questions_left == 2
+    assert deciding.after(DONE + 3).questions_left == 1
+
+
+def test_where_points_stay_fewer_loops_change_places() -> None:
+    deciding = at_order(Deciding(parse_mapping("sink=off"), (THREE,)))
+    assert deciding.values == ((1,), (2,))
+    assert values_after(deciding, 2) == ()
+    assert at_order(Deciding(parse_mapping("tile=off"), (THREE,))).values == ((1,), (2,))
+
+
+def test_an_order_to_begin_with_can_be_taken_off() -> None:
+    deciding = at_order(Deciding(parse_mapping("order=2x1"), (THREE,)))
+    assert deciding.values == ((), (1,), (2,), (3,))
+    assert deciding.after(MODEL).mapping == parse_mapping("order=2x1")
+    assert deciding.after(DONE + 1).mapping == parse_mapping("order=2x1 S:order=off")
+
+
+def test_no_loops_that_may_change_places_no_question() -> None:
+    nest = replace(THREE, permutable=(), joined=())
+    for deciding in (Deciding(DEFAULT, (nest,)), Deciding(DEFAULT, (THREE,), version=1)):
+        seen = set()
+        while deciding.question is not None:
+            seen.add(deciding.question.subject)
+            deciding = deciding.after(MODEL)
+        assert Subject.SINK in seen
+        assert Subject.ORDER not in seen
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(PROGRAMS)), st.integers(0, 2**32))
+def test_the_mask_offers_no_order_that_breaks_a_dependence(name: str, seed: int) -> None:
+    """By brute force: under each answer all dependent instances of a small run keep their order."""
+    scop, generator = scop_of(name), np.random.default_rng(seed)
+    run, schedule = small_run(scop), some_schedule(scop, generator)
+    legal = LegalSchedule(scop, schedule)
+    given = Task(scop, TaskOptions(decides=Decides(DEFAULT)), run.sizes)
+    start = parse_mapping(str(generator.choice(["tile=2", "tile=off", "sink=off", "threads=2"])))
+    for place in range(len(given.nests(schedule))):
+        deciding = Deciding(start, given.nests(schedule)[place : place + 1])
+        while deciding.question is not None:
+            if deciding.question.subject is not Subject.ORDER:
+                deciding = deciding.after(MODEL)
+                continue
+            for answer in range(DONE + 1, DONE + 1 + len(deciding.values)):
+                mapping = deciding.after(answer).mapping
+                tree = plan(build_tree(legal), legal, mapping, Machine(), run.sizes)
+                check_tree(tree, run, schedule.parameters)
+            allowed = [one for one, is_so in enumerate(deciding.mask()) if is_so and one != DONE]
+            deciding = deciding.after(int(generator.choice(allowed)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from(["gemm", "2mm", "heat-3d", "fdtd-2d"]),
+    st.sampled_from(["threads=2", "threads=2 order=2", "threads=2 sink=off S0:order=1"]),
+    st.lists(st.integers(0, 10_000), min_size=120, max_size=120),
+)
+def test_ends_with_orders_are_reached_exactly(name: str, start: str, rolls: list[int]) -> None:
+    begin = task(name, text=start).start()
+    first = begin.task.options.first_answer
+    episode = begin.after(first)
+    for roll in rolls:
+        if episode.is_over:
+            break
+        assert episode.deciding is not None
+        question = episode.deciding.question
+        allowed = [one for one, is_so in enumerate(episode.mask()) if is_so and one != first + DONE]
+        if question is None or question.subject is not Subject.ORDER:
+            allowed = allowed if roll % 4 == 0 else [first]
+        episode = episode.after(allowed[roll % len(allowed)])
+    assert episode.mapping is not None
+    actions = toward(begin, episode.schedule(), episode.mapping)
+    assert actions is not None
+    again: Episode = begin
+    for action in actions:
+        assert again.mask()[action]
+        again = again.after(action)
+    assert again.mapping == episode.mapping
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("threads=2 order=3x2", "threads=2 S1:order=3x2"),
+        ("threads=2 order=1x2x3", "threads=2 S1:order=2x3"),
+        ("threads=2 order=7x2", "threads=2 S1:order=2"),
+        ("threads=2 order=9", "threads=2"),
+    ],
+)
+def test_what_is_said_of_all_is_said_nest_by_nest(text: str, said: str) -> None:
+    begin = task("gemm").start()
+    nests = begin.task.nests(begin.schedule())
+    found = nest_by_nest(parse_mapping(text), parse_mapping("threads=2"), nests)
+    assert found == parse_mapping(said)
+    assert toward(begin, begin.schedule(), found) is not None
+
+
+def test_records_from_before_are_replayed() -> None:
+    def replay(data: dict[str, Any]) -> record.Replay:
+        return record.replay(record.read(json.dumps(data), "x.json"), "x.json")
+
+    found = replay(FORMER)
+    assert found.episode is not None
+    assert found.episode.mapping == parse_mapping(FORMER_MAPPING)
+    with pytest.raises(InputError, match="expected the actions to end in 'complete'"):
+        replay({**FORMER, "process": {**FORMER["process"], "questions": 2}})
+    for wrong in (0, 3, "2", None, True):
+        with pytest.raises(
+            InputError, match=r"process\.questions: expected an integer from 1 to 2"
+        ):
+            replay({**FORMER, "process": {**FORMER["process"], "questions": wrong}})
+
+
+def test_an_order_is_shown_forked_and_replayed() -> None:
+    env = OptimizeEnv(
+        "gemm", dataset="mini", threads=2, start="isl", reward="static", features=False
+    )
+    env.reset(seed=0)
+    first = env.subject.options.first_answer
+    observation, *_ = env.step(first)
+    while questions.question(env.episode) != "order, loop 1 from the inside, in the nest of S0, S1":
+        observation, *_ = env.step(first)
+    choices = observation["choices"].reshape(decision_tables()["choices"].shape)
+    levels = choices[:, CHOICE_COLUMNS.index("level")]
+    assert levels.tolist()[:6] == [0, 0, 1, 2, 3, 0]
+    assert [text for _, text, _ in questions.answers(env.episode)][2:] == [
+        "loop 1", "loop 2", "loop 3",
+    ]  # fmt: skip
+    fork = env.fork()
+    env.step(first + 3)
+    observation, *_, info = env.step(first + 3)
+    nests = observation["nests"].reshape(decision_tables()["nests"].shape)
+    from_inside = nests[0, [NEST_COLUMNS.index(f"order_{level}") for level in (1, 2, 3)]]
+    assert from_inside.tolist() == [0, 1, 2]
+    assert "order loop 3, 2" in questions.decided(env.episode)[-2]
+    assert info["mapping"] == "threads=2 S1:order=3x2"
+    *_, other = fork.step(first)
+    assert other["mapping"] == "threads=2"
+    for one, text in ((env, info["mapping"]), (fork, other["mapping"])):
+        exported = json.dumps(one.export())
+        assert json.loads(exported)["process"]["questions"] == VERSION
+        again = record.replay(record.read(exported, "x.json"), "x.json")
+        assert again.episode is not None
+        assert again.episode.mapping == parse_mapping(text)
+
+
+@pytest.mark.parametrize("name", ["gemm", "2mm", "jacobi-1d"])
+@pytest.mark.parametrize("heat", [0.0, 0.5])
+def test_the_learned_policy_chooses_what_it_did(name: str, heat: float) -> None:
+    """Beside as the model says to the questions that there were none of, all answers are equal."""
+    ends = []
+    for version in (1, 2):
+        given = task(name, version, ORIGINAL)
+        episode, dice, answers = given.start(), np.random.default_rng(5), []
+        while episode.phase not in (Phase.COMPLETE, Phase.INVALID):
+            action = Learned(weights(0.1), heat)(episode, dice)
+            question = None if episode.deciding is None else episode.deciding.question
+            if question is not None and question.subject is Subject.ORDER:
+                assert action == given.options.first_answer + MODEL
+            else:
+                answers.append(action)
+            episode = episode.after(action)
+        ends.append((answers, episode.schedule(), episode.mapping))
+    assert ends[0] == ends[1]
