@@ -76,6 +76,14 @@ class Holding(Accessing, Protocol):
         ...
 
 
+class Copying(Accessing, Protocol):
+    """A place where loops copy elements."""
+
+    def counted(self, loop: Loop, lower: Any, upper: Any, environment: Environment) -> None:
+        """Emit a loop whose bounds are values already."""
+        ...
+
+
 class Outlining(Protocol):
     """A function part of which can become another one."""
 

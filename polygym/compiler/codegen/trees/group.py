@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass, replace
 
+from polygym.compiler.codegen.trees.across import across_rows
 from polygym.compiler.codegen.trees.hold import holdable, holdable_in_copies
 from polygym.compiler.codegen.trees.roles import Roles, Table, roles
 from polygym.compiler.codegen.trees.setting import Setting
@@ -23,7 +24,9 @@ from polygym.compiler.poly.schedule import Row
 class Group:
     """Statements and their innermost ``members``: what these do, and how accesses move with them.
 
-    ``held`` are the statements whose elements live in registers during the held member.
+    ``held`` are the statements whose elements live in registers during the held member. With
+    ``across`` the jammed member are rows that run in lanes, and the held one a recurrence along
+    them.
     """
 
     statements: tuple[str, ...]
@@ -32,6 +35,7 @@ class Group:
     moves: Table
     roles: Roles
     held: frozenset[str] = frozenset()
+    across: bool = False
 
     @property
     def has_vectors(self) -> bool:
@@ -62,6 +66,12 @@ def group_of(
         members, moves, has_vectors=setting.has_vectors, registers=setting.mapping.registers
     )
     chosen = in_rows(chosen, statements, members, moves, around, setting)
+    across = setting.memory.of(
+        ("across", statements, members, around, setting.vector_bits, setting.mapping.pack),
+        lambda: across_rows(chosen, statements, members, around, setting),
+    )
+    if across is not None:
+        return Group(statements, members, around, moves, across, across=True)
     return Group(statements, members, around, moves, chosen)
 
 

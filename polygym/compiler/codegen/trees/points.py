@@ -62,9 +62,14 @@ class Arrangement:
         return any(group.has_vectors for group in self.groups)
 
     @property
+    def is_across(self) -> bool:
+        """Whether rows run in lanes, of which each is a recurrence, for all statements."""
+        return all(group.across for group in self.groups)
+
+    @property
     def is_rewarding(self) -> bool:
-        """Whether points run in vectors or along diagonals."""
-        return self.diagonal or self.has_vectors
+        """Whether points run in vectors, in lanes or along diagonals."""
+        return self.diagonal or self.has_vectors or self.is_across
 
     @property
     def swept(self) -> int | None:
@@ -92,7 +97,13 @@ class Arrangement:
 def arrangement(band: Band, around: Surroundings, setting: Setting) -> Arrangement:
     """Return who does what among the points of a band below which there are no more loops."""
     mapping = setting.mapping
-    asked = setting.has_vectors, mapping.registers, mapping.has_one_row, setting.packing
+    asked = (
+        setting.has_vectors and setting.vector_bits,
+        mapping.registers,
+        mapping.has_one_row,
+        mapping.pack,
+        setting.packing,
+    )
     return setting.memory.of(
         ("arrangement", band, around, asked), lambda: _arrangement(band, around, setting)
     )
@@ -104,12 +115,16 @@ def _arrangement(band: Band, around: Surroundings, setting: Setting) -> Arrangem
     for candidate in _candidates(band, around, together, setting):
         if not candidate.has_vectors:
             continue
+        if together.is_across and not all(group.has_vectors for group in candidate.groups):
+            continue
         candidate = _holding(candidate, setting)
         if all(group.holds for group in candidate.groups):
             return candidate
         fallback = fallback or candidate
     if fallback is not None:
         return fallback
+    if together.is_across:
+        return _holding(together, setting)
     if setting.mapping.has_one_row or not is_chain(band, around):
         return _holding(together, setting)
     return _diagonal(band, around)
