@@ -2,8 +2,8 @@
 
 A legal schedule becomes a tree, the tree becomes loops, the loops become LLVM IR::
 
-    build  plan  |  generate  peel  pack_tiles  move_initialisers  separate  unroll_jam  vectorise
-                 |  pack      |  emit  optimise
+    build  plan  |  generate  peel  pack_tiles  move_initialisers  separate  turn_rows  unroll_jam
+                 |  vectorise  pack  |  emit  optimise
 
 A pass is a pure function of what the one before has left and of the :class:`Goal`. What a mapping
 does not ask for is left out. :mod:`polygym.compiler.codegen.pipeline` runs the table, checks what

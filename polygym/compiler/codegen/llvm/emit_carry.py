@@ -3,8 +3,8 @@
 In ``v[j][i] = p[j][i] * v[j - 1][i] + q[j][i]``, lanes along i, each iteration of j reads what the
 one before has stored. A processor hands a store on to a load in eight cycles or so, twice what the
 operations take, and in tens where a vector lies across two lines of the cache. LLVM would have to
-prove that nothing else writes the element in between, for which it lacks the dependences. So where iterations of a loop around run in lanes, or in copies that are jammed, it is
-carried by hand::
+prove that nothing else writes the element in between, for which it lacks the dependences. So where
+iterations of a loop around run in lanes, or in copies that are jammed, it is done here::
 
     x = v[l - 1][i ..];
     for j = l .. u:  x = p[j][i ..] * x + q[j][i ..];  v[j][i ..] = x;
@@ -13,7 +13,8 @@ A read is of what was written d iterations before if the subscripts of the write
 place of j, are its own, in the same lanes. Values of d iterations are carried if each of the last d
 is read, since then all of them exist before the first iteration. Side condition: nothing but that
 one instance writes the elements. Other writes in the loop have to be of other arrays, or of other
-rows, of which a subscript differs whatever j is.
+rows, of which a subscript differs whatever j is. What is read or stored under a condition, or
+computes a subscript, stays as it is.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from polygym.compiler.codegen.loops.index import coefficient, mentions, plus, re
 from polygym.compiler.codegen.loops.ir import Index, Instance, Lanes, Loop, Variable
 from polygym.compiler.codegen.loops.linear import difference
 from polygym.compiler.codegen.loops.nests import instances_alone
+from polygym.compiler.ir.expr import Update
 
 _FARTHEST = 4
 _LEAST_BYTES = 4  # narrower numbers are rounded as they are stored
@@ -97,8 +99,10 @@ def _chains(emitter: Carrying, variable: str, instances: Sequence[Instance]) -> 
     written = [
         (emitter.statements[one.statement].write.array, one.write, one.lanes) for one in instances
     ]
-    for instance, cell in zip(instances, written, strict=True):
-        if (instance.statement, WRITE) in emitter.program.unproved:
+    pairs = tuple(zip(instances, written, strict=True))
+    anywhere = {cell[0] for one, cell in pairs if _is_computed(emitter, one)}
+    for instance, cell in pairs:
+        if (instance.statement, WRITE) in emitter.program.unproved or cell[0] in anywhere:
             continue
         if emitter.program.scop.array(cell[0]).type.size < _LEAST_BYTES:
             continue
@@ -112,6 +116,12 @@ def _chains(emitter: Carrying, variable: str, instances: Sequence[Instance]) -> 
             before.append(read[len(before) + 1])
         if before:
             yield _Chain(cell, tuple(before))
+
+
+def _is_computed(emitter: Carrying, instance: Instance) -> bool:
+    """Whether an instance writes under a condition, or at a subscript that is computed."""
+    statement = emitter.statements[instance.statement]
+    return isinstance(statement.body, Update) or bool(statement.write.gathered)
 
 
 def _read_again(
@@ -132,8 +142,10 @@ def _read_again(
             continue
         reads = emitter.statements[instance.statement].reads
         for number, (access, own) in enumerate(zip(reads, instance.reads, strict=True)):
-            unknown = (instance.statement, number) in emitter.program.unproved
-            if access.array != array or access.gathered or unknown:
+            read = (instance.statement, number)
+            if access.array != array or access.gathered:
+                continue
+            if read in emitter.program.unproved or read in emitter.program.guarded:
                 continue
             for back, there in moved.items():
                 if all(difference(*pair) == 0 for pair in zip(own, there, strict=True)):
