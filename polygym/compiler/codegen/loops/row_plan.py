@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from math import prod
 from typing import TypeAlias
 
 from polygym.compiler.codegen.common.loop_annotation import Hold, Rows, Sequential
@@ -68,6 +69,19 @@ class RowTile:
     span: int
     written: int | None
     filled: Filled
+
+    def lengths(self, height: int, columns: int) -> tuple[int, int]:
+        """Return how many columns and how many rows it has room for: whole lines of a cache."""
+        line = LINE // self.array.type.size
+
+        def whole(length: int) -> int:
+            return -(-length // line) * line
+
+        return whole(columns + self.span), whole(height)
+
+    def size(self, height: int, columns: int) -> int:
+        """Return how many bytes it takes."""
+        return prod(self.lengths(height, columns)) * self.array.type.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,16 +282,6 @@ def _columns(tiles: Sequence[RowTile], height: int) -> int:
     row = sum(height * tile.array.type.size for tile in tiles)
     fitting = _NEAR // row // _FEWEST_COLUMNS * _FEWEST_COLUMNS
     return max(_FEWEST_COLUMNS, min(MOST_COLUMNS, fitting))
-
-
-def lengths_of(tile: RowTile, height: int, columns: int) -> tuple[int, int]:
-    """Return how many columns and how many rows a tile has room for: whole lines of a cache."""
-    line = LINE // tile.array.type.size
-
-    def whole(length: int) -> int:
-        return -(-length // line) * line
-
-    return whole(columns + tile.span), whole(height)
 
 
 def least_column(tile: RowTile, along: str, first: Index, last: Index) -> Index:

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
 from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL, Jam, Rows, Vector
 from polygym.compiler.codegen.common.packable import LINE
@@ -52,12 +51,12 @@ from polygym.compiler.codegen.loops.ir import (
 from polygym.compiler.codegen.loops.jam import extreme_of
 from polygym.compiler.codegen.loops.linear import as_sum, difference, from_sum
 from polygym.compiler.codegen.loops.names import Names
+from polygym.compiler.codegen.loops.nests import parts_of
 from polygym.compiler.codegen.loops.row_plan import (
     Filled,
     RowPlan,
     RowTile,
     least_column,
-    lengths_of,
     planned_rows,
 )
 from polygym.compiler.codegen.loops.tile_pack import holding
@@ -95,12 +94,11 @@ class _Made:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """The counters of new loops: over strips and blocks, and of what is copied.
+    """The counters of new loops: over blocks, and of what is copied.
 
     ``column`` counts the columns of a tile, ``rows`` and ``columns`` go over square blocks of it.
     """
 
-    strip: str
     block: str
     column: str
     rows: str
@@ -110,7 +108,7 @@ class Counters:
     def of(plan: RowPlan, names: Names) -> Counters:
         """Return names that nothing has yet."""
         rows, along = plan.rows.variable, plan.along.variable
-        wanted = (f"{rows}_strip", f"{along}_block", f"{along}_column", f"{rows}_square")
+        wanted = (f"{along}_block", f"{along}_column", f"{rows}_square")
         return Counters(*map(names.unused, (*wanted, f"{along}_square")))
 
 
@@ -138,32 +136,46 @@ class _Turning:
     def node(self, node: Node) -> Node:
         match node:
             case Loop(annotation=Rows(copies=copies)):
-                plan = planned_rows(node, self.program)
-                found = None if plan is None else self.turned(plan)
-                return found or replace(node, annotation=Jam(copies))
+                return self._turned(node) or replace(node, annotation=Jam(copies))
             case _:
                 return rebuilt(node, self.node)
 
-    def turned(self, plan: RowPlan) -> Node | None:
-        """Return the loops of a plan, None where they cannot be made or tiles have no room."""
-        sizes = [lengths_of(tile, plan.height, plan.columns) for tile in plan.tiles]
-        size = sum(
-            prod(one) * tile.array.type.size for one, tile in zip(sizes, plan.tiles, strict=True)
-        )
-        rows = plan.rows
-        counters = Counters.of(plan, self.names)
-        strip = counters.strip
+    def _turned(self, rows: Loop) -> Node | None:
+        """Return what becomes of a loop over rows, None where it must be jammed.
+
+        What runs once in a row runs row by row, between the recurrences.
+        """
+        parts = tuple(parts_of(rows.body))
+        plans = [
+            planned_rows(replace(rows, body=part), self.program) if isinstance(part, Loop) else None
+            for part in parts
+        ]
+        known = [plan for plan in plans if plan is not None]
+        once = [part for part, plan in zip(parts, plans, strict=True) if plan is None]
+        heights = {plan.height for plan in known}
+        if len(heights) != 1 or not all(isinstance(part, Instance) for part in once):
+            return None
+        (height,) = heights
+        strip = self.names.unused(f"{rows.variable}_strip")
         start = Variable(strip)
-        last = minimum(plus(start, plan.height - 1), rows.upper)
-        if size > self.room or _shared(plan, start, last) is None:
+        last = minimum(plus(start, height - 1), rows.upper)
+        size = sum(tile.size(plan.height, plan.columns) for plan in known for tile in plan.tiles)
+        if size > self.room or any(_shared(plan, start, last) is None for plan in known):
             return None
         self.room -= size
-        made = [self._tile(tile, one) for tile, one in zip(plan.tiles, sizes, strict=True)]
-        body = self._body(plan, made)
-        inside = _Strip(plan, made, body, counters).node(start, last)
-        return Loop(strip, rows.lower, rows.upper, plan.height, inside)
+        found: list[Node] = []
+        for part, plan in zip(parts, plans, strict=True):
+            if plan is None:
+                found.append(Loop(rows.variable, start, last, 1, part))
+                continue
+            made = [self._tile(tile, plan) for tile in plan.tiles]
+            counters = Counters.of(plan, self.names)
+            found.append(_Strip(plan, made, self._body(plan, made), counters).node(start, last))
+        inside = Block(tuple(found)) if len(found) > 1 else found[0]
+        return Loop(strip, rows.lower, rows.upper, height, inside)
 
-    def _tile(self, tile: RowTile, lengths: tuple[int, int]) -> _Made:
+    def _tile(self, tile: RowTile, plan: RowPlan) -> _Made:
+        lengths = tile.lengths(plan.height, plan.columns)
         name = self.names.unused(f"{tile.array.name}_rows")
         array = declared_tile(tile.array, name, lengths)
         self.arrays.append(array)

@@ -31,6 +31,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
 
+import islpy as isl
+
 from polygym.compiler.codegen.trees.moves import displacements
 from polygym.compiler.codegen.trees.roles import Roles
 from polygym.compiler.codegen.trees.setting import Setting
@@ -38,6 +40,7 @@ from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.codegen.trees.trips import length
 from polygym.compiler.ir.expr import (
+    Access,
     Binary,
     BinaryOperator,
     Call,
@@ -87,16 +90,24 @@ class _Work:
         return (step + 2 * self.tiles * (1 + log2(lanes))) / lanes
 
 
+@dataclass(frozen=True, slots=True)
+class Across:
+    """The row is the jammed member of the ``roles``, the recurrence the held one."""
+
+    roles: Roles
+    pays: bool
+
+
 def across_rows(
     chosen: Roles,
     statements: tuple[str, ...],
     members: Sequence[Member],
     around: Surroundings,
     setting: Setting,
-) -> Roles | None:
-    """Return the roles with which rows run in lanes, None where they cannot or should not.
+) -> Across | None:
+    """Return how rows may run in lanes, None where they cannot.
 
-    The row is the jammed member, the recurrence the held one.
+    The first way that pays, else the first one.
     """
     if not (setting.has_vectors and setting.mapping.pack) or chosen.vector is not None:
         return None
@@ -105,13 +116,17 @@ def across_rows(
     lanes = setting.lanes(statements)
     if lanes < _FEWEST_LANES or len(statements) == 1:
         return None
+    found: Across | None = None
     for row in reversed(coincident):
         for along in reversed(waiting):
-            if _is_long(statements, members, row, along, around, setting, lanes):
-                work = _work(statements, members, row, along, around, setting)
-                if work is not None and _pays(work, lanes):
-                    return Roles(None, along, row)
-    return None
+            if not _is_long(statements, members, row, along, around, setting, lanes):
+                continue
+            work = _work(statements, members, row, along, around, setting)
+            if work is not None and _pays(work, lanes):
+                return Across(Roles(None, along, row), pays=True)
+            if work is not None:
+                found = found or Across(Roles(None, along, row), pays=False)
+    return found
 
 
 def _pays(work: _Work, lanes: int) -> bool:
@@ -146,7 +161,7 @@ def _work(
     setting: Setting,
 ) -> _Work | None:
     """Return what a point does; None where rows cannot run in lanes."""
-    tiles: set[tuple[str, bool]] = set()
+    tiles: set[tuple[str, str, bool]] = set()
     waits = operations = divisions = accesses = 0
     found = [setting.scop.statement(name) for name in statements]
     written = {statement.write.array for statement in found}
@@ -159,6 +174,10 @@ def _work(
         if None in moved:
             return None
         across, onwards = (dict(one or ()) for one in moved)
+        if not onwards:
+            continue  # it runs once in a row
+        if not across:
+            return None
         for access in (statement.write, *statement.reads):
             is_written = access == statement.write
             kind = _kind(across[access], onwards[access], is_written=is_written)
@@ -166,15 +185,14 @@ def _work(
                 return None
             accesses += any(onwards[access])
             if kind:
-                tiles.add((access.array, is_written))
+                tiles.add((access.array, _row(access), is_written))
         nodes = list(walk(statement.body))
         divisions += sum(map(_divides, nodes))
         operations += sum(isinstance(node, Binary) and not _divides(node) for node in nodes)
         waits = max(waits, _LATENCY * _depth(statement.body, written))
     if not tiles:
         return None
-    read = {array for array, is_written in tiles if not is_written} - written
-    count = len(read) + sum(is_written for _, is_written in tiles)
+    count = sum(is_written or array not in written for array, _, is_written in tiles)
     return _Work(waits, operations, accesses, divisions, count)
 
 
@@ -190,6 +208,13 @@ def _kind(
         return False
     is_row = not across[-1] and not any(onwards[:-1]) and abs(onwards[-1]) == 1
     return True if is_row else None
+
+
+def _row(access: Access) -> str:
+    """Return the row of an access: all of it but the last subscript."""
+    relation = isl.Map(access.relation)
+    last = relation.dim(isl.dim_type.out) - 1
+    return str(relation.project_out(isl.dim_type.out, last, 1))
 
 
 def _divides(node: Expression) -> bool:

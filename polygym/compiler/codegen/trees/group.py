@@ -25,8 +25,8 @@ class Group:
     """Statements and their innermost ``members``: what these do, and how accesses move with them.
 
     ``held`` are the statements whose elements live in registers during the held member. With
-    ``across`` the jammed member are rows that run in lanes, and the held one a recurrence along
-    them.
+    ``along_rows`` the held member is a recurrence along rows, which are the jammed one; with
+    ``across`` these run in lanes.
     """
 
     statements: tuple[str, ...]
@@ -35,6 +35,7 @@ class Group:
     moves: Table
     roles: Roles
     held: frozenset[str] = frozenset()
+    along_rows: bool = False
     across: bool = False
 
     @property
@@ -71,7 +72,8 @@ def group_of(
         lambda: across_rows(chosen, statements, members, around, setting),
     )
     if across is not None:
-        return Group(statements, members, around, moves, across, across=True)
+        found = Group(statements, members, around, moves, across.roles, along_rows=True)
+        return replace(found, across=across.pays)
     return Group(statements, members, around, moves, chosen)
 
 

@@ -123,13 +123,16 @@ def displacements(
 ) -> Mapping[Access, Vector | None] | None:
     """Return by how much the subscripts of each access change with one member of a band.
 
-    None where the loop has one iteration for the statement, or ties leave its direction open.
+    None where ties leave the direction of the loop open, nothing where it has one iteration for the
+    statement.
     """
     others = [row.iterators for row in outer]
     others += [row.iterators for place, row in enumerate(band) if place != position]
     rows, fixed = [*others, band[position].iterators], equations(statement.domain)
     kept = independent(rows, fixed)
-    if len(rows) - 1 not in kept or len(kept) + len(fixed) < statement.depth:
+    if len(rows) - 1 not in kept:
+        return {}
+    if len(kept) + len(fixed) < statement.depth:
         return None
     loop = innermost(statement.domain, [rows[place] for place in kept])
     accesses = (statement.write, *statement.reads)

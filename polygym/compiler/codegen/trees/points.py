@@ -67,6 +67,11 @@ class Arrangement:
         return all(group.across for group in self.groups)
 
     @property
+    def is_along_rows(self) -> bool:
+        """Whether statements are recurrences along rows, in lanes or not."""
+        return all(group.along_rows for group in self.groups)
+
+    @property
     def is_rewarding(self) -> bool:
         """Whether points run in vectors, in lanes or along diagonals."""
         return self.diagonal or self.has_vectors or self.is_across
@@ -115,15 +120,15 @@ def _arrangement(band: Band, around: Surroundings, setting: Setting) -> Arrangem
     for candidate in _candidates(band, around, together, setting):
         if not candidate.has_vectors:
             continue
-        if together.is_across and not all(group.has_vectors for group in candidate.groups):
-            continue
+        if together.is_along_rows and not all(group.has_vectors for group in candidate.groups):
+            continue  # some would go down columns one by one
         candidate = _holding(candidate, setting)
         if all(group.holds for group in candidate.groups):
             return candidate
         fallback = fallback or candidate
     if fallback is not None:
         return fallback
-    if together.is_across:
+    if together.is_along_rows:
         return _holding(together, setting)
     if setting.mapping.has_one_row or not is_chain(band, around):
         return _holding(together, setting)

@@ -146,7 +146,7 @@ def test_every_remainder_runs(body: str, sizes: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "bounds", [("i", "n - 1"), ("1", "i"), ("i / 2 + 1", "2 * n - 1 - i / 3"), ("i", "2 * i")]
+    "bounds", [("i", "n - 1"), ("1", "i"), ("n - i", "2 * n - 1 - i"), ("i", "2 * i")]
 )
 def test_rows_of_different_lengths_share_what_they_can(bounds: tuple[str, str]) -> None:
     low, high = bounds
