@@ -30,27 +30,15 @@ def _build(
         groups = _groups(schedule, statements, dimension)
         dimension += 1
         if len(groups) > 1:
-            branches: list[Branch] = []
-            for group in groups:
-                child = _build(schedule, group, dimension, within(pairs, group))
-                branches += _flat(Branch(group, child))
-            return Sequence(tuple(branches))
+            return Sequence(
+                tuple(
+                    Branch(group, _build(schedule, group, dimension, within(pairs, group)))
+                    for group in groups
+                )
+            )
     if dimension == schedule.dimensions:
         return Leaf()
     return _build_band(schedule, statements, dimension, pairs)
-
-
-def _flat(branch: Branch) -> tuple[Branch, ...]:
-    """Return what runs one after the other in a branch of a sequence.
-
-    Schedulers part statements in two, and one half in two again: S, then (T, then U). What is done
-    to the loops around them asks which statements follow each other, not in how many steps.
-    """
-    match branch.child:
-        case Sequence(branches):
-            return branches
-        case _:
-            return (branch,)
 
 
 def _build_band(
