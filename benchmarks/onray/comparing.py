@@ -2,8 +2,9 @@
 
 The cluster is three nodes of Ray on this machine, and a fourth that pretends to be of another kind.
 In the middle of the sweep an actor is killed, a raylet, the driver; a node is cut off until it is
-taken for lost, and comes back with what it has; another stands still for a while; and the driver
-gets a Ctrl-C (:mod:`onray.harms`). Then it goes on to its end. What has to hold:
+taken for lost, and comes back with what it has; the cable of another is pulled, where this machine
+lets us have cables (:mod:`onray.wires`); another stands still for a while; and the driver gets a
+Ctrl-C (:mod:`onray.harms`). Then it goes on to its end. What has to hold:
 
 * both have the same episodes, with the same schedules, statuses and reasons: all but times;
 * no schedule of a program has two rows, and what has been confirmed are as many programs;
@@ -16,6 +17,7 @@ import os
 import time
 import uuid
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from soak import marked
 
 from onray.harms import HARMS, Sweep
 from onray.nodes import added, cluster_of, ended, found, rows, start
+from onray.wires import possible, wired
 
 KERNELS = (
     "mvt", "atax", "bicg", "gesummv", "trisolv", "gemver", "trmm", "syrk", "jacobi-1d", "durbin"
@@ -44,10 +47,14 @@ def compared(home: Path, kernels: tuple[str, ...], budget: int) -> dict[str, Any
     seconds = [time.monotonic() - began]
     faults = [] if local.returncode == 0 else [f"the undisturbed one: {said[-500:]}"]
     wanted = found(home / "local")
-    with open(home / "driver.log", "w+") as log, cluster_of(3) as cluster:
+    with (
+        open(home / "driver.log", "w+") as log,
+        cluster_of(3) as cluster,
+        wired(cluster) if possible() else nullcontext() as cable,
+    ):
         added(cluster, POLYGYM_PRETEND_MACHINE="other")
         began = time.monotonic()
-        sweep = Sweep(cluster, home / "there", words, log)
+        sweep = Sweep(cluster, home / "there", words, log, cable)
         with sweep:
             faults += _harmed(sweep, len(wanted))
         seconds.append(time.monotonic() - began)

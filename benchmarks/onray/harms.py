@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from onray.nodes import actors, added, found, measuring, start, wait_for
+from onray.wires import Wired
 
 
 @dataclass
@@ -20,6 +21,7 @@ class Sweep:
     folder: Path
     words: tuple[str, ...]
     log: IO[str]
+    wired: Wired | None = None
     strangers: set[int] = field(default_factory=lambda: set(actors()))
     driver: subprocess.Popen[str] | None = None
     notes: list[dict[str, Any]] = field(default_factory=list)
@@ -101,6 +103,25 @@ def cut_off_a_node(sweep: Sweep) -> None:
     added(sweep.cluster)
 
 
+def cut_the_network(sweep: Sweep) -> None:
+    """Lose every packet of a node until it is taken for lost; then the cable is plugged in again.
+
+    Its processes know nothing of it, go on with what they had, and say so to nobody.
+    """
+    if sweep.wired is None:
+        sweep.note("no network was cut: that takes root and network namespaces")
+        return
+    wait_for(lambda: set(sweep.own_actors()) & set(sweep.wired.family), "the node behind a cable")
+    before, began = sweep.said("is lost"), time.monotonic()
+    sweep.wired.pull()
+    try:
+        wait_for(lambda: sweep.said("is lost") > before or sweep.has_ended, "its loss", 180.0)
+    finally:
+        sweep.wired.plug()
+    after = time.monotonic() - began
+    sweep.note("a node's cable was pulled until it was taken for lost", seconds=round(after, 1))
+
+
 def slow_down_a_node(sweep: Sweep, seconds: float = 6.0) -> None:
     """Let what measures on a node stand still for a while, which is no reason to give it up."""
     family = [one for actor in sweep.own_actors()[:1] for one in (actor, *measuring(actor))]
@@ -141,6 +162,7 @@ HARMS: tuple[Callable[[Sweep], None], ...] = (
     kill_a_node,
     kill_the_driver,
     cut_off_a_node,
+    cut_the_network,
     slow_down_a_node,
     interrupt_the_driver,
 )

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-_STORE_BYTES = 80_000_000
+STORE_BYTES = 80_000_000
 MINI = ("--search-dataset", "mini", "--dataset", "mini", "--compile-seconds", "120",
         "--timeout-factor", "1000", "--policy", "uniform")  # fmt: skip
 """Sizes at which all is quick; no limit that a busy machine could come to."""
@@ -37,7 +37,7 @@ def cluster_of(nodes: int) -> Iterator[Any]:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     head = {
         "num_cpus": 0,
-        "object_store_memory": _STORE_BYTES,
+        "object_store_memory": STORE_BYTES,
         "include_dashboard": False,
         "_system_config": CONFIG,
     }
@@ -56,7 +56,7 @@ def added(cluster: Any, **environment: str) -> Any:
         num_cpus=1,
         resources={"measuring": 1},
         env_vars=environment,
-        object_store_memory=_STORE_BYTES,
+        object_store_memory=STORE_BYTES,
     )
 
 
