@@ -309,6 +309,8 @@ class _Strip:
     def _fill(self, made: _Made, place: _Place) -> Node | None:
         """Return the loops that fill a tile, if anything has to be in it."""
         tile, length = made.tile, _minus(place.end, place.first)
+        low: Index
+        high: Index
         match tile.filled:
             case Filled.NONE:
                 return None

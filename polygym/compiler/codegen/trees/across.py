@@ -183,7 +183,7 @@ def _work(
             kind = _kind(across[access], onwards[access], is_written=is_written)
             if kind is None:
                 return None
-            accesses += any(onwards[access])
+            accesses += any(onwards[access] or ())
             if kind:
                 tiles.add((access.array, _row(access), is_written))
         nodes = list(walk(statement.body))
