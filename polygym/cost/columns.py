@@ -34,6 +34,7 @@ from polygym.compiler.codegen.common.loop_annotation import (
     Jam,
     LoopAnnotation,
     Parallel,
+    Rows,
     Sequential,
     Vector,
 )
@@ -173,7 +174,8 @@ def _annotated(annotation: LoopAnnotation, nest: Nest) -> tuple[str, float, floa
             return "sequential", 1.0, 1.0
         case Parallel():
             return "parallel", 1.0, 1.0
-        case Jam(copies):
+        case Jam(copies) | Rows(copies=copies):
+            # Models have learned from rows that are jammed.
             return "jam", float(copies), 1.0
         case Vector(bits, copies):
             return "vector", float(copies), lanes_of(bits, nest)

@@ -15,7 +15,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, Parallel, Sequential, Vector
+from polygym.compiler.codegen.common.loop_annotation import (
+    Hold,
+    Jam,
+    Parallel,
+    Rows,
+    Sequential,
+    Vector,
+)
 from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Member, Tree
 from polygym.compiler.codegen.trees.tree import Sequence as SequenceTree
 from polygym.compiler.ir.scop import Scop
@@ -106,14 +113,14 @@ def _check(
                                     for i in (source, sink)
                                 )
                                 assert apart == 0 or after >= before, f"{sink} before {source}"
-                        case Parallel() | Jam() | Vector():
+                        case Parallel() | Jam() | Vector() | Rows():
                             assert apart == 0, f"{source} and {sink} run together at {place}"
                         case _:
                             assert_never(member.annotation)
                 if isinstance(member.annotation, Hold):
                     assert place == len(members) - 1, "held inside another loop"
                     # The loops around stand still, but for copies that run together.
-                    jammed = [one for one in members if isinstance(one.annotation, Jam)]
+                    jammed = [one for one in members if isinstance(one.annotation, Jam | Rows)]
                     copy = {
                         i: tuple(member_value(one, statements, i, sizes) for one in jammed)
                         for i in instances
@@ -178,7 +185,7 @@ def _standing(
     instances: frozenset[Instance],
     sizes: tuple[int, ...],
 ) -> list[frozenset[Instance]]:
-    standing = [m for m in members if not isinstance(m.annotation, Hold | Jam | Vector)]
+    standing = [m for m in members if not isinstance(m.annotation, Hold | Jam | Rows | Vector)]
     return _groups(standing, statements, instances, sizes)
 
 

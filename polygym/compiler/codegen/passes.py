@@ -2,8 +2,8 @@
 
 A legal schedule becomes a tree, the tree becomes loops, the loops become LLVM IR::
 
-    build  plan  |  generate  peel  pack_tiles  move_initialisers  separate  unroll_jam  vectorise
-                 |  pack      |  emit  optimise
+    build  plan  |  generate  peel  pack_tiles  move_initialisers  separate  turn_rows  unroll_jam
+                 |  vectorise  pack  |  emit  optimise
 
 A pass is a pure function of what the one before has left and of the :class:`Goal`. What a mapping
 does not ask for is left out. :mod:`polygym.compiler.codegen.pipeline` runs the table, checks what
@@ -33,6 +33,7 @@ from polygym.compiler.codegen.loops.peel import peel
 from polygym.compiler.codegen.loops.separate import separate
 from polygym.compiler.codegen.loops.term_tiles import compute_tiles
 from polygym.compiler.codegen.loops.tile_pack import pack_tiles
+from polygym.compiler.codegen.loops.turn_rows import turn_rows
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan
 from polygym.compiler.codegen.trees.tree import Tree
@@ -119,6 +120,10 @@ def _separate(program: LoopProgram, goal: Goal) -> LoopProgram:
     if count_instances(done) > most_instances(goal.legal.scop):
         return program
     return replace(program, body=body)
+
+
+def _turn_rows(program: LoopProgram, _: Goal) -> LoopProgram:
+    return turn_rows(program)
 
 
 def _unroll_jam(program: LoopProgram, _: Goal) -> LoopProgram:
@@ -214,6 +219,13 @@ LOOPS: tuple[Pass[LoopProgram, LoopProgram], ...] = (
         "full tiles get loops of their own, with bounds that are known (separate=on)",
         _separate,
         lambda mapping: mapping.separate,
+    ),
+    Pass(
+        "turn_rows",
+        Form.LOOPS,
+        "recurrences along rows run in lanes, a row in each, through turned tiles (pack=on)",
+        _turn_rows,
+        lambda mapping: mapping.pack,
     ),
     Pass(
         "unroll_jam",

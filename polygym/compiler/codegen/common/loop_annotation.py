@@ -47,6 +47,19 @@ class Vector:
 
 
 @dataclass(frozen=True, slots=True)
+class Rows:
+    """Iterations are independent, and each is a recurrence along rows of arrays.
+
+    They run in lanes as those of a vector loop do, ``count`` vectors of ``bits`` at a time, through
+    tiles in which rows are columns; where that cannot be, ``copies`` of them run together.
+    """
+
+    bits: int
+    count: int
+    copies: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hold:
     """Some statements write the same element in every iteration, which nothing else touches.
 
@@ -56,7 +69,7 @@ class Hold:
     statements: frozenset[str]
 
 
-LoopAnnotation: TypeAlias = Sequential | Parallel | Jam | Vector | Hold
+LoopAnnotation: TypeAlias = Sequential | Parallel | Jam | Vector | Rows | Hold
 
 SEQUENTIAL = Sequential()
 
@@ -76,6 +89,8 @@ def annotation_text(annotation: LoopAnnotation) -> str:
             return f"jam {copies}"
         case Vector(bits, count):
             return f"{count} vector{'s' * (count > 1)} of {bits} bits"
+        case Rows(bits, count, _):
+            return f"rows, turned: {count} vector{'s' * (count > 1)} of {bits} bits"
         case Hold(statements):
             return f"holds {', '.join(sorted(statements))}"
         case _:

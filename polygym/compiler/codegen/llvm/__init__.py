@@ -17,9 +17,10 @@ module                  what it emits, or does
 ``emit_memory``         where elements are; loads and stores of one or of many lanes
 ``emit_gather``         loads and stores at computed subscripts, none of them out of range
 ``emitting``            protocols: what those below need of the emitter of a function
-``emit_turn``           a square block of a tile, turned in registers
+``emit_turn``           a square block of a tile, turned in registers, there or back
 ``emit_columns``        sums whose vectors run across rows, turned before they are stored
 ``emit_extreme``        maxima and minima of floats over a loop, as integers first
+``emit_carry``          what iterations read of earlier ones, in registers
 ``emit_hold``           loops whose elements live in registers
 ``emit_parallel``       loops that are functions of their own, shared out among threads
 ``emit_function``       one function: its loops, guards and instances; calls all of the above

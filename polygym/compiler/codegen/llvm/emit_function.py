@@ -23,6 +23,7 @@ from llvmlite import ir
 
 from polygym.compiler.codegen.common.loop_annotation import Hold, Parallel
 from polygym.compiler.codegen.llvm.contract import Broken
+from polygym.compiler.codegen.llvm.emit_carry import emit_carrying
 from polygym.compiler.codegen.llvm.emit_expression import ExpressionEmitter
 from polygym.compiler.codegen.llvm.emit_extreme import Extreme, kept
 from polygym.compiler.codegen.llvm.emit_gather import Checks, Place, emit_gather, emit_update
@@ -56,7 +57,8 @@ class FunctionEmitter:
     ``checks`` notes subscripts out of range, where some are computed. ``held`` maps the cells that
     live in registers just now to their values; ``written`` says of those that a loop has loaded
     whether an instance has written them since. Those in ``keyed`` are extremes, and have keys for
-    values.
+    values. Elements in ``carried`` have values of earlier iterations, and what this one writes of
+    them is noted in ``results``.
     """
 
     module: ir.Module
@@ -69,6 +71,8 @@ class FunctionEmitter:
     held: dict[Cell, Any] = field(default_factory=dict)
     written: dict[Group, Any] = field(default_factory=dict)
     keyed: dict[Cell, Extreme] = field(default_factory=dict)
+    carried: dict[Cell, Any] = field(default_factory=dict)
+    results: dict[Cell, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Prepare what every instance needs."""
@@ -135,6 +139,8 @@ class FunctionEmitter:
             self, loop, lower, upper, environment
         ):
             return
+        if emit_carrying(self, loop, lower, upper, environment):
+            return
         builder = self.builder
         before = builder.block
         header = builder.append_basic_block(f"{loop.variable}.header")
@@ -196,6 +202,9 @@ class FunctionEmitter:
         def load(number: int) -> Any:
             if number in own:
                 return self.held[cell]
+            read = (statement.reads[number].array, instance.reads[number], instance.lanes)
+            if read in self.carried:
+                return self.carried[read]
             where = (statement.reads[number].array, instance.reads[number], environment)
             if lanes is None:
                 return self.memory.load(*where, check=is_checked(number))
@@ -241,6 +250,8 @@ class FunctionEmitter:
             result = kept(self.builder, self.held[cell], number, extreme.is_maximum)
         else:
             result = emitter.emit(statement.body)
+        if cell in self.results:
+            self.results[cell] = result
         where = (statement.write.array, instance.write, environment)
         if held:
             self.held[cell] = result

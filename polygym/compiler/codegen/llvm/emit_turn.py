@@ -24,16 +24,18 @@ from llvmlite import ir
 
 from polygym.compiler.codegen.common.packable import LINE
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
-from polygym.compiler.codegen.llvm.emitting import Accessing
+from polygym.compiler.codegen.llvm.emitting import Accessing, Copying
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, LaneType, splat
 from polygym.compiler.codegen.llvm.lane_set import LaneSet
+from polygym.compiler.codegen.loops.check_bounds import WRITE
 from polygym.compiler.codegen.loops.index import coefficient, mentions
-from polygym.compiler.codegen.loops.ir import Instance, Loop, Number
+from polygym.compiler.codegen.loops.ir import Index, Instance, Loop, Number
+from polygym.compiler.codegen.loops.linear import difference
 from polygym.compiler.ir.expr import Load
 from polygym.compiler.ir.scop import Storage
 
 
-def emit_turn(emitter: Accessing, down: Loop, environment: Environment) -> bool:
+def emit_turn(emitter: Copying, down: Loop, environment: Environment) -> bool:
     """Emit two loops over a block of a tile, if that is what they are; say whether they are."""
     along, copy = down.body, getattr(down.body, "body", None)
     if not (isinstance(along, Loop) and isinstance(copy, Instance)):
@@ -43,8 +45,10 @@ def emit_turn(emitter: Accessing, down: Loop, environment: Environment) -> bool:
         return False  # what fills the tile is computed
     array = emitter.program.scop.array(statement.write.array)
     width = LINE // array.type.size
-    if array.storage is not Storage.TILE or width > 16 or copy.lanes is not None:
+    if width > 16 or copy.lanes is not None:
         return False
+    if array.storage is not Storage.TILE:
+        return _emit_turn_back(emitter, down, along, copy, width, environment)
     height = _height(emitter, down, along, copy, width)
     if height is None or (statement.name, 0) in emitter.program.unproved:
         return False
@@ -77,6 +81,77 @@ def emit_turn(emitter: Accessing, down: Loop, environment: Environment) -> bool:
     return True
 
 
+def _emit_turn_back(
+    emitter: Copying,
+    down: Loop,
+    along: Loop,
+    copy: Instance,
+    width: int,
+    environment: Environment,
+) -> bool:
+    """Emit two loops that copy a block of a tile back to rows of an array, if that is what they do.
+
+    Where a block has all columns it is turned; elsewhere the loops run as they are.
+    """
+    statement, unproved = emitter.statements[copy.statement], emitter.program.unproved
+    if emitter.program.scop.array(statement.reads[0].array).storage is not Storage.TILE:
+        return False
+    if not {(statement.name, 0), (statement.name, WRITE)}.isdisjoint(unproved):
+        return False
+    if not _is_turned(down, along, copy.reads[0], copy.write):
+        return False
+    builder, memory = emitter.builder, emitter.memory
+    first_down, first_along, last_down, last_along = (
+        emit_index(builder, index, environment)
+        for index in (down.lower, along.lower, down.upper, along.upper)
+    )
+    some = builder.icmp_signed("<=", first_along, last_along)
+    length = builder.sub(last_down, first_down)
+    full = builder.icmp_signed(">=", length, ir.Constant(I64, width - 1))
+    with builder.if_else(builder.and_(some, full)) as (turning, otherwise):
+        with turning:
+            kind = LaneType(
+                LLVM_TYPE[emitter.program.scop.array(statement.write.array).type], width
+            )
+            tile = statement.reads[0].array
+            rows = []
+            for number in range(width):
+                there = builder.add(first_down, ir.Constant(I64, number), flags=["nsw"])
+                lanes = LaneSet(along.variable, first_along, width, None)
+                at = environment | {down.variable: there}
+                rows.append(memory.load_lanes(tile, copy.reads[0], at, lanes))
+            for number, row in enumerate(turned(builder, rows, kind)):
+                there = builder.add(first_along, ir.Constant(I64, number), flags=["nsw"])
+                columns = LaneSet(down.variable, first_down, width, None)
+                at = environment | {along.variable: there}
+                with builder.if_then(builder.icmp_signed("<=", there, last_along)):
+                    memory.store_lanes(row, statement.write.array, copy.write, at, columns)
+        with otherwise:
+            emitter.counted(down, first_down, last_down, environment)
+    return True
+
+
+def _is_turned(down: Loop, along: Loop, tile: tuple[Index, ...], rows: tuple[Index, ...]) -> bool:
+    """Whether a tile is contiguous along one loop, and an array along the other.
+
+    Of each, one other subscript moves with the other loop.
+    """
+    *others, last = tile
+    *outer, contiguous = rows
+    return (
+        down.step == along.step == 1
+        and coefficient(last, along.variable) == 1
+        and not mentions(last, down.variable)
+        and [coefficient(index, down.variable) for index in others].count(1) == 1
+        and sum(mentions(index, down.variable) for index in others) == 1
+        and not any(mentions(index, along.variable) for index in others)
+        and coefficient(contiguous, down.variable) == 1
+        and not mentions(contiguous, along.variable)
+        and not any(mentions(index, down.variable) for index in outer)
+        and any(mentions(index, along.variable) for index in outer)
+    )
+
+
 def _height(emitter: Accessing, down: Loop, along: Loop, copy: Instance, width: int) -> int | None:
     """Return how many rows of a block are stored; None if it cannot be turned.
 
@@ -99,8 +174,12 @@ def _height(emitter: Accessing, down: Loop, along: Loop, copy: Instance, width: 
     if len(rows) != 1 or len(columns) != 1 or columns[0] % width:
         return None
     height = min(rows[0], width)
+    whole = rows[0] % height == 0
+    length = difference(down.upper, down.lower)
+    if length is not None and length < height:
+        height, whole = length + 1, True  # rows that nobody needs
     fits = (
-        rows[0] % height == 0
+        whole
         and down.step == along.step == 1
         and coefficient(last, along.variable) == 1
         and not mentions(last, down.variable)

@@ -76,6 +76,32 @@ class Holding(Accessing, Protocol):
         ...
 
 
+class Carrying(Accessing, Protocol):
+    """A place where what iterations have written stays in registers for later ones."""
+
+    @property
+    def carried(self) -> dict[Cell, Any]:
+        """The values of elements that are read of earlier iterations."""
+        ...
+
+    @property
+    def results(self) -> dict[Cell, Any]:
+        """What this one has written of what later ones read; others are not noted."""
+        ...
+
+    def node(self, node: Node, environment: Environment) -> None:
+        """Emit a node at the builder's place, and leave the builder after it."""
+        ...
+
+
+class Copying(Accessing, Protocol):
+    """A place where loops copy elements."""
+
+    def counted(self, loop: Loop, lower: Any, upper: Any, environment: Environment) -> None:
+        """Emit a loop whose bounds are values already."""
+        ...
+
+
 class Outlining(Protocol):
     """A function part of which can become another one."""
 

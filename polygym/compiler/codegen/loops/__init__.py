@@ -21,6 +21,8 @@
 ``term_tiles``          factors that the vectors of a sum share, computed once, in tiles
 ``move_initialisers``   what sets an element of a sum, right before its terms
 ``separate``            full tiles apart from partial ones
+``row_plan``            which accesses of a recurrence along rows go through turned tiles
+``turn_rows``           such recurrences in lanes, a row in each
 ``jam``                 iterations of a loop together, inside the loops below it
 ``lanes``               iterations of a loop as lanes of vectors
 ``pack``                copies of whole arrays, their dimensions turned
@@ -28,7 +30,7 @@
 ``index``, ``linear``   arithmetic on indices, as trees and as sums
 ``nests``               loops directly inside each other
 ``names``               names of counters, and of what passes add
-``copying``             the statement that copies an element
+``copying``             the statements that copy an element, and copy it back
 ======================  ===========================================================================
 
 The passes stand in the order in which :mod:`polygym.compiler.codegen.passes` runs them.

@@ -205,8 +205,9 @@ def _loop(loop: Loop, copies: Copies) -> Node:
     if not (mentions(loop.lower, name) or mentions(loop.upper, name)):
         body = together(loop.body, copies)
         return Loop(loop.variable, loop.lower, loop.upper, loop.step, body, loop.annotation)
-    start = _shared(loop.lower, copies, IndexOperator.MAXIMUM)
-    end = _shared(loop.upper, copies, IndexOperator.MINIMUM)
+    ends = (copies.first, copies.last)
+    start = extreme_of(loop.lower, name, ends, IndexOperator.MAXIMUM)
+    end = extreme_of(loop.upper, name, ends, IndexOperator.MINIMUM)
     if start is None or end is None or loop.step != 1:
         return _one_by_one(loop, copies)
     # The copies' own bounds are over the spare variable; what is shared is not.
@@ -224,9 +225,14 @@ def _loop(loop: Loop, copies: Copies) -> Node:
     return Block(tuple(parts))
 
 
-def _shared(bound: Index, copies: Copies, operator: IndexOperator) -> Index | None:
-    """Return the extreme of a bound over the copies, or None when that is not known."""
-    if not mentions(bound, copies.variable):
+def extreme_of(
+    bound: Index, variable: str, ends: tuple[Index, Index], operator: IndexOperator
+) -> Index | None:
+    """Return the extreme of a bound over a variable's values, or None when that is not known.
+
+    ``ends`` are the first and the last of the values.
+    """
+    if not mentions(bound, variable):
         return bound
     pieces: Sequence[Index]
     match bound:
@@ -236,9 +242,9 @@ def _shared(bound: Index, copies: Copies, operator: IndexOperator) -> Index | No
             pieces = (bound,)
     found: list[Index] = []
     for piece in pieces:
-        if not monotone(piece, copies.variable):
+        if not monotone(piece, variable):
             return None
-        found += [replaced(piece, {copies.variable: end}) for end in (copies.first, copies.last)]
+        found += [replaced(piece, {variable: end}) for end in ends]
     return maximum(*found) if operator is IndexOperator.MAXIMUM else minimum(*found)
 
 

@@ -52,15 +52,7 @@ class Tile:
     @property
     def declared(self) -> Array:
         """The array that it is."""
-        return replace(
-            self.array,
-            name=self.name,
-            extents=tuple(f"{{ [({length})] }}" for length in self.lengths),
-            extents_c=tuple(map(str, self.lengths)),
-            storage=Storage.TILE,
-            live_out=False,
-            initial=None,
-        )
+        return declared_tile(self.array, self.name, self.lengths)
 
     def copying(self, names: Names) -> Statement:
         """Return the statement that copies an element; its iterators are the array's dimensions."""
@@ -91,6 +83,19 @@ class Tile:
             if loop.variable not in used and not _always_runs(loop)
         )
         return Guard(all_of(conditions), node, None) if conditions else node
+
+
+def declared_tile(array: Array, name: str, lengths: tuple[int, ...]) -> Array:
+    """Return a tile with the elements of an array."""
+    return replace(
+        array,
+        name=name,
+        extents=tuple(f"{{ [({length})] }}" for length in lengths),
+        extents_c=tuple(map(str, lengths)),
+        storage=Storage.TILE,
+        live_out=False,
+        initial=None,
+    )
 
 
 def lengths_of(

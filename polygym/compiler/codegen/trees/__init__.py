@@ -25,6 +25,7 @@
 ``sink``, ``through``     points that move down, into the branches or through the band below
 ``roles``                 which loop of a band runs in vectors, in copies, with registers
 ``streaming``             sums that run through memory row by row instead
+``across``                recurrences along rows in lanes, one row in each: whether that pays
 ``group``                 the statements that share innermost loops: their roles, what they hold
 ``copy_choice``           how many iterations run together
 ``free_tiles``            tiles in which nothing is waited for but terms of sums

@@ -7,7 +7,8 @@ is left over (:mod:`polygym.compiler.codegen.trees.model`).
 
 from __future__ import annotations
 
-from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, LoopAnnotation, Vector
+from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, LoopAnnotation, Rows, Vector
+from polygym.compiler.codegen.trees.across import VECTORS
 from polygym.compiler.codegen.trees.group import Group
 from polygym.compiler.codegen.trees.model import Copies, copies, small_block
 from polygym.compiler.codegen.trees.moves import shares_vectors
@@ -31,7 +32,11 @@ def annotations_of(group: Group, setting: Setting) -> dict[int, LoopAnnotation]:
     """Return what the members of a group are given to do, by their place."""
     chosen = group.roles
     found: dict[int, LoopAnnotation] = {}
-    if chosen.vector is not None or chosen.jammed is not None:
+    if group.across and chosen.jammed is not None:
+        number = copies_of(group, setting)
+        vectors = setting.mapping.vector_copies or VECTORS
+        found = {chosen.jammed: Rows(setting.vector_bits, vectors, number.unroll_jam)}
+    elif chosen.vector is not None or chosen.jammed is not None:
         number = copies_of(group, setting)
         found = given_to(chosen.vector, chosen.jammed, number, setting.vector_bits)
     if chosen.held is not None and group.held:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass, replace
 
+from polygym.compiler.codegen.trees.across import across_rows
 from polygym.compiler.codegen.trees.hold import holdable, holdable_in_copies
 from polygym.compiler.codegen.trees.point_order import with_last
 from polygym.compiler.codegen.trees.roles import Roles, Table, roles
@@ -24,9 +25,11 @@ from polygym.compiler.poly.schedule import Row
 class Group:
     """Statements and their innermost ``members``: what these do, and how accesses move with them.
 
-    ``held`` are the statements whose elements live in registers during the held member; the
-    members ``last`` are those that the mapping wants innermost, in their order. It is ``crowded``
-    where statements share loops that do not sum up innermost as asked: alone each does better.
+    ``held`` are the statements whose elements live in registers during the held member. With
+    ``along_rows`` the held member is a recurrence along rows, which are the jammed one; with
+    ``across`` these run in lanes. The members ``last`` are those that the mapping wants innermost,
+    in their order. It is ``crowded`` where statements share loops that do not sum up innermost as
+    asked: alone each does better.
     """
 
     statements: tuple[str, ...]
@@ -35,6 +38,8 @@ class Group:
     moves: Table
     roles: Roles
     held: frozenset[str] = frozenset()
+    along_rows: bool = False
+    across: bool = False
     last: tuple[int, ...] = ()
     crowded: bool = False
 
@@ -73,7 +78,14 @@ def group_of(
     usual = roles(members, moves, has_vectors=has_vectors, registers=registers)
     if not last:
         chosen = in_rows(usual, statements, members, moves, around, setting)
-        return Group(statements, members, around, moves, chosen)
+        across = setting.memory.of(
+            ("across", statements, members, around, setting.vector_bits, setting.mapping.pack),
+            lambda: across_rows(chosen, statements, members, around, setting),
+        )
+        if across is None:
+            return Group(statements, members, around, moves, chosen)
+        found = Group(statements, members, around, moves, across.roles, along_rows=True)
+        return replace(found, across=across.pays)
     innermost = last[-1]
     chosen = roles(
         members, moves, has_vectors=has_vectors, registers=registers, innermost=innermost

@@ -20,7 +20,7 @@ from enum import Enum
 
 from polygym.compiler.codegen.common.packable import Packing, turned_dimension
 from polygym.compiler.ir.expr import Access
-from polygym.compiler.ir.scop import Scop
+from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.innermost import (
     Movement,
     classify,
@@ -116,6 +116,27 @@ def moves_of(
         for number, access in enumerate(found.reads)
     )
     return Moves(move_of(found.write), tuple(reads), turned)
+
+
+def displacements(
+    statement: Statement, outer: Sequence[Row], band: Sequence[Row], position: int
+) -> Mapping[Access, Vector | None] | None:
+    """Return by how much the subscripts of each access change with one member of a band.
+
+    None where ties leave the direction of the loop open, nothing where it has one iteration for the
+    statement.
+    """
+    others = [row.iterators for row in outer]
+    others += [row.iterators for place, row in enumerate(band) if place != position]
+    rows, fixed = [*others, band[position].iterators], equations(statement.domain)
+    kept = independent(rows, fixed)
+    if len(rows) - 1 not in kept:
+        return {}
+    if len(kept) + len(fixed) < statement.depth:
+        return None
+    loop = innermost(statement.domain, [rows[place] for place in kept])
+    accesses = (statement.write, *statement.reads)
+    return {access: displacement(statement, access, loop) for access in accesses}
 
 
 def _directed(displacement: Vector) -> Move:

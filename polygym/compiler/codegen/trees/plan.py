@@ -10,9 +10,9 @@ does to a band depends on what stands below:
 * a band, in which nothing would run in vectors: the band is tiled in its coincident members, and
   their points run *through* the others into the band below
   (:mod:`polygym.compiler.codegen.trees.through`);
-* nothing but statements: it is tiled, its points get their order and their annotations
-  (:mod:`polygym.compiler.codegen.trees.points`), others in tiles in which nothing but sums waits
-  (:mod:`polygym.compiler.codegen.trees.free_tiles`);
+* nothing but statements, parted in one step or in several: it is tiled, its points get their order
+  and their annotations (:mod:`polygym.compiler.codegen.trees.points`), others in tiles in which
+  nothing but sums waits (:mod:`polygym.compiler.codegen.trees.free_tiles`);
 * anything else: it is tiled if sizes are asked for, or if a wavefront gives threads what they need;
   its points stay above what is below.
 
@@ -48,7 +48,16 @@ from polygym.compiler.codegen.trees.tile_choice import (
     sizes_of_points,
     sizes_with_free,
 )
-from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence, Tree, parts
+from polygym.compiler.codegen.trees.tree import (
+    Band,
+    Branch,
+    Leaf,
+    Member,
+    Sequence,
+    Tree,
+    in_a_row,
+    parts,
+)
 from polygym.compiler.poly.distance import all_pairs
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.legality import LegalSchedule
@@ -149,6 +158,8 @@ class _Planner:
                 ran = self._run_through(band, through, tiled, around)
                 if ran is not None:
                     return ran
+        if (row := in_a_row(band.child)) is not None:
+            return self._points(replace(band, child=row), tiled, around)
         return self._above(band, tiled, around)
 
     def _points(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree:

@@ -66,9 +66,19 @@ class Arrangement:
         return any(group.has_vectors for group in self.groups)
 
     @property
+    def is_across(self) -> bool:
+        """Whether rows run in lanes, of which each is a recurrence, for all statements."""
+        return all(group.across for group in self.groups)
+
+    @property
+    def is_along_rows(self) -> bool:
+        """Whether statements are recurrences along rows, in lanes or not."""
+        return all(group.along_rows for group in self.groups)
+
+    @property
     def is_rewarding(self) -> bool:
-        """Whether points run in vectors or along diagonals."""
-        return self.diagonal or self.has_vectors
+        """Whether points run in vectors, in lanes or along diagonals."""
+        return self.diagonal or self.has_vectors or self.is_across
 
     @property
     def swept(self) -> int | None:
@@ -97,7 +107,14 @@ def arrangement(band: Band, around: Surroundings, setting: Setting) -> Arrangeme
     """Return who does what among the points of a band below which there are no more loops."""
     mapping = setting.mapping
     last = setting.last(band.statements, band.members)
-    asked = setting.has_vectors, mapping.registers, mapping.has_one_row, setting.packing, last
+    asked = (
+        setting.has_vectors and setting.vector_bits,
+        mapping.registers,
+        mapping.has_one_row,
+        mapping.pack,
+        setting.packing,
+        last,
+    )
     return setting.memory.of(
         ("arrangement", band, around, asked), lambda: _arrangement(band, around, setting)
     )
@@ -112,12 +129,16 @@ def _arrangement(band: Band, around: Surroundings, setting: Setting) -> Arrangem
     for candidate in _candidates(band, around, together, setting):
         if not candidate.has_vectors:
             continue
+        if together.is_along_rows and not all(group.has_vectors for group in candidate.groups):
+            continue  # some would go down columns one by one
         candidate = _holding(candidate, setting)
         if all(group.holds for group in candidate.groups):
             return candidate
         fallback = fallback or candidate
     if fallback is not None:
         return fallback
+    if together.is_along_rows:
+        return _holding(together, setting)
     if last or setting.mapping.has_one_row or not is_chain(band, around):
         return _holding(together, setting)
     return _diagonal(band, around)

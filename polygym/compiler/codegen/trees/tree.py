@@ -118,6 +118,24 @@ def parts(tree: Tree, statements: tuple[str, ...]) -> tuple[frozenset[str], ...]
             return (frozenset(statements),)
 
 
+def in_a_row(tree: Tree) -> Sequence | None:
+    """Return sequences in each other as one, if there is nothing else; None for other trees.
+
+    Schedulers part statements in two, and one half in two again: S, then (T, then U).
+    """
+    if not isinstance(tree, Sequence):
+        return None
+    branches: list[Branch] = []
+    for branch in tree.branches:
+        if isinstance(branch.child, Leaf):
+            branches.append(branch)
+        elif branch.where is None and (below := in_a_row(branch.child)) is not None:
+            branches += below.branches
+        else:
+            return None
+    return Sequence(tuple(branches))
+
+
 def depth(tree: Tree) -> int:
     """Return the greatest number of loops around each other."""
     match tree:

@@ -1,0 +1,289 @@
+"""Which accesses of a recurrence along rows go through turned tiles, when its rows run in lanes.
+
+Nothing is changed here (:mod:`polygym.compiler.codegen.loops.turn_rows` carries it out). ::
+
+    for i (rows):  for j:  y[i][j] = x[i][j] + b * y[i][j - 1]
+
+In lanes along i, ``y[i][j]`` goes down a column; along j it is contiguous. While a block of columns
+runs, a tile stands for that part of the array, turned: the lanes are neighbours there. Accesses to
+one array whose rows are the same and whose columns differ by a number share a tile, here x[i][j]
+has one and y[i][j], y[i][j - 1] have the other. Others stay as they are: what lies along i in
+memory already, and what is the same for all rows.
+
+While the block runs, what a tile stands for must not be touched in the array itself. So all
+accesses to an array that is written go through one tile, or none does. At the end the columns that
+were written go back: all instances run, so these are the columns of one write in every iteration,
+and a second write must be of the same column.
+
+What has to be in a tile beforehand is what is read before it is written: of an array that is only
+read everything; where the write comes first, or the read is of columns that are written in earlier
+iterations, nothing but the columns in front of the block. In the example j runs upwards, and of y
+that is column j - 1 of the first j.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import prod
+from typing import TypeAlias
+
+from polygym.compiler.codegen.common.loop_annotation import Hold, Rows, Sequential
+from polygym.compiler.codegen.common.packable import LINE
+from polygym.compiler.codegen.loops.index import coefficient, mentions, replaced
+from polygym.compiler.codegen.loops.ir import Index, Instance, Loop, LoopProgram
+from polygym.compiler.codegen.loops.lanes import element_size, is_vectorisable, narrows
+from polygym.compiler.codegen.loops.linear import as_sum
+from polygym.compiler.codegen.loops.nests import instances_alone
+from polygym.compiler.ir.scop import Array, Scop, Statement
+
+MOST_COLUMNS, _FEWEST_COLUMNS = 64, 16
+_NEAR = 24 << 10  # of a level 1 cache of 32 KB
+
+Terms: TypeAlias = frozenset[tuple[Index, int]]
+Where: TypeAlias = tuple[str, tuple[tuple[Terms, int], ...], Terms]
+"""An array, the row, and the column but for a number."""
+
+
+class Filled(Enum):
+    """Which columns of a tile come from the array before a block runs."""
+
+    NONE = 0
+    IN_FRONT = 1  # those that iterations before the block have written
+    ALL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RowTile:
+    """A tile for part of an array: the subscripts of the ``rows``, and the least ``column``.
+
+    Along the columns ``direction`` is 1 or -1 for each iteration; its accesses are ``span`` columns
+    apart at most. ``written`` is how far behind the least column the write is, None without one.
+    """
+
+    array: Array
+    rows: tuple[Index, ...]
+    column: Index
+    direction: int
+    span: int
+    written: int | None
+    filled: Filled
+
+    def lengths(self, height: int, columns: int) -> tuple[int, int]:
+        """Return how many columns and how many rows it has room for: whole lines of a cache."""
+        line = LINE // self.array.type.size
+
+        def whole(length: int) -> int:
+            return -(-length // line) * line
+
+        return whole(columns + self.span), whole(height)
+
+    def size(self, height: int, columns: int) -> int:
+        """Return how many bytes it takes."""
+        return prod(self.lengths(height, columns)) * self.array.type.size
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlan:
+    """The loop over ``rows``, the one inside, and what runs there, in ``width`` lanes.
+
+    ``tiles`` are needed for blocks of so many ``columns``; ``reads`` and ``writes`` have the number
+    of the tile for every access of every instance, None where it stays.
+    """
+
+    rows: Loop
+    along: Loop
+    instances: tuple[Instance, ...]
+    width: int
+    columns: int
+    tiles: tuple[RowTile, ...]
+    reads: tuple[tuple[int | None, ...], ...]
+    writes: tuple[int | None, ...]
+
+    @property
+    def height(self) -> int:
+        """How many rows run together."""
+        assert isinstance(self.rows.annotation, Rows)
+        return self.width * self.rows.annotation.count
+
+
+@dataclass(frozen=True, slots=True)
+class _Touch:
+    """An access of the instance number ``place``: its subscripts, and whether it writes."""
+
+    place: int
+    array: str
+    subscripts: tuple[Index, ...]
+    writes: bool
+
+
+class _OtherwiseError(Exception):
+    """Something is accessed in another way."""
+
+
+def planned_rows(loop: Loop, program: LoopProgram) -> RowPlan | None:
+    """Return the plan for a loop over rows; None where it cannot run in lanes with tiles."""
+    along, annotation = loop.body, loop.annotation
+    assert isinstance(annotation, Rows)
+    if not isinstance(along, Loop) or not isinstance(along.annotation, Sequential | Hold):
+        return None
+    instances = instances_alone(along.body)
+    if instances is None or loop.step != 1 or along.step != 1:
+        return None
+    names = [instance.statement for instance in instances]
+    statements = [program.scop.statement(name) for name in names]
+    guarded = {name for name, _ in program.guarded}
+    if len({*names}) < len(names) or not guarded.isdisjoint(names):
+        return None
+    if not all(map(_is_plain, statements)):
+        return None
+    width = annotation.bits // (8 * max(element_size(program.scop, name) for name in names))
+    if width < 2:
+        return None
+    try:
+        return _plan(loop, along, instances, width, program.scop)
+    except _OtherwiseError:
+        return None
+
+
+def _is_plain(statement: Statement) -> bool:
+    """Whether a statement can be computed in lanes, under a mask too, and computes no subscript."""
+    accesses = (statement.write, *statement.reads)
+    return (
+        is_vectorisable(statement)
+        and not narrows(statement)
+        and not any(access.gathered for access in accesses)
+    )
+
+
+def _plan(
+    rows: Loop, along: Loop, instances: tuple[Instance, ...], width: int, scop: Scop
+) -> RowPlan | None:
+    places: dict[Where, list[_Touch]] = {}
+    homes: dict[str, set[Where | None]] = {}
+    found: list[tuple[_Touch, Where | None]] = []
+    for touch in _touches(instances, scop):
+        where = _where(touch, rows.variable, along.variable)
+        found.append((touch, where))
+        homes.setdefault(touch.array, set()).add(where)
+        if where is not None:
+            places.setdefault(where, []).append(touch)
+    written = {touch.array for touch, _ in found if touch.writes}
+    if not places or any(len(homes[name]) > 1 for name in written):
+        return None
+    tiles = tuple(_tile(touches, along.variable, scop) for touches in places.values())
+    numbers = {where: number for number, where in enumerate(places)}
+    by_instance: list[list[int | None]] = [[] for _ in instances]
+    for touch, where in found:
+        by_instance[touch.place].append(None if where is None else numbers[where])
+    assert isinstance(rows.annotation, Rows)
+    columns = _columns(tiles, width * rows.annotation.count)
+    return RowPlan(
+        rows,
+        along,
+        instances,
+        width,
+        columns,
+        tiles,
+        tuple(tuple(numbers[1:]) for numbers in by_instance),
+        tuple(numbers[0] for numbers in by_instance),
+    )
+
+
+def _touches(instances: Sequence[Instance], scop: Scop) -> Iterator[_Touch]:
+    """Yield the accesses of instances: of each the write first, then its reads."""
+    for place, instance in enumerate(instances):
+        statement = scop.statement(instance.statement)
+        yield _Touch(place, statement.write.array, instance.write, True)
+        for access, subscripts in zip(statement.reads, instance.reads, strict=True):
+            yield _Touch(place, access.array, subscripts, False)
+
+
+def _where(touch: _Touch, rows: str, along: str) -> Where | None:
+    """Return which tile an access goes to; None where it is contiguous, or the same, for lanes.
+
+    Raises:
+        _OtherwiseError: it is neither, and no tile helps.
+    """
+    steps = [coefficient(subscript, rows) for subscript in touch.subscripts]
+    if None in steps:
+        raise _OtherwiseError
+    if not any(steps):
+        if touch.writes:
+            raise _OtherwiseError
+        return None
+    if not any(steps[:-1]) and steps[-1] == 1:
+        return None
+    *others, last = touch.subscripts
+    is_row = steps[-1] == 0 and coefficient(last, along) in (1, -1)
+    if not is_row or any(mentions(subscript, along) for subscript in others):
+        raise _OtherwiseError
+    terms, _ = as_sum(last)
+    return touch.array, tuple(map(_key, others)), frozenset(terms.items())
+
+
+def _key(index: Index) -> tuple[Terms, int]:
+    terms, constant = as_sum(index)
+    return frozenset(terms.items()), constant
+
+
+def _tile(touches: Sequence[_Touch], along: str, scop: Scop) -> RowTile:
+    """Return the tile of some accesses, which are in the order in which they run.
+
+    Raises:
+        _OtherwiseError: two of them write different columns, or elements are narrow.
+    """
+    offsets = [as_sum(touch.subscripts[-1])[1] for touch in touches]
+    least, span = min(offsets), max(offsets) - min(offsets)
+    first = touches[offsets.index(least)]
+    direction = coefficient(first.subscripts[-1], along)
+    array = scop.array(first.array)
+    if array.type.size < 4 or direction is None or span > _FEWEST_COLUMNS:
+        raise _OtherwiseError
+    written = {offset for offset, touch in zip(offsets, touches, strict=True) if touch.writes}
+    if len(written) > 1:
+        raise _OtherwiseError
+    column = next(iter(written), None)
+    return RowTile(
+        array,
+        first.subscripts[:-1],
+        first.subscripts[-1],
+        direction,
+        span,
+        None if column is None else column - least,
+        _filled(touches, offsets, column, direction),
+    )
+
+
+def _filled(
+    touches: Sequence[_Touch], offsets: Sequence[int], written: int | None, direction: int
+) -> Filled:
+    """Return what of a tile is read before it is written.
+
+    Within an instance reads come before the write, though the write is listed first.
+    """
+    writer = next((touch.place for touch in touches if touch.writes), None)
+    if written is None or writer is None:
+        return Filled.ALL
+    found = Filled.NONE
+    for touch, offset in zip(touches, offsets, strict=True):
+        behind = direction * (written - offset)
+        if touch.writes or (behind == 0 and touch.place > writer):
+            continue
+        if behind <= 0:
+            return Filled.ALL
+        found = Filled.IN_FRONT
+    return found
+
+
+def _columns(tiles: Sequence[RowTile], height: int) -> int:
+    """Return how many columns a block has, so that its tiles stay in a level 1 cache."""
+    row = sum(height * tile.array.type.size for tile in tiles)
+    fitting = _NEAR // row // _FEWEST_COLUMNS * _FEWEST_COLUMNS
+    return max(_FEWEST_COLUMNS, min(MOST_COLUMNS, fitting))
+
+
+def least_column(tile: RowTile, along: str, first: Index, last: Index) -> Index:
+    """Return the least column of the accesses of a tile, in iterations from first to last."""
+    return replaced(tile.column, {along: first if tile.direction > 0 else last})

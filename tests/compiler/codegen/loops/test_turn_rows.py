@@ -1,0 +1,278 @@
+"""Recurrences along rows in lanes: bit for bit what the order of the text leaves, or refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polygym.compiler.codegen.common.loop_annotation import Jam, Rows
+from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
+from polygym.compiler.codegen.loops.ir import Loop, LoopProgram, loops_in
+from polygym.compiler.codegen.loops.row_plan import Filled, RowPlan, planned_rows
+from polygym.compiler.codegen.loops.turn_rows import turn_rows
+from polygym.compiler.codegen.passes import GENERATE, PLAN, Goal
+from polygym.compiler.codegen.pipeline import lower
+from polygym.compiler.codegen.trees.build import build_tree
+from polygym.compiler.frontend.c import parse_text
+from polygym.compiler.ir.scop import Scop, Storage
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.legality import LegalSchedule
+from tests.oracles.native import random_arrays, run_in_order, run_loops, run_natively
+
+ROWS = Rows(256, 2, 4)
+
+
+def program(body: str, arguments: str = "double x[n][m], double y[n][m], double z[n][m]") -> Scop:
+    """Return the program of a loop nest over n and m."""
+    text = f"void f(int n, int m, {arguments}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}"
+    return parse_text(text)
+
+
+def annotated(scop: Scop, rows: Rows = ROWS) -> LoopProgram:
+    """Return the loops of the text, the outermost of which are rows."""
+    found = lower(LegalSchedule(scop, original(scop)))
+    assert isinstance(found.body, Loop)
+    return replace(found, body=replace(found.body, annotation=rows))
+
+
+def plan_of(body: str, arguments: str | None = None) -> RowPlan | None:
+    """Return the plan of the outermost loop."""
+    loops = annotated(program(body) if arguments is None else program(body, arguments))
+    assert isinstance(loops.body, Loop)
+    return planned_rows(loops.body, loops)
+
+
+def outcome(scop: Scop, loops: LoopProgram, sizes: dict[str, int]) -> None:
+    """Check that loops leave what the text does, and touch nothing that they must not."""
+    start = random_arrays(scop, sizes, np.random.default_rng(1))
+    expected, found, watched = ({k: v.copy() for k, v in start.items()} for _ in range(3))
+    run_in_order(scop, sizes, expected)
+    run_loops(loops, sizes, found)
+    run_loops(loops, sizes, watched, is_watched=True)
+    for name, array in expected.items():
+        assert array.tobytes() == found[name].tobytes(), name
+        assert array.tobytes() == watched[name].tobytes(), name
+
+
+FILTER = """
+  for (int i = 0; i < n; i++)
+    for (int j = 2; j < m; j++)
+      y[i][j] = x[i][j] + 0.5 * y[i][j - 1] - 0.25 * y[i][j - 2];
+"""
+BACK = """
+  for (int i = 0; i < n; i++)
+    for (int j = m - 2; j >= 0; j--) {
+      y[i][j] = x[i][j + 1] - 0.5 * y[i][j + 1];
+      z[i][j] = z[i][j] + y[i][j];
+    }
+"""
+
+
+def test_an_array_that_is_read_before_it_is_written_fills_its_tile() -> None:
+    found = plan_of(FILTER)
+    assert found is not None
+    filled = {tile.array.name: (tile.filled, tile.span, tile.written) for tile in found.tiles}
+    assert filled == {"x": (Filled.ALL, 0, None), "y": (Filled.IN_FRONT, 2, 2)}
+
+
+def test_backwards_the_columns_in_front_are_the_last_ones() -> None:
+    found = plan_of(BACK)
+    assert found is not None
+    tiles = {tile.array.name: tile for tile in found.tiles}
+    assert [tiles[name].direction for name in "xyz"] == [-1, -1, -1]
+    assert tiles["y"].filled is Filled.IN_FRONT
+    assert tiles["z"].filled is Filled.ALL  # its own old value
+    assert (tiles["y"].span, tiles["y"].written) == (1, 0)
+
+
+def test_what_is_written_and_then_read_is_not_filled() -> None:
+    found = plan_of(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {"
+        " y[i][j] = x[i][j]; z[i][j] = y[i][j]; }"
+    )
+    assert found is not None
+    assert {t.array.name: t.filled for t in found.tiles} == {
+        "x": Filled.ALL,
+        "y": Filled.NONE,
+        "z": Filled.NONE,
+    }
+
+
+REFUSED = {
+    "another row of what is written": "y[i][j] = x[i][j] + (i > 0 ? y[i - 1][j] : 0.0);",
+    "two columns are written": "y[i][j] = x[i][j]; y[i][j + 1] = z[i][j];",
+    "every second column": "y[i][j] = x[i][2 * j];",
+    "down and along at once": "y[i][j] = x[i + j][j];",
+    "one element for all rows": "y[0][0] = x[i][j];",
+    "nothing lies along rows": "y[j][i] = x[j][i];",
+    "columns far apart": "y[i][j + 40] = x[i][j] + y[i][j];",
+    "no form in lanes": "y[i][j] = x[i][(int)z[i][j]];",
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_what_cannot_go_through_tiles_is_refused_and_jammed(why: str) -> None:
+    nest = f"for (int i = 0; i < n; i++) for (int j = 0; j + 40 < m; j++) {{ {REFUSED[why]} }}"
+    loops = annotated(program(nest, "double x[2*n+2*m][2*n+2*m], double y[2*n+2*m][2*n+2*m], "
+                                    "double z[2*n+2*m][2*n+2*m]"))  # fmt: skip
+    assert isinstance(loops.body, Loop)
+    assert planned_rows(loops.body, loops) is None
+    turned = turn_rows(loops)
+    assert isinstance(turned.body, Loop)
+    assert turned.body.annotation == Jam(4)
+    assert turned.scop == loops.scop
+
+
+def test_tiles_have_an_end() -> None:
+    # Twelve tiles of 128 rows take more than there is room for in all nests together.
+    names = [f"a{k}" for k in range(12)]
+    arguments = ", ".join(f"double {name}[n][m]" for name in names)
+    lines = " ".join(f"{name}[i][j] = {name}[i][j - 1] + 1.0;" for name in names)
+    nest = f"for (int i = 0; i < n; i++) for (int j = 1; j < m; j++) {{ {lines} }}"
+    turned = turn_rows(annotated(program(nest, arguments), Rows(512, 16, 4)))
+    assert isinstance(turned.body, Loop)
+    assert turned.body.annotation == Jam(4)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (7, 3), (16, 64), (17, 65), (33, 130), (40, 18)])
+@pytest.mark.parametrize("body", [FILTER, BACK])
+def test_every_remainder_runs(body: str, sizes: tuple[int, int]) -> None:
+    scop, (rows, columns) = program(body), sizes
+    outcome(scop, finished(turn_rows(annotated(scop))), {"n": rows, "m": columns + 1})
+
+
+@pytest.mark.parametrize(
+    "bounds", [("i", "n - 1"), ("1", "i"), ("n - i", "2 * n - 1 - i"), ("i", "2 * i")]
+)
+def test_rows_of_different_lengths_share_what_they_can(bounds: tuple[str, str]) -> None:
+    low, high = bounds
+    scop = program(
+        f"for (int i = 1; i < n; i++) for (int j = {low}; j <= {high}; j++) {{"
+        " y[i][j] = x[i][j] + 0.5 * y[i][j - 1]; z[i][j] = z[i][j - 1] * y[i][j]; }",
+        "double x[n][2*n], double y[n][2*n], double z[n][2*n]",
+    )
+    loops = turn_rows(annotated(scop))
+    assert any(array.storage is Storage.TILE for array in loops.scop.arrays)
+    outcome(scop, finished(loops), {"n": 61, "m": 1})
+
+
+def finished(loops: LoopProgram) -> LoopProgram:
+    """Return loops with vectors, and what is proved of them."""
+    from polygym.compiler.codegen.loops.check_bounds import with_proofs
+    from polygym.compiler.codegen.loops.jam import jam_loops
+    from polygym.compiler.codegen.loops.lanes import vectorise
+
+    body = vectorise(jam_loops(loops.body), loops.scop, frozenset())
+    return with_proofs(replace(loops, body=body, mapping=DEFAULT), None)
+
+
+@st.composite
+def recurrences(draw: st.DrawFn) -> tuple[str, str]:
+    """Draw statements that wait for what they have computed in earlier columns, and their types."""
+    kind = draw(st.sampled_from(["float", "double"]))
+    back = draw(st.booleans())
+    order = draw(st.integers(1, 3))
+    names = draw(st.lists(st.sampled_from("yzw"), min_size=2, max_size=3, unique=True))
+
+    def at(name: str, behind: int) -> str:
+        return f"{name}[i][j {'+' if back else '-'} {behind}]" if behind else f"{name}[i][j]"
+
+    lines, before = [], ["x"]
+    for name in names:
+        terms = [at(draw(st.sampled_from(before)), draw(st.integers(0, 2)))]
+        terms += [f"{draw(st.sampled_from(['0.5', '0.25', '-0.75']))} * {at(name, k)}"
+                  for k in range(1, order + 1) if k == 1 or draw(st.booleans())]  # fmt: skip
+        if draw(st.booleans()):
+            terms.append(
+                f"0.125 * {draw(st.sampled_from(['t[j][i]', 'c[i]', 'd[j]', at(name, 0)]))}"
+            )
+        lines.append(f"{at(name, 0)} = {' + '.join(terms)};")
+        if draw(st.booleans()):
+            lines.append(f"s[i] = s[i] + {at(name, 0)};")
+        before.append(name)
+    first = draw(st.sampled_from(["3", "3", "3 + i / 2"]))
+    last = draw(st.sampled_from(["m - 4", "m - 4", "m - 4 - i / 3"]))
+    head = f"int j = {last}; j >= {first}; j--" if back else f"int j = {first}; j <= {last}; j++"
+    arrays = ", ".join(f"{kind} {name}[n][m]" for name in "xyzw")
+    arrays += f", {kind} t[m][n], {kind} c[n], {kind} d[m], {kind} s[n]"
+    return f"for (int i = 0; i < n; i++)\n for ({head}) {{\n  " + "\n  ".join(
+        lines
+    ) + "\n }", arrays
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    recurrences(),
+    st.integers(1, 50),
+    st.integers(7, 150),
+    st.integers(1, 3),
+    st.sampled_from([128, 256, 512, None]),
+    st.sampled_from([None, 1, 3]),
+    st.booleans(),
+)
+def test_random_recurrences_are_what_the_text_computes(
+    drawn: tuple[str, str],
+    rows: int,
+    columns: int,
+    threads: int,
+    bits: int | None,
+    vectors: int | None,
+    is_known: bool,
+) -> None:
+    scop, sizes = program(*drawn), {"n": rows, "m": columns}
+    mapping = replace(DEFAULT, threads=threads, vector_bits=bits, vector_copies=vectors)
+    compare(scop, sizes, mapping, is_known=is_known)
+    # In lanes whatever the model says, and watched.
+    turned = turn_rows(annotated(scop, Rows(bits or 256, vectors or 2, 4)))
+    outcome(scop, finished(turned), sizes)
+
+
+def compare(scop: Scop, sizes: dict[str, int], mapping: Mapping, *, is_known: bool) -> None:
+    """Run a program in its order, mapped and not, and compare all bits."""
+    start = random_arrays(scop, sizes, np.random.default_rng(2))
+    expected, found = ({k: v.copy() for k, v in start.items()} for _ in range(2))
+    run_in_order(scop, sizes, expected)
+    run_natively(scop, original(scop), sizes, found, mapping, is_known=is_known)
+    for name, array in expected.items():
+        assert array.tobytes() == found[name].tobytes(), name
+
+
+def rows_in(scop: Scop, sizes: dict[str, int] | None = None, mapping: Mapping = DEFAULT) -> int:
+    """Return how many loops over rows run in lanes under a mapping, in the order of the text."""
+    legal = LegalSchedule(scop, original(scop))
+    goal = Goal(legal, mapping, sizes)
+    loops = GENERATE.run(PLAN.run(build_tree(legal), goal), goal)
+    return sum(isinstance(loop.annotation, Rows) for loop in loops_in(loops.body))
+
+
+TWO = """
+  for (int i = 0; i < n; i++)
+    for (int j = 1; j < m; j++) {
+      y[i][j] = -0.5 / (0.25 * y[i][j - 1] + x[i][j]);
+      z[i][j] = (x[i][j] - z[i][j - 1]) / (y[i][j - 1] + 4.0);
+    }
+"""
+
+
+def test_two_statements_that_wait_run_in_lanes_and_one_is_left_to_llvm() -> None:
+    assert rows_in(program(TWO)) == 1
+    assert rows_in(program(FILTER)) == 0
+
+
+def test_short_rows_few_rows_and_mappings_that_forbid_it_are_jammed() -> None:
+    scop = program(TWO)
+    assert rows_in(scop, {"n": 100, "m": 100}) == 1
+    assert rows_in(scop, {"n": 100, "m": 10}) == 0
+    assert rows_in(scop, {"n": 2, "m": 100}) == 0
+    assert rows_in(scop, mapping=replace(DEFAULT, pack=False)) == 0
+    assert rows_in(scop, mapping=replace(DEFAULT, vector_bits=0)) == 0
+
+
+def test_rows_that_wait_for_each_other_never_run_in_lanes() -> None:
+    waiting = program(TWO.replace("x[i][j])", "y[i - 1][j])").replace("i = 0", "i = 1"))
+    assert rows_in(waiting) == 0
+    compare(waiting, {"n": 37, "m": 41}, DEFAULT, is_known=False)
