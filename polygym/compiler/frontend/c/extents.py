@@ -105,7 +105,7 @@ def parse_selection(text: str | None) -> Selection:
     """Return what a text chooses: a region, and sizes.
 
     >>> parse_selection("f:2 A[100][n + 1] s=4")
-    Selection(function='f:2', sizes=(('A', ('100', 'n + 1')),), values=(('s', 4),))
+    Selection(function='f:2', sizes=(('A', ('100', 'n + 1')),), values=(('s', 4),), library=None)
     """
     if text is None or not any(sign in text for sign in "[=+"):
         return Selection(text)
