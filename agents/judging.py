@@ -20,7 +20,7 @@ import numpy as np
 
 from agents.lessons import Array, Lessons
 from polygym.episodes.learned import SHORTLIST
-from polygym.episodes.promise import Scores, ahead
+from polygym.episodes.opinions import Scores, ahead
 
 CAUTIONS = (0.0, 0.5, 1.0, 1.5, 2.0)
 LEASTS = (0.1, 0.2, 0.3, 0.45, 0.6, 0.8)

@@ -10,8 +10,9 @@ has their columns, ``portrait`` what no action changes, ``nests`` the loops that
 ``observe_decisions`` and ``decision_tables`` do so for mappings, ``storage_tables`` for storage),
 and ``policies`` names who decides: ``rules``, and the policy that has ``learned`` from
 measurements, whose ``learned_weights`` come with polygym and give a ``promise`` of schedules and
-mappings. An ``automatic`` schedule to begin with is one of a few, by these weights and a model of
-cost. Every state is an immutable value, so a copy for a tree search costs nothing.
+mappings. An ``automatic`` schedule to begin with is one of a few. In both, weights and a model of
+cost give ``opinions``. Every state is an immutable value, so a copy for a tree search costs
+nothing.
 
 ``kernels`` resolves which programs episodes are about and keeps what is computed once for each;
 ``toward`` finds the actions that lead to a given schedule and mapping;

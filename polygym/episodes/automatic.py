@@ -28,7 +28,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -45,6 +44,7 @@ from polygym.cost import shipped as trees
 from polygym.cost.candidate import Candidates
 from polygym.cost.nests import Floats
 from polygym.episodes import learned_weights as networks
+from polygym.episodes.opinions import ahead, scores_of
 from polygym.errors import LimitError, PolygymError
 from polygym.measure.evaluation.apart import never
 from polygym.measure.evaluation.patience import schedule_within, schedules_within
@@ -52,6 +52,8 @@ from polygym.pickles import pickled_by_name
 
 LEAST = 0.15
 """What has to be promised: 2^0.15 is a tenth faster."""
+
+_CAUTION = 0.0  # two models that have to agree are careful enough
 
 
 @pickled_by_name
@@ -161,23 +163,10 @@ def promised(seen: list[Floats | None]) -> list[float | None]:
         return found
     there = [place for place, one in enumerate(seen) if one is not None]
     vectors = np.array([seen[place] for place in there])
-    of_trees = model.scores(vectors).mean(axis=0)
-    of_network = networks.shipped().candidates.scores(vectors).mean(axis=0)
-    for row, place in enumerate(there):
-        ahead = (float(of_trees[row] - of_trees[0]), float(of_network[row] - of_network[0]))
-        found[place] = promise_of(*ahead)
+    scores = scores_of(vectors, networks.shipped().candidates, model)
+    for place, score in zip(there, scores, strict=True):
+        found[place] = ahead(score, scores[0], _CAUTION)
     return found
-
-
-def promise_of(first: float, second: float) -> float:
-    """Return what two models promise together.
-
-    >>> promise_of(4.0, 1.0), promise_of(4.0, -1.0), promise_of(0.0, 2.0)
-    (2.0, -1.0, 0.0)
-    """
-    if first > 0 and second > 0:
-        return sqrt(first * second)
-    return min(first, second)
 
 
 def vector_of(legal: LegalSchedule, setting: Setting) -> Floats | None:

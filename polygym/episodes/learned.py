@@ -41,7 +41,8 @@ from polygym.episodes.decisions import DONE, MODEL, Subject
 from polygym.episodes.editing import EDITS, Edit, Editing
 from polygym.episodes.episode import Episode, Task
 from polygym.episodes.learned_weights import Weights, shipped
-from polygym.episodes.promise import Promise, Scores, ahead
+from polygym.episodes.opinions import Scores, ahead
+from polygym.episodes.promise import Promise
 from polygym.episodes.rules import earliest
 from polygym.episodes.task_options import Phase
 from polygym.errors import LimitError

@@ -5,7 +5,7 @@ order that run under polygym's default mapping; ``candidates`` looks at the loop
 for a schedule and a mapping (:mod:`polygym.cost.candidate`). The file is NumPy's archive of plain
 arrays (:mod:`polygym.cost.archives`), float16 on the disk, with a check sum in its header.
 ``caution`` and ``least`` say when the policy departs from what it would do anyway
-(:mod:`polygym.episodes.promise`), ``least_of_mappings`` when it answers a question about the
+(:mod:`polygym.episodes.opinions`), ``least_of_mappings`` when it answers a question about the
 mapping, inf if never; they were chosen with the weights, on programs that were left out of their
 training.
 """

@@ -1,17 +1,9 @@
 """What the learned policy expects of schedules and mappings, and when it departs from a default.
 
 Two networks of scores (:mod:`polygym.episodes.learned_weights`) are asked, one about a schedule's
-rows, one about the planned loops of a schedule under a mapping. With member k's scores s_k(x) of
-what may be chosen and s_k(d) of what there is, a network promises
-
-    mean over k of (s_k(x) - s_k(d)), less ``caution`` times their deviation,
-
-that is: by which power of two x is faster, on the safe side. Planned loops are looked at by boosted
-trees as well (:mod:`polygym.cost.shipped`), which err elsewhere; of what both promise the *promise*
-is √(a·b) where both are above 0, else the smaller one. The policy takes x only where that is more
-than ``least``. Example, five members that say 0.5, 0.7, 0.6, 0.8 and 0.4: 0.6 in the mean with a
-deviation of 0.14; with a caution of 1 the network promises 0.46, a third faster at least. If trees
-promise 0.26, it is 0.35; if they promise -0.1, it is that.
+rows, one about the planned loops of a schedule under a mapping; at the loops boosted trees look as
+well. The policy takes something only where what they promise together
+(:mod:`polygym.episodes.opinions`) is more than ``least``.
 
 What is worked out of a task is remembered with it: features of a schedule take tens of
 milliseconds, of another mapping about one, and of rows alone two.
@@ -22,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import inf
 
 import numpy as np
 
@@ -31,37 +22,15 @@ from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
 from polygym.cost.candidate import Candidates
 from polygym.cost.ground import Ground
-from polygym.cost.nests import Floats
 from polygym.cost.rows import row_features
 from polygym.cost.walked_trees import WalkedTrees
-from polygym.episodes.automatic import promise_of
 from polygym.episodes.episode import Task
 from polygym.episodes.learned_weights import Weights
+from polygym.episodes.opinions import Scores, scores_of
 from polygym.errors import PolygymError
 from polygym.lru import Memory
-from polygym.pickles import pickled_by_name
 
 _MOST_SCORES = 20_000
-
-
-@pickled_by_name
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores:
-    """What is thought of something: a score of every member of a network, and one of trees."""
-
-    members: Floats
-    trees: float | None = None
-
-
-def ahead(found: Scores | None, now: Scores | None, caution: float) -> float:
-    """Return the promise of something beside what there is now; -inf where nothing is known."""
-    if found is None or now is None:
-        return -inf
-    apart = found.members - now.members
-    promised = float(apart.mean() - caution * apart.std())
-    if found.trees is None or now.trees is None:
-        return promised
-    return promise_of(promised, found.trees - now.trees)
 
 
 @dataclass(eq=False, slots=True)
@@ -113,12 +82,9 @@ class Promise:
         found: list[Scores | None] = [None] * len(mappings)
         if there:
             vectors = np.array([seen[place].vector for place in there])  # type: ignore[union-attr]
-            members = self.weights.candidates.scores(vectors)
-            trees = None if self.trees is None else self.trees.scores(vectors).mean(axis=0)
-            for column, place in enumerate(there):
-                found[place] = Scores(
-                    members[:, column], None if trees is None else float(trees[column])
-                )
+            scores = scores_of(vectors, self.weights.candidates, self.trees)
+            for place, score in zip(there, scores, strict=True):
+                found[place] = score
         return found
 
     def _candidates_of(self, schedule: Schedule) -> Candidates | None:

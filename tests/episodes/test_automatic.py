@@ -23,10 +23,10 @@ from polygym.episodes.automatic import (
     Ranked,
     choose,
     choose_within,
-    promise_of,
     settled,
     strategy_within,
 )
+from polygym.episodes.opinions import promise_of
 from polygym.errors import LimitError, PolygymError
 from polygym.programs import load_program
 from polygym.programs.generate import generate

@@ -23,8 +23,8 @@ from polygym.envs.base import PolygymEnv
 from polygym.episodes.episode import Episode, Task
 from polygym.episodes.learned import Learned
 from polygym.episodes.learned_weights import PATH, Weights, shipped
+from polygym.episodes.opinions import Scores, ahead
 from polygym.episodes.policies import play, policy
-from polygym.episodes.promise import Scores, ahead
 from polygym.episodes.task_options import Decides, Phase, TaskOptions
 from polygym.programs import load_program
 from polygym.search.corpus.held_out import TEST_KERNELS
