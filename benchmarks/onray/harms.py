@@ -90,16 +90,12 @@ def cut_off_a_node(sweep: Sweep) -> None:
     """
     raylet = _raylet(sweep.nodes_at_work()[0])
     family = [raylet, *measuring(raylet)]
-    before, began = sweep.said("is lost"), time.monotonic()
-    for one in family:
-        os.kill(one, signal.SIGSTOP)
-    try:
-        wait_for(lambda: sweep.said("is lost") > before or sweep.has_ended, "its loss", 180.0)
-    finally:
-        for one in family:
-            _signal(one, signal.SIGCONT)
-    after = time.monotonic() - began
-    sweep.note("a node was cut off until it was taken for lost", seconds=round(after, 1))
+    seconds = _until_lost(
+        sweep,
+        lambda: [os.kill(one, signal.SIGSTOP) for one in family],
+        lambda: [_signal(one, signal.SIGCONT) for one in family],
+    )
+    sweep.note("a node was cut off until it was taken for lost", seconds=seconds)
     added(sweep.cluster)
 
 
@@ -108,18 +104,24 @@ def cut_the_network(sweep: Sweep) -> None:
 
     Its processes know nothing of it, go on with what they had, and say so to nobody.
     """
-    if sweep.wired is None:
+    wired = sweep.wired
+    if wired is None:
         sweep.note("no network was cut: that takes root and network namespaces")
         return
-    wait_for(lambda: set(sweep.own_actors()) & set(sweep.wired.family), "the node behind a cable")
+    wait_for(lambda: set(sweep.own_actors()) & set(wired.family), "the node behind a cable")
+    seconds = _until_lost(sweep, wired.pull, wired.plug)
+    sweep.note("a node's cable was pulled until it was taken for lost", seconds=seconds)
+
+
+def _until_lost(sweep: Sweep, begin: Callable[[], Any], end: Callable[[], Any]) -> float:
+    """Do something to a node until it is taken for lost; return how many seconds that took."""
     before, began = sweep.said("is lost"), time.monotonic()
-    sweep.wired.pull()
+    begin()
     try:
         wait_for(lambda: sweep.said("is lost") > before or sweep.has_ended, "its loss", 180.0)
     finally:
-        sweep.wired.plug()
-    after = time.monotonic() - began
-    sweep.note("a node's cable was pulled until it was taken for lost", seconds=round(after, 1))
+        end()
+    return round(time.monotonic() - began, 1)
 
 
 def slow_down_a_node(sweep: Sweep, seconds: float = 6.0) -> None:

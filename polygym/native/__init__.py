@@ -1,7 +1,8 @@
 """Functions of C, called through cffi: one module for each library, errors as ours.
 
 ``libc`` is the C library (memory, clocks, signals), ``openmp`` the library that starts threads;
-``lent`` opens libraries of users, ``calls`` calls code that polygym has generated, and ``memory`` reads and writes at addresses.
+``lent`` opens libraries of users, ``calls`` calls code that polygym has generated, and ``memory``
+reads and writes at addresses.
 
 cffi is used in its ABI mode, out of line: what is called is declared in C's words in a header
 beside each module, and ``declarations`` writes it down in a form that need not be parsed at run

@@ -164,7 +164,7 @@ def _headers(scop: Scop) -> Iterator[str]:
     types = _types(scop)
     if ScalarType.BFLOAT in types or any(one.is_fixed_width for one in types):
         yield "#include <stdint.h>"
-    calls = [node for s in scop.statements for node in walk(s.body) if isinstance(node, MathCall)]
+    calls = _calls(scop)
     checks = bool(sites(scop))
     if calls:
         yield "#include <math.h>"
@@ -179,13 +179,16 @@ def _headers(scop: Scop) -> Iterator[str]:
 def _prototypes(scop: Scop) -> list[str]:
     """Return the declarations of the functions of a user's library."""
     found = {}
-    for node in (node for s in scop.statements for node in walk(s.body)):
-        if isinstance(node, MathCall) and isinstance(node.function, Foreign):
-            takes = ", ".join(one.value for one in node.function.takes) or "void"
-            head = f"{node.type.value} {node.function.name}({takes})"
-            if node.function.library:
-                found[node.function.name] = f"{head} __attribute__((const));"
+    for call in _calls(scop):
+        if isinstance(call.function, Foreign) and call.function.library:
+            name = call.function.name
+            takes = ", ".join(one.value for one in call.function.takes) or "void"
+            found[name] = f"{call.type.value} {name}({takes}) __attribute__((const));"
     return list(found.values())
+
+
+def _calls(scop: Scop) -> list[MathCall]:
+    return [node for s in scop.statements for node in walk(s.body) if isinstance(node, MathCall)]
 
 
 def print_index(index: Index, precedence: int = 0) -> str:

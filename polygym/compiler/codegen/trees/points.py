@@ -121,10 +121,7 @@ def arrangement(band: Band, around: Surroundings, setting: Setting) -> Arrangeme
 
 
 def _arrangement(band: Band, around: Surroundings, setting: Setting) -> Arrangement:
-    together, last = (
-        _together(band, around, (), setting),
-        setting.last(band.statements, band.members),
-    )
+    together = _together(band, around, (), setting)
     fallback = None
     for candidate in _candidates(band, around, together, setting):
         if not candidate.has_vectors:
@@ -139,7 +136,8 @@ def _arrangement(band: Band, around: Surroundings, setting: Setting) -> Arrangem
         return fallback
     if together.is_along_rows:
         return _holding(together, setting)
-    if last or setting.mapping.has_one_row or not is_chain(band, around):
+    is_asked = bool(setting.last(band.statements, band.members))
+    if is_asked or setting.mapping.has_one_row or not is_chain(band, around):
         return _holding(together, setting)
     return _diagonal(band, around)
 
