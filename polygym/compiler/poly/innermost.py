@@ -45,7 +45,7 @@ from polygym.compiler.ir.scop import Statement
 from polygym.compiler.poly.gathers import anchor
 from polygym.compiler.poly.integers import Vector, dot, echelon, null_space
 from polygym.compiler.poly.isl_budget import bounded
-from polygym.compiler.poly.isl_numbers import coefficients, lowest
+from polygym.compiler.poly.isl_numbers import coefficients, integer, lowest
 
 FARTHEST_SHORT = 8
 
@@ -177,6 +177,30 @@ def usual_displacement(
     if found is not None or loop is None or not _stand_still(statement, access, loop):
         return found
     return _usual_displacement(statement.domain, anchor(access), loop.move)
+
+
+@lru_cache(maxsize=8192)
+def offset(relation: str, other: str) -> Vector | None:
+    """Return by how much the subscripts of one access are greater than another's, if constant.
+
+    >>> offset("{ S[i, j] -> A[i, j + 1] }", "{ S[i, j] -> A[i - 1, j] }")
+    (1, 1)
+    >>> offset("{ S[i, j] -> A[i, j] }", "{ S[i, j] -> A[j, i] }") is None
+    True
+    """
+    with bounded("comparing two accesses"):
+        here, there = isl.Map(relation), isl.Map(other)
+        both = here.domain().intersect(there.domain())
+        apart = here.intersect_domain(both).sum(there.neg())
+        found: list[isl.MultiAff] = []
+        isl.PwMultiAff.from_map(apart).foreach_piece(lambda _, affine: found.append(affine))
+        if len(found) != 1:
+            return None
+        (affine,) = found
+        parts = [affine.get_aff(place) for place in range(affine.dim(isl.dim_type.out))]
+        if not all(part.is_cst() for part in parts):
+            return None
+        return tuple(integer(part.get_constant_val()) for part in parts)
 
 
 def _stand_still(statement: Statement, access: Access, loop: Innermost) -> bool:

@@ -6,6 +6,7 @@ quotient) counts as one term, under its own name.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias, assert_never
 
 from polygym.compiler.codegen.loops.ir import Index, IndexOperator, Number, Operation, Variable
@@ -49,6 +50,19 @@ def difference(index: Index, other: Index) -> int | None:
     """
     terms, constant = _added(as_sum(index), _scaled(as_sum(other), -1))
     return None if terms else constant
+
+
+def flattened(subscripts: Sequence[Index], sizes: Sequence[int]) -> Sum:
+    """Return the number of an element in its array as a sum; ``sizes`` are the inner dimensions'.
+
+    >>> i, j = Variable("i"), Variable("j")
+    >>> flattened((Operation(IndexOperator.ADD, (i, Number(1))), j), (100,))
+    ({Variable(name='i'): 100, Variable(name='j'): 1}, 100)
+    """
+    found: Sum = ({}, 0)
+    for size, subscript in zip((1, *sizes), subscripts, strict=True):
+        found = _added(_scaled(found, size), as_sum(subscript))
+    return found
 
 
 def from_sum(found: Sum) -> Index:

@@ -18,8 +18,19 @@ from polygym.compiler.codegen.trees.trips import length
 
 def copies_of(group: Group, setting: Setting) -> Copies:
     """Return how many iterations of a group run together."""
-    usual = copies(group.roles, len(group.statements), setting.machine)
+    usual = copies(
+        group.roles, len(group.statements), setting.machine, rows_share=_rows_share(group)
+    )
     return as_asked(_small_block(group, setting) or usual, setting)
+
+
+def _rows_share(group: Group) -> bool:
+    """Whether a third of what jammed rows read is what the row before has read, or more."""
+    jammed = group.roles.jammed
+    if jammed is None or not group.moves:
+        return False
+    rows = group.moves[jammed].values()
+    return 3 * sum(row.again for row in rows) >= max(1, sum(len(row.reads) for row in rows))
 
 
 def as_asked(found: Copies, setting: Setting) -> Copies:

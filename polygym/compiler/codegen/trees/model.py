@@ -7,7 +7,8 @@ threads. The block of copies c·v (c jammed iterations of v vectors) fills the v
 for v + 1, which hold the operands: with 32 registers 8·3 accumulators, with 16 registers 4·3.
 
 A band in which no member is coincident is a stencil in time: it is tiled in all members, smaller in
-the outer ones, and its tiles run along wavefronts. Other bands are tiled only when at least two
+the outer ones, and its tiles run along wavefronts. Those of the first loop of space are larger
+where the loop is long enough for all threads. Other bands are tiled only when at least two
 members have reads that stay where they are, without which a tile holds nothing that is used again.
 
 Bands whose rows are steeper than those of any useful skewing, 17k + 10j + 6i say, are not tiled:
@@ -27,6 +28,7 @@ from polygym.compiler.codegen.trees.tree import Member
 
 _HELD_POINTS = 256
 _STENCIL = {2: (32, 256), 3: (16, 32, 256)}
+_LARGER_STENCIL = {2: 512, 3: 64, 4: 16}
 _SHARED = 64
 _STEEPEST = 4
 _MANY_TILES = 4  # for each thread
@@ -48,12 +50,17 @@ class Copies:
     vector_copies: int
 
 
-def copies(roles: Roles, statements: int, machine: Machine) -> Copies:
-    """Return how many copies keep the registers busy without spilling them."""
+def copies(roles: Roles, statements: int, machine: Machine, *, rows_share: bool = False) -> Copies:
+    """Return how many copies keep the registers busy without spilling them.
+
+    Jammed rows that ``rows_share`` much of what they read, as those of a stencil in which r rows
+    load r + 2 vectors in place of 3·r, are eight where there are registers for them.
+    """
     if roles.held is None and roles.vector is None:
         return Copies(8 if statements == 1 else 4, 1)  # a diagonal: chains to overlap
     if roles.held is None:
-        return Copies(4 if statements == 1 else 2, 1)
+        rows = 8 if rows_share and machine.registers >= 32 else 4
+        return Copies(rows if statements == 1 else 2, 1)
     if roles.vector is None:
         return Copies(8 if statements == 1 else 4, 1)
     vectors = 3 if statements == 1 else 1
@@ -196,6 +203,20 @@ def tile_sizes(
     if roles.jammed is not None:
         sizes[roles.jammed] = _SHARED
     return tuple(sizes)
+
+
+def larger_stencil(sizes: tuple[int, ...], width: int, threads: int) -> tuple[int, ...]:
+    """Return the tile sizes of a stencil with larger tiles in its first loop of space.
+
+    More steps of time run in these, and threads meet less often. Each thread has two of them beside
+    each other at the least, of the ``width`` that the loop has at one time.
+
+    >>> larger_stencil((16, 32, 256), 1298, 2), larger_stencil((16, 32, 256), 248, 4)
+    ((16, 64, 256), (16, 32, 256))
+    """
+    most = _LARGER_STENCIL.get(len(sizes), 0)
+    share = width // (2 * threads) // 8 * 8
+    return (sizes[0], max(sizes[1], min(most, share)), *sizes[2:])
 
 
 def few_rows(

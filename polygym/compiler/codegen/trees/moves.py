@@ -22,12 +22,14 @@ from polygym.compiler.codegen.common.packable import Packing, turned_dimension
 from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.innermost import (
+    Innermost,
     Movement,
     classify,
     displacement,
     equations,
     independent,
     innermost,
+    offset,
     usual_displacement,
 )
 from polygym.compiler.poly.integers import Vector
@@ -50,12 +52,15 @@ class Move(Enum):
 class Moves:
     """The moves of one statement with one loop: of its write, and of its reads in their order.
 
-    ``turned`` are the numbers of reads that go to neighbours in a copy alone.
+    ``turned`` are the numbers of reads that go to neighbours in a copy alone. ``again`` says how
+    many reads touch what another one touches an iteration earlier or later, as A[i - 1][j] and
+    A[i][j] do along i.
     """
 
     write: Move
     reads: tuple[Move, ...]
     turned: frozenset[int] = frozenset()
+    again: int = 0
 
     @property
     def all(self) -> tuple[Move, ...]:
@@ -110,12 +115,30 @@ def moves_of(
             vector = usual_displacement(found, access, loop)
         return Move.FAR if vector is None else _directed(vector)
 
+    again = 0 if loop is None else repeated_reads(found, loop)
     turned = frozenset(number for number, access in enumerate(found.reads) if is_turned(access))
     reads = (
         Move.NEXT if number in turned else move_of(access)
         for number, access in enumerate(found.reads)
     )
-    return Moves(move_of(found.write), tuple(reads), turned)
+    return Moves(move_of(found.write), tuple(reads), turned, again)
+
+
+def repeated_reads(statement: Statement, loop: Innermost) -> int:
+    """Return how many reads touch an element that another read touches one iteration later.
+
+    Vectors of such a read stay in a register where iterations run together. In
+    ``A[i - 1][j] + A[i][j - 1] + A[i][j] + A[i][j + 1] + A[i + 1][j]`` two do along i, two along j.
+    """
+    reads = tuple(dict.fromkeys(read for read in statement.reads if not read.gathered))
+    found = 0
+    for read in reads:
+        moved = displacement(statement, read, loop)
+        if moved is None or not any(moved):
+            continue
+        others = (other for other in reads if other.array == read.array and other is not read)
+        found += any(offset(read.relation, other.relation) == moved for other in others)
+    return found
 
 
 def displacements(

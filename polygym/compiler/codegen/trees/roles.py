@@ -7,10 +7,10 @@ loops:
 * *vector*: a coincident member with which every access stays or goes to its neighbour in memory;
 * *held*: a member, not the vector, with which statements keep writing the same element. It runs
   innermost, and the element stays in a register;
-* *jammed*: another coincident member, with which some read stays where it is: its iterations share
-  that read, and are independent chains of operations. Around an element that is held, and where
-  there is no such member, it may be one that is not coincident, of a single statement, if its
-  iterations need the same vectors.
+* *jammed*: another coincident member, with which some read stays where it is, or goes to where
+  another one was: its iterations share that read, and are independent chains of operations. Around
+  an element that is held, and where there is no such member, it may be one that is not coincident,
+  of a single statement, if its iterations need the same vectors.
 
 That last case is a block of a permutable band: with copies c of member i, held member k and other
 members o, the order (o, i, k) becomes (o, ⌊i/c⌋, k, i), that of tiles of c by one, and δ ≥ 0 on
@@ -130,5 +130,5 @@ def _needs_same_vectors(rows: Mapping[str, Moves], columns: Mapping[str, Moves])
 
 
 def _shares(moves: Mapping[str, Moves]) -> bool:
-    """Whether some read stays where it is."""
-    return any(move is Move.SAME for found in moves.values() for move in found.reads)
+    """Whether some read stays where it is, or goes to where another one was."""
+    return any(found.again or Move.SAME in found.reads for found in moves.values())

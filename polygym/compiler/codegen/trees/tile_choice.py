@@ -7,13 +7,13 @@ around it: tiles would cut the same points once more.
 from __future__ import annotations
 
 from polygym.compiler.codegen.common.mapping import Mapping
-from polygym.compiler.codegen.trees.model import few_rows, outer_sizes, tile_sizes
+from polygym.compiler.codegen.trees.model import few_rows, larger_stencil, outer_sizes, tile_sizes
 from polygym.compiler.codegen.trees.points import Arrangement
 from polygym.compiler.codegen.trees.reduction import Reduction
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Band
-from polygym.compiler.codegen.trees.trips import length, lengths
+from polygym.compiler.codegen.trees.trips import length, lengths, width
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.innermost import equations, independent
 
@@ -46,6 +46,8 @@ def sizes_of_points(
             setting.machine,
             rewarding=arrangement.is_rewarding,
         )
+        if arrangement.has_vectors and not any(member.coincident for member in members):
+            sizes = _of_stencil(sizes, band, around, setting)
         if setting.sizes is not None and chosen.is_product:
             names, parameters = band.statements, around.parameters
             found = lengths(setting.scop, names, members, parameters, setting.sizes)
@@ -62,6 +64,18 @@ def sizes_of_points(
         size = _SWEEP if first == chosen.vector else SINKING
         return tuple(size if place == first else 1 for place in range(len(members)))
     return sizes
+
+
+def _of_stencil(
+    sizes: tuple[int, ...], band: Band, around: Surroundings, setting: Setting
+) -> tuple[int, ...]:
+    """Return the tile sizes of a stencil in vectors, larger where its loops are long enough."""
+    if setting.sizes is None or max(sizes[1:], default=1) == 1:
+        return sizes
+    first, second, *_ = band.members
+    names, parameters = band.statements, around.parameters
+    reach = width(setting.scop, names, second, first, parameters, setting.sizes)
+    return larger_stencil(sizes, reach, setting.mapping.threads)
 
 
 def _swept(

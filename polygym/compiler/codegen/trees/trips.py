@@ -15,7 +15,9 @@ from polygym.compiler.codegen.common.sizes import Sizes, at_sizes, row_at_sizes
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.isl_numbers import integer
-from polygym.compiler.poly.schedule import Row
+from polygym.compiler.poly.schedule import Row, added
+
+_STEEPEST = 4
 
 
 def trips(statement: Statement, row: Row, parameters: Sequence[str], sizes: Sizes) -> int:
@@ -46,6 +48,27 @@ def lengths(
 ) -> tuple[int, ...]:
     """Return the lengths of several members of a band."""
     return tuple(length(scop, statements, one, parameters, sizes) for one in members)
+
+
+def width(
+    scop: Scop,
+    statements: Sequence[str],
+    member: Member,
+    outer: Member,
+    parameters: Sequence[str],
+    sizes: Sizes,
+) -> int:
+    """Return how many iterations a member has at most while one further out stands still.
+
+    Where ``t`` stands, ``2t + i`` takes as many values as ``i`` does: no more, whatever c is, than
+    ``2t + i - c·t`` takes in all, of which the least is returned.
+    """
+
+    def reach(name: str, row: Row, other: Row) -> int:
+        skewed = (added(row, other, 1, -factor) for factor in range(-_STEEPEST, _STEEPEST + 1))
+        return min(trips(scop.statement(name), one, parameters, sizes) for one in skewed)
+
+    return max(map(reach, statements, member.rows, outer.rows))
 
 
 @lru_cache(maxsize=4096)
