@@ -104,13 +104,13 @@ def test_the_end_of_one_driver_costs_another_one_nothing(cluster: Any, tmp_path:
     words = ("mvt", "--confirm", "0", "--budget")
     first = start(tmp_path / "first", cluster.address, *words, "400")
     wait(lambda: len(found(tmp_path / "first")) >= 2, "rows of the first")
-    second = start(tmp_path / "second", cluster.address, *words, "96")
+    second = start(tmp_path / "second", cluster.address, *words, "48")
     wait(lambda: len(found(tmp_path / "second")) >= 2, "rows of the second")
     os.kill(first.pid, signal.SIGINT)
     assert "is lost" not in ended(first, 120.0)
     said = ended(second)
     assert second.returncode == 0, said
-    assert len(found(tmp_path / "second")) == 96
+    assert len(found(tmp_path / "second")) == 48
     assert rows(tmp_path / "second", "SELECT error FROM kernels") == [("",)], said
 
 
