@@ -28,6 +28,7 @@ from llvmlite import ir
 
 from polygym.compiler.codegen.llvm.kinds import I64
 from polygym.compiler.codegen.loops.ir import Index, IndexOperator, Number, Operation, Variable
+from polygym.compiler.codegen.loops.linear import Sum
 from polygym.errors import InternalError
 
 Environment = dict[str, ir.Value]
@@ -66,6 +67,29 @@ def emit_index(
             return _emit_operation(builder, operator, values)
         case _:
             assert_never(index)
+
+
+def emit_sum(
+    builder: ir.IRBuilder, found: Sum, environment: Environment, exact: Container[Index] = ()
+) -> Any:
+    """Return the LLVM value of a sum, its constant added last.
+
+    Its parts are other numbers than those of the index that it was made of, of which it is known
+    that they do not wrap. So nothing is promised of them: the sum is the same, modulo 2^64.
+    """
+    terms, constant = found
+    total: Any = None
+    for term, factor in terms.items():
+        value = emit_index(builder, term, environment, exact)
+        if factor != 1:
+            value = builder.mul(value, _modulo(factor))
+        total = value if total is None else builder.add(total, value)
+    return _modulo(constant) if total is None else builder.add(total, _modulo(constant))
+
+
+def _modulo(number: int) -> ir.Constant:
+    """Return the 64-bit number that is equal to another one modulo 2^64."""
+    return ir.Constant(I64, (number + 2**63) % 2**64 - 2**63)
 
 
 def emit_condition(builder: ir.IRBuilder, index: Index, environment: Environment) -> Any:

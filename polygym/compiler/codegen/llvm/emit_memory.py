@@ -22,7 +22,7 @@ from llvmlite import ir
 
 from polygym.compiler.codegen.common.packable import LINE
 from polygym.compiler.codegen.llvm.contract import Broken
-from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
+from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index, emit_sum
 from polygym.compiler.codegen.llvm.kinds import I1, I64, LLVM_TYPE, POINTER, LaneType, splat
 from polygym.compiler.codegen.llvm.lane_set import LaneSet, lane_values
 from polygym.compiler.codegen.llvm.notes import Notes
@@ -136,25 +136,14 @@ class Memory:
         same address to the letter, and LLVM loads what is there once. Example, rows of 100::
 
             A[i - 2t][j - 2t + 1]   →   ((t·-202 + i·100) + j) + 1
-
-        Its parts are other numbers than those of the subscripts, of which it is known that they do
-        not wrap. So nothing is promised of them: whether they do or not, the sum is the same.
         """
-        sizes = [getattr(extent, "constant", None) for extent in self.extents[array][1:]]
-        if None in sizes:
+        extents = self.extents[array][1:]
+        sizes = [extent.constant for extent in extents if isinstance(extent, ir.Constant)]
+        if len(sizes) < len(extents):
             return self.address(array, subscripts, environment)
-        builder = self.builder
-        terms, constant = flattened(subscripts, sizes)
-        offset: Any = None
-        for term, factor in terms.items():
-            value = emit_index(builder, term, environment, self.exact)
-            if factor != 1:
-                value = builder.mul(value, _modulo(factor))
-            offset = value if offset is None else builder.add(offset, value)
-        number = _modulo(constant)
-        offset = number if offset is None else builder.add(offset, number)
-        element = self.element(array)
-        return builder.gep(self.storage[array], [offset], inbounds=True, source_etype=element)
+        offset = emit_sum(self.builder, flattened(subscripts, sizes), environment, self.exact)
+        storage, element = self.storage[array], self.element(array)
+        return self.builder.gep(storage, [offset], inbounds=True, source_etype=element)
 
     def _checks(self, subscripts: tuple[Index, ...], *, check: bool) -> bool:
         return bool(subscripts) and (check or self.watches)
@@ -394,11 +383,6 @@ class Memory:
             )
             function = ir.Function(self.module, kind, full)
         return self.builder.call(function, arguments)
-
-
-def _modulo(number: int) -> ir.Constant:
-    """Return the 64-bit number that is equal modulo 2^64."""
-    return ir.Constant(I64, (number + 2**63) % 2**64 - 2**63)
 
 
 def tiles(builder: ir.IRBuilder, program: LoopProgram) -> dict[str, Any]:
