@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from llvmlite import ir
 
 from polygym.compiler.codegen.llvm.contract import ENTRY_POINT
-from polygym.compiler.codegen.llvm.emit_index import emit_index
+from polygym.compiler.codegen.llvm.emit_index import emit_index, emit_sum
 from polygym.compiler.codegen.llvm.jit import compile_object
 from polygym.compiler.codegen.llvm.kinds import I32, I64, POINTER
 from polygym.compiler.codegen.llvm.loader import load
 from polygym.compiler.codegen.loops.check_ranges import interval
 from polygym.compiler.codegen.loops.ir import Index, IndexOperator, Number, Operation, Variable
+from polygym.compiler.codegen.loops.linear import Sum
 from polygym.errors import InternalError
 from polygym.native import calls
 
@@ -71,8 +72,8 @@ def value_of(index: Index, values: dict[str, int]) -> int:
     raise AssertionError(operator)
 
 
-def on_the_machine(index: Index) -> Callable[[int, int], int]:
-    """Return an index as machine code: a function of the variables x and y."""
+def on_the_machine(index: Index | Sum) -> Callable[[int, int], int]:
+    """Return an index, or a sum, as machine code: a function of the variables x and y."""
     module = ir.Module()
     function = ir.Function(module, ir.FunctionType(I32, [POINTER, POINTER]), ENTRY_POINT)
     builder = ir.IRBuilder(function.append_basic_block())
@@ -81,7 +82,8 @@ def on_the_machine(index: Index) -> Callable[[int, int], int]:
     for place, name in enumerate("xy"):
         slot = builder.gep(block, [ir.Constant(I64, place)], source_etype=I64)
         environment[name] = builder.load(slot, typ=I64)
-    value = emit_index(builder, index, environment)
+    emit = emit_sum if isinstance(index, tuple) else emit_index
+    value = emit(builder, index, environment)
     # A branch, for code that depends on a value which is none does anything.
     with builder.if_then(builder.icmp_signed("!=", value, ir.Constant(value.type, 0))):
         wide = builder.zext(value, I64) if value.type.width == 1 else value
@@ -112,6 +114,21 @@ X, Y = Variable("x"), Variable("y")
 @pytest.mark.parametrize("operator", [*DIVISIONS, IndexOperator.REMAINDER_NONNEGATIVE])
 def test_divisions_round_down_whatever_they_are_told(operator: IndexOperator, divisor: int) -> None:
     agrees(Operation(operator, (X, Number(divisor))))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "constant"),
+    [(0, 0, -3), (1, 0, 0), (-7, 1, 5), (2**62, -(2**63), 2**62), (2**64 + 3, -(2**70), 2**65 - 1)],
+)
+def test_sums_are_right_modulo_what_the_machine_has(first: int, second: int, constant: int) -> None:
+    """Parts of them may wrap: those of 2^62 · x do for every x above 1."""
+    quotient = Operation(IndexOperator.DIVIDE_FLOOR, (Y, Number(3)))
+    terms: dict[Index, int] = {X: first, quotient: second}
+    run = on_the_machine(({term: factor for term, factor in terms.items() if factor}, constant))
+    for x in VALUES:
+        for y in VALUES:
+            exact = first * x + second * (y // 3) + constant
+            assert run(x, y) == (exact + 2**63) % 2**64 - 2**63
 
 
 def half(index: Index, by: int = 2) -> Index:
