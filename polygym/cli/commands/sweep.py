@@ -73,9 +73,10 @@ Every program is searched with each policy, the policies in turn, at --search-da
 schedule and what --against names. The first schedules of each policy are the --seeds. With --split
 or --storage each program is changed before; what was found is in the store, and schedules are of
 that program. --function and --extent are for all files that are named; a store keeps them, and
-another choice needs another DIR. Every outcome is in DIR/sweep.sqlite the moment it is known. Ctrl-C stops after the
-schedule in flight; the same command goes on, also after a crash, with a larger budget or with more
-programs. `polygym report DIR` draws what was found, at any time. Exit code 1: a program could not
+another choice needs another DIR. Every outcome is in DIR/sweep.sqlite the moment it is known.
+Ctrl-C stops after the schedule in flight; the same command goes on, also after a crash, with a
+larger budget or with more programs. `polygym report DIR` draws what was found, at any time. Exit
+code 1: a program could not
 be searched, or a schedule computed something else than the original order, or crashed.
 
 \b

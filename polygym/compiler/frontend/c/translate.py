@@ -13,10 +13,12 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.assumptions import stated_values
+from polygym.compiler.frontend.c.carries import with_carries
 from polygym.compiler.frontend.c.complete import Whole, completed_source
 from polygym.compiler.frontend.c.extents import Sizes, parse_selection
 from polygym.compiler.frontend.c.extract import ASSUMPTIONS
 from polygym.compiler.frontend.c.flat_arrays import with_rows
+from polygym.compiler.frontend.c.induction import with_induction
 from polygym.compiler.frontend.c.members import with_members
 from polygym.compiler.frontend.c.notation import with_constants
 from polygym.compiler.frontend.c.parse import Region, choose, find_regions, parse, with_items
@@ -78,7 +80,8 @@ def parse_text(
             name: [expression_of(one, region.begin) for one in size] for name, size in sizes.items()
         }
         region = plain(tree, region, source, given)
-        region = with_trips(tree, region, source)
+        region = with_trips(tree, with_induction(tree, region, source), source)
+        region = with_carries(tree, region, source)
 
         def translated(one: Region) -> Translation:
             """Read a region."""

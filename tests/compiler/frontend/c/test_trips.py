@@ -16,13 +16,14 @@ from polygym.errors import InputError
 from tests.oracles.native import run_natively
 
 VALUES = ["0", "n * m", "i * m", "(i + 1) * m", "n * m - m", "3", "n", "i * m + n", "m - 1"]
+VALUES += ["n * m - 1", "n * m / 2", "n * m / 3", "1", "n * m + 1", "m + 1", "(n - 1) * m / 2"]
 STEPS = ["1", "m", "2", "n", "n * m", "2 * m"]
-_MOST, _TAKEN = 500, 15
+_MOST, _TAKEN = 500, 40
 
 
 def looped(n: int, m: int, first: str, end: str, step: str, operator: str) -> list[int] | None:
     """Return what C computes, None where a loop does not end or takes long."""
-    y = [0, 0]
+    y, first, end = [0, 0], in_python(first), in_python(end)
     for i in range(3):
         names = {"n": n, "m": m, "i": i}
         k, by = eval(first, names), eval(step, names)
@@ -35,6 +36,12 @@ def looped(n: int, m: int, first: str, end: str, step: str, operator: str) -> li
             if count > _MOST:
                 return None
     return y
+
+
+def in_python(text: str) -> str:
+    """Return an expression of C, whose quotients are rounded towards 0."""
+    whole, slash, by = text.partition(" / ")
+    return f"int(({whole}) / {by})" if slash else text
 
 
 def test_loops_over_products() -> None:
@@ -96,6 +103,13 @@ def compare(scop: Scop, first: str, end: str, step: str, operator: str) -> None:
         ("0", "n * m - m", "m", "<="),
         ("n * m", "0", "1", ">"),
         ("n * m", "i * m", "m", ">"),
+        ("0", "n * m - 1", "1", "<"),
+        ("1", "n * m", "1", "<"),
+        ("m", "n * m - m - 1", "1", "<="),
+        ("n * m - 2", "0", "1", ">="),
+        ("0", "n * m / 2", "1", "<"),
+        ("n * m / 3", "n * m", "1", "<"),
+        ("n * m - 1", "n * m / 2", "1", ">="),
     ],
 )
 def test_these_are_taken(first: str, end: str, step: str, operator: str) -> None:
