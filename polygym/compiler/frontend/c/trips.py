@@ -118,10 +118,11 @@ class _Trips:
             return None
         plain = read_header(loop, self._once, lambda one: self._read(one, [], put_in=False))
         is_flat = any(one.name in self._flat for one in names_in(loop.stmt))
-        if plain is not None and plain.is_affine and not is_flat:
+        divides = plain is not None and self._divides(plain, [])
+        if plain is not None and plain.is_affine and not is_flat and not divides:
             return None
         found = read_header(loop, self._once, lambda one: self._read(one, factors))
-        if found is None or (found.is_affine and not is_flat and not _divides(found)):
+        if found is None or (found.is_affine and not is_flat and not self._divides(found, factors)):
             return None
         changed = changed_names(loop.stmt)
         read = {one.name for part in (loop.init, loop.cond, loop.next) for one in names_in(part)}
@@ -136,7 +137,7 @@ class _Trips:
             if step < 1:
                 return None
             if header.is_affine:
-                walks = _divides(header) or self._walks(header.counter, loop.stmt)
+                walks = self._divides(header, factors) or self._walks(header.counter, loop.stmt)
                 return self._window(header, factors, loop) if walks else None
             if header.distance.is_linear:
                 return self._loops(header, [(header.distance, step, constant(1))], loop)
@@ -155,6 +156,16 @@ class _Trips:
         positive = c_ast.BinaryOp(">", header.step.node(loop), integer_node(0, loop), loop.coord)
         inside = self._loops(header, [(trips, 1, header.step)], loop)
         return c_ast.If(positive, inside, None, loop.coord)
+
+    def _divides(self, header: Header, factors: list[Polynomial]) -> bool:
+        """Whether the first or the last value is a quotient of products, and of which factors."""
+        nodes = [*header.first.nodes.values(), *header.distance.nodes.values()]
+        divided = [
+            self._read(one.left, factors)
+            for one in nodes
+            if isinstance(one, c_ast.BinaryOp) and one.op == "/"
+        ]
+        return any(one is not None and not one.is_linear for one in divided)
 
     def _walks(self, counter: str, body: Any) -> bool:
         """Whether a counter walks through an array of rows from element to element."""
@@ -245,12 +256,6 @@ class _Trips:
             number += 1
         self._spelled.add(found)
         return found
-
-
-def _divides(header: Header) -> bool:
-    """Whether the first or the last value is a quotient, perhaps of products."""
-    nodes = [*header.first.nodes.values(), *header.distance.nodes.values()]
-    return any(isinstance(one, c_ast.BinaryOp) and one.op == "/" for one in nodes)
 
 
 def _pointers(function: Any) -> set[str]:
