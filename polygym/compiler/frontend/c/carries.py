@@ -7,8 +7,9 @@ behind the other, as is what :mod:`polygym.compiler.frontend.c.walking` makes of
     for (t = 0; t < n * m; t++)     for (i …) for (j …)
       p[t] = 0;                       A[p_row][p_at + (i * m + j)] = 0;    A[p_row + i][p_at + j]
 
-Only what multiplies by a parameter is divided, because nothing else is made of such a subscript.
-Whether the rest is in its row is asked as for every subscript.
+Only what multiplies by a parameter is divided, because nothing else is made of such a subscript;
+and, if asked for, where such a pointer walks through rows of a constant size: ``A[p_row + e / 8][e %
+8]`` with e = p_at + t. Whether the rest is in its row is asked as for every subscript.
 """
 
 from __future__ import annotations
@@ -18,18 +19,25 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.counting import changed_names
-from polygym.compiler.frontend.c.nodes import base_and_subscripts, copied, walk
+from polygym.compiler.frontend.c.nodes import base_and_subscripts, copied, names_in, walk
 from polygym.compiler.frontend.c.once import Once
 from polygym.compiler.frontend.c.parse import Region, with_items
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.polynomials import Polynomial, polynomial
 
 
-def with_carries(tree: Any, region: Region, source: SourceMap) -> Region:
-    """Return a region whose products in subscripts of inner dimensions are rows, where they are."""
+def with_carries(
+    tree: Any, region: Region, source: SourceMap, walking: frozenset[str] = frozenset()
+) -> Region:
+    """Return a region whose products in subscripts of inner dimensions are rows, where they are.
+
+    Where a subscript has one of the integers ``walking``, it is divided by rows of constant sizes.
+    """
     nodes = [one for item in region.items for one in walk(item)]
     inner = [one.subscript for one in nodes if _is_inner(one)]
-    if not any(isinstance(one, c_ast.BinaryOp) and one.op == "*" for s in inner for one in walk(s)):
+    if not walking and not any(
+        isinstance(one, c_ast.BinaryOp) and one.op == "*" for s in inner for one in walk(s)
+    ):
         return region
     once = Once(tree, region.function, source)
     moving = {name for item in region.items for name in changed_names(item)}
@@ -49,6 +57,15 @@ def with_carries(tree: Any, region: Region, source: SourceMap) -> Region:
         subscripts = [copied(one, replacement) for one in subscripts]
         for place in range(len(sizes), 0, -1):
             width, whole = widths[place - 1], read(subscripts[place])
+            if walking & {one.name for one in names_in(subscripts[place])}:
+                if width is not None and width.constant is not None:
+                    size = width.node(node)
+                    rows = c_ast.BinaryOp("/", subscripts[place], size, node.coord)
+                    before = subscripts[place - 1]
+                    subscripts[place - 1] = c_ast.BinaryOp("+", before, rows, node.coord)
+                    rest = copied(subscripts[place]), copied(size)
+                    subscripts[place] = c_ast.BinaryOp("%", *rest, node.coord)
+                    continue
             if width is None or whole is None or whole.is_linear or width.names & moving:
                 continue
             divided = whole.divided(width)

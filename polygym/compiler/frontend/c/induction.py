@@ -400,7 +400,7 @@ def _not_negative(value: Polynomial, context: Any) -> Any:
     names = sorted(value.unknowns)
     space = isl.Space.params_alloc(context, len(names))
     for place, name in enumerate(names):
-        space = space.set_dim_name(isl.dim_type.param, place, name)
+        space = space.set_dim_name(isl.dim_type.param, place, f"v{name}")  # no number
     constraint = isl.Constraint.alloc_inequality(isl.LocalSpace.from_space(space))
     for term, factor in value.terms.items():
         if term:

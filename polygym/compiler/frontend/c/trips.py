@@ -43,33 +43,43 @@ from polygym.compiler.frontend.c.windows import window
 _DEEPEST = 4
 
 
-def with_trips(tree: Any, region: Region, source: SourceMap) -> Region:
-    """Return a region whose loops over products count iterations; its function is changed, too."""
+def with_trips(
+    tree: Any, region: Region, source: SourceMap, *, in_windows: bool = False
+) -> tuple[Region, bool]:
+    """Return a region whose loops over products count iterations; its function is changed, too.
+
+    Affine loops through several rows are parted by rows if they are to be ``in_windows``; whether
+    there are any is returned, too.
+    """
     loops = [one for item in region.items for one in walk(item) if isinstance(one, c_ast.For)]
     headers = [part for loop in loops for part in (loop.init, loop.cond, loop.next) if part]
     if not any(isinstance(one, c_ast.ID) for part in headers for one in walk(part)):
-        return region
+        return region, False
+    has_windows = False
     for _ in range(_DEEPEST):  # what is counted now may stand in the headers inside
-        found = _Trips(tree, region, source)
+        found = _Trips(tree, region, source, in_windows=in_windows)
         items = [copied(item, found.replacement) for item in region.items]
+        has_windows |= found.has_windows
         if not found.has_changed:
             break
         region = with_items(region, [*found.assumed, *items])
-    return region
+    return region, has_windows
 
 
 class _Trips:
     """Rewrites the loops of one region."""
 
-    def __init__(self, tree: Any, region: Region, source: SourceMap) -> None:
+    def __init__(self, tree: Any, region: Region, source: SourceMap, *, in_windows: bool) -> None:
         self._once = Once(tree, region.function, source)
         self._spelled = {token.text for token in source.tokens}
         self._spelled |= {one.name for one in walk(region.function) if isinstance(one, c_ast.Decl)}
         self._exposed = set(read_outside(region.function.body, _name, counter_of))
         self._fixed = _fixed_names(region)
         self._widths: list[Polynomial] = []
-        self._flat = self._flat_arrays(region) | _pointers(region.function)
-        self.has_changed = False
+        self._of_rows = self._flat_arrays(region)
+        self._flat = self._of_rows | _pointers(region.function)
+        self._in_windows = in_windows
+        self.has_changed = self.has_windows = False
         self.assumed: list[Any] = []
 
     def replacement(self, node: Any) -> Any:
@@ -137,8 +147,9 @@ class _Trips:
             if step < 1:
                 return None
             if header.is_affine:
-                walks = self._divides(header, factors) or self._walks(header.counter, loop.stmt)
-                return self._window(header, factors, loop) if walks else None
+                if self._divides(header, factors):
+                    return self._window(header, factors, loop)
+                return self._walked(header, factors, loop)
             if header.distance.is_linear:
                 return self._loops(header, [(header.distance, step, constant(1))], loop)
             if step > 1:
@@ -171,12 +182,21 @@ class _Trips:
         """Whether a counter walks through an array of rows from element to element."""
         for node in walk(body):
             is_element = isinstance(node, c_ast.ArrayRef) and isinstance(node.name, c_ast.ID)
-            if is_element and node.name.name in self._flat:
+            if is_element and node.name.name in self._of_rows:
                 place = self._read(node.subscript, [])
                 alone = () if place is None else (t for t in place.terms if counter in t)
                 if [abs(place.terms[one]) for one in alone if one == (counter,)] == [1]:
                     return True
         return False
+
+    def _walked(self, header: Header, factors: Sequence[Polynomial], loop: Any) -> Any:
+        """Return the loops for an affine one through rows, if they are asked for."""
+        if not self._walks(header.counter, loop.stmt):
+            return None
+        if self._in_windows:
+            return self._window(header, factors, loop)
+        self.has_windows = True
+        return None
 
     def _window(self, header: Header, factors: Sequence[Polynomial], loop: Any) -> Any:
         """Return two loops over what starts or ends inside of a row; None where it is no such."""

@@ -155,7 +155,7 @@ def _place(
     if divided is None or not all(one.is_linear for one in divided):
         return None
     row, element = divided
-    if element.constant is not None and element.constant < 0:
+    if element.terms and all(factor < 0 for factor in element.terms.values()):
         row, element = row.plus(constant(1), -1), element.plus(width)
     if not element.terms:
         return _Place(row.node(like), None, (), row)
