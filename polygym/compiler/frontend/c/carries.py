@@ -8,8 +8,8 @@ behind the other, as is what :mod:`polygym.compiler.frontend.c.walking` makes of
       p[t] = 0;                       A[p_row][p_at + (i * m + j)] = 0;    A[p_row + i][p_at + j]
 
 Only what multiplies by a parameter is divided, because nothing else is made of such a subscript;
-and, if asked for, where such a pointer walks through rows of a constant size: ``A[p_row + e / 8][e %
-8]`` with e = p_at + t. Whether the rest is in its row is asked as for every subscript.
+and, if asked for, where such a pointer walks through rows of a constant size: with e = p_at + t it
+is ``A[p_row + e / 8][e % 8]``. Whether the rest is in its row is asked as for every subscript.
 """
 
 from __future__ import annotations

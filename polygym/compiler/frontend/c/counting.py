@@ -7,10 +7,11 @@ that wrap around at 2^64 are larger than any array, and any number of iterations
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import islpy as isl
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.nodes import (
@@ -47,6 +48,12 @@ class Header:
         is_linear = self.first.is_linear and self.distance.is_linear
         return is_linear and self.step.constant is not None
 
+    @property
+    def way(self) -> Polynomial:
+        """How far the counter is from its first value."""
+        counter = Polynomial({(self.counter,): 1}, {self.counter: c_ast.ID(self.counter)})
+        return counter.plus(self.first, -1) if self.upwards else self.first.plus(counter, -1)
+
 
 def read_header(loop: Any, once: Once, read: Callable[[Any], Polynomial | None]) -> Header | None:
     """Return the header of a loop, None for one that does not count so."""
@@ -76,6 +83,35 @@ def changed_names(node: Any) -> set[str]:
     """Return the names that a statement changes or declares."""
     found = {one.name for one in changed_in(node) if isinstance(one, c_ast.ID)}
     return found | {one.name for one in walk(node) if isinstance(one, c_ast.Decl) and one.name}
+
+
+def is_never_negative(number: Polynomial, loops: Sequence[Header]) -> bool:
+    """Whether a number is surely not negative inside some loops, the outermost first."""
+    if number.constant is not None or not number.is_linear:
+        return number.constant is not None and number.constant >= 0
+    context = isl.Context()
+    domain = isl.Set.universe(isl.Space.params_alloc(context, 0))
+    for one in loops:
+        if one.first.is_linear and one.distance.is_linear:
+            left = one.distance.plus(one.way, -1).plus(constant(-1))
+            for side in (one.way, left):
+                domain = domain.intersect(_not_negative(side, context))
+    return bool(domain.subtract(_not_negative(number, context)).is_empty())
+
+
+def _not_negative(value: Polynomial, context: Any) -> Any:
+    """Return for which values of its unknowns a linear polynomial is not negative."""
+    names = sorted(value.unknowns)
+    space = isl.Space.params_alloc(context, len(names))
+    for place, name in enumerate(names):
+        space = space.set_dim_name(isl.dim_type.param, place, f"v{name}")  # no number
+    constraint = isl.Constraint.alloc_inequality(isl.LocalSpace.from_space(space))
+    for term, factor in value.terms.items():
+        if term:
+            place = names.index(term[0])
+            constraint = constraint.set_coefficient_val(isl.dim_type.param, place, factor)
+    constraint = constraint.set_constant_val(value.terms.get((), 0))
+    return isl.Set.universe(space).add_constraint(constraint)
 
 
 def _step(node: Any, counter: str) -> tuple[Any, bool]:

@@ -22,11 +22,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import islpy as isl
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.assumptions import stated
-from polygym.compiler.frontend.c.counting import Header, changed_names, read_header
+from polygym.compiler.frontend.c.counting import (
+    Header,
+    changed_names,
+    is_never_negative,
+    read_header,
+)
 from polygym.compiler.frontend.c.nodes import copied, integer_node, is_change, plain_type, walk
 from polygym.compiler.frontend.c.once import Once
 from polygym.compiler.frontend.c.parse import Region, with_items
@@ -240,7 +244,7 @@ class _Walker:
             steps = self._steps(node, carried & set(entry))
             self.loops = outside
             for name, step in steps.items():
-                if found := _moved(entry[name], step, _way(header), header.step):
+                if found := _moved(entry[name], step, header.way, header.step):
                     starts[name] = found
                 if found := self._end(entry[name], step, header):
                     ends[name] = found
@@ -292,23 +296,11 @@ class _Walker:
         found = _moved(before, step, header.distance, header.step)
         if trips is None or found is None:
             return None
-        needs = [one for one in (trips, header.step.plus(constant(-1))) if not self._is_proved(one)]
+        needs = [trips, header.step.plus(constant(-1))]
+        needs = [one for one in needs if not is_never_negative(one, self.loops)]
         if any(not one.is_linear or one.names & self._moving for one in needs):
             return None
         return replace(found, needs=(*found.needs, *needs))
-
-    def _is_proved(self, number: Polynomial) -> bool:
-        """Whether a number is never negative inside the loops around."""
-        if number.constant is not None or not number.is_linear:
-            return number.constant is not None and number.constant >= 0
-        context = isl.Context()
-        domain = isl.Set.universe(isl.Space.params_alloc(context, 0))
-        for one in self.loops:
-            if one.first.is_linear and one.distance.is_linear:
-                left = one.distance.plus(_way(one), -1).plus(constant(-1))
-                domain = domain.intersect(_not_negative(_way(one), context))
-                domain = domain.intersect(_not_negative(left, context))
-        return bool(domain.subtract(_not_negative(number, context)).is_empty())
 
     # Names in what is written.
 
@@ -383,28 +375,7 @@ def _moved(before: _Known, step: _Known, way: Polynomial, by: Polynomial) -> _Kn
     return None if times is None else _Known(before.value.plus(times), needs)
 
 
-def _way(header: Header) -> Polynomial:
-    """Return how far a loop's counter is from its first value."""
-    counter = _unknown(header.counter)
-    return counter.plus(header.first, -1) if header.upwards else header.first.plus(counter, -1)
-
-
 def _wide(nodes: Mapping[str, Any], like: Any) -> dict[str, Any]:
     """Return unknowns as ``long``, which sums and products of theirs do not leave."""
     kind = c_ast.Typename(None, [], None, plain_type("long", like), like.coord)
     return {text: c_ast.Cast(kind, node, like.coord) for text, node in nodes.items()}
-
-
-def _not_negative(value: Polynomial, context: Any) -> Any:
-    """Return for which values of its unknowns a linear polynomial is not negative."""
-    names = sorted(value.unknowns)
-    space = isl.Space.params_alloc(context, len(names))
-    for place, name in enumerate(names):
-        space = space.set_dim_name(isl.dim_type.param, place, f"v{name}")  # no number
-    constraint = isl.Constraint.alloc_inequality(isl.LocalSpace.from_space(space))
-    for term, factor in value.terms.items():
-        if term:
-            place = names.index(term[0])
-            constraint = constraint.set_coefficient_val(isl.dim_type.param, place, factor)
-    constraint = constraint.set_constant_val(value.terms.get((), 0))
-    return isl.Set.universe(space).add_constraint(constraint)

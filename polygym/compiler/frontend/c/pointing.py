@@ -28,6 +28,7 @@ def sum_of(node: Any, is_pointer: Callable[[Any], bool]) -> tuple[Any, list[Any]
 
 
 def negative(node: Any) -> Any:
+    """Return an integer with the other sign."""
     inner = node if isinstance(node, c_ast.Constant) else wide(node)
     return c_ast.UnaryOp("-", inner, node.coord)
 
@@ -54,6 +55,7 @@ def points(kind: Any) -> bool:
 
 
 def is_name(node: Any, name: str) -> bool:
+    """Whether a node is a name."""
     return isinstance(node, c_ast.ID) and node.name == name
 
 
@@ -64,6 +66,7 @@ def taken_apart(node: Any) -> tuple[str, list[Any]]:
 
 
 def pointer_and_subscripts(node: Any) -> tuple[Any, list[Any]]:
+    """Return what is subscripted, and its subscripts."""
     subscripts: list[Any] = []
     while isinstance(node, c_ast.ArrayRef):
         subscripts.insert(0, node.subscript)
@@ -72,6 +75,7 @@ def pointer_and_subscripts(node: Any) -> tuple[Any, list[Any]]:
 
 
 def array_element(name: str, subscripts: Sequence[Any], like: Any) -> Any:
+    """Return ``A[i][j]``, at a node's place."""
     found: Any = c_ast.ID(name, like.coord)
     for one in subscripts:
         found = c_ast.ArrayRef(found, one, like.coord)

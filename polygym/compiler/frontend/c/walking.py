@@ -6,9 +6,10 @@ A pointer that never points into anything else has a name for what it points to,
     for (…) *p++ = p[n] * q[i];    →      for (…) a[p_at++] = a[p_at + n] * A[q_row][i];
 
 with ``double *q = A[k];``, which is ``long q_row = k, q_at = 0;``: a row stays the one that it was
-when the pointer was set. An argument that is changed by sums alone starts at 0. A pointer that is
-compared or stored keeps its name, and is refused as ever; so is one that may point into several
-arrays. Sums are subscripts, ``*(a + i)`` is ``a[i]``, and count in ``long`` as C's pointers do.
+when the pointer was set. An argument that is changed by sums alone starts at 0; pointers into one
+array are compared by their integers. One that is stored, or compared with anything else, keeps its
+name, and is refused as ever; so is one that may point into several arrays. Sums are subscripts,
+``*(a + i)`` is ``a[i]``, and count in ``long`` as C's pointers do.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ def with_walkers(tree: Any, region: Region, source: SourceMap) -> tuple[Region, 
 
     The functions in the tree are changed, too.
     """
-    marks, names = (region.begin, region.end), set()
+    marks = (region.begin, region.end)
+    names: set[str] = set()
     for function in (one for one in tree.ext if isinstance(one, c_ast.FuncDef)):
         found = _Function(tree, function, marks, source)
         if found.ranks:
@@ -77,8 +79,8 @@ def with_walkers(tree: Any, region: Region, source: SourceMap) -> tuple[Region, 
     block = block_with(body, region.begin)
     first, last = block.index(region.begin), block.index(region.end)
     items = tuple(block[first + 1 : last])
-    found = Region(region.name, region.function, items, region.begin, region.end)
-    return found, frozenset(names)
+    new = Region(region.name, region.function, items, region.begin, region.end)
+    return new, frozenset(names)
 
 
 class _Function:
@@ -252,10 +254,11 @@ class _Function:
 
     def _comparison(self, node: Any) -> Any:
         """Return a comparison of how far two pointers stand; None for anything else."""
-        sides = [self._target(one) for one in (node.left, node.right)]
-        if sides[0] is None or sides[1] is None:
+        left, right = self._target(node.left), self._target(node.right)
+        if left is None or right is None:
             return None
-        roots = {self._root(one) for one in sides if one is not None}
+        sides = (left, right)
+        roots = {self._root(one) for one in sides}
         if len(roots) != 1 or any(rank for _, rank in roots):
             return None
         places = []
