@@ -50,7 +50,8 @@ class Case:
         program, marked, rest = name.partition(f"\n{_CHOSEN}")
         if marked:
             function, *changes = rest.split("\n", 2)
-            return Case(program, parameters, *(changes or ("", _KEPT)), function)
+            cuts, plan = changes if len(changes) == 2 else ("", _KEPT)
+            return Case(program, parameters, cuts, plan, function)
         program, *changes = name.rsplit("\n", 2)
         return Case(program, parameters, *changes) if len(changes) == 2 else Case(name, parameters)
 
