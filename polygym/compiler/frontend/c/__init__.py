@@ -10,8 +10,8 @@ tree, regions), ``complete`` (a function around a region that has none: ``bare``
 for their names; ``nodes`` of trees), ``induction`` (integers that step by products), ``trips``
 (loops over products, counted, by their headers in ``counting``; ``windows`` of several rows),
 ``carries`` (subscripts that go on in later rows), ``flat_arrays`` (``A[i * m + j]`` as ``A[i][j]``,
-by ``polynomials`` and ``rows``; ``once``: integers that are set once), ``pointers`` (arguments without
-a size, ``extents`` that are given), ``translation`` (the steps from here on, in their order):
+by ``polynomials`` and ``rows``; ``once``: integers that are set once), ``pointers`` (arguments
+without a size, ``extents`` that are given), ``translation`` (the steps from here on, in order):
 ``symbols``, ``declarations`` and ``literals`` (what names and constants mean), ``bindings`` (what
 they stand for in the region), ``assumptions`` (what ``assert`` states), ``affine``, ``conditions``,
 ``division``, ``extremes``, ``wrapping`` and ``loops`` (C to isl), ``accesses`` (elements that are

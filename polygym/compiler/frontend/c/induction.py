@@ -18,7 +18,7 @@ product. Statements that change them stay, and disappear where nobody reads what
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -68,17 +68,26 @@ def with_induction(tree: Any, region: Region, source: SourceMap) -> Region:
 
 def _followed(region: Region, once: Once) -> frozenset[str]:
     """Return the integers that a loop of the region changes, beside the counters of loops."""
-    found: set[str] = set()
-    for item in region.items:
-        for loop in walk(item):
-            if isinstance(loop, c_ast.For):
-                found |= changed_names(loop.stmt)
+    found = {name for item in region.items for name in _stepping(item, inside=False)}
     addresses = {
         one.expr.name
         for one in walk(region.function.body)
         if isinstance(one, c_ast.UnaryOp) and one.op == "&" and isinstance(one.expr, c_ast.ID)
     }
     return frozenset(name for name in found - addresses if once.holds_sums(name))
+
+
+def _stepping(node: Any, *, inside: bool) -> Iterator[str]:
+    """Yield what statements inside of loops change or declare; counters in headers are left out."""
+    if isinstance(node, c_ast.For):
+        yield from _stepping(node.stmt, inside=True)
+        return
+    if inside and isinstance(node, c_ast.Decl) and node.name:
+        yield node.name
+    elif inside and _target(node):
+        yield _target(node)
+    for _, child in node.children():
+        yield from _stepping(child, inside=inside)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,11 +114,20 @@ class _Walker:
     written: set[str] = field(default_factory=set)
     needed: dict[str, Polynomial] = field(default_factory=dict)
     is_trial: int = 0
+    changes: dict[int, tuple[Any, set[str]]] = field(default_factory=dict)
+
+    def _changed(self, node: Any) -> set[str]:
+        """Return the names that a statement changes or declares, as found the first time."""
+        if node is None:
+            return set()
+        if id(node) not in self.changes:
+            self.changes[id(node)] = node, changed_names(node)
+        return self.changes[id(node)][1]
 
     @property
     def _moving(self) -> set[str]:
         """The names that the region changes or declares."""
-        return {name for item in self.region.items for name in changed_names(item)}
+        return {name for item in self.region.items for name in self._changed(item)}
 
     def before(self, block: Any) -> None:
         """Follow the code around a region up to it."""
@@ -120,7 +138,7 @@ class _Walker:
             inside = [one for one in walk(item) if isinstance(one, c_ast.Compound)]
             around = [one for one in inside if any(two is begin for two in one.block_items or ())]
             if any(one is begin for one in walk(item)):
-                self._forget(changed_names(item))
+                self._forget(self._changed(item))
                 for one in around:
                     self.before(one)
                 return
@@ -149,7 +167,7 @@ class _Walker:
             case None:
                 return None
             case _:
-                self._forget(changed_names(node))
+                self._forget(self._changed(node))
                 return copied(node)
 
     def _block(self, node: Any) -> Any:
@@ -159,7 +177,7 @@ class _Walker:
         own = {one.name for one in node.block_items or () if isinstance(one, c_ast.Decl)}
         if own:
             self.known = {name: one for name, one in self.known.items() if name not in own}
-            changed = changed_names(node)
+            changed = self._changed(node)
             kept = {
                 name: outside[name]
                 for name in own & set(outside)
@@ -187,9 +205,9 @@ class _Walker:
         target = node.name if isinstance(node, c_ast.Decl) else _target(node)
         new = self._put_in(node, is_place=False)
         value = None
-        if target in self.followed and len(changed_names(node)) == 1:
+        if target in self.followed and len(self._changed(node)) == 1:
             value = self._assigned(node, target)
-        self._forget(changed_names(node))
+        self._forget(self._changed(node))
         if value is not None and target not in value.value.names:
             self.known = {**self.known, target: value}
         return new
@@ -230,8 +248,8 @@ class _Walker:
     def _loop(self, node: Any) -> Any:
         """Follow a loop."""
         start = self._put_in(node.init, is_place=True)
-        changed = {name for _, part in node.children() for name in changed_names(part)}
-        carried = self.followed & changed_names(node.stmt)
+        changed = {name for _, part in node.children() for name in self._changed(part)}
+        carried = self.followed & self._changed(node.stmt)
         header = self._header(node) if len(self.loops) < _DEEPEST else None
         entry = {n: one for n, one in self.known.items() if not one.value.names & changed}
         self._forget(changed)
@@ -267,7 +285,7 @@ class _Walker:
         names = found.read | found.first.names | found.distance.names | found.step.names
         is_own = found.counter in names
         names |= {found.counter}
-        return None if is_own or names & changed_names(node.stmt) else found
+        return None if is_own or names & self._changed(node.stmt) else found
 
     def _steps(self, node: Any, carried: frozenset[str]) -> dict[str, _Known]:
         """Return what one iteration adds to the variables that it changes."""
@@ -280,7 +298,7 @@ class _Walker:
         self.statement(node.stmt)
         self.is_trial -= 1
         left, self.known = self.known, outside
-        changed = changed_names(node)
+        changed = self._changed(node)
         found = {}
         for name in carried & set(left):
             added = left[name].value.plus(starts[name].value, -1)
