@@ -18,7 +18,7 @@ from polygym.terms.language.printing import text_of
 from polygym.terms.language.reading import parse_program
 from polygym.terms.language.values import close
 from polygym.terms.library import expressions, programs
-from polygym.terms.optimize import optimized
+from polygym.terms.optimize import METHODS, optimized
 from polygym.terms.rewriter import Rewriter
 from polygym.terms.rules.sets import rules_named
 from polygym.terms.sharing import Sharing, shared_cost, shares
@@ -45,6 +45,14 @@ def test_rules_of_arithmetic_find_a_little_more() -> None:
 def test_who_does_not_look_ahead_finds_less() -> None:
     assert total("test", "simple", "greedy", states=1500) > 140.0
     assert total("test", "simple", "random", states=1500) > 140.0
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("text", ["(sub x x)", "(div (mul 1.0 x) 1.0)", "(let (a 1.0) a)"])
+def test_what_comes_to_nothing_but_a_leaf_is_found(method: str, text: str) -> None:
+    found = optimized(parse_program(text), method=method, plan=Plan(3, 200))
+    assert found.costs[-1] == 0.0
+    assert not found.result.body.children
 
 
 @pytest.mark.parametrize("method", sorted(SEARCHES))
