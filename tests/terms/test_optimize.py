@@ -162,3 +162,20 @@ def test_a_term_of_ten_thousand_nodes() -> None:
     found = optimized(program, [rules_named("arithmetic")], "greedy", Plan(4, 5000))
     assert found.costs[-1] < found.costs[0] == 2.0 * count
     assert close(evaluate(found.result, {"x": 1.0, "y": 2.0}), count + 2.0)
+
+
+def test_a_record_with_a_wrong_rule_is_refused() -> None:
+    """Whoever writes a record may write rules; those that do not come with polygym are tried."""
+    record = optimized(parse_program("(sub x x)"), plan=Plan(2, 20)).to_json()
+    assert replayed(record).costs[-1] == 0.0
+    wrong = {
+        **record,
+        "program": "(sub x (add y z))",
+        "rules": "sub-itself: (sub ?a ?b) => 0.0 if (float ?a)",
+        "initial_cost": 2.0,
+    }
+    with pytest.raises(InputError, match="rules: rule sub-itself: expected both sides to be equal"):
+        replayed(wrong)
+    right = {**wrong, "program": "(sub x x)", "initial_cost": 1.0}
+    right["rules"] = "sub-itself: (sub ?b ?b) => 0.0 if (float ?b)"
+    assert replayed(right).costs[-1] == 0.0

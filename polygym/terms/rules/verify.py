@@ -43,8 +43,15 @@ from polygym.terms.rules.pattern import (
 )
 from polygym.terms.rules.random_terms import Special, random_term, random_value, zero_term
 from polygym.terms.rules.rule import Rewriting, Rule, applied
+from polygym.terms.rules.sets import rules_named
 
-__all__ = ["Counterexample", "check_rules", "counterexample", "special_numbers"]
+__all__ = [
+    "Counterexample",
+    "check_rules",
+    "check_unknown",
+    "counterexample",
+    "special_numbers",
+]
 
 _KINDS: tuple[Type, ...] = (
     FLOAT,
@@ -95,6 +102,16 @@ def check_rules(rules: Iterable[Rule], file: str = "<rules>", seed: int = 0) -> 
                 raise InputError(
                     f"{file}: rule {rule.name}: expected both sides to be equal, found that {found}"
                 )
+
+
+def check_unknown(rules: Iterable[Rule], file: str) -> None:
+    """Check those rules that stand in none of the tables that come with polygym.
+
+    Raises:
+        InputError: one is unsound, or never applies.
+    """
+    known = frozenset(rules_named("all"))
+    check_rules([rule for rule in rules if rule not in known], file)
 
 
 def counterexample(rule: Rewriting, tries: int = 400, seed: int = 0) -> Counterexample | None:

@@ -19,8 +19,8 @@ from polygym.terms.learning.examples import Examples, seen_by
 from polygym.terms.learning.graphs import EDGE_TYPES, IDENTICAL, KINDS, Batch, Graphs
 from polygym.terms.learning.inference import TRUST, NetworkValue, PlainNetwork
 from polygym.terms.learning.network import Shape, ValueNetwork, plain
-from polygym.terms.learning.training import Teaching, Trainer, total_cost, trained
 from polygym.terms.learning.policies import policy_named
+from polygym.terms.learning.training import Teaching, Trainer, total_cost, trained
 from polygym.terms.learning.weights import PATH, Weights, shipped, shipped_value
 from polygym.terms.library import expressions, programs
 from polygym.terms.rules.sets import rules_named
