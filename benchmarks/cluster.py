@@ -169,6 +169,9 @@ class Pretended:
     def dismiss(self, worker: str) -> None:
         """Nothing is to be ended."""
 
+    def leave(self, worker: str) -> None:
+        """Nothing is to be ended."""
+
     def close(self) -> None:
         """Nothing is to be left."""
 

@@ -29,7 +29,7 @@ from polygym.search.cluster.transport import LostError, Site, Transport
 _LOOK_SECONDS = 1.0
 _WAIT_SECONDS = 0.1
 _LOST_MOST = 3  # losses of workers in a row, without a row between, after which a job is given up
-_DIED_MOST = 8  # how often a site is hired anew
+_DIED_MOST = 8  # losses of a site in a row, without a job that ended, after which it is left
 
 
 @pickled_by_name
@@ -62,7 +62,9 @@ class Fleet(Closing):
         self._own = token_hex(8)
         self._drift = drift_allowed()
         self._losses: Counter[str] = Counter()
+        self._lost_at: dict[str, float] = {}
         self._deaths: Counter[str] = Counter()
+        self._hired: Counter[str] = Counter()
         self._looked = -_LOOK_SECONDS
         self._somebody = time.monotonic()
 
@@ -129,7 +131,7 @@ class Fleet(Closing):
         """End the workers, and leave the cluster."""
         for member in self.members.values():
             if member.state.is_hired:
-                self.transport.dismiss(member.worker)
+                self.transport.leave(member.worker)
         self.members.clear()
         self.transport.close()
 
@@ -148,8 +150,12 @@ class Fleet(Closing):
                 self._hire(site)
 
     def _hire(self, site: Site) -> None:
-        worker = self.transport.hire(site)
-        name = f"{site.name}/{self._deaths[site.name]}"
+        try:
+            worker = self.transport.hire(site)
+        except LostError:
+            return  # it comes and goes; the next look may find it
+        name = f"{site.name}/{self._hired[site.name]}"
+        self._hired[site.name] += 1
         member = Member(site, name, worker)
         self.members[site.name] = member
         member.begin(self.transport.call(worker, "greet", ""))
@@ -206,15 +212,23 @@ class Fleet(Closing):
             match row["row"]:
                 case "greeting":
                     self._greeted(member, row)
+                case "waiting":
+                    self._note_waiting(member)
                 case "clock":
                     member.clocked(float(row["seconds"]), self._drift)
                 case _:
                     rows.append(row)
         if rows and supply is not None and member.job is not None:
             if any(row["row"] not in PRELIMINARY for row in rows):
-                self._losses.pop(member.job.about, None)
+                self._forget_losses(member.job.about)
             member.rows += len(rows)
             supply.keep(member.job, rows)
+
+    def _note_waiting(self, member: Member) -> None:
+        """Say once of a node that joins why that takes so long."""
+        if member.state is State.JOINING and not member.note:
+            member.note = "others measure on its host"
+            self._tell(f"node {member.label} waits: {member.note}")
 
     def _greeted(self, member: Member, row: Json) -> None:
         if row["sources"] != sources():
@@ -238,6 +252,7 @@ class Fleet(Closing):
         if member.state in (State.JOINING, State.BUSY):
             member.state = State.FREE
         if job is not None and supply is not None:
+            self._deaths.pop(member.site.name, None)
             supply.ended(job)
         if member.calibration is not None and member.calibration.has_drifted:
             self._refuse(member, f"its clock has drifted: {member.calibration}", State.DRAINED)
@@ -245,7 +260,7 @@ class Fleet(Closing):
     def _refuse(self, member: Member, reason: str, state: State = State.REFUSED) -> None:
         """Let a worker go, and say why."""
         member.state, member.note = state, reason
-        self.transport.dismiss(member.worker)
+        self.transport.leave(member.worker)
         member.end()
         self._tell(f"node {member.label} is {state.value}: {reason}")
 
@@ -258,14 +273,24 @@ class Fleet(Closing):
         self._deaths[member.site.name] += 1
         self.lost += 1
         self._tell(f"node {member.label} is {State.LOST.value}: {reason}")
+        if self._deaths[member.site.name] == _DIED_MOST:
+            self._tell(f"node {member.label} is left: it was lost {_DIED_MOST} times in a row")
         if job is None or supply is None:
             return
-        self._losses[job.about] += 1
+        # Nodes that go together are one loss: they had their jobs before the first of them went.
+        if member.began >= self._lost_at.get(job.about, 0.0):
+            self._losses[job.about] += 1
+            self._lost_at[job.about] = time.monotonic()
         if self._losses[job.about] < _LOST_MOST:
             supply.lost(job)
             return
-        del self._losses[job.about]
+        self._forget_losses(job.about)
         supply.given_up(job, f"{_LOST_MOST} nodes in a row were lost at it; the last: {reason}")
+
+    def _forget_losses(self, about: str) -> None:
+        """Take note that a job came further."""
+        self._losses.pop(about, None)
+        self._lost_at.pop(about, None)
 
     def _watch(self, supply: Supply | None) -> None:
         """Let go of workers from which nothing has come for too long."""

@@ -102,6 +102,7 @@ class Member:
     note: str = ""
     rows: int = 0
     jobs: int = 0
+    began: float = field(default_factory=time.monotonic)
     heard: float = field(default_factory=time.monotonic)
     clock_at: float = field(default_factory=time.monotonic)
 
@@ -112,7 +113,8 @@ class Member:
 
     def begin(self, call: Call) -> None:
         """Take note of a call that is under way."""
-        self.call, self.heard = call, time.monotonic()
+        self.call, self.began = call, time.monotonic()
+        self.heard = self.began
 
     def end(self) -> Job | None:
         """Take note that its call is over; return the job that it was at."""

@@ -5,6 +5,9 @@ what has come together in a quarter of a second, or in less at the end. All work
 thread, since the processes that measure belong to the thread that started them; it holds the
 host's measuring slot meanwhile.
 
+Several drivers may share a node, and several nodes a host: a call may have to wait for its turn.
+Meanwhile it gives a sign of life now and then, the row ``waiting``, and can be stopped.
+
 What is done is chosen by a name in a table, never by anything that comes with the message.
 """
 
@@ -13,12 +16,13 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
 from queue import Empty, SimpleQueue
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from polygym.cost.shipped import here
 from polygym.errors import InternalError, PolygymError
@@ -32,7 +36,11 @@ from polygym.search.cluster.texts import Texts
 from polygym.version import __version__
 
 _BUNDLE_SECONDS = 0.25
+_ALIVE_SECONDS = 15.0
 _LONGEST_REASON = 2000
+_WITHOUT_ROWS = frozenset({"confirm", "together"})  # all that they measure is one row, at the end
+
+_SIGN = json.dumps([{"row": "waiting"}])
 
 Emit: TypeAlias = Callable[[Json], None]
 Task: TypeAlias = Callable[[Json, Texts, Emit, Callable[[], bool]], None]
@@ -48,16 +56,15 @@ class Node:
         self._stopped: set[str] = set()
         self._cores = os.sched_getaffinity(0)
         self._seconds: float | None = None
-        self._lock = threading.Lock()
         self._at: Json = {}
         self._niceness = 0
 
     def greet(self, _: str = "") -> Iterator[str]:
         """Say what kind of node this is, and how fast its clock program is."""
         kind = this_kind()
-        with self._lock:
-            if self._seconds is None:
-                self._seconds = self._clock()
+        if self._seconds is None:
+            found = yield from self._clock()
+            self._seconds = self._seconds or found
         yield json.dumps(
             [
                 {
@@ -75,7 +82,8 @@ class Node:
 
     def calibrate(self, _: str = "") -> Iterator[str]:
         """Measure the clock program again."""
-        yield json.dumps([{"row": "clock", "seconds": self._clock()}])
+        seconds = yield from self._clock()
+        yield json.dumps([{"row": "clock", "seconds": seconds}])
 
     def stop(self, text: str) -> Iterator[str]:
         """Have a job end after what it is at."""
@@ -105,6 +113,7 @@ class Node:
         job = json.loads(text)
         number = str(job["job"])
         rows: SimpleQueue[Json] = SimpleQueue()
+        turn = threading.Event()
 
         def is_stopped() -> bool:
             return number in self._stopped
@@ -112,23 +121,32 @@ class Node:
         def do() -> None:
             with holding_slot(is_stopped) as has_it:
                 if has_it:
+                    turn.set()
                     self._at = {"about": job.get("about"), "task": job["task"]}
                     self._do(job, rows.put, is_stopped)
                     self._at = {}
 
         future = self._thread.submit(do)
         try:
-            yield from _bundles(future, rows)
+            yield from _waiting(future, turn, is_stopped)
+            if not future.cancelled():
+                yield from _bundles(future, rows, is_quiet=job["task"] in _WITHOUT_ROWS)
         finally:
             self._stopped.discard(number)
 
-    def _clock(self) -> float:
+    def _clock(self) -> Generator[str, None, float]:
+        """Measure the clock program; return its time."""
+        turn = threading.Event()
+
         def measure() -> float:
             with holding_slot(lambda: False):
+                turn.set()
                 self._undo()
                 return clock_seconds()
 
-        return self._thread.submit(measure).result()
+        future = self._thread.submit(measure)
+        yield from _waiting(future, turn, lambda: False)
+        return future.result()
 
     def _undo(self) -> None:
         """Have the measuring thread use all cores again, and be as urgent as what users start.
@@ -161,10 +179,24 @@ def _failure(reason: str) -> Json:
     return {"row": FAILED, "reason": reason[:_LONGEST_REASON], "machine": False}
 
 
-def _bundles(future: Future[None], rows: SimpleQueue[Json]) -> Iterator[str]:
-    """Yield what comes together in a while, until all is done."""
+def _waiting(
+    future: Future[Any], turn: threading.Event, is_stopped: Callable[[], bool]
+) -> Iterator[str]:
+    """Yield signs of life until it is a call's turn, or it has been stopped before."""
+    said = time.monotonic()
+    while not turn.wait(_BUNDLE_SECONDS) and not future.done():
+        if is_stopped():
+            future.cancel()
+        elif time.monotonic() - said > _ALIVE_SECONDS:
+            said = time.monotonic()
+            yield _SIGN
+
+
+def _bundles(future: Future[None], rows: SimpleQueue[Json], *, is_quiet: bool) -> Iterator[str]:
+    """Yield what comes together in a while, until all is done, and signs of life of quiet tasks."""
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
+    said = time.monotonic()
     while True:
         is_last = done.wait(_BUNDLE_SECONDS)
         found = []
@@ -175,6 +207,9 @@ def _bundles(future: Future[None], rows: SimpleQueue[Json]) -> Iterator[str]:
                 break
         if found:
             yield json.dumps(found)
+        elif is_quiet and time.monotonic() - said > _ALIVE_SECONDS:
+            said = time.monotonic()
+            yield "[]"
         if is_last:
             future.result()
             return

@@ -3,7 +3,8 @@
 One actor per node holds the node's measuring slot; Ray places it there and counts the slots. The
 actor has a name, and a second driver on the same cluster shares it: jobs of both follow one another
 in the one process that measures on the node, so no two ever measure at once. It belongs to the
-driver that came first and ends with it; the other one finds it gone and hires the node anew.
+driver that came first and ends with it; the other one finds it gone and hires the node anew. When
+the other one ends, it leaves the actor to its driver.
 
 What goes through Ray is texts of JSON. The actor's class is found by its name on the node, where
 polygym has to be installed; nothing of polygym's is pickled.
@@ -31,8 +32,10 @@ ADDRESS = "RAY_ADDRESS"
 """The environment variable of Ray's by which it finds a cluster."""
 
 _ANSWER_SECONDS = 5.0
+_DRIVERS_MOST = 64  # that share a node; those whose turn has not come wait in its process
+_TRIES = 3
 _WORK, _TALK = "work", "talk"
-_OF_A_NODE = {"work": _WORK, "calibrate": _WORK}
+_OF_A_NODE = {"greet": _WORK, "work": _WORK, "calibrate": _WORK}
 
 
 def expect_ray() -> Any:
@@ -71,11 +74,12 @@ class RayTransport:
         """
         self._ray = expect_ray()
         self._actor = actor
-        self._joined: dict[str, Any] = {}
+        self._own: list[Worker] = []
         self._began = not self._ray.is_initialized()
         if not self._began:
             return
-        address = address or os.environ.get(ADDRESS, "")
+        # Ray's own word for the address of its client begins as ours do.
+        address = address or os.environ.get(ADDRESS, "").removeprefix("ray://")
         common = {
             "namespace": NAMESPACE,
             "log_to_driver": False,
@@ -88,6 +92,7 @@ class RayTransport:
             return
         del common["include_dashboard"]
         _expect_answer(address)
+        self._expect_head(address)
         try:
             self._ray.init(address, **common)
         except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
@@ -95,6 +100,25 @@ class RayTransport:
             raise InputError(
                 f"--on ray://{address}: expected a Ray cluster that this machine belongs to, "
                 f"found none: {said}"
+            ) from None
+
+    def _expect_head(self, address: str) -> None:
+        """Refuse an address at which somebody else listens, such as the head's other ports.
+
+        Ray would try for a quarter of an hour, deaf to Ctrl-C.
+
+        Raises:
+            InputError: what is there is no head.
+        """
+        inner: Any = import_module("ray._raylet")
+        if ":" not in address or not hasattr(inner, "GcsClient"):
+            return
+        try:
+            inner.GcsClient(address=address)
+        except self._ray.exceptions.RayError as error:
+            raise InputError(
+                f"--on ray://{address}: expected the head of a Ray cluster (its --port), found "
+                f"somebody else who listens: {error}"
             ) from None
 
     def sites(self) -> tuple[Site, ...]:
@@ -120,14 +144,33 @@ class RayTransport:
         return f"polygym {__version__} {self._actor.__name__} {node}"
 
     def hire(self, site: Site) -> Worker:
-        """Return the actor of a node, which is made where there is none."""
+        """Return the actor of a node, which is made where there is none.
+
+        Raises:
+            LostError: others made one, and ended it, again and again.
+        """
+        for _ in range(_TRIES):
+            if (worker := self.at_work(site.name)) is not None:
+                return worker
+            with suppress(ValueError):  # another driver has been faster
+                worker = self._made(site)
+                self._own.append(worker)
+                return worker
+        raise LostError(f"{site.host}: expected a worker, found one that came and went")
+
+    def _made(self, site: Site) -> Worker:
+        """Return a new actor of a node.
+
+        Raises:
+            ValueError: there is one.
+        """
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        remote = self._ray.remote(concurrency_groups={_WORK: 1, _TALK: 2})(self._actor)
+        groups = {_WORK: _DRIVERS_MOST, _TALK: 2}
+        remote = self._ray.remote(concurrency_groups=groups)(self._actor)
         return remote.options(
             name=self._name(site.name),
             namespace=NAMESPACE,
-            get_if_exists=True,
             num_cpus=0,
             resources={RESOURCE: 1},
             max_restarts=0,
@@ -170,8 +213,14 @@ class RayTransport:
 
     def dismiss(self, worker: Worker) -> None:
         """End an actor at once; the processes that it has started end with it."""
+        self._own = [one for one in self._own if one is not worker]
         with suppress(self._ray.exceptions.RayError, PolygymError, ValueError):
             self._ray.kill(worker)
+
+    def leave(self, worker: Worker) -> None:
+        """End an actor that this driver has made; that of another one may be at work for it."""
+        if any(one is worker for one in self._own):
+            self.dismiss(worker)
 
     def close(self) -> None:
         """Leave the cluster; one that was begun for this ends."""

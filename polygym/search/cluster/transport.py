@@ -43,7 +43,11 @@ class Transport(Protocol):
         ...
 
     def hire(self, site: Site) -> Worker:
-        """Return a worker of a site, which may still have to start."""
+        """Return a worker of a site, which may still have to start.
+
+        Raises:
+            LostError: there is none now.
+        """
         ...
 
     def call(self, worker: Worker, method: str, text: str) -> Call:
@@ -64,6 +68,10 @@ class Transport(Protocol):
 
     def dismiss(self, worker: Worker) -> None:
         """End a worker at once."""
+        ...
+
+    def leave(self, worker: Worker) -> None:
+        """Let a worker go that nothing is wrong with: it ends, unless it is another driver's."""
         ...
 
     def close(self) -> None:

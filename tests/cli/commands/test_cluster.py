@@ -1,5 +1,6 @@
 """``--on`` and ``polygym cluster``, without a cluster and without Ray."""
 
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,25 @@ def test_an_address_without_a_cluster_is_refused_at_once(
     code, _, said = call(capsys, "cluster", "status", address)
     assert code == 2
     assert f"--on ray://{address}: expected the head of a Ray cluster" in said
+
+
+def test_a_port_at_which_somebody_else_listens_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ray itself tries that for a quarter of an hour; it is asked once."""
+    ray = pytest.importorskip("ray")
+
+    def nobody(address: str) -> None:
+        raise ray.exceptions.RpcError("timed out")
+
+    monkeypatch.setattr("ray._raylet.GcsClient", nobody)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = "127.0.0.1:{1}".format(*server.getsockname())
+        monkeypatch.setenv("RAY_ADDRESS", f"ray://{address}")  # as Ray writes its client's
+        code, _, said = call(capsys, "collect", "x.sqlite", "--on", "ray")
+    assert code == 2
+    assert f"--on ray://{address}: expected the head of a Ray cluster (its --port)" in said
+    assert not Path("x.sqlite").exists()
 
 
 class Pretended:

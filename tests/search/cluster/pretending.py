@@ -74,6 +74,8 @@ class Pretended:
         self.machines = machines
         self.hired: list[str] = []
         self.dismissed: list[str] = []
+        self.left: list[str] = []
+        self.vanishing: set[str] = set()
         self.closed = False
         self._calls: dict[int, tuple[str, Iterator[str]]] = {}
         self._next = 0
@@ -82,6 +84,9 @@ class Pretended:
         return tuple(Site(name, "host", 2) for name in self.machines)
 
     def hire(self, site: Site) -> str:
+        if site.name in self.vanishing:
+            self.vanishing.remove(site.name)
+            raise LostError("it came and went")
         self.hired.append(site.name)
         return site.name
 
@@ -115,6 +120,9 @@ class Pretended:
 
     def dismiss(self, worker: str) -> None:
         self.dismissed.append(worker)
+
+    def leave(self, worker: str) -> None:
+        self.left.append(worker)
 
     def close(self) -> None:
         self.closed = True

@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 from polygym.errors import InputError
 from polygym.search.cluster.fleet import Fleet, Patience
-from polygym.search.cluster.jobs import Json
+from polygym.search.cluster.jobs import Job, Json
 from polygym.search.cluster.members import State
 from tests.search.cluster.pretending import Machine, Pretended, Questions, kind, three_rows
 
@@ -69,12 +69,76 @@ def test_a_job_at_which_every_node_dies_is_given_up() -> None:
     assert sum("is lost" in one for one in said) == 3
 
 
+def test_nodes_that_go_together_are_one_loss() -> None:
+    """The end of another driver takes all nodes that it had hired: no job is to blame for it."""
+    started: list[str] = []
+
+    def goes_with_all(job: Json) -> Iterator[list[Json]]:
+        started.append(job["job"])
+        yield []
+        while len(started) < 4:
+            yield []
+        cluster.machines.clear()
+        yield []
+
+    cluster = Pretended({name: Machine(answer=goes_with_all) for name in "abcd"})
+    supply, said = Questions(4), []
+    supply.waiting = [Job(one.number, "all of one program", one.document) for one in supply.waiting]
+
+    def stop() -> bool:
+        if not cluster.machines:
+            cluster.machines["e"] = Machine()
+        return False
+
+    with Fleet(cluster, said.append, HASTY) as fleet:
+        fleet.run(supply, stop)
+    assert sum("is lost" in one for one in said) == 4
+    assert supply.failures == {}
+    assert set(supply.rows) == {(job, row) for job in range(4) for row in range(3)}
+
+
+def test_a_site_that_dies_now_and_then_is_hired_again_and_again() -> None:
+    """What counts are losses in a row; a night has more than eight."""
+    mortal, said = Machine(), []
+
+    def dies_every_second_time(job: Json) -> Iterator[list[Json]]:
+        yield from three_rows(job)
+        if len(mortal.jobs) % 2:
+            mortal.dies_after = 0
+
+    mortal.answer = dies_every_second_time
+    supply, cluster = Questions(20), Pretended({"a": mortal})
+
+    def revive() -> bool:
+        if "a" not in cluster.machines:
+            mortal.dies_after, cluster.machines["a"] = None, mortal
+            fleet._looked = 0.0  # or a second would pass each time
+        return False
+
+    with Fleet(cluster, said.append, HASTY) as fleet:
+        fleet.run(supply, revive)
+    assert sum("is lost" in one for one in said) > 8
+    assert supply.failures == {}
+    assert set(supply.rows) == {(job, row) for job in range(20) for row in range(3)}
+
+
+def test_a_worker_that_came_and_went_is_hired_later() -> None:
+    cluster, supply = Pretended({"a": Machine()}), Questions(1)
+    cluster.vanishing.add("a")
+    with Fleet(cluster, patience=HASTY) as fleet:
+        fleet.run(supply)
+    assert cluster.hired == ["a"]
+    assert len(supply.rows) == 3
+
+
 def test_a_node_of_another_kind_is_refused_and_said() -> None:
     said: list[str] = []
     supply = Questions(4, refused="two")
-    with fleet_of(said, a=Machine(), b=Machine(kind("two"))) as fleet:
+    cluster = Pretended({"a": Machine(), "b": Machine(kind("two"))})
+    with Fleet(cluster, said.append, HASTY) as fleet:
         fleet.run(supply)
         assert fleet.members["b"].state is State.REFUSED
+        assert (cluster.left, cluster.dismissed) == (["b"], [])  # another driver may want it
     assert {name for names in supply.by.values() for name in names} == {"a/0"}
     assert said == ["node host (b) is refused: not here"]
 
@@ -84,6 +148,22 @@ def test_a_node_with_another_polygym_is_refused() -> None:
     with fleet_of(said, a=Machine(), b=Machine(sources="other")) as fleet:
         assert len(fleet.assemble()) == 1
     assert "expected polygym as it is here" in said[0]
+
+
+def test_a_node_that_waits_for_its_host_is_not_lost_and_said() -> None:
+    """Another cluster measures on the same host for longer than a greeting may take."""
+    patient, said = Machine(), []
+
+    def texts(method: str, text: str) -> Iterator[str]:
+        for _ in range(4) if method == "greet" else ():
+            time.sleep(0.1)
+            yield '[{"row": "waiting"}]'
+        yield from Machine().texts(method, text)
+
+    patient.texts = texts  # type: ignore[method-assign]
+    with fleet_of(said, a=patient) as fleet:
+        assert len(fleet.assemble()) == 1
+    assert said == ["node host (a) waits: others measure on its host"]
 
 
 def test_a_node_that_gives_way_to_others_is_said() -> None:
@@ -235,5 +315,6 @@ def test_closing_ends_the_workers() -> None:
     cluster = Pretended({"a": Machine(), "b": Machine()})
     with Fleet(cluster, patience=HASTY) as fleet:
         fleet.assemble()
-    assert sorted(cluster.dismissed) == ["a", "b"]
+    assert sorted(cluster.left) == ["a", "b"]
+    assert cluster.dismissed == []
     assert cluster.closed

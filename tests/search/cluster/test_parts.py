@@ -4,6 +4,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
 
@@ -13,10 +16,12 @@ from polygym.episodes.kernels import digest_of
 from polygym.errors import InputError, InternalError
 from polygym.programs import load_program
 from polygym.search.cluster import calibration, kinds
+from polygym.search.cluster import node as at_node
 from polygym.search.cluster.address import parse_address
 from polygym.search.cluster.bundles import Bundle, bundle_from_json
+from polygym.search.cluster.jobs import Json
 from polygym.search.cluster.kinds import Kind, kind_from_json, this_kind
-from polygym.search.cluster.node import Node
+from polygym.search.cluster.node import Emit, Node
 from polygym.search.cluster.slot import holding_slot
 from polygym.search.cluster.texts import Sent, Texts
 from tests.search.cluster.pretending import kind
@@ -238,3 +243,72 @@ def test_a_node_that_is_stopped_before_it_begins_does_nothing() -> None:
     assert list(node.stop('{"job": "1"}')) == ["[]"]
     with holding_slot(lambda: False):
         assert list(node.work('{"job": "1", "task": "search"}')) == []
+
+
+@pytest.mark.usefixtures("own_slot")
+def test_a_job_whose_turn_has_not_come_gives_signs_of_life_and_can_be_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two drivers share a node: the first one's job goes on, the other's is stopped at once."""
+    begun, may_end, waits = threading.Event(), threading.Event(), threading.Event()
+
+    def long(job: Json, _: Texts, emit: Emit, __: Callable[[], bool]) -> None:
+        begun.set()
+        may_end.wait(60)
+        emit({"row": "result", "of": job["job"]})
+
+    monkeypatch.setattr(at_node, "_task", lambda _: long)
+    monkeypatch.setattr(at_node, "_ALIVE_SECONDS", 0.0)
+    node = Node()
+    first: list[str] = []
+    second: list[str] = []
+
+    def ask(number: str, texts: list[str]) -> None:
+        for text in node.work(json.dumps({"job": number, "task": "search"})):
+            texts.append(text)
+            waits.set()
+
+    threads = [Thread(target=ask, args=one) for one in (("1", first), ("2", second))]
+    threads[0].start()
+    assert begun.wait(60)
+    threads[1].start()
+    assert waits.wait(60)
+    list(node.stop('{"job": "2"}'))
+    threads[1].join(60)
+    assert not threads[1].is_alive()
+    assert {row["row"] for text in second for row in json.loads(text)} == {"waiting"}
+    may_end.set()
+    threads[0].join(60)
+    assert json.loads(first[-1]) == [{"row": "result", "of": "1"}]
+
+
+@pytest.mark.usefixtures("own_slot")
+def test_a_node_that_cannot_be_calibrated_yet_says_that_it_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(at_node, "_ALIVE_SECONDS", 0.0)
+    monkeypatch.setattr(at_node, "clock_seconds", lambda: 0.5)
+    node = Node()
+    with holding_slot(lambda: False):
+        greeting = node.greet()
+        assert json.loads(next(greeting)) == [{"row": "waiting"}]
+    *signs, last = greeting
+    assert set(signs) <= {'[{"row": "waiting"}]'}
+    assert json.loads(last)[0]["seconds"] == 0.5
+    assert len(list(node.greet())) == 1  # it is known now, whoever measures
+
+
+@pytest.mark.usefixtures("own_slot")
+def test_a_long_measurement_in_one_flight_gives_signs_of_life(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def long(job: Json, _: Texts, emit: Emit, __: Callable[[], bool]) -> None:
+        time.sleep(0.6)
+        emit({"row": "confirmed"})
+
+    monkeypatch.setattr(at_node, "_task", lambda _: long)
+    monkeypatch.setattr(at_node, "_ALIVE_SECONDS", 0.0)
+    *signs, last = Node().work('{"job": "1", "task": "confirm"}')
+    assert set(signs) == {"[]"}
+    assert json.loads(last) == [{"row": "confirmed"}]
+    assert len(list(Node().work('{"job": "1", "task": "search"}'))) == 1

@@ -99,6 +99,35 @@ def test_two_drivers_share_a_cluster(
     assert [found(one) == wanted for one in folders] == [True, True], said
 
 
+def test_the_end_of_one_driver_costs_another_one_nothing(cluster: Any, tmp_path: Path) -> None:
+    """All nodes are at one program when whoever had hired them ends, and takes them along."""
+    words = ("mvt", "--confirm", "0", "--budget")
+    first = start(tmp_path / "first", cluster.address, *words, "400")
+    wait(lambda: len(found(tmp_path / "first")) >= 2, "rows of the first")
+    second = start(tmp_path / "second", cluster.address, *words, "48")
+    wait(lambda: len(found(tmp_path / "second")) >= 2, "rows of the second")
+    os.kill(first.pid, signal.SIGINT)
+    assert "is lost" not in ended(first, 120.0)
+    said = ended(second)
+    assert second.returncode == 0, said
+    assert len(found(tmp_path / "second")) == 48
+    assert rows(tmp_path / "second", "SELECT error FROM kernels") == [("",)], said
+
+
+def test_who_shares_nodes_leaves_them_to_their_driver(cluster: Any, tmp_path: Path) -> None:
+    words = ("mvt", "--confirm", "0", "--budget")
+    first = start(tmp_path / "first", cluster.address, *words, "400")
+    wait(lambda: len(found(tmp_path / "first")) >= 2, "rows of the first")
+    second = start(tmp_path / "second", cluster.address, *words, "400")
+    wait(lambda: len(found(tmp_path / "second")) >= 1, "rows of the second")
+    before = set(actors())
+    os.kill(second.pid, signal.SIGINT)
+    ended(second, 120.0)
+    assert before <= set(actors())
+    os.kill(first.pid, signal.SIGINT)
+    assert "is lost" not in ended(first, 120.0)
+
+
 def test_another_kind_of_node_is_refused_and_an_interrupt_drains(
     cluster: Any, tmp_path: Path
 ) -> None:
