@@ -78,7 +78,7 @@ def _begun(emitter: Holding, run: list[Instance], part: Node) -> dict[Cell, bool
     """
     if not (run and isinstance(part, Loop) and isinstance(part.annotation, Hold)):
         return {}
-    held = dict.fromkeys(_cells(emitter, part, part.annotation))
+    held = set(_cells(emitter, part, part.annotation))
     found: dict[Cell, bool] = {}
     for instance in run:
         statement = emitter.statements[instance.statement]
@@ -109,7 +109,7 @@ def emit_holding(
 ) -> bool:
     """Emit a loop that holds what it can, unless that is nothing; say whether it has."""
     assert isinstance(loop.annotation, Hold)
-    cells = tuple(dict.fromkeys(_cells(emitter, loop, loop.annotation)))
+    cells = tuple(_cells(emitter, loop, loop.annotation))
     carried = tuple(cell for cell in cells if cell in emitter.held)
     own = tuple(cell for cell in cells if cell not in emitter.held)
     if not cells:
@@ -277,7 +277,7 @@ def _phis(
 
 
 def _cells(emitter: Holding, loop: Loop, annotation: Hold) -> Iterator[Cell]:
-    """Yield the cells that the loop can hold: none, unless there are instances alone in it.
+    """Yield the cells that the loop can hold, each once: none, unless all in it are instances.
 
     A cell is left alone if something else that is written there might be the same element, written
     down in another way.
@@ -294,12 +294,14 @@ def _cells(emitter: Holding, loop: Loop, annotation: Hold) -> Iterator[Cell]:
         for instance in instances
         if (instance.statement, WRITE) in emitter.program.unproved
     }
-    for instance in instances:
-        if instance.statement not in annotation.statements or any(
-            mentions(index, counter) for index in instance.write for counter in counters
-        ):
+    own = dict.fromkeys(
+        cell_of(emitter.statements[instance.statement], instance)
+        for instance in instances
+        if instance.statement in annotation.statements
+    )
+    for cell in own:
+        if any(mentions(index, counter) for index in cell[1] for counter in counters):
             continue
-        cell = cell_of(emitter.statements[instance.statement], instance)
         if cell in unproved:  # loaded before the loops, nothing would check it
             continue
         if _one_element_a_lane(cell) and all(
