@@ -60,13 +60,27 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
+class Chains:
+    """The iterations of a sum in ``count`` independent chains of ``width`` lanes each.
+
+    Each lane takes together every so many terms; at the end all lanes are taken together.
+    """
+
+    width: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hold:
     """Some statements write the same element in every iteration, which nothing else touches.
 
-    The elements that these ``statements`` write live in registers while the loop runs.
+    The elements that these ``statements`` write live in registers while the loop runs. With
+    ``chains`` all that happens in it are sums and the like, whose terms may be taken in any order
+    (:mod:`polygym.compiler.codegen.common.reductions`), and are taken so.
     """
 
     statements: frozenset[str]
+    chains: Chains | None = None
 
 
 LoopAnnotation: TypeAlias = Sequential | Parallel | Jam | Vector | Rows | Hold
@@ -91,7 +105,13 @@ def annotation_text(annotation: LoopAnnotation) -> str:
             return f"{count} vector{'s' * (count > 1)} of {bits} bits"
         case Rows(bits, count, _):
             return f"rows, turned: {count} vector{'s' * (count > 1)} of {bits} bits"
-        case Hold(statements):
-            return f"holds {', '.join(sorted(statements))}"
+        case Hold(statements, chains):
+            held = f"holds {', '.join(sorted(statements))}"
+            return held if chains is None else f"{held} in {_chains_text(chains)}"
         case _:
             assert_never(annotation)
+
+
+def _chains_text(chains: Chains) -> str:
+    lanes = f" of {chains.width} lanes" * (chains.width > 1)
+    return f"{chains.count} chain{'s' * (chains.count > 1)}{lanes}"

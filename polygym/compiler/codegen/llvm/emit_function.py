@@ -22,10 +22,11 @@ from typing import Any, assert_never
 from llvmlite import ir
 
 from polygym.compiler.codegen.common.loop_annotation import Hold, Parallel
+from polygym.compiler.codegen.common.reductions import Extreme
 from polygym.compiler.codegen.llvm.contract import Broken
 from polygym.compiler.codegen.llvm.emit_carry import emit_carrying
 from polygym.compiler.codegen.llvm.emit_expression import ExpressionEmitter
-from polygym.compiler.codegen.llvm.emit_extreme import Extreme, kept
+from polygym.compiler.codegen.llvm.emit_extreme import kept
 from polygym.compiler.codegen.llvm.emit_gather import Checks, Place, emit_gather, emit_update
 from polygym.compiler.codegen.llvm.emit_hold import cell_of, emit_block, emit_holding
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_condition, emit_index

@@ -193,7 +193,10 @@ class _Planner:
     ) -> Tree:
         """Tile a band whose points have sunk into the branches."""
         count = len(band.members)
-        sizes = _untiled(self.mapping.tile_for(count) or (SINKING,) * count, tiled)
+        usual = (SINKING,) * count
+        if self.mapping.reassociate and count == 1 and not band.members[0].coincident:
+            usual = (1,)  # a sum, whose chains are not to be taken together for every tile
+        sizes = _untiled(self.mapping.tile_for(count) or usual, tiled)
         tiles = self._tiles(band, sizes, around)
         inner = around.with_threads(parallel=tiles.parallel)
         now = _both(tiled, sizes)

@@ -112,6 +112,7 @@ def arrangement(band: Band, around: Surroundings, setting: Setting) -> Arrangeme
         mapping.registers,
         mapping.has_one_row,
         mapping.pack,
+        mapping.reassociate,
         setting.packing,
         last,
     )
