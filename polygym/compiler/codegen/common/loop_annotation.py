@@ -11,21 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
+from polygym.compiler.codegen.common.reductions import Operator
+
 
 @dataclass(frozen=True, slots=True)
 class Sequential:
     """One iteration after the other."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parallel:
-    """Iterations are independent and shared out among threads.
-
-    With ``dynamic`` there are many more chunks than threads, and who is free takes the next one;
-    otherwise every thread gets one chunk.
-    """
-
-    dynamic: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +74,21 @@ class Hold:
     chains: Chains | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Parallel:
+    """Iterations are independent and shared out among threads.
+
+    With ``dynamic`` there are many more chunks than threads, and who is free takes the next one;
+    otherwise every thread gets one chunk. All that iterations do with the arrays of ``sums`` is to
+    take terms together in them, with an operator: every chunk has copies of its own, which are
+    taken together at the end. The iterations of a chunk are ``held`` as a loop's are.
+    """
+
+    dynamic: bool
+    sums: tuple[tuple[str, Operator], ...] = ()
+    held: Hold | None = None
+
+
 LoopAnnotation: TypeAlias = Sequential | Parallel | Jam | Vector | Rows | Hold
 
 SEQUENTIAL = Sequential()
@@ -97,8 +103,10 @@ def annotation_text(annotation: LoopAnnotation) -> str:
     match annotation:
         case Sequential():
             return ""
-        case Parallel(dynamic):
-            return f"parallel, {'dynamic' if dynamic else 'static'}"
+        case Parallel(dynamic, sums, held):
+            apart = f", sums apart: {', '.join(name for name, _ in sums)}" if sums else ""
+            inside = "" if held is None else f", {annotation_text(held)}"
+            return f"parallel, {'dynamic' if dynamic else 'static'}{apart}{inside}"
         case Jam(copies):
             return f"jam {copies}"
         case Vector(bits, count):
@@ -106,8 +114,8 @@ def annotation_text(annotation: LoopAnnotation) -> str:
         case Rows(bits, count, _):
             return f"rows, turned: {count} vector{'s' * (count > 1)} of {bits} bits"
         case Hold(statements, chains):
-            held = f"holds {', '.join(sorted(statements))}"
-            return held if chains is None else f"{held} in {_chains_text(chains)}"
+            names = f"holds {', '.join(sorted(statements))}"
+            return names if chains is None else f"{names} in {_chains_text(chains)}"
         case _:
             assert_never(annotation)
 

@@ -32,7 +32,15 @@ from polygym.compiler.codegen.common.loop_annotation import Chains
 from polygym.compiler.codegen.common.reductions import Operator, operator_of
 from polygym.compiler.codegen.llvm.emit_index import Environment
 from polygym.compiler.codegen.llvm.emitting import Cell, Holding
-from polygym.compiler.codegen.llvm.kinds import I1, I32, I64, LaneType, everywhere, splat
+from polygym.compiler.codegen.llvm.kinds import (
+    I1,
+    I32,
+    I64,
+    LaneType,
+    element_of,
+    everywhere,
+    splat,
+)
 from polygym.compiler.codegen.loops.ir import Index, Instance, Lanes, Loop, Variable
 from polygym.compiler.ir.types import ScalarType
 
@@ -173,15 +181,26 @@ def _operator(emitter: Holding, part: tuple[Cell, Instance]) -> Operator:
 
 def _beginning(builder: ir.IRBuilder, operator: Operator, first: Any, width: int) -> Any:
     """Return what a chain begins with."""
-    kind = first.type if width == 1 else LaneType(first.type, width)
     if operator.is_idempotent:
         return first if width == 1 else splat(builder, first, width)
-    is_floating = not isinstance(first.type, ir.IntType)
+    return neutral(operator, first.type if width == 1 else LaneType(first.type, width))
+
+
+def neutral(operator: Operator, kind: Any) -> Any:
+    """Return what changes nothing, e with e ⊕ x = x, as one number or in every lane.
+
+    Of floats only sums and products have one.
+    """
+    is_floating = not isinstance(element_of(kind), ir.IntType)
     match operator:
+        case Operator.SUM:
+            return everywhere(kind, -0.0 if is_floating else 0)
         case Operator.PRODUCT:
             return everywhere(kind, 1.0 if is_floating else 1)
+        case Operator.XOR:
+            return everywhere(kind, 0)
         case _:
-            return everywhere(kind, -0.0 if is_floating else 0)
+            raise AssertionError(f"{operator} has none that is used")
 
 
 def _together(emitter: Holding, part: tuple[Cell, Instance], left: Any, right: Any) -> Any:

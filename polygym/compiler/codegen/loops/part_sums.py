@@ -30,7 +30,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from polygym.compiler.codegen.common.loop_annotation import Chains, Hold, Sequential
+from polygym.compiler.codegen.common.loop_annotation import (
+    Chains,
+    Hold,
+    Parallel,
+    Sequential,
+)
 from polygym.compiler.codegen.common.reductions import operator_of
 from polygym.compiler.codegen.loops.index import coefficient, mentions, minimum, plus
 from polygym.compiler.codegen.loops.ir import (
@@ -90,17 +95,18 @@ class _Walk:
         instances = instances_alone(loop.body)
         if instances is None:
             return replace(loop, body=self.node(loop.body, (*outer, loop), conditions))
-        if not isinstance(loop.annotation, Sequential | Hold):
-            return loop
-        held = loop.annotation.statements if isinstance(loop.annotation, Hold) else frozenset()
-        if not self._are_sums(instances, loop.variable):
+        held = _held(loop)
+        if held is None or not self._are_sums(instances, loop.variable):
             return loop
         if not self._are_apart(instances, held, loop, outer, conditions):
             return loop
         chains = self._chains(instances, loop)
         if chains is None:
             return loop
-        return replace(loop, annotation=Hold(frozenset(_names(instances)) | held, chains))
+        found = Hold(frozenset(_names(instances)) | held, chains)
+        if isinstance(loop.annotation, Parallel):
+            return replace(loop, annotation=replace(loop.annotation, held=found))
+        return replace(loop, annotation=found)
 
     def _are_sums(self, instances: Sequence[Instance], variable: str) -> bool:
         """Whether instances take terms together, in any order, in elements that stand still."""
@@ -193,6 +199,17 @@ def unguarded(loop: Loop) -> tuple[Loop, ...]:
         replace(loop, upper=minimum(loop.lower, loop.upper)),
         replace(loop, lower=plus(loop.lower, 1), body=body),
     )
+
+
+def _held(loop: Loop) -> frozenset[str] | None:
+    """Return the statements whose elements a loop holds; None if it has other things to do."""
+    match loop.annotation:
+        case Sequential() | Parallel(sums=(_, *_), held=None):
+            return frozenset()
+        case Hold(statements) | Parallel(sums=(_, *_), held=Hold(statements)):
+            return statements
+        case _:
+            return None
 
 
 def _names(instances: Sequence[Instance]) -> list[str]:
