@@ -59,6 +59,7 @@ from polygym.compiler.ir.scop import Storage
 # about as long as two.
 _LEAST_WORK = 16384
 _VECTOR_WORK = 2
+_COPY_WORK = 1  # for each element of each thread's copy
 _DYNAMIC_CHUNKS = 16  # for each thread
 
 _ONE = ir.Constant(I64, 1)
@@ -78,7 +79,7 @@ def emit_parallel(emitter: Outlining, loop: Loop, environment: Environment) -> N
     middle = _middle(builder, lower, upper)
     inside = _work(builder, loop.body, environment | {loop.variable: middle})
     copies = _copies(emitter, loop)
-    least = max([_LEAST_WORK, *(threads * copy.elements for copy in copies)])
+    least = max([_LEAST_WORK, *(threads * copy.elements * _COPY_WORK for copy in copies)])
     enough = builder.icmp_signed(">=", builder.mul(count, inside), ir.Constant(I64, least))
     worth_it = builder.and_(enough, builder.icmp_signed(">", count, ir.Constant(I64, 1)))
     arrays = [emitter.storage[copy.array] for copy in copies]

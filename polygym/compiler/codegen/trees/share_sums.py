@@ -23,6 +23,8 @@ Then whatever two threads do at the same time is independent, or reduces copies 
 P has no other pairs is no matter of values that were needed before some of them were left out: for
 arrays other than R, all pairs are still there.
 
+What sets R before, or reads it after, and shares the loop, parts ways first where it may.
+
 It is done where no other loop of its band runs in threads. If one does further inside, that goes on
 to be, unless copies are so small that they stay in the level 2 cache: starting threads once is
 better than many times. It is done at known sizes, where the terms are many more than the elements
@@ -31,18 +33,33 @@ of all copies, and these take no more than 64 MiB together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeAlias
 
 from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL as ALONE
-from polygym.compiler.codegen.common.loop_annotation import Hold, Parallel, Sequential
+from polygym.compiler.codegen.common.loop_annotation import Hold, Parallel, Rows, Sequential
 from polygym.compiler.codegen.common.mapping import Mapping, Sharing
 from polygym.compiler.codegen.common.reductions import Operator, operator_of
 from polygym.compiler.codegen.common.sizes import Sizes
-from polygym.compiler.codegen.trees.pairs import still_unordered, untouched, weakly_ordered, within
-from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Sequence, Tree, path
+from polygym.compiler.codegen.trees.pairs import (
+    in_order,
+    still_unordered,
+    untouched,
+    weakly_ordered,
+    within,
+)
+from polygym.compiler.codegen.trees.tree import (
+    Band,
+    Branch,
+    Leaf,
+    Member,
+    Sequence,
+    Tree,
+    path,
+    restricted,
+)
 from polygym.compiler.codegen.trees.trips import trips
 from polygym.compiler.ir.scop import Scop, Storage
 from polygym.compiler.poly.distance import Pairs
@@ -83,13 +100,54 @@ class SumThreads:
     def _band(self, band: Band, pairs: tuple[Pairs, ...]) -> Tree:
         if any(isinstance(member.annotation, Parallel) for member in band.members):
             return band
+        alive = pairs
         for place, member in enumerate(band.members):
             if isinstance(member.annotation, Sequential | Hold):
                 sums = self._apart(band, member, pairs)
                 if sums and self._pays(band, place, sums):
                     return self._shared(band, place, sums)
             pairs = _left(pairs, band.statements, member, self.parameters)
-        return replace(band, child=self.inside(band.child, pairs))
+        found = self.inside(band.child, pairs)
+        if found == band.child and (apart := self._parted(band, alive)) is not None:
+            return apart
+        return replace(band, child=found)
+
+    def _parted(self, band: Band, pairs: tuple[Pairs, ...]) -> Tree | None:
+        """Return a band in threads whose statements part ways first; None where that is no help.
+
+        What sets an element before its terms, or reads it after them, may have become part of the
+        same loops, at their first iteration or their last: it can run apart where no pair of what
+        the loops around leave unordered leads backwards.
+        """
+        names = band.statements
+        reduced = {
+            self.scop.statement(name).write.array
+            for name in names
+            if operator_of(self.scop.statement(name)) is not None
+        }
+        others = [name for name in names if self._touches(name, reduced)]
+        rest = tuple(name for name in names if name not in others)
+        turned = any(isinstance(member.annotation, Rows) for member in band.members)
+        if not (others and rest) or turned:
+            return None
+        order = in_order([*((name,) for name in others), rest], pairs)
+        if order is None:
+            return None
+        branches = tuple(Branch(group, _only(band, group)) for group in order)
+        found = self.inside(Sequence(branches), pairs)
+        return found if _has_sums(found) else None
+
+    def _touches(self, name: str, reduced: Collection[str]) -> bool:
+        """Whether a statement does something else with arrays that others reduce."""
+        statement = self.scop.statement(name)
+        is_own = operator_of(statement) is not None
+        accesses = [] if is_own else [statement.write]
+        accesses += [
+            access
+            for number, access in enumerate(statement.reads)
+            if not (is_own and number in statement.own_reads)
+        ]
+        return any(access.array in reduced for access in accesses)
 
     def _apart(self, band: Band, member: Member, pairs: Iterable[Pairs]) -> _Sums:
         """Return the arrays of which threads need copies; nothing if those are not enough."""
@@ -174,6 +232,38 @@ def _left(
     if len(member.parts) > 1 or member.parts[0].size > 1:
         return pairs
     return still_unordered(pairs, statements, member.rows, parameters)
+
+
+def _only(tree: Tree, names: tuple[str, ...]) -> Tree:
+    """Return a tree with some of its statements alone."""
+    match tree:
+        case Leaf():
+            return tree
+        case Sequence(branches):
+            kept = [
+                (branch, tuple(name for name in branch.statements if name in names))
+                for branch in branches
+            ]
+            left = tuple(
+                Branch(own, _only(branch.child, own), branch.where) for branch, own in kept if own
+            )
+            alone = len(left) == 1 and left[0].where is None
+            return left[0].child if alone else Sequence(left)
+        case Band(statements, members, child):
+            fewer = tuple(restricted(member, statements, names) for member in members)
+            return Band(names, fewer, _only(child, names))
+
+
+def _has_sums(tree: Tree) -> bool:
+    """Whether a loop of a tree that waits for sums runs in threads."""
+    match tree:
+        case Leaf():
+            return False
+        case Sequence(branches):
+            return any(_has_sums(branch.child) for branch in branches)
+        case Band(_, members, child):
+            found = (member.annotation for member in members)
+            return any(isinstance(one, Parallel) and one.sums for one in found) or _has_sums(child)
 
 
 def _has_threads(tree: Tree) -> bool:
