@@ -29,8 +29,8 @@ class Group:
 
     ``held`` are the statements whose elements live in registers during the held member. With
     ``along_rows`` the held member is a recurrence along rows, which are the jammed one; with
-    ``across`` these run in lanes. The members ``last`` are those that the mapping wants innermost,
-    in their order. It is ``crowded`` where statements share loops that do not sum up innermost as
+    ``across`` these run in lanes. With ``sums`` all that waits are sums that may have chains of
+    their own. The members ``last`` are those that the mapping wants innermost, in their order. It is ``crowded`` where statements share loops that do not sum up innermost as
     asked: alone each does better.
     """
 
@@ -42,6 +42,7 @@ class Group:
     held: frozenset[str] = frozenset()
     along_rows: bool = False
     across: bool = False
+    sums: bool = False
     last: tuple[int, ...] = ()
     crowded: bool = False
 
@@ -81,7 +82,7 @@ def group_of(
     if not last:
         chosen = in_rows(usual, statements, members, moves, around, setting)
         if setting.mapping.reassociate and _sums_up(chosen, moves, setting):
-            return Group(statements, members, around, moves, chosen)
+            return Group(statements, members, around, moves, chosen, sums=True)
         across = setting.memory.of(
             ("across", statements, members, around, setting.vector_bits, setting.mapping.pack),
             lambda: across_rows(chosen, statements, members, around, setting),
