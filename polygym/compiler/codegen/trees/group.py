@@ -30,8 +30,9 @@ class Group:
     ``held`` are the statements whose elements live in registers during the held member. With
     ``along_rows`` the held member is a recurrence along rows, which are the jammed one; with
     ``across`` these run in lanes. With ``sums`` all that waits are sums that may have chains of
-    their own. The members ``last`` are those that the mapping wants innermost, in their order. It is ``crowded`` where statements share loops that do not sum up innermost as
-    asked: alone each does better.
+    their own. The members ``last`` are those that the mapping wants innermost, in their order. It
+    is ``crowded`` where statements share loops that do not sum up innermost as asked: alone each
+    does better.
     """
 
     statements: tuple[str, ...]
