@@ -120,9 +120,23 @@ def keep(question: str, ranking: Iterable[Home]) -> None:
         write_atomically(path, json.dumps(document, indent=1).encode())
 
 
+def forget() -> int:
+    """Forget all answers, and return how many there were."""
+    folder = _folder()
+    found = [] if folder is None else list(folder.glob("*.json"))
+    for one in found:
+        one.unlink(missing_ok=True)
+    return len(found)
+
+
 def _path(question: str) -> Path | None:
+    folder = _folder()
+    return None if folder is None else folder / f"{question}.json"
+
+
+def _folder() -> Path | None:
     folder = cache_folder()
-    return None if folder is None else folder / _FOLDER / f"{question}.json"
+    return None if folder is None else folder / _FOLDER
 
 
 @cache

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from polybench import Dataset
+from polygym.cli import dispatch
 from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.poly.splitting.cuts import WHOLE, parse_splitting
 from polygym.compiler.storage.plan import KEEP, parse_storage
@@ -108,6 +109,21 @@ def test_what_promises_enough_is_taken(
     kept_homes.keep(question(symm, DEFAULT, LIMIT, LEAST), ranking)
     assert str(home_of(symm, DEFAULT, LIMIT).storage) == taken
     assert str(Recipe(plan=Found.MODEL, limit=LIMIT).of(symm).storage) == taken
+
+
+def test_it_is_forgotten_with_the_cache(
+    symm: Program, kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (kept.parent / "others.json").write_text("{}")
+    asked = question(symm, DEFAULT, LIMIT, LEAST)
+    for sizes in (asked, "0" * 32):
+        kept_homes.keep(sizes, [Home(WHOLE, KEEP)])
+    assert kept_homes.recall(asked) is not None
+    assert dispatch.run(["cache", "clear", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["homes"] == 2
+    assert kept_homes.recall(asked) is None
+    assert (list(kept.iterdir()), kept_homes.forget()) == ([], 0)
+    assert (kept.parent / "others.json").exists()
 
 
 def test_out_of_reach_it_stays_as_it_is(symm: Program, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from polygym.cli.options import json_option
 from polygym.cli.output import say, seconds
 from polygym.cli.tables import print_table
 from polygym.compiler.codegen.common.mapping import in_current_words
+from polygym.episodes import kept_homes
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.tc.cache import Cache, Entry, exported, imported, user_cache
@@ -30,6 +31,9 @@ Examples:
   polygym cache import kernels.jsonl     on another machine of the same kind
   polygym cache export - | ssh other polygym cache import -
   polygym cache clear
+
+What `run`, `bench`, `optimize` and `tune` decided about where a program keeps its values is
+remembered there, too; `clear` forgets it.
 """
 
 
@@ -106,11 +110,12 @@ def import_entries(file: Path, as_json: bool) -> Answer:
 @command.command("clear")
 @json_option
 def clear(as_json: bool) -> Answer:
-    """Forget everything."""
+    """Forget everything: also where programs keep their values."""
     count = _cache().clear()
+    homes = kept_homes.forget()
     if not as_json:
-        say(f"{count} forgotten")
-    return Answer(document={"entries": count} if as_json else None)
+        say(f"{count} forgotten, and where {homes} programs keep their values")
+    return Answer(document={"entries": count, "homes": homes} if as_json else None)
 
 
 def _cache() -> Cache:

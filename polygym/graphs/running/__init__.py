@@ -9,8 +9,8 @@ elements that follow. It is made ``simpler`` and written as a comprehension (``t
 ``pages`` where the memory comes from;
 ``steps`` describes what runs, and ``compiled`` is what is called.
 ``timed`` asks the measuring worker how long an operator takes; ``tuned`` has it time the ``forms``
-that a kernel may have, and the fastest is taken from then on. ``profiled`` says where the time of
-a model goes.
+that a kernel may have, and the fastest is taken from then on; ``fusing`` says whether functions of
+elements are in the kernel before them. ``profiled`` says where the time of a model goes.
 """
 
 from polygym.graphs.running.compile import compile_model

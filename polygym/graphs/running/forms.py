@@ -69,6 +69,10 @@ class Forms:
         """Return under which name a time is kept; the text is that of the usual form."""
         return f"{form}: {text}"
 
+    def seconds(self, text: str) -> float | None:
+        """Return the time of a kernel in its fastest form, None where none is known."""
+        return self.store.get(self.key(self.of(text), text))
+
     def of(self, text: str) -> Form:
         """Return the fastest form of a kernel, the usual one where little was gained."""
         usual = self.store.get(self.key(USUAL, text))

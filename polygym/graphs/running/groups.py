@@ -9,11 +9,10 @@ Nobody outside of a group waits for anything in it but the root, so it can run w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from typing import TypeAlias
 
-from polygym.graphs.ir.types import DTYPES
 from polygym.graphs.running.bodies import MAIN, Draft, broadcast
 from polygym.graphs.running.functions import ACTIVATION, applied
 from polygym.graphs.running.heads import HEADS, body_of
@@ -32,15 +31,9 @@ from polygym.graphs.running.operations import Operation
 from polygym.graphs.running.simpler import simplified
 from polygym.graphs.running.views import Source, View
 
-__all__ = ["Group", "grouped", "nest_of"]
+__all__ = ["Fuses", "Group", "grouped", "nest_of"]
 
 _RESULT = "result"
-
-_SLOWER, _OPERATIONS = 0.035, 1e11
-"""By which share such a convolution is slower, and its operations a second."""
-
-_CACHE, _CACHED, _STREAMED = 2_000_000, 4e10, 1e10
-"""Bytes that stay in a cache between two kernels, and bytes a second from there and from memory."""
 
 _LARGEST = 400
 """Parts of an expression that is computed at once; the language allows ten times as many."""
@@ -66,12 +59,17 @@ class Group:
         return "+".join(one.head.removeprefix(ACTIVATION) for one in self.members)
 
 
+Fuses: TypeAlias = Callable[[Operation, Group], bool]
+"""Whether an operation joins the group of functions of elements that follow it."""
+
+
 def grouped(
-    operations: Sequence[Operation], outputs: Collection[Source], fuse: bool
+    operations: Sequence[Operation], outputs: Collection[Source], fuses: Fuses | None
 ) -> list[Group]:
     """Return the groups in an order in which they can run.
 
-    Without ``fuse`` only the activations of products are done with them.
+    ``fuses`` is asked of an operation, no function of elements, that could join the group of those
+    that follow it. Without it only the activations of products are done with them.
     """
     users: dict[Source, list[Operation]] = {}
     for one in operations:
@@ -82,7 +80,7 @@ def grouped(
     for one in reversed(operations):
         group = None
         if one.result not in outputs and _is_kernel(one):
-            group = _joined(one, users.get(one.result, []), groups, fuse)
+            group = _joined(one, users.get(one.result, []), groups, fuses)
         if group is None:
             group = Group(one)
             found.append(group)
@@ -98,7 +96,10 @@ def _is_kernel(one: Operation) -> bool:
 
 
 def _joined(
-    one: Operation, users: Sequence[Operation], groups: dict[Operation, Group], fuse: bool
+    one: Operation,
+    users: Sequence[Operation],
+    groups: dict[Operation, Group],
+    fuses: Fuses | None,
 ) -> Group | None:
     """Return the group that an operation joins, if there is one."""
     wanted = {groups[user] for user in users}
@@ -109,31 +110,17 @@ def _joined(
         return None
     if not one.is_elementwise and group.head is not None:
         return None
-    if fuse and not _pays(one):
-        return None
     for user in users:
-        if not user.is_elementwise or not (fuse or user.head.startswith(ACTIVATION)):
+        if not user.is_elementwise or (fuses is None and not user.head.startswith(ACTIVATION)):
             return None
         for view in user.operands:
             if view.source is one.result and view.shape != one.result.shape:
                 return None
             if view.source is one.result and not view.is_plain:
                 return None
-    return group
-
-
-def _pays(one: Operation) -> bool:
-    """Whether functions of elements that follow are faster in the same kernel.
-
-    Within a convolution by windows of several elements they cost a share of it; by themselves, the
-    time of reading and writing its result once more, from the caches or from memory.
-    """
-    if one.head != "conv" or one.operands[1].shape[2:] == (1, 1):
-        return True
-    elements = prod(one.result.shape)
-    inside = _SLOWER * 2 * elements * prod(one.operands[1].shape[1:]) / _OPERATIONS
-    moved = 2 * elements * DTYPES[one.result.dtype]
-    return inside < moved / (_CACHED if moved < _CACHE else _STREAMED)
+    if fuses is None or one.is_elementwise or fuses(one, group):
+        return group
+    return None
 
 
 def nest_of(group: Group, updated: View | None = None) -> tuple[Nest, list[View]]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from polygym.graphs.ir.types import DTYPES
 from polygym.graphs.running.forms import USUAL, Blocker, Form, Forms, has_forms
+from polygym.graphs.running.fusing import expected, faster
 from polygym.graphs.running.groups import Group, grouped, nest_of
 from polygym.graphs.running.kernels import Recipe
 from polygym.graphs.running.lowering import Traced
@@ -128,7 +129,7 @@ class _Planner:
     def layout(self) -> Layout:
         """Return the steps, and storages with the first and the last step that needs them."""
         results = {view.source for view in self.model.outputs}
-        groups = grouped(self.model.operations, results, self.fuse)
+        groups = grouped(self.model.operations, results, self._fuses if self.fuse else None)
         for number, group in enumerate(groups):
             for view in group.operands:
                 self.last_use[view.source] = number
@@ -148,6 +149,9 @@ class _Planner:
             if here.storage is not storage:
                 steps.append(Copy(view, here, plain(_like(view)), Place(storage, 0)))
         return Layout(steps, inputs, outputs, self.constants, self._blocks(steps))
+
+    def _fuses(self, one: Operation, group: Group) -> bool:
+        return expected(one) if self.forms is None else faster(one, group, self.forms)
 
     def _outputs(self) -> list[Storage]:
         """Return the storages of the results; what an operation makes comes to lie there."""

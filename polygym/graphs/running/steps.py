@@ -8,13 +8,16 @@ from math import prod
 
 from polygym.errors import InternalError
 from polygym.graphs.ir.types import DTYPES, Tensor
+from polygym.graphs.running.groups import Group
+from polygym.graphs.running.kernels import Recipe
 from polygym.graphs.running.memory import Block
-from polygym.graphs.running.nests import operations
+from polygym.graphs.running.nests import Nest, operations
 from polygym.graphs.running.plan import Copy, Launch, Layout
+from polygym.graphs.running.views import View
 from polygym.pickles import pickled_by_name
 from polygym.tc.kernel import Kernel, Place
 
-__all__ = ["Step", "described", "with_temporaries"]
+__all__ = ["Step", "described", "described_kernel", "with_temporaries"]
 
 
 @pickled_by_name
@@ -39,12 +42,17 @@ def described(step: Launch | Copy) -> Step:
         text = str(Tensor(step.view.shape, step.view.dtype))
         moved = 2 * step.view.elements * DTYPES[step.view.dtype]
         return Step("copy", (text,), text, "", 0, moved)
-    reads = tuple(str(Tensor(view.shape, view.dtype)) for _, view in step.reads)
-    result = step.group.root.result
-    written = Tensor(result.shape, result.dtype)
-    moved = sum(view.elements * DTYPES[view.dtype] for _, view in step.reads) + written.bytes
-    label = step.group.label
-    return Step(label, reads, str(written), step.recipe.text, operations(step.nest), moved)
+    views = [view for _, view in step.reads]
+    return described_kernel(step.group, step.nest, step.recipe, views)
+
+
+def described_kernel(group: Group, nest: Nest, recipe: Recipe, views: Sequence[View]) -> Step:
+    """Return the description of a kernel, wherever its parameters lie."""
+    reads = [Tensor(view.shape, view.dtype) for view in views]
+    written = Tensor(group.root.result.shape, group.root.result.dtype)
+    moved = sum(one.bytes for one in (*reads, written))
+    names = tuple(map(str, reads))
+    return Step(group.label, names, str(written), recipe.text, operations(nest), moved)
 
 
 def _check(place: Place, step: Launch) -> None:

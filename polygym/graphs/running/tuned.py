@@ -1,27 +1,33 @@
-"""The fastest form of every product and convolution of a model, found by the clock and kept.
+"""The fastest kernels of a model, found by the clock and kept.
 
-Each different kernel is timed in all of its forms by the measuring worker, the best of several
-runs; the few that were fastest then run once more after the usual one, and of two times the lesser
-counts. What is kept is every time, so that an ended search goes on where it was.
+Each different product or convolution is timed in all of its forms by the measuring worker, the best
+of several runs; the few that were fastest then run once more after the usual one, and of two times
+the lesser counts. So are the kernels of every choice between one and two of them
+(:mod:`polygym.graphs.running.fusing`). What is kept is every time, so that an ended search goes on
+where it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from polygym.errors import PolygymError
 from polygym.graphs.ir.model import Model
 from polygym.graphs.running.forms import FORMS, USUAL, Blocker, Form, Forms, has_forms
+from polygym.graphs.running.fusing import Times, choices, times_of
+from polygym.graphs.running.groups import Group, nest_of
 from polygym.graphs.running.kernels import Recipe
 from polygym.graphs.running.lowering import traced
-from polygym.graphs.running.plan import Launch, formed, laid_out
-from polygym.graphs.running.steps import Step, described
+from polygym.graphs.running.plan import Copy, Launch, formed, laid_out
+from polygym.graphs.running.steps import Step, described_kernel
+from polygym.graphs.running.texts import text_of
 from polygym.graphs.running.timed import own_worker, seconds_of_kernel
 from polygym.measure.worker.worker import Worker
 from polygym.pickles import pickled_by_name
 
-__all__ = ["TunedKernel", "tune"]
+__all__ = ["TunedChoice", "TunedKernel", "tune", "tuned_choices"]
 
 _SHORTEST = 3e-5
 """Seconds of a kernel of which no forms are tried: starting threads is half of that."""
@@ -33,13 +39,26 @@ _AGAIN = 3
 @pickled_by_name
 @dataclass(frozen=True, slots=True)
 class TunedKernel:
-    """A kernel that a model runs ``count`` times: its usual time, its best one and that form."""
+    """A kernel that a model runs ``count`` times: its usual time, its best one and that form.
+
+    While a search goes on the count is that of what was tried, and may be none at last.
+    """
 
     step: Step
     count: int
     usual: float
     best: float
     form: str
+
+
+@pickled_by_name
+@dataclass(frozen=True, slots=True)
+class TunedChoice:
+    """Whether a step of a model is one kernel or two, the times of both, and what was expected."""
+
+    label: str
+    times: Times
+    expected: bool
 
 
 def tune(
@@ -49,32 +68,61 @@ def tune(
     progress: Callable[[TunedKernel], None] | None = None,
     worker: Worker | None = None,
 ) -> list[TunedKernel]:
-    """Measure what is not known yet of a model's kernels, and return all of them.
+    """Measure what is not known yet, and return the products and convolutions that a model runs.
 
     Ctrl-C loses nothing: every time is kept as soon as it is known.
     """
-    found = []
     known = traced(model.graph, model.weights)
     blocker = Blocker.over(known.constants)
-    steps: dict[Recipe, list[Launch]] = {}
-    for step in laid_out(known, threads, fuse=True).steps:
-        if isinstance(step, Launch) and has_forms(step.group):
-            steps.setdefault(step.recipe, []).append(step)
-    for recipe, same in steps.items():
-        variants = dict(_variants(same[0], threads, blocker))
-        _measure(recipe.text, variants, forms, worker or own_worker())
-        form = forms.of(recipe.text)
-        usual = forms.store.get(forms.key(USUAL, recipe.text)) or 0.0
-        best = forms.store.get(forms.key(form, recipe.text)) or 0.0
-        found.append(TunedKernel(described(same[0]), len(same), usual, best, str(form)))
-        if progress is not None:
-            progress(found[-1])
+    tried = [step.group for step in laid_out(known, threads, fuse=True).steps if _is_formed(step)]
+    for choice in choices(known):
+        tried += choice.groups
+    for group, count in _different(tried):
+        variants = dict(_variants(group, threads, blocker))
+        _measure(text_of(nest_of(group)[0]), variants, forms, worker or own_worker())
+        if progress is not None and has_forms(group):
+            progress(_tuned(group, count, forms, threads, blocker))
+    final = laid_out(known, threads, fuse=True, forms=forms).steps
+    ran = _different(step.group for step in final if _is_formed(step))
+    return [_tuned(group, count, forms, threads, blocker) for group, count in ran]
+
+
+def tuned_choices(model: Model, forms: Forms) -> list[TunedChoice]:
+    """Return what the clock has said where a step could be one kernel or two."""
+    found = []
+    for choice in choices(traced(model.graph, model.weights)):
+        times = times_of(choice, forms)
+        if times is not None:
+            found.append(TunedChoice(choice.together.label, times, choice.expected))
     return found
 
 
-def _variants(step: Launch, threads: int, blocker: Blocker) -> Iterator[tuple[Form, Recipe]]:
-    for form in FORMS:
-        made = formed(step.group, form, threads, blocker)
+def _is_formed(step: Launch | Copy) -> TypeGuard[Launch]:
+    return isinstance(step, Launch) and has_forms(step.group)
+
+
+def _different(groups: Iterable[Group]) -> Iterable[tuple[Group, int]]:
+    """Return groups that are different kernels, each with how many there are of it."""
+    same: dict[str, list[Group]] = {}
+    for group in groups:
+        same.setdefault(text_of(nest_of(group)[0]), []).append(group)
+    return [(some[0], len(some)) for some in same.values()]
+
+
+def _tuned(group: Group, count: int, forms: Forms, threads: int, blocker: Blocker) -> TunedKernel:
+    """Return what is known of a kernel."""
+    made = formed(group, USUAL, threads, blocker)
+    assert made is not None, "nothing is in blocks"
+    nest, recipe, views = made
+    usual = forms.store.get(forms.key(USUAL, recipe.text)) or 0.0
+    best = forms.seconds(recipe.text) or 0.0
+    step = described_kernel(group, nest, recipe, views)
+    return TunedKernel(step, count, usual, best, str(forms.of(recipe.text)))
+
+
+def _variants(group: Group, threads: int, blocker: Blocker) -> Iterator[tuple[Form, Recipe]]:
+    for form in FORMS if has_forms(group) else (USUAL,):
+        made = formed(group, form, threads, blocker)
         if made is not None:
             yield form, made[1]
 

@@ -89,9 +89,12 @@ def test_tune(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
     assert code == 0
     assert {one["form"] for one in found["kernels"]} == {"usual"}
     assert found["seconds"] <= found["usual_seconds"]
+    assert {one["fused"] for one in found["choices"]} == {True}, "one kernel for two is the faster"
+    assert all(one["seconds_fused"] == 1e-6 for one in found["choices"])
     code, out, _ = call(capsys, "graph", "tune", "vgg19:small")
     assert code == 0
     assert "products and convolutions" in out
+    assert "times in the kernel before them" in out
 
 
 def test_bench_beside_pytorch(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,13 +14,14 @@ from polygym.cli.output import heading, say, seconds
 from polygym.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from polygym.graphs.running.tuned import TunedKernel
+    from polygym.graphs.running.tuned import TunedChoice, TunedKernel
 
 _HELP = """Find the fastest form of every product and convolution of MODELS on this machine.
 
 The same kernel can be mapped to the machine in several ways, with the same results, bit for bit.
 All are timed, one after the other, and the times kept in the user's cache: whatever compiles such
-a kernel for as many threads from then on takes the fastest. A model of a hundred different kernels
+a kernel for as many threads from then on takes the fastest. So are functions of elements in the
+kernel of what comes before them, and in one of their own. A model of a hundred different kernels
 takes some minutes; an ended search goes on where it was.
 """
 
@@ -40,7 +41,7 @@ def command(
 ) -> Answer:
     """Tune the models, one by one."""
     from polygym.graphs.running.forms import user_forms
-    from polygym.graphs.running.tuned import tune
+    from polygym.graphs.running.tuned import tune, tuned_choices
     from polygym.graphs.sources import open_source
 
     forms = user_forms(threads)
@@ -48,9 +49,11 @@ def command(
     for model in models:
         source = open_source(model, shapes, seed)
         found = tune(source.model, forms, threads, None if as_json else _tell)
-        documents.append(_document(model, threads, found))
+        choices = tuned_choices(source.model, forms)
+        documents.append(_document(model, threads, found, choices))
         if not as_json:
             _print(model, found)
+            _print_choices(choices)
     return Answer(document=documents if as_json else None)
 
 
@@ -62,7 +65,9 @@ def _tell(one: TunedKernel) -> None:
     )
 
 
-def _document(model: str, threads: int, found: Sequence[TunedKernel]) -> dict[str, Any]:
+def _document(
+    model: str, threads: int, found: Sequence[TunedKernel], choices: Sequence[TunedChoice]
+) -> dict[str, Any]:
     return {
         "model": model,
         "threads": threads,
@@ -78,6 +83,17 @@ def _document(model: str, threads: int, found: Sequence[TunedKernel]) -> dict[st
                 "form": one.form,
             }
             for one in found
+        ],
+        "choices": [
+            {
+                "step": one.label,
+                "fused": one.times.pays,
+                "expected": one.expected,
+                "seconds_fused": one.times.together,
+                "seconds_alone": one.times.alone,
+                "seconds_rest": one.times.rest,
+            }
+            for one in choices
         ],
     }
 
@@ -105,3 +121,24 @@ def _print(model: str, found: Sequence[TunedKernel]) -> None:
         ],
         "lrrrl",
     )
+
+
+def _print_choices(choices: Sequence[TunedChoice]) -> None:
+    """Print where functions of elements have a kernel of their own, though one was expected."""
+    fused = sum(one.times.pays for one in choices)
+    say(f"functions of elements: {fused} of {len(choices)} times in the kernel before them")
+    surprising = [one for one in choices if one.times.pays != one.expected]
+    if surprising:
+        print_table(
+            ("STEP", "ONE KERNEL", "TWO", "EXPECTED"),
+            [
+                (
+                    one.label,
+                    seconds(one.times.together),
+                    f"{seconds(one.times.alone)} + {seconds(one.times.rest)}",
+                    "one" if one.expected else "two",
+                )
+                for one in surprising
+            ],
+            "lrrl",
+        )
