@@ -29,7 +29,7 @@ from polygym.compiler.frontend.tc import library
 from polygym.errors import InputError
 from polygym.programs.comprehensions import PREFIX, comprehension_named
 from polygym.programs.generate import generated, is_generated
-from polygym.programs.program import is_path
+from polygym.programs.loading import is_path
 
 COMPREHENSIONS = "comprehensions"
 _MOST_NAMED = 3

@@ -6,7 +6,9 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -45,6 +47,19 @@ def columns() -> Iterator[tuple[str, str]]:
 
 def filled(path: Path) -> Path:
     """Return a corpus with two lines in every table."""
+    path.write_bytes(written())
+    return path
+
+
+@cache
+def written() -> bytes:
+    """Return the file of such a corpus, which is the same every time: it takes thirty commits."""
+    with TemporaryDirectory() as folder:
+        fill(Path(folder, "c.sqlite"))
+        return Path(folder, "c.sqlite").read_bytes()
+
+
+def fill(path: Path) -> None:
     with open_corpus(path, begin=True) as corpus:
         for number, machine in enumerate((HERE, THERE)):
             corpus.add_machine(machine, Machine())
@@ -57,7 +72,6 @@ def filled(path: Path) -> Path:
                     corpus.add(visit, Row(said, "default", f"done {one}", Status.OK, 0.5, 1.0, "x"))
                 corpus.finish(visit, 0.25)
             corpus.tick(machine.key, 1.0 + number, 0.01)
-    return path
 
 
 def damaged(path: Path, table: str, column: str, value: object) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from polygym.compiler.ir.scop import Scop
 from polygym.errors import InputError
+
+if TYPE_CHECKING:  # a process that runs code needs mappings, and no programs
+    from polygym.compiler.ir.scop import Scop
 
 Entries: TypeAlias = tuple[tuple[str, Any], ...]
 """Entries of a mapping by name, with their values, in the order of :data:`OF_NESTS`."""

@@ -25,6 +25,7 @@ from typing import Any, TypeAlias
 from llvmlite import ir
 
 from polygym.compiler.codegen.common.loop_annotation import Hold
+from polygym.compiler.codegen.llvm.emit_chains import emit_chains
 from polygym.compiler.codegen.llvm.emit_columns import columns, emit_column
 from polygym.compiler.codegen.llvm.emit_extreme import (
     all_settled,
@@ -78,7 +79,7 @@ def _begun(emitter: Holding, run: list[Instance], part: Node) -> dict[Cell, bool
     """
     if not (run and isinstance(part, Loop) and isinstance(part.annotation, Hold)):
         return {}
-    held = dict.fromkeys(_cells(emitter, part, part.annotation))
+    held = set(_cells(emitter, part, part.annotation))
     found: dict[Cell, bool] = {}
     for instance in run:
         statement = emitter.statements[instance.statement]
@@ -109,7 +110,7 @@ def emit_holding(
 ) -> bool:
     """Emit a loop that holds what it can, unless that is nothing; say whether it has."""
     assert isinstance(loop.annotation, Hold)
-    cells = tuple(dict.fromkeys(_cells(emitter, loop, loop.annotation)))
+    cells = tuple(_cells(emitter, loop, loop.annotation))
     carried = tuple(cell for cell in cells if cell in emitter.held)
     own = tuple(cell for cell in cells if cell not in emitter.held)
     if not cells:
@@ -121,7 +122,7 @@ def emit_holding(
         emitter.held.update({cell: _load(emitter, cell, environment) for cell in own})
         emitter.written.update(dict.fromkeys(groups, ir.Constant(I1, 0)))
         if not _emit_extremes(emitter, loop, lower, upper, cells, environment):
-            _emit_loop(emitter, loop, lower, upper, cells, environment)
+            _emit_terms(emitter, loop, lower, upper, cells, environment)
         for group in groups:
             _store_written(emitter, group, environment)
         after = builder.block
@@ -216,7 +217,7 @@ def _emit_extremes(
     for cell in cells:
         emitter.held[cell] = first_key(builder, before[cell], upwards[cell])
     emitter.keyed.update({cell: found[one.statement] for cell, one in kinds.items()})
-    _emit_loop(emitter, loop, lower, upper, cells, environment)
+    _emit_terms(emitter, loop, lower, upper, cells, environment)
     for cell in cells:
         del emitter.keyed[cell]
     keys = {cell: emitter.held[cell] for cell in cells}
@@ -232,6 +233,25 @@ def _emit_extremes(
     _merge(builder, emitter.held, numbers, start, after)
     emitter.written.update(written)
     return True
+
+
+def _emit_terms(
+    emitter: Holding,
+    loop: Loop,
+    lower: Any,
+    upper: Any,
+    cells: tuple[Cell, ...],
+    environment: Environment,
+) -> None:
+    """Emit a loop that runs at least once: in chains, where it has some and all is held."""
+    assert isinstance(loop.annotation, Hold)
+    chains, instances = loop.annotation.chains, [one for _, one in _instances(loop)]
+    written = {cell_of(emitter.statements[one.statement], one): one for one in instances}
+    if chains is None or set(written) != set(cells) or len(written) < len(instances):
+        _emit_loop(emitter, loop, lower, upper, cells, environment)
+        return
+    parts = tuple(written.items())
+    emit_chains(emitter, loop, chains, parts, (lower, upper), environment)
 
 
 def _emit_loop(
@@ -277,7 +297,7 @@ def _phis(
 
 
 def _cells(emitter: Holding, loop: Loop, annotation: Hold) -> Iterator[Cell]:
-    """Yield the cells that the loop can hold: none, unless there are instances alone in it.
+    """Yield the cells that the loop can hold, each once: none, unless all in it are instances.
 
     A cell is left alone if something else that is written there might be the same element, written
     down in another way.
@@ -294,12 +314,14 @@ def _cells(emitter: Holding, loop: Loop, annotation: Hold) -> Iterator[Cell]:
         for instance in instances
         if (instance.statement, WRITE) in emitter.program.unproved
     }
-    for instance in instances:
-        if instance.statement not in annotation.statements or any(
-            mentions(index, counter) for index in instance.write for counter in counters
-        ):
+    own = dict.fromkeys(
+        cell_of(emitter.statements[instance.statement], instance)
+        for instance in instances
+        if instance.statement in annotation.statements
+    )
+    for cell in own:
+        if any(mentions(index, counter) for index in cell[1] for counter in counters):
             continue
-        cell = cell_of(emitter.statements[instance.statement], instance)
         if cell in unproved:  # loaded before the loops, nothing would check it
             continue
         if _one_element_a_lane(cell) and all(

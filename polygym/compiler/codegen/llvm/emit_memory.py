@@ -174,16 +174,17 @@ class Memory:
                 kind,
                 [address, self._alignment(array), lanes.mask, ir.Constant(kind, None)],
             )
-        if steps is not None and not any(steps[:-1]) and steps[-1] == -1 and lanes.mask is None:
+        if steps is not None and not any(steps[:-1]) and steps[-1] == -1:
             last = environment | {lanes.variable: lanes.lane(builder, lanes.width - 1)}
-            address = self.address(array, subscripts, last)
-            loaded = builder.load(address, typ=kind, align=self._size(array))
-            order = ir.Constant(
-                ir.VectorType(ir.IntType(32), lanes.width), list(range(lanes.width))[::-1]
-            )
-            turned = builder.shuffle_vector(loaded, ir.Constant(kind, ir.Undefined), order)
-            turned.type = kind
-            return turned
+            if lanes.mask is None:
+                address = self.address(array, subscripts, last)
+                loaded = builder.load(address, typ=kind, align=self._size(array))
+                return self._reversed(loaded)
+            # Lanes that do not exist come first in memory, and may be outside.
+            address = self.address(array, subscripts, last, exists=False)
+            mask, none = self._reversed(lanes.mask), ir.Constant(kind, None)
+            arguments = [address, self._alignment(array), mask, none]
+            return self._reversed(self._call_masked("llvm.masked.load", kind, arguments))
         addresses = self._addresses(array, subscripts, environment, lanes, steps)
         return self._call_masked(
             "llvm.masked.gather",
@@ -340,6 +341,14 @@ class Memory:
             address = self.address(array, subscripts, inside)
             vector = builder.insert_element(vector, address, ir.Constant(ir.IntType(32), number))
         return vector
+
+    def _reversed(self, vector: Any) -> Any:
+        """Return a vector with its lanes in the opposite order."""
+        kind, count = vector.type, vector.type.count
+        order = ir.Constant(ir.VectorType(ir.IntType(32), count), list(range(count))[::-1])
+        turned = self.builder.shuffle_vector(vector, ir.Constant(kind, ir.Undefined), order)
+        turned.type = kind
+        return turned
 
     def _full_mask(self, lanes: LaneSet) -> Any:
         if lanes.mask is not None:

@@ -49,6 +49,16 @@ def kind_of(element: Any, lanes: int | None) -> Any:
     return element if lanes is None else LaneType(element, lanes)
 
 
+def element_of(kind: Any) -> Any:
+    """Return the type of the value in a lane, or of the one value that there is."""
+    return kind.element if isinstance(kind, ir.VectorType) else kind
+
+
+def everywhere(kind: Any, value: int | float) -> Any:
+    """Return a constant of a type, the same in every lane where it has lanes."""
+    return ir.Constant(kind, [value] * kind.count if isinstance(kind, ir.VectorType) else value)
+
+
 def splat(builder: ir.IRBuilder, value: Any, lanes: int) -> Any:
     """Return a vector with one value in every lane."""
     kind = LaneType(value.type, lanes)

@@ -198,13 +198,14 @@ class _Annotator:
         statement = self.statements[schedule.get_tuple_name(isl.dim_type.in_)]
         instance_at = isl.PwMultiAff.from_map(schedule.reverse())
         write, reads = self.functions[statement.name]
+        running = schedule.range()
         self.counters.append(schedule)
         self.instances.append(
             Instance(
                 statement.name,
                 _iterators(statement, instance_at, build),
-                _subscripts(write, instance_at, build),
-                tuple(_subscripts(read, instance_at, build) for read in reads),
+                _subscripts(write, instance_at, running, build),
+                tuple(_subscripts(read, instance_at, running, build) for read in reads),
             )
         )
 
@@ -224,15 +225,14 @@ def _iterators(
 
 
 def _subscripts(
-    access: isl.PwMultiAff, instance_at: isl.PwMultiAff, build: isl.AstBuild
+    access: isl.PwMultiAff, instance_at: isl.PwMultiAff, running: isl.Set, build: isl.AstBuild
 ) -> tuple[Index, ...]:
-    """Return the subscripts of an access in terms of the loops' counters.
+    """Return the subscripts of an access in terms of the loops' counters, which stand in a set.
 
     An access under a condition that never holds here is never made; isl has no expression for it,
     and any subscripts will do.
     """
     at_counters = access.pullback_pw_multi_aff(instance_at)
-    running = isl.Map.from_union_map(build.get_schedule()).range()
     if at_counters.domain().is_disjoint(running):
         return tuple(Number(0) for _ in range(access.dim(isl.dim_type.out)))
     expression = build.access_from_pw_multi_aff(at_counters)

@@ -47,8 +47,32 @@ def difference(index: Index, other: Index) -> int | None:
     >>> difference(Operation(IndexOperator.ADD, (tile, Number(63))), tile)
     63
     """
-    terms, constant = _added(as_sum(index), _scaled(as_sum(other), -1))
-    return None if terms else constant
+    terms: dict[Index, int] = {}
+    constant = _add_to(terms, index, 1) + _add_to(terms, other, -1)
+    return None if any(terms.values()) else constant
+
+
+def _add_to(terms: dict[Index, int], index: Index, factor: int) -> int:
+    """Add a multiple of an index to a sum, whose terms may come to be 0; return its constant.
+
+    It makes no sums on the way as :func:`as_sum` does, which has terms in another order.
+    """
+    match index:
+        case Number(value):
+            return factor * value
+        case Operation(IndexOperator.ADD, (first, second)):
+            return _add_to(terms, first, factor) + _add_to(terms, second, factor)
+        case Operation(IndexOperator.SUBTRACT, (first, second)):
+            return _add_to(terms, first, factor) + _add_to(terms, second, -factor)
+        case Operation(IndexOperator.NEGATE, (operand,)):
+            return _add_to(terms, operand, -factor)
+        case Operation(IndexOperator.MULTIPLY, (Number(value), operand) | (operand, Number(value))):
+            return _add_to(terms, operand, factor * value)
+        case Variable() | Operation():
+            terms[index] = terms.get(index, 0) + factor
+            return 0
+        case _:
+            assert_never(index)
 
 
 def from_sum(found: Sum) -> Index:

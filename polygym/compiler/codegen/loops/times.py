@@ -34,31 +34,31 @@ def times_along(
         return f"({total})" if part.size == 1 else f"({total})//{part.size}"
 
     def entries(tree: Tree) -> str:
-        """Return the values along a tree, as an expression for a tuple."""
+        """Return the values along a tree, as what stands in a tuple, each with a comma behind."""
         match tree:
             case Leaf():
-                return "()"
+                return ""
             case Band(statements, members, child):
                 place = statements.index(statement)
                 found = (" + ".join(value(part, place) for part in one.parts) for one in members)
-                return f"({''.join(f'{one}, ' for one in found)}) + {entries(child)}"
+                return f"{''.join(f'{one}, ' for one in found)}{entries(child)}"
             case Sequence(parts):
                 text, others = "", ""
                 for number, branch in enumerate(parts):
                     if statement not in branch.statements:
                         continue
-                    below = f"({f'{number},' * branches}) + {entries(branch.child)}"
+                    below = f"{f'{number}, ' * branches}{entries(branch.child)}"
                     if branch.where is None or branch.where.is_other:
                         others = below
                         continue
                     number_text = partial(value, place=branch.statements.index(statement))
-                    text += f"{below} if {branch.where.text(number_text)} else "
-                return f"({text}{others})"
+                    text += f"({below}) if {branch.where.text(number_text)} else "
+                return f"*({text}({others})), " if text else others
             case _:
                 assert_never(tree)
 
     scop_names = [parameter.name for parameter in legal.scop.parameters]
     arguments = [*own, *(sizes.get(name, f"_{name}") for name in scop_names)]
-    text = f"lambda {', '.join(arguments)}: {entries(tree)}"
+    text = f"lambda {', '.join(arguments)}: ({entries(tree)})"
     found: Callable[..., tuple[int, ...]] = eval(text, {})
     return found

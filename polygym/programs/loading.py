@@ -1,0 +1,357 @@
+"""From a name to a :class:`~polygym.programs.program.Program`, through one of the front ends.
+
+A name is a kernel of the suite (``gemm``), the path of a C file or of a file of comprehensions
+(``.tc``), one of the library's comprehensions (``tc:matmul``), or a random program
+(``random:17``). Sizes come from the kernel's data set or, for a user's file, from the table
+:data:`FILE_SIZES`; ``-p`` overrides single ones. The initial data come from the function ``init_…``
+beside the kernel, or from the rule of :mod:`polygym.programs.initial_data`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import polybench
+from polybench import Dataset
+from polygym.compiler.frontend.c import (
+    parse_file,
+    parse_text,
+    regions,
+    with_extents,
+    without_sizes,
+)
+from polygym.compiler.frontend.c.extents import Selection, parse_selection
+from polygym.compiler.ir.gathers import sites
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.evaluate import admits, admitted_near
+from polygym.errors import InputError, SourceError, UnknownValueError
+from polygym.programs.comprehensions import (
+    comprehension_named,
+    index_ranges,
+    initial_data,
+    is_comprehension,
+    load_comprehension,
+    usual_values,
+)
+from polygym.programs.generate import generated, is_generated
+from polygym.programs.initial_data import by_rule
+from polygym.programs.program import Output, Program
+from polygym.programs.wording import conditions_of
+
+# What a data set gives every parameter of a user's file, before _fitting_sizes.
+FILE_SIZES = {
+    Dataset.MINI: 16,
+    Dataset.SMALL: 64,
+    Dataset.MEDIUM: 256,
+    Dataset.LARGE: 1024,
+    Dataset.EXTRALARGE: 2048,
+}
+
+# Beyond it, sums and multiples of parameters in the bounds of loops would not fit 64 bits.
+_LARGEST_PARAMETER = 2**48
+
+_Found = TypeVar("_Found")
+
+
+def load_program(
+    target: str,
+    *,
+    function: str | None = None,
+    dataset: Dataset | None = None,
+    parameters: Mapping[str, int] | None = None,
+    extents: Sequence[str] = (),
+    library: str | None = None,
+) -> Program:
+    """Return the program that a kernel's name or a C file's path stands for.
+
+    Args:
+        target: The name or the path.
+        function: Which region, where a file holds several; sizes of bare pointers may follow.
+        dataset: Which sizes.
+        parameters: Single ones, instead.
+        extents: Sizes of bare pointers, such as ``"A=100x200"`` or ``"x[n + 1]"``.
+        library: The path of a shared library with functions that the file declares as pure.
+    """
+    function = with_extents(function, extents, library)
+    _expect_c(target, function)
+    (scop, initial, sizes, outputs), function = _with_values(
+        lambda one: _find(target, one, dataset or Dataset.LARGE, parameters or {}),
+        function,
+        parameters or {},
+    )
+    values = _parameter_values(scop, initial, sizes, parameters or {})
+    _check_context(scop, values)
+    found = Program(_name(target), scop, initial, tuple(values.items()), outputs)
+    return replace(found, function=function)
+
+
+def load_scop(
+    target: str, function: str | None = None, parameters: Mapping[str, int] | None = None
+) -> Scop:
+    """Return the Scop alone, without data.
+
+    Of ``parameters`` only those matter on which a comprehension's subscripts depend.
+    """
+    given = parameters or {}
+    _expect_c(target, function)
+    scop, _ = _with_values(lambda one: _load_scop(target, one, given), function, given)
+    names = [parameter.name for parameter in scop.parameters]
+    for name in given:
+        if name not in names:
+            raise InputError(
+                f"-p {name}: expected one of the parameters {', '.join(names) or '(none)'}"
+            )
+    return scop
+
+
+def _with_values(
+    read: Callable[[str | None], _Found], function: str | None, given: Mapping[str, int]
+) -> tuple[_Found, str | None]:
+    """Read a choice of a region, with values in it that are given and without which it is none.
+
+    A loop that steps by s is one for ``-p s=4``; the choice is ``f s=4`` then, and stays that.
+    """
+    try:
+        return read(function), function
+    except UnknownValueError as error:
+        chosen = parse_selection(function)
+        known = dict(chosen.values)
+        values = {name: given[name] for name in error.names if name in given and name not in known}
+        if not values:
+            raise
+        more = replace(chosen, values=(*chosen.values, *values.items()))
+        return _with_values(read, str(more), given)
+
+
+def _expect_c(target: str, function: str | None) -> None:
+    """Refuse sizes beside what is no C file: it has its own."""
+    given = parse_selection(function)
+    names = [name for name, _ in (*given.sizes, *given.values)]
+    names += ["a library"] if given.library else []
+    if names and (is_comprehension(target) or is_generated(target)):
+        raise InputError(
+            f"{target}: its arrays have their sizes; none are given for {names[0]} beside it"
+        )
+
+
+def _load_scop(target: str, function: str | None, parameters: Mapping[str, int]) -> Scop:
+    if is_comprehension(target):
+        return load_comprehension(target, function, parameters)
+    if is_generated(target):
+        return _generated(target, function)
+    kernel = _kernel(target)
+    if kernel is not None:
+        return _parse(kernel.path, kernel.function if function is None else function)
+    return _parse(Path(target), function)
+
+
+def _generated(target: str, function: str | None) -> Scop:
+    """Return the Scop of a random program."""
+    text = generated(target)
+    if function is not None:
+        raise InputError(f"--function: {target} is one function already")
+    return parse_text(text, file=target)
+
+
+def is_path(target: str) -> bool:
+    """Whether a target is meant as the path of a file, there or not.
+
+    >>> [is_path(name) for name in ("gemm", "a/gemm", "gemm.c", "gemm.tc", "tc:matmul")]
+    [False, True, True, True, False]
+    """
+    return "/" in target or target.endswith((".c", ".tc"))
+
+
+def _kernel(target: str) -> polybench.Kernel | None:
+    """Return the kernel of that name; a path or an existing file is never one."""
+    if is_path(target) or is_comprehension(target) or is_generated(target):
+        return None
+    try:
+        return polybench.kernel(target)
+    except KeyError as error:
+        if os.path.exists(target):  # unlike a Path, it does not mind names that cannot be
+            return None
+        if several := _selected(target):
+            raise InputError(
+                f"{target}: expected one kernel or the path of a file; {target!r} stands for "
+                f"several: {', '.join(several)}"
+            ) from None
+        why = error.args[0]
+        raise InputError(
+            f"{target}: expected the name of a kernel or the path of a file; "
+            f"{comprehension_named(target) or why}"
+        ) from None
+
+
+def _selected(pattern: str) -> list[str]:
+    """Return the kernels that a category or a glob stands for."""
+    try:
+        return [kernel.name for kernel in polybench.select((pattern,))]
+    except KeyError:
+        return []
+
+
+def _parse(path: Path, function: str | None) -> Scop:
+    """Return the Scop of a file's region; no name at all is no name of a region."""
+    if function is not None and not function.strip():
+        raise InputError(
+            f"--function: expected a name, found none; {path} has: {', '.join(regions(path))}"
+        )
+    return parse_file(path, function=function)
+
+
+def _find(
+    target: str, function: str | None, dataset: Dataset, parameters: Mapping[str, int]
+) -> tuple[Scop, Scop, dict[str, int], tuple[Output, ...]]:
+    """Return the Scop, its initial data, its usual sizes beside those given, and its outputs."""
+    if is_comprehension(target):
+        scop = load_comprehension(target, function, parameters)
+        outputs = tuple(Output(array.name) for array in scop.arrays if array.live_out)
+        initial = initial_data(scop)
+        known = usual_values(target)
+        return scop, initial, _fitting_sizes(scop, initial, dataset, known, parameters), outputs
+    if is_generated(target):
+        scop = _generated(target, function)
+        initial = by_rule(scop)
+        return scop, initial, _fitting_sizes(scop, initial, dataset, {}, parameters), _written(scop)
+    kernel = _kernel(target)
+    if kernel is not None:
+        path = kernel.path
+        scop = _parse(path, kernel.function if function is None else function)
+        outputs = tuple(Output(live.array, live.part) for live in kernel.live_out)
+        return scop, _initial_data(scop, path, function), dict(kernel.parameters(dataset)), outputs
+    path = Path(target)
+    scop = _parse(path, function)
+    initial = _initial_data(scop, path, function)
+    return scop, initial, _fitting_sizes(scop, initial, dataset, {}, parameters), _written(scop)
+
+
+def _written(scop: Scop) -> tuple[Output, ...]:
+    """Return the arrays that a program writes and others see."""
+    written = {statement.write.array for statement in scop.statements}
+    return tuple(
+        Output(array.name) for array in scop.arrays if array.live_out and array.name in written
+    )
+
+
+def _fitting_sizes(
+    scop: Scop,
+    initial: Scop,
+    dataset: Dataset,
+    known: Mapping[str, int],
+    given: Mapping[str, int],
+) -> dict[str, int]:
+    """Return sizes for the parameters that are not given: those known by name, one for the others.
+
+    Where the program is not defined for them, the largest below for which it is, or the smallest
+    above if there are none.
+    """
+    size = _fitting_size(scop, FILE_SIZES[dataset])
+    names = [one.name for one in (*scop.parameters, *initial.parameters)]
+    wanted = {name: known.get(name, size) for name in names if name not in given}
+    return admitted_near(scop.context, given, wanted)
+
+
+def _fitting_size(scop: Scop, size: int) -> int:
+    """Reduce a size until a nest of loops and an array of it stay moderate.
+
+    With one size for everything, a nest d deep has size^d instances and an array of rank r size^r
+    elements; the bounds are 2^30 and 2^25. Six loops deep, 1024 becomes 32.
+    """
+    rank = max((array.rank for array in scop.arrays), default=0)
+    return min(size, int(2 ** (30 / max(scop.depth, 1))), int(2 ** (25 / max(rank, 1))))
+
+
+def _initial_data(scop: Scop, path: Path, function: str | None) -> Scop:
+    """Return the program that writes the initial data.
+
+    ``init_gemm`` beside ``kernel_gemm`` or ``gemm`` is that function's own. Its arrays have the
+    sizes that are given for those of the other.
+    """
+    beside = f"init_{scop.name.removeprefix('kernel_')}"
+    if beside in regions(path):
+        bare = without_sizes(path, beside)
+        sizes = tuple(one for one in parse_selection(function).sizes if one[0] in bare)
+        return parse_file(path, function=str(Selection(beside, sizes)))
+    try:
+        return by_rule(scop, index_ranges(scop) if sites(scop) else None)
+    except SourceError as error:
+        raise InputError(_why_not_filled(scop, path, beside, error)) from None
+
+
+def _why_not_filled(scop: Scop, path: Path, function: str, error: SourceError) -> str:
+    """Say which array the rule cannot fill: the place in its own text helps nobody."""
+    advice = f"write a function {function} with a region that does"
+    for array in scop.arrays:
+        try:
+            by_rule(replace(scop, arrays=(array,)))
+        except SourceError as alone:
+            return (
+                f"{path}: the rule for initial data cannot fill array {array.name} of "
+                f"{scop.name}: {alone.message}; {advice}"
+            )
+    return (
+        f"{path}: the rule for initial data cannot fill the arrays of {scop.name}: "
+        f"{error.message}; {advice}"
+    )
+
+
+def _parameter_values(
+    scop: Scop, initial: Scop, sizes: Mapping[str, int], given: Mapping[str, int]
+) -> dict[str, int]:
+    """Combine the sizes of the data set with those given one by one."""
+    names = list(dict.fromkeys(p.name for p in (*scop.parameters, *initial.parameters)))
+    for name in given:
+        if name not in names:
+            raise InputError(
+                f"-p {name}: expected one of the parameters {', '.join(names) or '(none)'}"
+            )
+    values = {}
+    for name in names:
+        if name in given:
+            values[name] = given[name]
+        elif name in sizes:
+            values[name] = sizes[name]
+        else:
+            raise InputError(
+                f"parameter {name} of {scop.name} has no value: give -p {name}=VALUE; from Python, "
+                f"parameters={{{name!r}: VALUE}}"
+            )
+    return values
+
+
+def _check_context(scop: Scop, values: Mapping[str, int]) -> None:
+    """Refuse parameter values for which the program is not meaningful."""
+    for parameter in scop.parameters:
+        value = values[parameter.name]
+        kind = parameter.type
+        # Sums of unsigned parameters are taken not to wrap around.
+        highest = kind.highest if kind.is_signed or kind.bits < 32 else kind.highest >> 1
+        if not kind.lowest <= value <= highest:
+            raise InputError(
+                f"{parameter.name} = {value}: expected a value of type {kind.value}"
+                + (f", at most {highest}" if highest < kind.highest else "")
+            )
+        if abs(value) >= _LARGEST_PARAMETER:
+            raise InputError(
+                f"{parameter.name} = {value}: expected a value between -2^48 and 2^48, because "
+                "the bounds of loops are computed in 64 bits"
+            )
+    if not admits(scop.context, values):
+        found = ", ".join(f"{p.name} = {values[p.name]}" for p in scop.parameters)
+        raise InputError(
+            f"{scop.name} is not defined for {found}: its arrays and accesses need "
+            f"{conditions_of(scop.context)}"
+        )
+
+
+def _name(target: str) -> str:
+    is_named = _kernel(target) is not None or not is_path(target)
+    return target if is_named else Path(target).name
+
+
+__all__ = ["FILE_SIZES", "is_path", "load_program", "load_scop"]
