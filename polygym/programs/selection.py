@@ -32,6 +32,7 @@ from polygym.programs.generate import generated, is_generated
 from polygym.programs.loading import is_path
 
 COMPREHENSIONS = "comprehensions"
+_MOST_NAMED = 3
 
 
 def selected(texts: Iterable[str], all_means: Sequence[str] = (ALL,)) -> tuple[str, ...]:
@@ -73,6 +74,33 @@ def category_of(name: str) -> str:
     """
     definition = library.definition(name.removeprefix(PREFIX))
     return f"{COMPREHENSIONS}/{Path(definition.place.file).stem}"
+
+
+def chosen_of(name: str, function: str | None) -> str | None:
+    """Return the choice of a region for one of several programs: it is for those that are files.
+
+    >>> chosen_of("gemm", "f x[100]"), chosen_of("./my.c", "f x[100]")
+    (None, 'f x[100]')
+    """
+    return function if is_file(name) else None
+
+
+def is_file(name: str) -> bool:
+    """Whether a name that a pattern has led to is that of a file, and no name of polygym's own."""
+    return (is_path(name) or os.path.isfile(name)) and not is_generated(name)
+
+
+def expect_files(names: Sequence[str], function: str | None) -> None:
+    """Refuse the choice of a region where none of the programs is a file.
+
+    Raises:
+        InputError: there is none that it could be of.
+    """
+    if function is not None and not any(map(is_file, names)):
+        raise InputError(
+            f"--function {function}: expected a file among the programs, whose region it chooses, "
+            f"found {', '.join(names[:_MOST_NAMED]) or 'none'}"
+        )
 
 
 def _patterns(text: str) -> list[str]:

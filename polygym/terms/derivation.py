@@ -3,6 +3,8 @@
 A *record* is JSON that another reader can follow: the program's text, the rules as a table, and for
 each step the rule's name, the place, the term after it and what that costs. :func:`replayed`
 follows it with nothing but the rules that stand in it, and says where something else comes out.
+Rules that do not come with polygym are tried again before steps follow them: a record may come from
+anywhere.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from polygym.terms.language.reading import parse_program
 from polygym.terms.rewriter import Rewriter, Step
 from polygym.terms.rules.rule import Rule
 from polygym.terms.rules.table import parse_rules, text_of_rules
+from polygym.terms.rules.verify import check_unknown
 
 __all__ = ["Derivation", "derived", "replayed"]
 
@@ -115,6 +118,7 @@ def replayed(record: Any, where: str = "a record") -> Derivation:
         if name not in by_name:
             raise InputError(f"{where}: step {number}: expected one of its rules, found {name!r}")
         steps.append(Step(by_name[name], place))
+    check_unknown(dict.fromkeys(step.rule for step in steps), f"{where}: rules")
     try:
         found = derived(program, rules, steps)
     except PolygymError as error:

@@ -19,6 +19,7 @@ from polygym.terms.language.program import Program
 from polygym.terms.language.reading import parse_program
 from polygym.terms.rules.rule import Rule
 from polygym.terms.rules.table import parse_rules, text_of_rules
+from polygym.terms.rules.verify import check_unknown
 from polygym.terms.saturation import LIMITS, Saturated, is_reached, saturated, usable
 
 __all__ = ["KIND", "Saturation", "replayed_saturation", "saturate_program"]
@@ -99,6 +100,7 @@ def replayed_saturation(record: Mapping[str, Any], where: str = "a record") -> S
         raise InputError(f"{where}: expected the members of a record, found {error!r}") from None
     program = parse_program(texts[0], f"{where}: program")
     rules = usable(parse_rules(texts[1], f"{where}: rules"))
+    check_unknown(rules, f"{where}: rules")
     names = " ".join(f"({name} : {kind})" for name, kind in program.parameters)
     last = parse_program(f"(def it {program.result} ({names}) {texts[2]})", f"{where}: term").body
     if not is_reached(program.body, last, rules, limits):

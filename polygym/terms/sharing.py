@@ -59,7 +59,7 @@ def _repeats(one: Term, place: int) -> float:
 
 def shares(root: Term, cost: Cost) -> list[tuple[float, int]]:
     """Return what could be saved by binding, and in how many steps: for every part one pair."""
-    if facts(root).nodes > _LARGEST:
+    if not root.children or facts(root).nodes > _LARGEST:
         return []
     counts: dict[Term, int] = {}
     origin: dict[Term, Term] = {}

@@ -18,7 +18,7 @@ from polygym.terms.language.printing import text_of
 from polygym.terms.language.reading import parse_program
 from polygym.terms.language.values import close
 from polygym.terms.library import expressions, programs
-from polygym.terms.optimize import optimized
+from polygym.terms.optimize import METHODS, optimized
 from polygym.terms.rewriter import Rewriter
 from polygym.terms.rules.sets import rules_named
 from polygym.terms.sharing import Sharing, shared_cost, shares
@@ -45,6 +45,14 @@ def test_rules_of_arithmetic_find_a_little_more() -> None:
 def test_who_does_not_look_ahead_finds_less() -> None:
     assert total("test", "simple", "greedy", states=1500) > 140.0
     assert total("test", "simple", "random", states=1500) > 140.0
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("text", ["(sub x x)", "(div (mul 1.0 x) 1.0)", "(let (a 1.0) a)"])
+def test_what_comes_to_nothing_but_a_leaf_is_found(method: str, text: str) -> None:
+    found = optimized(parse_program(text), method=method, plan=Plan(3, 200))
+    assert found.costs[-1] == 0.0
+    assert not found.result.body.children
 
 
 @pytest.mark.parametrize("method", sorted(SEARCHES))
@@ -154,3 +162,20 @@ def test_a_term_of_ten_thousand_nodes() -> None:
     found = optimized(program, [rules_named("arithmetic")], "greedy", Plan(4, 5000))
     assert found.costs[-1] < found.costs[0] == 2.0 * count
     assert close(evaluate(found.result, {"x": 1.0, "y": 2.0}), count + 2.0)
+
+
+def test_a_record_with_a_wrong_rule_is_refused() -> None:
+    """Whoever writes a record may write rules; those that do not come with polygym are tried."""
+    record = optimized(parse_program("(sub x x)"), plan=Plan(2, 20)).to_json()
+    assert replayed(record).costs[-1] == 0.0
+    wrong = {
+        **record,
+        "program": "(sub x (add y z))",
+        "rules": "sub-itself: (sub ?a ?b) => 0.0 if (float ?a)",
+        "initial_cost": 2.0,
+    }
+    with pytest.raises(InputError, match="rules: rule sub-itself: expected both sides to be equal"):
+        replayed(wrong)
+    right = {**wrong, "program": "(sub x x)", "initial_cost": 1.0}
+    right["rules"] = "sub-itself: (sub ?b ?b) => 0.0 if (float ?b)"
+    assert replayed(right).costs[-1] == 0.0

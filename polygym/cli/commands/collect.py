@@ -12,7 +12,7 @@ from polygym.cli.alarm import alarm
 from polygym.cli.answer import Answer
 from polygym.cli.clusters import fleet_on, on_option
 from polygym.cli.exploring import collecting
-from polygym.cli.options import json_option, seed_option, threads_option
+from polygym.cli.options import function_option, json_option, seed_option, threads_option
 from polygym.cli.output import say, seconds
 from polygym.cli.splitting import Cutter, split_option
 from polygym.cli.stopping import Stop, stoppable
@@ -53,7 +53,8 @@ kernels on which models are tested: {", ".join(TEST_KERNELS)}. Sizes are drawn t
 order does as many operations as --work says, and never more than four times as many.
 
 With --split or --storage each program is changed before; rows of it are of another program than
-those of what was written, and stand beside them.
+those of what was written, and stand beside them. So do those of another region of a file, or of
+other sizes: --function and --extent are for all files that are named.
 
 Ctrl-C and --minutes stop it at any time. The same command goes on where it ended, with the same
 --seed in the middle of a visit; a candidate is never measured twice on one kind of machine.
@@ -110,6 +111,7 @@ Examples:
     help="Measure what is near isl's schedule and the default mapping: all of isl's schedules, "
     "edits of the best, changes of their mappings.",
 )
+@function_option
 @split_option
 @storage_options
 @on_option
@@ -124,6 +126,7 @@ def command(
     minutes: float | None,
     work: tuple[float, float],
     near: bool,
+    region: str | None,
     cutter: Cutter | None,
     storage: StorageChoice | None,
     storage_limit: int | None,
@@ -135,7 +138,8 @@ def command(
     """Collect, and say what came of it."""
     limit = None if minutes is None else 60 * minutes
     recipe = recipe_of(cutter, storage, storage_limit)
-    plan = CollectPlan(Choice.of(patterns, work), rows, each, threads, seed, limit, near, recipe)
+    choice = Choice.of(patterns, work, region)
+    plan = CollectPlan(choice, rows, each, threads, seed, limit, near, recipe)
     stop = Stop()
     with ExitStack() as stack:
         fleet = None if on is None else stack.enter_context(fleet_on(on))

@@ -23,6 +23,7 @@ from polygym.cli.options import (
     chosen_mapping,
     construction_options,
     found_compilers,
+    function_option,
     json_option,
     mapping_options,
     model_option,
@@ -44,7 +45,7 @@ from polygym.measure.evaluation import EvaluationOptions
 from polygym.measure.evaluation.foreign import compared
 from polygym.measure.machine.kept import peaks_of
 from polygym.measure.worker.timing import this_machine
-from polygym.programs.selection import selected
+from polygym.programs.selection import expect_files, selected
 from polygym.search.cluster.address import Address
 from polygym.search.explore.players import MODEL, check_player, model_name
 from polygym.search.sweep import reading
@@ -71,9 +72,11 @@ Every program is searched with each policy, the policies in turn, at --search-da
 --confirm best schedules are measured at --dataset, side by side with the original order, isl's
 schedule and what --against names. The first schedules of each policy are the --seeds. With --split
 or --storage each program is changed before; what was found is in the store, and schedules are of
-that program. Every outcome is in DIR/sweep.sqlite the moment it is known. Ctrl-C stops after the
-schedule in flight; the same command goes on, also after a crash, with a larger budget or with more
-programs. `polygym report DIR` draws what was found, at any time. Exit code 1: a program could not
+that program. --function and --extent are for all files that are named; a store keeps them, and
+another choice needs another DIR. Every outcome is in DIR/sweep.sqlite the moment it is known.
+Ctrl-C stops after the schedule in flight; the same command goes on, also after a crash, with a
+larger budget or with more programs. `polygym report DIR` draws what was found, at any time. Exit
+code 1: a program could not
 be searched, or a schedule computed something else than the original order, or crashed.
 
 \b
@@ -182,6 +185,7 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     metavar="J",
     help="Programs at a time, each on cores of its own; never more than fit.",
 )
+@function_option
 @split_option
 @storage_options
 @on_option
@@ -212,6 +216,7 @@ def command(
     confirm: int,
     minutes: float | None,
     jobs: int,
+    region: str | None,
     cutter: Cutter | None,
     storage: StorageChoice | None,
     storage_limit: int | None,
@@ -233,6 +238,7 @@ def command(
         seeds=_listed(seeds, "--seeds") if seeds.strip() != "none" else (),
         seed=seed,
         recipe=recipe_of(cutter, storage, storage_limit),
+        function=region,
         options=TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
         measuring=EvaluationOptions(
             threads=threads,
@@ -242,8 +248,10 @@ def command(
         ),
     )
     seconds = None if minutes is None else 60.0 * minutes
+    programs = _chosen(kernels, selection)
+    expect_files(programs, region)
     orders = Orders(
-        _chosen(kernels, selection),
+        programs,
         _policies(policies, asked),
         budget,
         confirm,

@@ -17,6 +17,7 @@ from typing import assert_never
 
 from polygym.compiler.codegen.common.exponential import EXPONENTIALS, exponential_in_c
 from polygym.compiler.codegen.common.loop_annotation import Parallel, annotation_text
+from polygym.compiler.codegen.common.reductions import Operator
 from polygym.compiler.codegen.common.special.definitions import SPECIAL
 from polygym.compiler.codegen.common.special.in_c import special_in_c
 from polygym.compiler.codegen.loops.index import minimum, plus, replaced_in
@@ -246,6 +247,7 @@ def _lines(program: LoopProgram, node: Node, depth: int, annotated: bool) -> Ite
                 yield (
                     f"{indent}#pragma omp parallel for schedule({kind}) "
                     f"num_threads({program.threads})"
+                    f"{_reductions(program.scop, annotation.sums)}"
                 )
             text = annotation_text(annotation) if annotated else ""
             note = f"  /* {text} */" if text else ""
@@ -269,6 +271,18 @@ def _lines(program: LoopProgram, node: Node, depth: int, annotated: bool) -> Ite
             yield from _lines(program, one, depth + 1, annotated)
         case _:
             assert_never(node)
+
+
+def _reductions(scop: Scop, sums: tuple[tuple[str, Operator], ...]) -> str:
+    """Return OpenMP's clauses for arrays that threads copy, as `` reduction(+: q[0:n])``."""
+    clauses = []
+    for name, operator in sums:
+        array = scop.array(name)
+        sections = "".join(f"[0:{extent}]" for extent in array.extents_c)
+        if not sections and array.storage is Storage.ARGUMENT:
+            sections = "[0:1]"
+        clauses.append(f" reduction({operator.value}: {name}{sections})")
+    return "".join(clauses)
 
 
 def _last_lane(lanes: Lanes) -> Index:

@@ -29,6 +29,7 @@ from polygym.compiler.codegen.loops.jam import jam_loops
 from polygym.compiler.codegen.loops.lanes import vectorise
 from polygym.compiler.codegen.loops.move_initialisers import move_initialisers
 from polygym.compiler.codegen.loops.pack import pack
+from polygym.compiler.codegen.loops.part_sums import part_sums
 from polygym.compiler.codegen.loops.peel import peel
 from polygym.compiler.codegen.loops.separate import separate
 from polygym.compiler.codegen.loops.term_tiles import compute_tiles
@@ -138,6 +139,12 @@ def _pack(program: LoopProgram, _: Goal) -> LoopProgram:
     return pack(program)
 
 
+def _part_sums(program: LoopProgram, goal: Goal) -> LoopProgram:
+    mapping = goal.mapping
+    bits = mapping.bits_of(this_machine().vector_bits) if mapping.has_vectors else 0
+    return part_sums(program, bits)
+
+
 def _emit(program: LoopProgram, _: Goal) -> str:
     return emit_llvm(program)
 
@@ -245,6 +252,13 @@ LOOPS: tuple[Pass[LoopProgram, LoopProgram], ...] = (
         "other arrays that are read down columns are copied whole beforehand (pack=on)",
         _pack,
         lambda mapping: mapping.pack,
+    ),
+    Pass(
+        "part_sums",
+        Form.LOOPS,
+        "sums and maxima along a loop run in several chains (reassociate=on)",
+        _part_sums,
+        lambda mapping: mapping.reassociate and mapping.registers and not mapping.leaves_order,
     ),
 )
 EMIT = Pass("emit", Form.LLVM, "LLVM IR as it is emitted", _emit)

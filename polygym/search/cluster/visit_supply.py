@@ -74,6 +74,7 @@ class Visits:
             "task": "visit",
             "names": [self._sent.program(worker, name) for name in plan.choice.names],
             "work": list(plan.choice.work),
+            "function": plan.choice.function,
             "each": plan.each,
             "threads": plan.threads,
             "seed": plan.seed,

@@ -37,7 +37,7 @@ def visit_task(
     names = tuple(_placed(texts, one) for one in job["names"])
     least, most = job["work"]
     plan = CollectPlan(
-        Choice(names, (least, most)),
+        Choice(names, (least, most), job["function"]),
         _WITHOUT_END,
         job["each"],
         job["threads"],

@@ -78,10 +78,14 @@ class CollectPlan:
 
     @property
     def dice(self) -> int:
-        """The seed of the visits: its own for every recipe, so that no visit is of two of them."""
-        if self.recipe.changes_nothing:
+        """The seed of the visits: its own for every recipe and every choice of regions.
+
+        So no visit is of two of them.
+        """
+        function = self.choice.function
+        if self.recipe.changes_nothing and function is None:
             return self.seed
-        text = f"{self.seed} {self.recipe}"
+        text = f"{self.seed} {self.recipe}" + ("" if function is None else f"\n{function}")
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7])
 
 

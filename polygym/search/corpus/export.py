@@ -42,6 +42,7 @@ def export(corpus: Corpus, path: Path) -> int:
             "program": visit.case.program,
             "kind": kind_of(visit.case.program),
             "text": visit.text,
+            "function": visit.case.function,
             "splitting": visit.case.splitting,
             "storage": visit.case.storage,
             "parameters": json.dumps(dict(visit.case.parameters)),

@@ -33,7 +33,7 @@ from polygym.errors import InputError, PolygymError
 from polygym.programs import Program, is_path, load_program
 from polygym.programs.comprehensions import PREFIX as COMPREHENSION
 from polygym.programs.generate import PREFIX as RANDOM
-from polygym.programs.selection import selected
+from polygym.programs.selection import chosen_of, expect_files, selected
 from polygym.search.corpus.held_out import TEST_KERNELS, is_held_out
 from polygym.search.corpus.rows import Case
 
@@ -49,26 +49,33 @@ _LEAST_SIZE = 4
 class Choice:
     """What visits choose from: names, or, where there are none, the usual kinds.
 
-    ``work`` are the least and the most operations of the original order.
+    ``work`` are the least and the most operations of the original order. ``function`` chooses the
+    region of every file among the names, with the sizes that are given beside it.
     """
 
     names: tuple[str, ...] = ()
     work: tuple[float, float] = (LEAST_WORK, MOST_WORK)
+    function: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse bounds that leave nothing."""
         least, most = self.work
         if not 1 <= least <= most < inf:
             raise InputError(f"work: expected 1 <= least <= most, found {least:g} and {most:g}")
+        expect_files(self.names, self.function)
 
     @staticmethod
-    def of(patterns: Sequence[str], work: tuple[float, float] = (LEAST_WORK, MOST_WORK)) -> Choice:
+    def of(
+        patterns: Sequence[str],
+        work: tuple[float, float] = (LEAST_WORK, MOST_WORK),
+        function: str | None = None,
+    ) -> Choice:
         """Return what patterns name; none stand for the usual kinds.
 
         Raises:
-            InputError: a pattern names nothing.
+            InputError: a pattern names nothing, or a function is of no file.
         """
-        return Choice(selected(patterns) if patterns else (), work)
+        return Choice(selected(patterns) if patterns else (), work, function)
 
     def program(self, dice: np.random.Generator) -> str:
         """Return the name of a program."""
@@ -114,12 +121,13 @@ def chosen(
     for _ in range(_ATTEMPTS):
         name = choice.program(dice)
         try:
-            program = sized(name, dice, choice.work)
+            function = chosen_of(name, choice.function)
+            program = sized(name, dice, choice.work, function)
             if not choice.names and is_held_out(name, program):
                 raise InputError(f"{name}: does what a test kernel does")
             program = recipe.of(program, mapping)
             cuts, plan = str(program.splitting), str(program.storage)
-            case = Case(_short(name), program.parameters, cuts, plan)
+            case = Case(_short(name), program.parameters, cuts, plan, function or "")
             return Chosen(program, case, _text(name))
         except PolygymError as error:
             last = error
@@ -130,13 +138,14 @@ def sized(
     name: str,
     dice: np.random.Generator,
     bounds: tuple[float, float] = (LEAST_WORK, MOST_WORK),
+    function: str | None = None,
 ) -> Program:
     """Return a program at random sizes, with so much to do at least and at most.
 
     Raises:
         InputError: it makes no sense at any that were tried, or does too much at all of them.
     """
-    usual = load_program(name, dataset=Dataset.MEDIUM)
+    usual = load_program(name, function=function, dataset=Dataset.MEDIUM)
     sizes = dict(usual.parameters)
     least, most = bounds
     wanted = exp(dice.uniform(log(least), log(most)))
@@ -147,7 +156,7 @@ def sized(
         for (size, value), change in zip(sizes.items(), changes, strict=True)
         if value > _LEAST_SIZE
     }
-    found = load_program(name, dataset=Dataset.MEDIUM, parameters=given)
+    found = load_program(name, function=function, dataset=Dataset.MEDIUM, parameters=given)
     if work(found, dict(found.parameters)) > 4 * most:
         raise InputError(f"{name}: too much to do at sizes of {given}")
     return found

@@ -11,6 +11,7 @@ from polygym.pickles import pickled_by_name
 
 _DIGITS = 6
 _KEPT = str(KEEP)
+_CHOSEN = "--function "
 
 VisitKey: TypeAlias = tuple[str, int, int, int]
 """What a visit is known by: its machine, its threads, its seed, its number."""
@@ -22,12 +23,14 @@ class Case:
     """A program at sizes: what candidates are compared within; a file has its name alone.
 
     One that is changed before is another program: ``splitting`` and ``storage`` are how, as texts.
+    So is another region of a file, or one with other sizes beside it: ``function`` chooses it.
     """
 
     program: str
     parameters: tuple[tuple[str, int], ...]
     splitting: str = ""
     storage: str = _KEPT
+    function: str = ""
 
     @property
     def is_changed(self) -> bool:
@@ -37,19 +40,26 @@ class Case:
     @property
     def name(self) -> str:
         """The program's name, and lines that say how it is changed; :meth:`named` reads it."""
+        chosen = (f"{_CHOSEN}{self.function}",) if self.function else ()
         changes = (self.splitting, self.storage) if self.is_changed else ()
-        return "\n".join((self.program, *changes))
+        return "\n".join((self.program, *chosen, *changes))
 
     @staticmethod
     def named(name: str, parameters: tuple[tuple[str, int], ...]) -> Case:
         """Return the case of a name."""
+        program, marked, rest = name.partition(f"\n{_CHOSEN}")
+        if marked:
+            function, *changes = rest.split("\n", 2)
+            cuts, plan = changes if len(changes) == 2 else ("", _KEPT)
+            return Case(program, parameters, cuts, plan, function)
         program, *changes = name.rsplit("\n", 2)
         return Case(program, parameters, *changes) if len(changes) == 2 else Case(name, parameters)
 
     def __str__(self) -> str:
         """Return both for people."""
         sizes = ", ".join(f"{name}={value}" for name, value in self.parameters)
-        changes = filter(None, (self.splitting, self.storage if self.storage != _KEPT else ""))
+        kept = self.storage if self.storage != _KEPT else ""
+        changes = filter(None, (self.function, self.splitting, kept))
         return " ".join((f"{self.program}({sizes})", *(f"[{one}]" for one in changes)))
 
 

@@ -102,11 +102,12 @@ def without_tests(found: Iterable[Group]) -> tuple[list[Group], int]:
 
     Nothing is learned from test kernels, nor from programs that do what one of them does.
     """
-    held: dict[tuple[str, str], bool] = {}
+    held: dict[tuple[str, str, str], bool] = {}
     kept: list[Group] = []
     left = 0
     for group in found:
-        key = group.visit.case.program, group.visit.text
+        case = group.visit.case
+        key = case.program, case.function, group.visit.text
         if key not in held:
             held[key] = _is_held_out(group.visit)
         if held[key]:
@@ -210,7 +211,9 @@ def program_of(visit: Visit, folder: str) -> Program:
 
 def _written(visit: Visit, folder: str) -> Program:
     """Return the program of a visit before it is changed."""
-    return load_program(target_of(visit, folder), parameters=dict(visit.case.parameters))
+    case = visit.case
+    target, function = target_of(visit, folder), case.function or None
+    return load_program(target, function=function, parameters=dict(case.parameters))
 
 
 def legal_of(program: Program, schedule: str) -> LegalSchedule:

@@ -106,7 +106,7 @@ def statistics(corpus: Corpus) -> Statistics:
     ]
     return Statistics(
         sum(by_machine.values()),
-        len({(case.program, text) for case, text, *_ in cases}),
+        len({(case.program, case.function, text) for case, text, *_ in cases}),
         len({(case, text) for case, text, *_ in cases}),
         dict(kinds.most_common()),
         dict(statuses.most_common()),

@@ -36,7 +36,8 @@ def create_or_open(folder: Path, setting: SweepSetting) -> Store:
     if path.exists():
         store = open_store(path)
         before, now = stored_setting(path, store.connection), setting.to_json()
-        if found := differences(AS_WRITTEN.words() | before, AS_WRITTEN.words() | now):
+        usual = {"function": None, **AS_WRITTEN.words()}
+        if found := differences(usual | before, usual | now):
             store.close()
             raise InputError(
                 f"{path}: expected the sweep that is to be continued, found another one: "

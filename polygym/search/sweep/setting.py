@@ -19,6 +19,7 @@ from polygym.episodes.kernels import Source, Subject, subject
 from polygym.episodes.recipes import AS_WRITTEN, Recipe, recipe_from_json
 from polygym.errors import InputError
 from polygym.pickles import pickled_by_name
+from polygym.programs.selection import chosen_of
 from polygym.search.explore.conditions import Conditions, conditions_from_json
 from polygym.search.sweep.references import SEEDS
 from polygym.search.sweep.rows import Home
@@ -33,13 +34,15 @@ class SweepSetting(Conditions):
     """Schedules are explored at ``search_dataset``; the best are confirmed at ``dataset``.
 
     ``seeds`` are orders with which every policy begins, before it makes choices of its own.
-    ``recipe`` says how programs are changed before.
+    ``recipe`` says how programs are changed before. ``function`` chooses the region of every file,
+    with the sizes that are given beside it.
     """
 
     search_dataset: Dataset = Dataset.MEDIUM
     dataset: Dataset = Dataset.LARGE
     seeds: tuple[str, ...] = ()
     recipe: Recipe = AS_WRITTEN
+    function: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be searched with."""
@@ -52,7 +55,7 @@ class SweepSetting(Conditions):
 
         It is changed as ``home`` says, or by the recipe, as at the larger size.
         """
-        source = Source(kernel, None, self.dataset, ())
+        source = Source(kernel, chosen_of(kernel, self.function), self.dataset, ())
         if home is None:
             source = changed(source, self.recipe, self.measuring.mapping)
         else:
@@ -70,6 +73,7 @@ class SweepSetting(Conditions):
             "seeds": list(self.seeds),
             **self.conditions_json(),
             **self.recipe.to_json(),
+            **({} if self.function is None else {"function": self.function}),
         }
 
 
@@ -95,6 +99,7 @@ def setting_from_json(data: dict[str, Any]) -> SweepSetting:
             dataset=Dataset.parse(data["dataset"]),
             seeds=tuple(data["seeds"]),
             recipe=recipe_from_json(data),
+            function=None if data.get("function") is None else str(data["function"]),
             **conditions_from_json(data),
         )
     except (KeyError, TypeError, ValueError) as error:

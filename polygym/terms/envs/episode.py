@@ -24,7 +24,8 @@ STOP = 0
 ILLEGAL = -0.1
 MOST_ILLEGAL = 100
 
-_REMEMBERED = 1 << 12
+_REMEMBERED, _LEAST_REMEMBERED = 1 << 12, 16
+_MOST_BYTES = 1 << 26
 _NONE = np.zeros(0, np.int64)
 _PART_OF, _PLACE = COLUMNS.index("part_of"), COLUMNS.index("place")
 
@@ -33,10 +34,12 @@ _PART_OF, _PLACE = COLUMNS.index("part_of"), COLUMNS.index("place")
 class Layout:
     """A term written out: the rows of its nodes, and the actions that it allows, as numbers.
 
-    ``mask`` is the same for each action there is, 1 for those allowed.
+    ``nodes`` and ``values`` are as an agent sees them, padded and flat; ``mask`` is the same as
+    ``actions`` for each that there is, 1 for those allowed.
     """
 
     rows: Array
+    nodes: Array
     values: Array
     actions: Array
     mask: Array
@@ -61,7 +64,13 @@ class Task:
     max_nodes: int
     pieces: Pieces
     relative: bool = False
-    layouts: Memory[Term, Layout] = field(default_factory=lambda: Memory(_REMEMBERED))
+    layouts: Memory[Term, Layout] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Remember as many layouts as fit into memory."""
+        size = self.actions + 8 * self.max_nodes * len(COLUMNS)
+        most = max(_LEAST_REMEMBERED, min(_REMEMBERED, _MOST_BYTES // size))
+        object.__setattr__(self, "layouts", Memory(most))
 
     @property
     def actions(self) -> int:
@@ -88,11 +97,18 @@ class Task:
 
     def _written_out(self, one: Term) -> Layout:
         rows, values, where, offers = self.pieces.layout(one)
-        actions = 1 + where * len(self.rewriter.rules) + offers[:, 0]
+        actions = where * np.int64(len(self.rewriter.rules))
+        actions += offers[:, 0]
+        actions += 1
+        fits = offers[:, 1] <= self.max_nodes - len(rows)
         mask = np.zeros(self.actions, np.int8)
-        mask[actions[offers[:, 1] <= self.max_nodes - len(rows)]] = 1
+        mask[actions if fits.all() else actions[fits]] = 1
         mask[STOP] = 1
-        return Layout(rows, values, np.flatnonzero(mask), mask)
+        nodes = np.zeros(self.max_nodes * len(COLUMNS), np.int16)
+        nodes[: rows.size] = rows.reshape(-1)
+        padded = np.zeros(self.max_nodes, np.float32)
+        padded[: len(rows)] = values
+        return Layout(rows, nodes, padded, mask.view(np.bool_).nonzero()[0], mask)
 
     def step(self, one: Term, action: int) -> Step:
         """Return the step that an action other than stopping is."""
@@ -154,15 +170,15 @@ class Episode:
         saved = self.cost - self.task.cost(made)
         if self.task.relative:
             saved /= self.initial_cost or 1.0
-        return replace(
-            self,
-            term=made,
-            left=self.left - 1,
-            actions=(*self.actions, action),
-            steps=(*self.steps, step),
-            status="running" if self.left > 1 else "out of steps",
-            reward=saved,
-            refused="",
+        return Episode(
+            self.task,
+            made,
+            self.left - 1,
+            (*self.actions, action),
+            (*self.steps, step),
+            self.illegal,
+            "running" if self.left > 1 else "out of steps",
+            saved,
         )
 
     def _refusing(self, action: int) -> Episode:

@@ -35,12 +35,12 @@ COLUMNS = ("kind", "part_of", "place", "same_as", "bound_by", "name")
 _NUMBERS = {kind: number for number, kind in enumerate(KINDS, 1)}
 _MOST_BYTES = 1 << 28
 
-# Kind, distance to the node above, place there, distance to the binder, name, part, how many rules
-# apply; and a constant's value.
+# As the columns are: kind, distance to the node above, place there, part, distance to the binder,
+# name. Behind these, how many rules apply, and a constant's value.
 _ROW = struct.Struct("=iiiiiiif")
 _BINDER = struct.Struct("=i")
-_BINDER_AT = 12
-_COUNT = 7
+_BINDER_AT = 16
+_COUNT, _VALUE = 6, 7
 _OFFER = struct.Struct("=ii")
 
 
@@ -51,7 +51,7 @@ class Piece:
     Of its own node what the row needs, without where it stands; ``below`` are the other rows.
     ``own`` are the rules that apply at the node itself, a number and how many more nodes there are
     then, ``others`` those of all rows below, row by row. ``open`` are variables whose binder is
-    outside: row and how many binders away.
+    outside: row and how many binders away; ``binds`` says that some have theirs within.
     """
 
     kind: int
@@ -63,11 +63,12 @@ class Piece:
     own: bytes
     others: bytes
     open: tuple[tuple[int, int], ...]
+    binds: bool = False
 
     def row(self, distance: int, place: int, links: int) -> bytes:
         """Return its own row, where so many more rules apply between it and the node above."""
         count = len(self.own) // _OFFER.size + links
-        return _ROW.pack(self.kind, distance, place, 0, self.name, self.part, count, self.value)
+        return _ROW.pack(self.kind, distance, place, self.part, 0, self.name, count, self.value)
 
 
 class Pieces:
@@ -100,22 +101,18 @@ class Pieces:
         """
         piece = self.of(root)
         raw = np.frombuffer(piece.row(0, 0, 0) + piece.below, np.int32).reshape(-1, 8)
-        here = np.arange(len(raw))
-        kinds, above, places, binders, names, parts, counts, _ = raw.T
-        rows = np.empty((len(raw), len(COLUMNS)), np.int32)
-        rows[:, 0], rows[:, 2] = kinds, places
-        rows[:, 1] = here - above
-        rows[0, 1] = -1
+        here = np.arange(len(raw), dtype=np.int32)
+        rows = raw[:, : len(COLUMNS)].copy()
+        above, parts, binders, names = rows[:, 1], rows[:, 3], rows[:, 4], rows[:, 5]
+        np.subtract(here, above, out=above)
+        above[0] = -1
         first: dict[int, int] = {}
-        rows[:, 3] = [first.setdefault(one, at) for at, one in enumerate(parts.tolist())]
-        rows[:, 4] = -1
-        if binders.any():
-            is_bound = binders > 0
-            rows[is_bound, 4] = (here - binders)[is_bound]
+        parts[:] = [first.setdefault(one, at) for at, one in enumerate(parts.tolist())]
+        binders[:] = np.where(binders > 0, here - binders, -1) if piece.binds else -1
         order: dict[int, int] = {0: 0}
-        rows[:, 5] = [order.setdefault(one, len(order)) for one in names.tolist()]
+        names[:] = [order.setdefault(one, len(order)) for one in names.tolist()]
         offers = np.frombuffer(piece.own + piece.others, np.int32).reshape(-1, 2)
-        return rows, raw[:, _COUNT].view(np.float32), np.repeat(here, counts), offers
+        return rows, raw[:, _VALUE].view(np.float32), np.repeat(here, raw[:, _COUNT]), offers
 
     def _made(self, one: Term) -> Piece:
         kind = kind_of(one)
@@ -129,9 +126,10 @@ class Pieces:
         others: list[bytes] = []
         open_ones: list[tuple[int, int]] = []
         bound: list[int] = []
-        start = 1
+        start, is_binder = 1, False
         for at, child in enumerate(one.children):
             piece = self._known[child]
+            is_binder = is_binder or piece.binds
             rows += (piece.row(start, at, len(links[at])), piece.below)
             others += (_packed(links[at]), piece.own, piece.others)
             if piece.open:
@@ -148,7 +146,7 @@ class Pieces:
         self._bytes += len(below)
         return Piece(
             _NUMBERS[kind], 0, number, 0.0, start, below, _packed(own), b"".join(others),
-            tuple(open_ones),
+            tuple(open_ones), is_binder or bool(bound),
         )  # fmt: skip
 
     def _leaf(self, one: Term, kind: str, number: int) -> Piece:

@@ -262,8 +262,9 @@ class RewriteEnv(Forking[Observation, np.int64]):
     def _seen(self) -> tuple[Observation, Info]:
         """Return what the agent sees, and what is said beside it; the keys are always the same."""
         episode = self.episode
-        mask = np.ones(self.action_space.n, np.int8)
-        if not episode.is_over:
+        if episode.is_over:
+            mask: Array = np.ones(self.action_space.n, np.int8)
+        else:
             mask = episode.task.layout(episode.term).mask
         first, now = float(episode.initial_cost), float(episode.cost)
         info = {

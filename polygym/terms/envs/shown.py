@@ -34,20 +34,16 @@ def rewrite_tables(max_nodes: int, actions: int) -> Mapping[str, Table]:
 def observed(episode: Episode, mask: Array, cost: float) -> Observation:
     """Return what an agent sees, of a term that costs so many times what the first one did."""
     task, layout = episode.task, episode.task.layout(episode.term)
-    nodes = np.zeros((task.max_nodes, len(COLUMNS)), np.int16)
-    values = np.zeros(task.max_nodes, np.float32)
-    count = len(layout.rows)
-    nodes[:count], values[:count] = layout.rows, layout.values
     progress = (
         episode.left / task.steps,
         min(cost, _LARGEST),
-        count / task.max_nodes,
+        len(layout.rows) / task.max_nodes,
         len(episode.steps) / task.steps,
         episode.illegal / 100.0,
     )
     return {
         "progress": np.array(progress, np.float32),
-        "nodes": nodes.reshape(-1),
-        "constants": values,
+        "nodes": layout.nodes.copy(),
+        "constants": layout.values.copy(),
         "action_mask": mask.copy(),
     }

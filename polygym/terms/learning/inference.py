@@ -3,6 +3,10 @@
 Of the types of edges all but one have no two edges with one target, so that messages are added by
 places; those of the fourth children and further ones are added one by one. Numbers differ from
 torch's by what the order of additions leaves.
+
+What a network learned from is what a search saw, and so at most what can be saved: what it expects
+is too little as a rule. A* goes on with what it has found already, then, where it should look for
+more; so searches may *trust* more than it says, :data:`TRUST` times as much.
 """
 
 from __future__ import annotations
@@ -19,9 +23,12 @@ from polygym.rewrite.term import Term
 from polygym.search.planning.protocol import Values
 from polygym.terms.learning.graphs import IDENTICAL, KINDS, Batch, Graphs
 
-__all__ = ["NetworkValue", "PlainNetwork"]
+__all__ = ["TRUST", "NetworkValue", "PlainNetwork"]
 
 Floats = NDArray[np.float32]
+
+TRUST = 1.5
+"""How often searches with a network that was trained take what it expects."""
 
 _UP_REST = 7
 _AT_ONCE = 256
@@ -110,9 +117,12 @@ class PlainNetwork:
 class NetworkValue:
     """The value function of a network."""
 
-    def __init__(self, network: PlainNetwork, graphs: Graphs | None = None) -> None:
-        """Take a network, and what is known of the graphs of terms already."""
+    def __init__(
+        self, network: PlainNetwork, graphs: Graphs | None = None, trust: float = 1.0
+    ) -> None:
+        """Take a network, what is known of the graphs of terms already, and how far to trust."""
         self.network, self._graphs = network, Graphs() if graphs is None else graphs
+        self._trust = trust
 
     def __call__(self, states: Sequence[Term], horizon: int) -> Values:
         """Return what is expected, a row a state, a column for each number of steps.
@@ -122,9 +132,10 @@ class NetworkValue:
         known = self.network.horizon
         found = np.zeros((len(states), horizon + 1))
         steps = np.arange(1, min(horizon, known) + 1)
+        times = self._trust * steps
         for at in range(0, len(states), _AT_ONCE):
             each = self.network(self._graphs.batch(states[at : at + _AT_ONCE]))
-            found[at : at + _AT_ONCE, 1 : len(steps) + 1] = each[:, : len(steps)] * steps
+            found[at : at + _AT_ONCE, 1 : len(steps) + 1] = each[:, : len(steps)] * times
         found[:, len(steps) + 1 :] = found[:, len(steps) : len(steps) + 1]
         return found
 

@@ -2,7 +2,8 @@
 
 ``counted`` is :class:`~polygym.terms.fusion.Expecting`, which thinks of binding and of fusing
 loops; ``learned`` is the network that comes with polygym (:mod:`polygym.terms.learning.weights`),
-trained on the paper's arithmetic; anything else is the file of another one.
+trained on the paper's arithmetic; ``both`` is :class:`Highest` of these two; anything else is the
+file of another network.
 """
 
 from __future__ import annotations
@@ -10,18 +11,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from polygym.errors import InputError
 from polygym.rewrite.term import Term
 from polygym.search.planning import ValueFunction
+from polygym.search.planning.protocol import Values
 from polygym.terms.fusion import Expecting
 from polygym.terms.rules.rule import Rule
 
-__all__ = ["POLICIES", "policy_named"]
+__all__ = ["POLICIES", "Highest", "policy_named"]
 
 POLICIES = {
     "counted": "what binding and fusing loops would save",
     "learned": "the network that comes with polygym",
+    "both": "of these two the one that expects more",
 }
+
+
+class Highest:
+    """Expects of each state what that one of several value functions does that expects most.
+
+    Each sees something that is to be gained and may miss what another one sees: what is counted by
+    hand knows of binding for certain, and of arithmetic nothing; a network knows of both roughly.
+    """
+
+    def __init__(self, *values: ValueFunction[Term]) -> None:
+        """Take the value functions, at least one."""
+        self._values = values
+
+    def __call__(self, states: Sequence[Term], horizon: int) -> Values:
+        """Return what is expected, a row a state, a column for each number of steps."""
+        found: Values = np.max([value(states, horizon) for value in self._values], axis=0)
+        return found
 
 
 def policy_named(name: str, rules: Sequence[Rule] = ()) -> ValueFunction[Term]:
@@ -33,13 +55,15 @@ def policy_named(name: str, rules: Sequence[Rule] = ()) -> ValueFunction[Term]:
     if name == "counted":
         return Expecting(rules=rules)
     # Only those that need weights read them.
-    from polygym.terms.learning.inference import NetworkValue
+    from polygym.terms.learning.inference import TRUST, NetworkValue
     from polygym.terms.learning.weights import Weights, shipped_value
 
     if name == "learned":
         return shipped_value()
+    if name == "both":
+        return Highest(shipped_value(), Expecting(rules=rules))
     if not Path(name).is_file():
         raise InputError(
             f"a policy: expected {', '.join(POLICIES)}, or a file of weights, found {name!r}"
         )
-    return NetworkValue(Weights.load(Path(name)).network)
+    return NetworkValue(Weights.load(Path(name)).network, trust=TRUST)

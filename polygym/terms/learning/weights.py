@@ -20,7 +20,7 @@ from polygym.cost.model import Card
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.terms.learning.graphs import KINDS
-from polygym.terms.learning.inference import NetworkValue, PlainNetwork
+from polygym.terms.learning.inference import TRUST, NetworkValue, PlainNetwork
 
 __all__ = ["PATH", "Weights", "shipped", "shipped_value"]
 
@@ -100,5 +100,5 @@ def shipped() -> Weights:
 
 @cache
 def shipped_value() -> NetworkValue:
-    """Return the value function of the weights that come with polygym."""
-    return NetworkValue(shipped().network)
+    """Return the value function of the weights that come with polygym, as searches trust it."""
+    return NetworkValue(shipped().network, trust=TRUST)

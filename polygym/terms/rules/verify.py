@@ -7,13 +7,15 @@ the source has none, ``(mul 0.0 a)`` → 0.0 with a infinite, say, or an index o
 Metavariables are given types with which the source makes sense, every way that can be found, and
 random terms of these types, which have the variables around them in them. Then the rule itself is
 applied, conditions, scopes and all, and both sides are evaluated. So a rule that leaves out a side
-condition is found out by the terms that the condition would have kept out. Trying is no proof:
-what is wrong in rare cases alone may go unnoticed.
+condition is found out by the terms that the condition would have kept out. What holds on one side
+of a number alone mostly names the number: values are drawn from those that the rule has, and from
+around them (:func:`special_numbers`). Trying is no proof: what is wrong in rare cases alone may go
+unnoticed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -27,11 +29,29 @@ from polygym.terms.language.operators import IllTyped
 from polygym.terms.language.printing import text_of
 from polygym.terms.language.types import BOOL, FLOAT, INTEGER, Pair, Type, Vector
 from polygym.terms.language.values import Value, close, is_regular
-from polygym.terms.rules.pattern import Binder, Let, Match, Meta, Node, Pattern, instance, metas
-from polygym.terms.rules.random_terms import random_term, random_value, zero_term
+from polygym.terms.rules.pattern import (
+    Binder,
+    Let,
+    Literal,
+    Match,
+    Meta,
+    Node,
+    Pattern,
+    Substituted,
+    instance,
+    metas,
+)
+from polygym.terms.rules.random_terms import Special, random_term, random_value, zero_term
 from polygym.terms.rules.rule import Rewriting, Rule, applied
+from polygym.terms.rules.sets import rules_named
 
-__all__ = ["Counterexample", "check_rules", "counterexample"]
+__all__ = [
+    "Counterexample",
+    "check_rules",
+    "check_unknown",
+    "counterexample",
+    "special_numbers",
+]
 
 _KINDS: tuple[Type, ...] = (
     FLOAT,
@@ -45,6 +65,8 @@ _MOST_TYPINGS = 40
 _MOST_TRIED = 30_000
 _STEPS = 20_000
 _LEAST = 12
+_USUAL = 2.0
+_HUGE = 2.0**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +104,16 @@ def check_rules(rules: Iterable[Rule], file: str = "<rules>", seed: int = 0) -> 
                 )
 
 
+def check_unknown(rules: Iterable[Rule], file: str) -> None:
+    """Check those rules that stand in none of the tables that come with polygym.
+
+    Raises:
+        InputError: one is unsound, or never applies.
+    """
+    known = frozenset(rules_named("all"))
+    check_rules([rule for rule in rules if rule not in known], file)
+
+
 def counterexample(rule: Rewriting, tries: int = 400, seed: int = 0) -> Counterexample | None:
     """Return a case in which a rule changes what is computed; None if none was found.
 
@@ -95,15 +127,15 @@ def counterexample(rule: Rewriting, tries: int = 400, seed: int = 0) -> Countere
             f"rule {rule.name}: expected types of its metavariables with which both sides are "
             f"terms of one type, found none: {rule}"
         )
-    compared = 0
+    compared, special = 0, special_numbers(rule)
     for attempt in range(4 * tries):
         kinds, binders = typings[attempt % len(typings)]
-        source = _source(rule, kinds, binders, dice)
+        source = _source(rule, kinds, binders, dice, special)
         target = None if source is None else applied(rule, source)
         if source is None or target is None:
             continue
         for _ in range(3):
-            answer = _compared(rule, source, target, dice)
+            answer = _compared(rule, source, target, dice, special)
             if isinstance(answer, Counterexample):
                 return answer
             compared += answer
@@ -117,11 +149,52 @@ def counterexample(rule: Rewriting, tries: int = 400, seed: int = 0) -> Countere
     return None
 
 
+def special_numbers(rule: Rewriting) -> tuple[int | float, ...]:
+    """Return the numbers in a rule that are tried anyway but rarely, and what is around them.
+
+    >>> from polygym.terms.rules.table import parse_rules
+    >>> [rule] = parse_rules("big: (max ?a 1e6) => ?a if (float ?a)")
+    >>> assert isinstance(rule, Rewriting)
+    >>> special_numbers(rule)
+    (1000000.0, 999999.0, 1000001.0, -1000000.0, 2000000.0, 500000.0)
+    """
+    found: dict[tuple[type, int | float], None] = {}
+    for one in (*_literals(rule.source), *_literals(rule.target)):
+        if abs(one) > _USUAL:
+            near: tuple[int | float, ...] = (one, one - 1, one + 1, -one, 2 * one)
+            near += (one // 2 if isinstance(one, int) else one / 2,)
+            found |= {(type(each), each): None for each in near if abs(each) < _HUGE}
+    return tuple(one for _, one in found)
+
+
+def _literals(pattern: Pattern) -> Iterator[int | float]:
+    match pattern:
+        case Literal(one):
+            if isinstance(one.head, int | float):
+                yield one.head
+        case Node(_, children):
+            for child in children:
+                yield from _literals(child)
+        case Let(_, value, body):
+            yield from _literals(value)
+            yield from _literals(body)
+        case Binder(_, body):
+            yield from _literals(body)
+        case Substituted(_, value, _, _):
+            yield from _literals(value)
+        case _:
+            return
+
+
 def _compared(
-    rule: Rewriting, source: Term, target: Term, dice: np.random.Generator
+    rule: Rewriting,
+    source: Term,
+    target: Term,
+    dice: np.random.Generator,
+    special: Special,
 ) -> Counterexample | bool:
     names = free_variables(source) | free_variables(target)
-    values = {name: random_value(kind, dice) for name, kind in names.items()}
+    values = {name: random_value(kind, dice, special) for name, kind in names.items()}
     try:
         expected = evaluate_term(source, values, _STEPS)
         if not is_regular(expected):
@@ -194,7 +267,11 @@ def _functions(pattern: Pattern, operator: str) -> Iterable[tuple[str, str]]:
 
 
 def _source(
-    rule: Rewriting, kinds: dict[str, Type], binders: dict[str, Type], dice: np.random.Generator
+    rule: Rewriting,
+    kinds: dict[str, Type],
+    binders: dict[str, Type],
+    dice: np.random.Generator,
+    special: Special,
 ) -> Term | None:
     """Return the source with random terms for its metavariables; None if that makes no sense."""
     known = Match(kinds=dict(binders))
@@ -211,7 +288,7 @@ def _source(
         made = (
             zero_term(kinds[name])
             if is_zero
-            else random_term(kinds[name], around, dice, int(dice.integers(0, 3)))
+            else random_term(kinds[name], around, dice, int(dice.integers(0, 3)), special)
         )
         known.found[name] = made, meta.scope
     try:

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from polygym.search.corpus.samples import groups, learnable
+from polygym.search.corpus.store import open_corpus
+from polygym.search.sweep.reading import read
 from tests.cli.calling import call, call_json
 
 TEXT = """void gather(int n, double *y, double *x, int *from) {
@@ -71,3 +74,75 @@ def test_a_step_with_its_value(tmp_path: Path, capsys: pytest.CaptureFixture[str
     code, data = call_json(capsys, "run", str(path), "-d", "mini", "-p", "s=3")
     assert code == 0
     assert data["parameters"]["s"] == 3
+
+
+TWO = (
+    TEXT
+    + """void scale(int n, double y[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    y[i] = 2 * y[i];
+#pragma endscop
+}
+"""
+)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> str:
+    found = tmp_path / "two.c"
+    found.write_text(TWO)
+    return str(found)
+
+
+def test_a_sweep_of_a_region_with_sizes(
+    two: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kernels beside it are none of the file's; it goes on with the same choice alone."""
+    out = str(tmp_path / "out")
+    words = ("sweep", two, "mvt", "--search-dataset", "mini", "--dataset", "mini", "--out", out)
+    words = (*words, "--seeds", "none", "--confirm", "1", "--function", "gather")
+    for budget in ("1", "2"):
+        code, data = call_json(capsys, *words, "--budget", budget, "--extent", "x=50")
+        assert code == 0
+        assert data["function"] == "gather x[50]"
+        assert [one["explored"] for one in data["kernels"]] == [int(budget)] * 2
+    assert read(Path(out)).setting.function == "gather x[50]"
+    code, _, error = call(capsys, *words, "--budget", "3", "--extent", "x=60")
+    assert code == 2
+    assert "function: gather x[50] before, gather x[60] now" in error
+
+
+def test_a_choice_of_regions_is_for_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, error = call(
+        capsys, "sweep", "mvt", "--function", "scale", "--out", str(tmp_path / "out")
+    )
+    assert code == 2
+    assert "expected a file among the programs" in error
+    code, _, error = call(
+        capsys, "collect", str(tmp_path / "c.sqlite"), "--function", "scale", "--rows", "1"
+    )
+    assert code == 2
+    assert "expected a file among the programs" in error
+
+
+def test_rows_of_regions_with_sizes(
+    two: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each choice is a program of its own, and models read it again as it was."""
+    path = tmp_path / "c.sqlite"
+    words = ("collect", str(path), two, "--each", "2", "--work", "1e3:1e4")
+    chosen = (("gather", "x=50"), ("gather", "x=60"), ("scale", ""))
+    for rows, (function, extent) in enumerate(chosen, start=1):
+        more = ("--function", function, *(("--extent", extent) if extent else ()))
+        for _ in range(2):  # the second time there is nothing left to do
+            code, data = call_json(capsys, *words, "--rows", str(2 * rows), *more)
+            assert (code, data["rows"], data["skipped"]) == (0, 2 * rows, [])
+    with open_corpus(path) as corpus:
+        assert corpus.check() == []
+        found = groups(corpus, None, 1)
+        functions = [one.visit.case.function for one in found]
+        assert functions == ["gather x[50]", "gather x[60]", "scale"]
+        assert len(learnable(found).rows) == 6

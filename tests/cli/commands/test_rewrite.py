@@ -237,7 +237,7 @@ def test_policies_that_are_none_are_refused(
 ) -> None:
     code, _, err = call(capsys, "optimize", "(mul x y)", "--policy", "nobody")
     assert code == 2
-    assert "expected counted, learned, or a file of weights, found 'nobody'" in err
+    assert "expected counted, learned, both, or a file of weights, found 'nobody'" in err
     (tmp_path / "weights.npz").write_bytes(b"nothing")
     code, _, err = call(capsys, "optimize", "(mul x y)", "--policy", str(tmp_path / "weights.npz"))
     assert code == 2

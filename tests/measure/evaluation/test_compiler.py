@@ -113,7 +113,7 @@ def kill_while_it_works(compiler: Compiler, times: int, seen: list[int]) -> None
             found = (
                 [child for child in children_of(watcher) if child not in seen] if watcher else []
             )
-            if found and seconds_of(found[0]) > 0.8:
+            if found and seconds_of(found[0]) > 0.55:
                 break
             time.sleep(0.01)
         seen += [watcher, found[0]]

@@ -31,7 +31,7 @@ ray = pytest.importorskip("ray")
 # Among the tests that run alone: workers that run tests side by side would each start a cluster.
 pytestmark = [pytest.mark.ray, pytest.mark.timing, pytest.mark.timeout(900)]
 
-OWN = """void scale(int n, double a[n]) {
+OWN = """void scale(int n, double *a) {
 #pragma scop
   for (int i = 0; i < n; i++)
     a[i] = 2.0 * a[i];
@@ -158,7 +158,7 @@ def test_a_collection_and_a_tuning_on_the_cluster(cluster: Any, tmp_path: Path) 
     file = tmp_path / "corpus.sqlite"
     source = tmp_path / "own.c"
     source.write_text(OWN)
-    work = ("--work", "1e4:1e5", "--each", "4")
+    work = ("--work", "1e4:1e5", "--each", "4", "--function", "scale", "--extent", "a=n")
     said = json.loads(polygym("collect", str(file), str(source), "--rows", "7", *work, *on))
     assert (said["rows"], said["skipped"]) == (7, [])
     with open_corpus(file) as corpus:
@@ -166,6 +166,7 @@ def test_a_collection_and_a_tuning_on_the_cluster(cluster: Any, tmp_path: Path) 
         assert corpus.count() == 7
         assert [one.processor for one in corpus.machines().values()] == [this_machine().processor]
         assert {visit.text for visit, _ in corpus.visits()} == {OWN}
+        assert {visit.case.function for visit, _ in corpus.visits()} == {"scale a[n]"}
         assert corpus.clocks()
     out = tmp_path / "tuned"
     sizes = ("-d", "mini", "--generations", "1", "--population", "4", "--seed", "1")

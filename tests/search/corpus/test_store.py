@@ -311,7 +311,13 @@ def test_a_machine_that_does_not_say_so_is_damage(tmp_path: Path) -> None:
 
 
 def test_a_case_says_how_it_is_changed() -> None:
-    for case in (CASE, Case("gemm", (), "S0: i = 0"), Case("a\nb", (), "", "C=rename")):
+    changed = Case("gemm", (), "S0: i = 0"), Case("a\nb", (), "", "C=rename")
+    chosen = (
+        Case("m.c", (), function="f x[100]"),
+        Case("m.c", (), "S0: i = 0", "C=rename", "f x[100][n] s=4"),
+        Case("a\nb", (), "", "C=rename", "f"),
+    )
+    for case in (CASE, *changed, *chosen):
         assert Case.named(case.name, case.parameters) == case
     assert (
         str(Case("gemm", (("n", 2),), "S0: i = 0", "C=rename"))

@@ -17,8 +17,9 @@ from polygym.terms.language.reading import parse_program
 from polygym.terms.learning import graphs
 from polygym.terms.learning.examples import Examples, seen_by
 from polygym.terms.learning.graphs import EDGE_TYPES, IDENTICAL, KINDS, Batch, Graphs
-from polygym.terms.learning.inference import NetworkValue, PlainNetwork
+from polygym.terms.learning.inference import TRUST, NetworkValue, PlainNetwork
 from polygym.terms.learning.network import Shape, ValueNetwork, plain
+from polygym.terms.learning.policies import policy_named
 from polygym.terms.learning.training import Teaching, Trainer, total_cost, trained
 from polygym.terms.learning.weights import PATH, Weights, shipped, shipped_value
 from polygym.terms.library import expressions, programs
@@ -275,6 +276,25 @@ def test_what_comes_with_polygym() -> None:
     )
     (shared,), (plain_one,) = (shipped_value()([each], 10) for each in (one, other))
     assert shared[10] > plain_one[10] + 0.25
+
+
+def test_a_network_is_trusted_so_many_times() -> None:
+    made = plain(network())
+    once, more = NetworkValue(made)(TERMS, 7), NetworkValue(made, trust=1.5)(TERMS, 7)
+    assert np.ptp(once) > 0.0
+    np.testing.assert_allclose(more, 1.5 * once, rtol=1e-6)
+    np.testing.assert_allclose(
+        policy_named("learned")(TERMS, 10), TRUST * NetworkValue(shipped().network)(TERMS, 10)
+    )
+
+
+def test_both_expect_what_one_of_them_does() -> None:
+    """On training expressions, whoever knows more of a state."""
+    states = [one.body for one in expressions("train")]
+    parts = [policy_named(name)(states, 10) for name in ("learned", "counted")]
+    found = policy_named("both")(states, 10)
+    np.testing.assert_array_equal(found, np.maximum(*parts))
+    assert all((found > part).any() for part in parts)
 
 
 def test_limits() -> None:

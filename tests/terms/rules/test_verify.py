@@ -47,6 +47,12 @@ def test_the_rules_of_the_tables_hold(rule: Rewriting) -> None:
         "(sumbuild ?n (lam x ?e)) => (sumbuild (add ?n 1) (lam x ?e))",
         "(sumbuild ?n (lam x (sumbuild ?m (lam y ?e)))) => (sumbuild ?n (lam x ?e))",
         "(build ?n (lam x (add ?a ?b))) => (build ?n (lam x (sub ?a ?b)))",
+        # Right for most numbers, and wrong for those that the rule has.
+        "(max ?a 1e6) => 1e6",
+        "(if (eq ?a 77.0) ?b ?c) => ?c",
+        "(if (gt ?a 123.0) ?b ?c) => ?c",
+        "(if (lt ?a -50) ?b ?c) => ?c",
+        "(min ?a 40.5) => ?a",
     ],
 )
 def test_unsound_rules_are_refused_with_a_counterexample(text: str) -> None:

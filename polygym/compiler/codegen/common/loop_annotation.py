@@ -11,21 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
+from polygym.compiler.codegen.common.reductions import Operator
+
 
 @dataclass(frozen=True, slots=True)
 class Sequential:
     """One iteration after the other."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parallel:
-    """Iterations are independent and shared out among threads.
-
-    With ``dynamic`` there are many more chunks than threads, and who is free takes the next one;
-    otherwise every thread gets one chunk.
-    """
-
-    dynamic: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +51,42 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
+class Chains:
+    """The iterations of a sum in ``count`` independent chains of ``width`` lanes each.
+
+    Each lane takes together every so many terms; at the end all lanes are taken together.
+    """
+
+    width: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hold:
     """Some statements write the same element in every iteration, which nothing else touches.
 
-    The elements that these ``statements`` write live in registers while the loop runs.
+    The elements that these ``statements`` write live in registers while the loop runs. With
+    ``chains`` all that happens in it are sums and the like, whose terms may be taken in any order
+    (:mod:`polygym.compiler.codegen.common.reductions`), and are taken so.
     """
 
     statements: frozenset[str]
+    chains: Chains | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parallel:
+    """Iterations are independent and shared out among threads.
+
+    With ``dynamic`` there are many more chunks than threads, and who is free takes the next one;
+    otherwise every thread gets one chunk. All that iterations do with the arrays of ``sums`` is to
+    take terms together in them, with an operator: every chunk has copies of its own, which are
+    taken together at the end. The iterations of a chunk are ``held`` as a loop's are.
+    """
+
+    dynamic: bool
+    sums: tuple[tuple[str, Operator], ...] = ()
+    held: Hold | None = None
 
 
 LoopAnnotation: TypeAlias = Sequential | Parallel | Jam | Vector | Rows | Hold
@@ -83,15 +103,23 @@ def annotation_text(annotation: LoopAnnotation) -> str:
     match annotation:
         case Sequential():
             return ""
-        case Parallel(dynamic):
-            return f"parallel, {'dynamic' if dynamic else 'static'}"
+        case Parallel(dynamic, sums, held):
+            apart = f", sums apart: {', '.join(name for name, _ in sums)}" if sums else ""
+            inside = "" if held is None else f", {annotation_text(held)}"
+            return f"parallel, {'dynamic' if dynamic else 'static'}{apart}{inside}"
         case Jam(copies):
             return f"jam {copies}"
         case Vector(bits, count):
             return f"{count} vector{'s' * (count > 1)} of {bits} bits"
         case Rows(bits, count, _):
             return f"rows, turned: {count} vector{'s' * (count > 1)} of {bits} bits"
-        case Hold(statements):
-            return f"holds {', '.join(sorted(statements))}"
+        case Hold(statements, chains):
+            names = f"holds {', '.join(sorted(statements))}"
+            return names if chains is None else f"{names} in {_chains_text(chains)}"
         case _:
             assert_never(annotation)
+
+
+def _chains_text(chains: Chains) -> str:
+    lanes = f" of {chains.width} lanes" * (chains.width > 1)
+    return f"{chains.count} chain{'s' * (chains.count > 1)}{lanes}"

@@ -21,6 +21,8 @@ module                  what it emits, or does
 ``emit_columns``        sums whose vectors run across rows, turned before they are stored
 ``emit_extreme``        maxima and minima of floats over a loop, as integers first
 ``emit_carry``          what iterations read of earlier ones, in registers
+``emit_chains``         sums and the like in several chains, each of several lanes
+``emit_copies``         copies of arrays in which chunks of a parallel loop sum up
 ``emit_hold``           loops whose elements live in registers
 ``emit_parallel``       loops that are functions of their own, shared out among threads
 ``emit_function``       one function: its loops, guards and instances; calls all of the above
@@ -38,11 +40,12 @@ where it is set:
 * ``inbounds``, of elements that are accessed: proved by
   :mod:`polygym.compiler.codegen.loops.check_bounds`, or checked before (``emit_memory``);
 * ``noalias``, of arguments: a program's arrays are apart, which callers see to; of what the code
-  allocates for itself (``emit_module``, ``emit_parallel``);
+  allocates for itself (``emit_module``, ``emit_parallel``, ``emit_copies``);
 * alignment: that of one element, and of a cache line on the stack for tiles (``emit_memory``);
 * ``nounwind`` and ``readnone``, of functions of math.h (``math_functions``), and of others that
   their users declare so (``emit_foreign``);
-* ``reassoc``, where the mapping asks for it: another result, never none (``emit_expression``).
+* ``reassoc``, where the mapping asks for it: another result, never none (``emit_expression``). What
+  chains and threads sum up apart is not left to LLVM (``emit_chains``, ``emit_copies``).
 
 Code that is *watched* (``emit_llvm(..., is_watched=True)``) checks the first two, and lanes, as it
 runs.

@@ -14,77 +14,32 @@ x < y says key(x) < key(y). Doing that again gives the number back. ``greatest``
 for minima the least one; from there on it stays. ``fmax`` and ``fmin`` are maxima and minima, too.
 
 Side conditions: the element is held in a register by the loop, in which there are instances of such
-statements alone, none of them with lanes; nothing that they read is computed or checked.
+statements alone, none of them with lanes; nothing that they read is computed or checked. Where the
+loop runs in chains (:mod:`polygym.compiler.codegen.llvm.emit_chains`), each lane of each of them
+keeps a key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
 
-from polygym.compiler.codegen.common.math_forms import EXTREMES
+from polygym.compiler.codegen.common.reductions import Extreme, extreme_of
+from polygym.compiler.codegen.llvm.kinds import LaneType, element_of, everywhere
 from polygym.compiler.codegen.loops.ir import Block, Instance, Loop
 from polygym.compiler.codegen.loops.nests import parts_of
-from polygym.compiler.ir.expr import (
-    Call,
-    Comparison,
-    ComparisonOperator,
-    Conditional,
-    Expression,
-    Gather,
-    Load,
-    loads,
-    walk,
-)
+from polygym.compiler.ir.expr import Gather, walk
 from polygym.compiler.ir.scop import Statement
 
-_GREATER = (ComparisonOperator.GREATER, ComparisonOperator.GREATER_EQUAL)
-_LESS = (ComparisonOperator.LESS, ComparisonOperator.LESS_EQUAL)
 
-
-@dataclass(frozen=True, slots=True)
-class Extreme:
-    """A statement that keeps the greater of its element and ``operand``, or the smaller.
-
-    ``start`` is the number of the operand's first read.
-    """
-
-    operand: Expression
-    start: int
-    is_maximum: bool
-
-
-def extreme_of(statement: Statement) -> Extreme | None:
-    """Return what a statement keeps the extreme of; None if it is no such statement."""
+def float_extreme_of(statement: Statement) -> Extreme | None:
+    """Return what a statement keeps the extreme of, a float; None if it is no such statement."""
     body = statement.body
     if not body.type.is_floating or any(isinstance(node, Gather) for node in walk(body)):
         return None
-    match body:
-        case Conditional(Comparison(operator, left, right), then, otherwise):
-            if operator not in (*_GREATER, *_LESS) or {left, right} != {then, otherwise}:
-                return None
-            is_maximum = (operator in _GREATER) is (then == left)
-        case Call(function, (left, right)) if function in EXTREMES:
-            is_maximum = EXTREMES[function] == ">"
-        case _:
-            return None
-    return _apart_from_own(statement, left, right, is_maximum)
-
-
-def _apart_from_own(
-    statement: Statement, left: Expression, right: Expression, is_maximum: bool
-) -> Extreme | None:
-    """Return the operand beside the statement's own element, which must not read that element."""
-    own = [statement.reads[number] for number in statement.own_reads]
-    for element, operand, start in ((right, left, 0), (left, right, len(loads(left)))):
-        if isinstance(element, Load) and element.access in own:
-            if any(access in own for access in loads(operand)):
-                return None
-            return Extreme(operand, start, is_maximum)
-    return None
+    return extreme_of(statement)
 
 
 def extremes_in(
@@ -95,7 +50,7 @@ def extremes_in(
     for part in parts_of(loop.body) if isinstance(loop.body, Block) else (loop.body,):
         if not isinstance(part, Instance) or part.lanes is not None:
             return None
-        extreme = extreme_of(statements[part.statement])
+        extreme = float_extreme_of(statements[part.statement])
         if extreme is None or any(name == part.statement for name, _ in unproved):
             return None
         found[part.statement] = extreme
@@ -141,17 +96,19 @@ def all_settled(builder: ir.IRBuilder, keys: Sequence[tuple[Any, Any, bool]]) ->
 
 
 def _integer_of(kind: Any) -> Any:
-    return ir.IntType(32 if isinstance(kind, ir.FloatType) else 64)
+    """Return the type of a number's key, of one number or of one in each lane."""
+    integer = ir.IntType(32 if isinstance(element_of(kind), ir.FloatType) else 64)
+    return LaneType(integer, kind.count) if isinstance(kind, ir.VectorType) else integer
 
 
 def _turned(builder: ir.IRBuilder, bits: Any) -> Any:
     """Return bits with all but the first one turned around where that is set."""
-    width = bits.type.width
-    negative = builder.ashr(bits, ir.Constant(bits.type, width - 1))
-    return builder.xor(bits, builder.lshr(negative, ir.Constant(bits.type, 1)))
+    width = element_of(bits.type).width
+    negative = builder.ashr(bits, everywhere(bits.type, width - 1))
+    return builder.xor(bits, builder.lshr(negative, everywhere(bits.type, 1)))
 
 
 def _of_none(kind: Any, is_maximum: bool) -> Any:
     """Return the key that stands for NaN: the greatest one or the least."""
-    most = (1 << (kind.width - 1)) - 1
-    return ir.Constant(kind, most if is_maximum else -most - 1)
+    most = (1 << (element_of(kind).width - 1)) - 1
+    return everywhere(kind, most if is_maximum else -most - 1)

@@ -21,11 +21,12 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from polygym.compiler.codegen.common.loop_annotation import Hold, Parallel
+from polygym.compiler.codegen.common.loop_annotation import Hold, LoopAnnotation, Parallel
+from polygym.compiler.codegen.common.reductions import Extreme
 from polygym.compiler.codegen.llvm.contract import Broken
 from polygym.compiler.codegen.llvm.emit_carry import emit_carrying
 from polygym.compiler.codegen.llvm.emit_expression import ExpressionEmitter
-from polygym.compiler.codegen.llvm.emit_extreme import Extreme, kept
+from polygym.compiler.codegen.llvm.emit_extreme import kept
 from polygym.compiler.codegen.llvm.emit_gather import Checks, Place, emit_gather, emit_update
 from polygym.compiler.codegen.llvm.emit_hold import cell_of, emit_block, emit_holding
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_condition, emit_index
@@ -124,7 +125,7 @@ class FunctionEmitter:
             lower = emit_index(builder, loop.lower, environment)
             self.node(loop.body, environment | {loop.variable: lower})
             return
-        if isinstance(loop.annotation, Parallel) and self.program.threads > 1:
+        if self._is_shared(loop.annotation):
             emit_parallel(self, loop, environment)
             return
         if emit_turn(self, loop, environment):
@@ -132,6 +133,12 @@ class FunctionEmitter:
         lower = emit_index(builder, loop.lower, environment)
         upper = emit_index(builder, loop.upper, environment)
         self.counted(loop, lower, upper, environment)
+
+    def _is_shared(self, annotation: LoopAnnotation) -> bool:
+        """Whether a loop runs in threads; with sums that wait, at known sizes only."""
+        if not isinstance(annotation, Parallel) or self.program.threads == 1:
+            return False
+        return not annotation.sums or self.program.sizes is not None
 
     def counted(self, loop: Loop, lower: Any, upper: Any, environment: Environment) -> None:
         """Emit a loop whose bounds are values already."""

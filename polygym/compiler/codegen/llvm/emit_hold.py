@@ -25,6 +25,7 @@ from typing import Any, TypeAlias
 from llvmlite import ir
 
 from polygym.compiler.codegen.common.loop_annotation import Hold
+from polygym.compiler.codegen.llvm.emit_chains import emit_chains
 from polygym.compiler.codegen.llvm.emit_columns import columns, emit_column
 from polygym.compiler.codegen.llvm.emit_extreme import (
     all_settled,
@@ -121,7 +122,7 @@ def emit_holding(
         emitter.held.update({cell: _load(emitter, cell, environment) for cell in own})
         emitter.written.update(dict.fromkeys(groups, ir.Constant(I1, 0)))
         if not _emit_extremes(emitter, loop, lower, upper, cells, environment):
-            _emit_loop(emitter, loop, lower, upper, cells, environment)
+            _emit_terms(emitter, loop, lower, upper, cells, environment)
         for group in groups:
             _store_written(emitter, group, environment)
         after = builder.block
@@ -216,7 +217,7 @@ def _emit_extremes(
     for cell in cells:
         emitter.held[cell] = first_key(builder, before[cell], upwards[cell])
     emitter.keyed.update({cell: found[one.statement] for cell, one in kinds.items()})
-    _emit_loop(emitter, loop, lower, upper, cells, environment)
+    _emit_terms(emitter, loop, lower, upper, cells, environment)
     for cell in cells:
         del emitter.keyed[cell]
     keys = {cell: emitter.held[cell] for cell in cells}
@@ -232,6 +233,25 @@ def _emit_extremes(
     _merge(builder, emitter.held, numbers, start, after)
     emitter.written.update(written)
     return True
+
+
+def _emit_terms(
+    emitter: Holding,
+    loop: Loop,
+    lower: Any,
+    upper: Any,
+    cells: tuple[Cell, ...],
+    environment: Environment,
+) -> None:
+    """Emit a loop that runs at least once: in chains, where it has some and all is held."""
+    assert isinstance(loop.annotation, Hold)
+    chains, instances = loop.annotation.chains, [one for _, one in _instances(loop)]
+    written = {cell_of(emitter.statements[one.statement], one): one for one in instances}
+    if chains is None or set(written) != set(cells) or len(written) < len(instances):
+        _emit_loop(emitter, loop, lower, upper, cells, environment)
+        return
+    parts = tuple(written.items())
+    emit_chains(emitter, loop, chains, parts, (lower, upper), environment)
 
 
 def _emit_loop(

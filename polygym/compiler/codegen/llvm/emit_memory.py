@@ -23,7 +23,15 @@ from llvmlite import ir
 from polygym.compiler.codegen.common.packable import LINE
 from polygym.compiler.codegen.llvm.contract import Broken
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index, emit_sum
-from polygym.compiler.codegen.llvm.kinds import I1, I64, LLVM_TYPE, POINTER, LaneType, splat
+from polygym.compiler.codegen.llvm.kinds import (
+    I1,
+    I64,
+    LLVM_TYPE,
+    POINTER,
+    LaneType,
+    backwards,
+    splat,
+)
 from polygym.compiler.codegen.llvm.lane_set import LaneSet, lane_values
 from polygym.compiler.codegen.llvm.notes import Notes
 from polygym.compiler.codegen.loops.index import coefficient
@@ -191,16 +199,17 @@ class Memory:
                 kind,
                 [address, self._alignment(array), lanes.mask, ir.Constant(kind, None)],
             )
-        if steps is not None and not any(steps[:-1]) and steps[-1] == -1 and lanes.mask is None:
+        if steps is not None and not any(steps[:-1]) and steps[-1] == -1:
             last = environment | {lanes.variable: lanes.lane(builder, lanes.width - 1)}
-            address = self._vector(array, subscripts, last)
-            loaded = builder.load(address, typ=kind, align=self._size(array))
-            order = ir.Constant(
-                ir.VectorType(ir.IntType(32), lanes.width), list(range(lanes.width))[::-1]
-            )
-            turned = builder.shuffle_vector(loaded, ir.Constant(kind, ir.Undefined), order)
-            turned.type = kind
-            return turned
+            if lanes.mask is None:
+                address = self._vector(array, subscripts, last)
+                loaded = builder.load(address, typ=kind, align=self._size(array))
+                return backwards(builder, loaded)
+            # Lanes that do not exist come first in memory, and may be outside.
+            address = self.address(array, subscripts, last, exists=False)
+            mask, none = backwards(builder, lanes.mask), ir.Constant(kind, None)
+            arguments = [address, self._alignment(array), mask, none]
+            return backwards(builder, self._call_masked("llvm.masked.load", kind, arguments))
         addresses = self._addresses(array, subscripts, environment, lanes, steps)
         return self._call_masked(
             "llvm.masked.gather",

@@ -15,18 +15,30 @@ With tickets it does not matter how many threads really come, so ``polygym_fork`
 many chunks as threads in a static loop, and many more in a dynamic one.
 
 Starting threads costs some microseconds. So the region is called directly when the loop has one
-iteration or there is too little to do; what there is to do is estimated from the bounds of the
-loops inside, each taken at the middle of the loops around it.
+iteration or there is too little to do, or no memory for copies of what is reduced
+(:mod:`polygym.compiler.codegen.llvm.emit_copies`); what there is to do is estimated from the bounds
+of the loops inside, each taken at the middle of the loops around it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, assert_never
 
 from llvmlite import ir
 
 from polygym.compiler.codegen.common.loop_annotation import Parallel
 from polygym.compiler.codegen.llvm.contract import FORK
+from polygym.compiler.codegen.llvm.emit_copies import (
+    Copy,
+    begin,
+    copies_of,
+    give_back,
+    place_of,
+    room,
+    take_together,
+)
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
 from polygym.compiler.codegen.llvm.emit_memory import tiles
 from polygym.compiler.codegen.llvm.emitting import Outlining
@@ -47,8 +59,10 @@ from polygym.compiler.ir.scop import Storage
 # about as long as two.
 _LEAST_WORK = 16384
 _VECTOR_WORK = 2
+_COPY_WORK = 1  # for each element of each thread's copy
 _DYNAMIC_CHUNKS = 16  # for each thread
 
+_ONE = ir.Constant(I64, 1)
 _TASK = ir.FunctionType(ir.VoidType(), [POINTER])
 _LOWER, _UPPER, _CHUNKS, _TICKET, _FIRST_FREE = range(5)
 
@@ -64,20 +78,41 @@ def emit_parallel(emitter: Outlining, loop: Loop, environment: Environment) -> N
     chunks = _smaller(builder, count, ir.Constant(I64, wanted))
     middle = _middle(builder, lower, upper)
     inside = _work(builder, loop.body, environment | {loop.variable: middle})
-    enough = builder.icmp_signed(">=", builder.mul(count, inside), ir.Constant(I64, _LEAST_WORK))
+    copies = _copies(emitter, loop)
+    least = max([_LEAST_WORK, *(threads * copy.elements * _COPY_WORK for copy in copies)])
+    enough = builder.icmp_signed(">=", builder.mul(count, inside), ir.Constant(I64, least))
     worth_it = builder.and_(enough, builder.icmp_signed(">", count, ir.Constant(I64, 1)))
+    arrays = [emitter.storage[copy.array] for copy in copies]
+    memory = None
+    if copies:
+        memory = room(emitter.module, builder, copies, builder.select(worth_it, chunks, _ONE))
+        is_there = builder.icmp_unsigned("!=", memory, ir.Constant(POINTER, None))
+        worth_it = builder.and_(worth_it, is_there)
     with builder.if_else(worth_it) as (shared, alone):
         with shared:
-            frame = _frame(builder, [lower, upper, chunks, ir.Constant(I64, 0), *captured])
-            task = _task(emitter.module, region, captured, loop.step)
+            values = [lower, upper, chunks, ir.Constant(I64, 0), *captured]
+            frame = _frame(builder, values if memory is None else [*values, memory])
+            places = [captured.index(array) for array in arrays]
+            own = tuple(zip(copies, places, strict=True))
+            task = _task(emitter.module, region, captured, loop.step, own)
             fork = _declared(
                 emitter.module,
                 FORK,
                 ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I32, I32]),
             )
             builder.call(fork, [task, frame, ir.Constant(I32, threads), ir.Constant(I32, 0)])
+            if memory is not None:
+                take_together(builder, copies, arrays, memory, chunks)
         with alone:
             builder.call(region, [lower, upper, *captured])
+    if memory is not None:
+        give_back(emitter.module, builder, memory)
+
+
+def _copies(emitter: Outlining, loop: Loop) -> tuple[Copy, ...]:
+    """Return the copies that every chunk of a loop has."""
+    assert isinstance(loop.annotation, Parallel)
+    return copies_of(emitter, loop.annotation.sums)
 
 
 def _is_dynamic(loop: Loop) -> bool:
@@ -139,7 +174,9 @@ def _region(
     counters = dict(zip(names, rest, strict=True))
     storage |= tiles(builder, program)
     inner = emitter.elsewhere(builder, parameters, storage, inner_extents, checks)
-    inner.counted(loop, lower, upper, parameters | counters)
+    held = loop.annotation.held if isinstance(loop.annotation, Parallel) else None
+    chunk = loop if held is None else replace(loop, annotation=held)
+    inner.counted(chunk, lower, upper, parameters | counters)
     if checks is not None:
         checks.notes.report(builder)
     builder.ret_void()
@@ -158,8 +195,18 @@ def _function(emitter: Outlining, captured: list[Any]) -> ir.Function:
     return function
 
 
-def _task(module: ir.Module, region: ir.Function, captured: list[Any], step: int) -> ir.Function:
-    """Emit what a thread runs: chunk after chunk, as long as there are tickets."""
+def _task(
+    module: ir.Module,
+    region: ir.Function,
+    captured: list[Any],
+    step: int,
+    copies: Sequence[tuple[Copy, int]],
+) -> ir.Function:
+    """Emit what a thread runs: chunk after chunk, as long as there are tickets.
+
+    The ``copies`` of a chunk take the places of what has been captured, by its number; their memory
+    comes last in the frame.
+    """
     function = ir.Function(module, _TASK, module.get_unique_name("task"))
     function.linkage = "internal"
     builder = ir.IRBuilder(function.append_basic_block("entry"))
@@ -190,9 +237,15 @@ def _task(module: ir.Module, region: ir.Function, captured: list[Any], step: int
         before = builder.sdiv(builder.mul(trips, number), chunks)
         return builder.add(lower, builder.mul(before, size))
 
+    own = list(arguments)
+    if copies:
+        memory = builder.load(_slot(builder, frame, _FIRST_FREE + len(captured)), typ=POINTER)
+        for copy, number in copies:
+            own[number] = place_of(builder, copy, memory, ticket, copies[-1][0].end)
+            begin(builder, copy, own[number], arguments[number])
     first = begin_of(ticket)
     after = begin_of(builder.add(ticket, ir.Constant(I64, 1)))
-    builder.call(region, [first, builder.sub(after, size), *arguments])
+    builder.call(region, [first, builder.sub(after, size), *own])
     builder.branch(head)
     builder.position_at_end(end)
     builder.ret_void()

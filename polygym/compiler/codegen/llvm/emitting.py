@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias
 
 from llvmlite import ir
 
-from polygym.compiler.codegen.llvm.emit_extreme import Extreme
+from polygym.compiler.codegen.common.reductions import Extreme
 from polygym.compiler.codegen.llvm.emit_gather import Checks
 from polygym.compiler.codegen.llvm.emit_index import Environment
 from polygym.compiler.codegen.llvm.emit_memory import Memory

@@ -49,6 +49,16 @@ def kind_of(element: Any, lanes: int | None) -> Any:
     return element if lanes is None else LaneType(element, lanes)
 
 
+def element_of(kind: Any) -> Any:
+    """Return the type of the value in a lane, or of the one value that there is."""
+    return kind.element if isinstance(kind, ir.VectorType) else kind
+
+
+def everywhere(kind: Any, value: int | float) -> Any:
+    """Return a constant of a type, the same in every lane where it has lanes."""
+    return ir.Constant(kind, [value] * kind.count if isinstance(kind, ir.VectorType) else value)
+
+
 def splat(builder: ir.IRBuilder, value: Any, lanes: int) -> Any:
     """Return a vector with one value in every lane."""
     kind = LaneType(value.type, lanes)
@@ -57,6 +67,13 @@ def splat(builder: ir.IRBuilder, value: Any, lanes: int) -> Any:
     first = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(I32, 0))
     mask = ir.Constant(ir.VectorType(I32, lanes), [0] * lanes)
     return _as_lanes(builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), mask), kind)
+
+
+def backwards(builder: ir.IRBuilder, vector: Any) -> Any:
+    """Return a vector with its lanes in the opposite order."""
+    kind, count = vector.type, vector.type.count
+    order = ir.Constant(ir.VectorType(I32, count), list(range(count))[::-1])
+    return _as_lanes(builder.shuffle_vector(vector, ir.Constant(kind, ir.Undefined), order), kind)
 
 
 def _as_lanes(value: Any, kind: LaneType) -> Any:

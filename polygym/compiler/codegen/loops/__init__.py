@@ -26,6 +26,7 @@
 ``jam``                 iterations of a loop together, inside the loops below it
 ``lanes``               iterations of a loop as lanes of vectors
 ``pack``                copies of whole arrays, their dimensions turned
+``part_sums``           sums and maxima along a loop in several chains
 ----------------------  ---------------------------------------------------------------------------
 ``index``, ``linear``   arithmetic on indices, as trees and as sums
 ``nests``               loops directly inside each other

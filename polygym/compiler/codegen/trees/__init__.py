@@ -36,6 +36,7 @@
 ``sum_choice``            what one statement does around the loops of its sum
 ``reduction``             sums over several loops, their elements in registers through all of them
 ``share``                 the outermost coincident loops in threads
+``share_sums``            loops in threads that wait for sums alone, with copies of what is reduced
 ========================  =========================================================================
 """
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass, replace
 
+from polygym.compiler.codegen.common.reductions import operator_of
 from polygym.compiler.codegen.trees.across import across_rows
 from polygym.compiler.codegen.trees.hold import holdable, holdable_in_copies
+from polygym.compiler.codegen.trees.moves import Move
 from polygym.compiler.codegen.trees.point_order import with_last
 from polygym.compiler.codegen.trees.roles import Roles, Table, roles
 from polygym.compiler.codegen.trees.setting import Setting
@@ -27,9 +29,10 @@ class Group:
 
     ``held`` are the statements whose elements live in registers during the held member. With
     ``along_rows`` the held member is a recurrence along rows, which are the jammed one; with
-    ``across`` these run in lanes. The members ``last`` are those that the mapping wants innermost,
-    in their order. It is ``crowded`` where statements share loops that do not sum up innermost as
-    asked: alone each does better.
+    ``across`` these run in lanes. With ``sums`` all that waits are sums that may have chains of
+    their own. The members ``last`` are those that the mapping wants innermost, in their order. It
+    is ``crowded`` where statements share loops that do not sum up innermost as asked: alone each
+    does better.
     """
 
     statements: tuple[str, ...]
@@ -40,6 +43,7 @@ class Group:
     held: frozenset[str] = frozenset()
     along_rows: bool = False
     across: bool = False
+    sums: bool = False
     last: tuple[int, ...] = ()
     crowded: bool = False
 
@@ -78,6 +82,8 @@ def group_of(
     usual = roles(members, moves, has_vectors=has_vectors, registers=registers)
     if not last:
         chosen = in_rows(usual, statements, members, moves, around, setting)
+        if setting.mapping.reassociate and _sums_up(chosen, moves, setting):
+            return Group(statements, members, around, moves, chosen, sums=True)
         across = setting.memory.of(
             ("across", statements, members, around, setting.vector_bits, setting.mapping.pack),
             lambda: across_rows(chosen, statements, members, around, setting),
@@ -93,6 +99,18 @@ def group_of(
     chosen = as_asked(chosen, usual, innermost, statements)
     crowded = len(statements) > 1 and usual.held is not None and chosen.held is None
     return Group(statements, members, around, moves, chosen, last=last, crowded=crowded)
+
+
+def _sums_up(chosen: Roles, moves: Table, setting: Setting) -> bool:
+    """Whether the held member has sums alone, along rows: these have chains of their own."""
+    if chosen.held is None or chosen.vector is not None:
+        return False
+    for name, found in moves[chosen.held].items():
+        is_once = all(move is Move.SAME for move in found.all)
+        is_sum = found.write is Move.SAME and operator_of(setting.scop.statement(name)) is not None
+        if not (is_once or is_sum):
+            return False
+    return True
 
 
 def holding(group: Group, setting: Setting) -> Group:

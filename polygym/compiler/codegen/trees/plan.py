@@ -18,7 +18,8 @@ does to a band depends on what stands below:
 
 The tiles themselves are made in one place, :mod:`polygym.compiler.codegen.trees.levels`, and the
 outermost coincident loop on every way down becomes parallel
-(:mod:`polygym.compiler.codegen.trees.share`).
+(:mod:`polygym.compiler.codegen.trees.share`), and, where terms may be added in any order, loops
+that wait for sums alone (:mod:`polygym.compiler.codegen.trees.share_sums`).
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from polygym.compiler.codegen.trees.points import arranged, arrangement
 from polygym.compiler.codegen.trees.reduction import Reduction, reduction
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.share import Threads
+from polygym.compiler.codegen.trees.share_sums import SumThreads
 from polygym.compiler.codegen.trees.sink import Sunk, sink
 from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.through import Through, run_through
@@ -97,7 +99,11 @@ def plan(
             lambda: packing_of(legal.scop, mapping, sizes, groups),
         )
         setting = Setting(legal.scop, mapping, machine, packing, known, memory, loops)
-        return _Planner(setting, threads).tree(tree, around)
+        found = _Planner(setting, threads).tree(tree, around)
+        if not (mapping.reassociate and mapping.shares) or known is None:
+            return found
+        sums = SumThreads(legal.scop, mapping, parameters, known, machine.level_2 // 2)
+        return sums.inside(found, around.pairs)
 
 
 @dataclass(frozen=True)
@@ -193,7 +199,10 @@ class _Planner:
     ) -> Tree:
         """Tile a band whose points have sunk into the branches."""
         count = len(band.members)
-        sizes = _untiled(self.mapping.tile_for(count) or (SINKING,) * count, tiled)
+        usual = (SINKING,) * count
+        if self.mapping.reassociate and count == 1 and not band.members[0].coincident:
+            usual = (1,)  # a sum, whose chains are not to be taken together for every tile
+        sizes = _untiled(self.mapping.tile_for(count) or usual, tiled)
         tiles = self._tiles(band, sizes, around)
         inner = around.with_threads(parallel=tiles.parallel)
         now = _both(tiled, sizes)

@@ -76,6 +76,11 @@ class Arrangement:
         return all(group.along_rows for group in self.groups)
 
     @property
+    def has_sums_alone(self) -> bool:
+        """Whether all that waits are sums, along rows, whose terms may be taken in any order."""
+        return all(group.sums for group in self.groups)
+
+    @property
     def is_rewarding(self) -> bool:
         """Whether points run in vectors, in lanes or along diagonals."""
         return self.diagonal or self.has_vectors or self.is_across
@@ -112,6 +117,7 @@ def arrangement(band: Band, around: Surroundings, setting: Setting) -> Arrangeme
         mapping.registers,
         mapping.has_one_row,
         mapping.pack,
+        mapping.reassociate,
         setting.packing,
         last,
     )
@@ -137,7 +143,8 @@ def _arrangement(band: Band, around: Surroundings, setting: Setting) -> Arrangem
     if together.is_along_rows:
         return _holding(together, setting)
     is_asked = bool(setting.last(band.statements, band.members))
-    if is_asked or setting.mapping.has_one_row or not is_chain(band, around):
+    stays = is_asked or setting.mapping.has_one_row or together.has_sums_alone
+    if stays or not is_chain(band, around):
         return _holding(together, setting)
     return _diagonal(band, around)
 

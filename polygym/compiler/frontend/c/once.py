@@ -57,6 +57,7 @@ class Once:
         for one in (*outside, *(given.params if given else ()), *inside):
             if isinstance(one, c_ast.Decl) and one.name:
                 self._declared.setdefault(one.name, []).append(one)
+        self.own = {one.name for one in (*(given.params if given else ()), *inside) if one.name}
         self._functions = {one.decl.name: one for one in tree.ext if isinstance(one, c_ast.FuncDef)}
         self._types: dict[str, ScalarType | None] = {}
         self._values: dict[str, Any] = {}
@@ -107,6 +108,14 @@ class Once:
     def is_int(self, name: str) -> bool:
         """Whether all that a name means are integers with the values of ``int``."""
         return self._type(name) in _INT
+
+    def holds_sums(self, name: str) -> bool:
+        """Whether a name is one of an integer, which C does not convert after a sum."""
+        return self._type(name) in (ScalarType.INT, ScalarType.LONG)
+
+    def keeps(self, name: str, value: Any) -> bool:
+        """Whether a variable surely holds what an expression computes."""
+        return self._holds(self._type(name), value)
 
     def word(self, name: str) -> str:
         """Return a type for a variable with the values of another one."""

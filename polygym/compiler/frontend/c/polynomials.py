@@ -216,10 +216,26 @@ def polynomial(
                     whole = left.plus(right, 1 if one.op == "+" else -1)
                 is_large = len(whole.terms) > _MOST_TERMS or whole.degree > _LARGEST_DEGREE
                 return None if is_large else whole
+            case c_ast.BinaryOp(op="/" | "%") if (found := _of_constants(one)) is not None:
+                return constant(found)
             case _:
                 return _unknown(one, is_exact)
 
     return read(node)
+
+
+def _of_constants(node: Any) -> int | None:
+    """Return the quotient or the remainder of two constants, None for other nodes."""
+    values = []
+    for one in (node.left, node.right):
+        literal = parse_literal(one.value) if isinstance(one, c_ast.Constant) else None
+        if not isinstance(literal, IntegerLiteral) or not literal.type.is_signed:
+            return None
+        values.append(literal.value)
+    left, right = values
+    if right == 0:
+        return None
+    return left // right if node.op == "/" else left % right
 
 
 def _unknown(node: Any, is_exact: Callable[[str], bool]) -> Polynomial | None:

@@ -47,7 +47,11 @@ def instead_of(role: str, reason: str) -> str:
     if role == "a loop bound" and reason.startswith("multiplies"):
         return "write a loop for each of the factors, or hand the product over as an argument"
     if role.startswith("the size of") and reason.startswith("multiplies"):
-        return "declare a dimension for each of the factors, and write A[i][j]"
+        return (
+            "declare a dimension for each of the factors, and write A[i][j]; or give the size a "
+            "name of its own (int size, double A[size]), with subscripts that are computed when "
+            "the program runs"
+        )
     return _AFFINE
 
 

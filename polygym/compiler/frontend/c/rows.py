@@ -1,7 +1,9 @@
 """Whether elements of arrays of rows are in their rows, asked of isl; the rows that they are in.
 
 Of ``A[i * m + m - 1 - j]`` division leaves row i + 1 and element -1 - j of it, which is no element
-for 0 <= j < m. One row earlier, at row i and element m - 1 - j, it is one, and the same.
+for 0 <= j < m. One row earlier, at row i and element m - 1 - j, it is one, and the same. One that
+is now in its row and now in the next, as ``A[i * m + j + 1]`` may be, has quotients as subscripts,
+``A[i + (j + 1) / m][(j + 1) % m]``.
 """
 
 from __future__ import annotations
@@ -11,10 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import islpy as isl
+from pycparser import c_ast
 
 from polygym.compiler.frontend.c.accesses import Touch
 from polygym.compiler.frontend.c.bindings import Environment
 from polygym.compiler.frontend.c.bounds import excluded_by_lower_bounds
+from polygym.compiler.frontend.c.nodes import copied
 from polygym.compiler.frontend.c.polynomials import Polynomial, constant
 from polygym.compiler.frontend.c.translation import Translation
 
@@ -33,6 +37,17 @@ class Element:
         before = self.subscripts[dimension - 1]
         self.subscripts[dimension] = self.subscripts[dimension].plus(stride, rows)
         self.subscripts[dimension - 1] = before.plus(constant(-rows))
+
+    def wrap(self, dimension: int, stride: Polynomial) -> None:
+        """Find the row of a subscript that may be in the row before or behind."""
+        inside = self.subscripts[dimension].plus(stride).node(self.node)
+        parts = []
+        for operator in ("/", "%"):
+            part = c_ast.BinaryOp(operator, copied(inside), stride.node(self.node), self.node.coord)
+            parts.append(Polynomial({(operator,): 1}, {operator: part}))
+        before = self.subscripts[dimension - 1]
+        self.subscripts[dimension - 1] = before.plus(parts[0]).plus(constant(-1))
+        self.subscripts[dimension] = parts[1]
 
     def write(self) -> None:
         """Put the subscripts into the node."""
@@ -62,7 +77,11 @@ def is_of_rows(
             bounds = [_Row(one, dimension, rows, translation) for one in element_touches]
             shift = next((s for s in _SHIFTS if all(one.holds(s) for one in bounds)), None)
             if shift is None and not all(one.holds_but_for_small_sizes() for one in bounds):
-                return False
+                if dimension > 1 or not all(one.is_near() for one in bounds):
+                    return False
+                elements[key].shift(dimension, 0, strides[0])
+                elements[key].wrap(dimension, strides[0])
+                break
             elements[key].shift(dimension, shift or 0, strides[dimension - 1])
             rows = shift or 0
         elements[key].write()
@@ -81,11 +100,18 @@ class _Row:
         subscript = touch.subscripts[dimension]
         self._at: Any = None if subscript is None else subscript.add_constant_val(-rows)
 
-    def _outside(self, rows: int) -> Any:
-        """Return the instances that are not in the row."""
-        at = self._at.add(self._size.scale_val(isl.Val(rows, self._at.get_ctx())))
-        inside = at.ge_set(at.scale_val(0)).intersect(at.lt_set(self._size))
+    def _outside(self, rows: int, count: int = 1) -> Any:
+        """Return the instances that are not in the row, or in so many from it on."""
+        at = self._at.add(self._times(rows))
+        inside = at.ge_set(at.scale_val(0)).intersect(at.lt_set(self._times(count)))
         return self._touch.domain.subtract(inside)
+
+    def _times(self, rows: int) -> Any:
+        return self._size.scale_val(isl.Val(rows, self._size.get_ctx()))
+
+    def is_near(self) -> bool:
+        """Whether it is in its row, in the one before or in the one behind."""
+        return self._at is not None and bool(self._outside(1, 3).is_empty())
 
     def holds(self, rows: int) -> bool:
         """Whether it is in its row, so many rows earlier, for all sizes."""

@@ -7,19 +7,24 @@ no input hangs; recursion that goes too deep, in the parser or here, is a refusa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.assumptions import stated_values
+from polygym.compiler.frontend.c.carries import with_carries
 from polygym.compiler.frontend.c.complete import Whole, completed_source
-from polygym.compiler.frontend.c.extents import Sizes, parse_selection
+from polygym.compiler.frontend.c.extents import Selection, Sizes, parse_selection
 from polygym.compiler.frontend.c.extract import ASSUMPTIONS
 from polygym.compiler.frontend.c.flat_arrays import with_rows
+from polygym.compiler.frontend.c.induction import with_induction
 from polygym.compiler.frontend.c.members import with_members
 from polygym.compiler.frontend.c.notation import with_constants
 from polygym.compiler.frontend.c.parse import Region, choose, find_regions, parse, with_items
+from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.plain import plain
 from polygym.compiler.frontend.c.pointers import (
     expression_of,
@@ -69,26 +74,83 @@ def parse_text(
     source.library = chosen.library
     sizes: Sizes = {name: size for name, size in chosen.sizes if name not in whole.sized}
     try:
+        return _first(_Reading(source, chosen, sizes, file))
+    except RecursionError as error:
+        raise SourceError(source.place_at(1, 1), "the program nests too deeply") from error
+
+
+def _first(reading: _Reading) -> Scop:
+    """Return what is read in the first way in which it is no error.
+
+    A loop through several rows, and what steps by products, is written anew only where that is
+    needed or helps: another way is tried where the first one made something of either.
+    """
+    try:
+        return reading.scop()
+    except SourceError as error:
+        ways = [_Way(in_windows=True)] if reading.has_windows else []
+        ways += [_Way(carries=True)] if reading.has_walkers else []
+        ways += [_Way(follows=False)] if reading.has_induction else []
+        for way in ways:
+            with suppress(SourceError):
+                return reading.scop(way)
+        raise error
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """Whether integers that step are followed, rows are windows, pointers walk through all rows."""
+
+    follows: bool = True
+    in_windows: bool = False
+    carries: bool = False
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What is read, how often it is asked for; and what the last time has found.
+
+    The passes change the tree, so that each time is one from its beginning.
+    """
+
+    source: SourceMap
+    chosen: Selection
+    sizes: Sizes
+    file: str
+    has_windows: bool = False
+    has_induction: bool = False
+    has_walkers: bool = False
+
+    def scop(self, way: _Way = _Way()) -> Scop:
+        """Return the Scop, read in a way."""
+        source, chosen, sizes, file = self.source, self.chosen, self.sizes, self.file
         tree = parse(source)
         region = choose(find_regions(tree, source), chosen.function, file)
         region = with_items(region, [*stated_values(chosen.values, region.begin), *region.items])
-        region = with_walkers(tree, with_constants(tree, region, source), source)
+        region, walking = with_walkers(tree, with_constants(tree, region, source), source)
+        self.has_walkers = bool(walking)
         region = with_members(tree, region, source)
         given = {
             name: [expression_of(one, region.begin) for one in size] for name, size in sizes.items()
         }
         region = plain(tree, region, source, given)
-        region = with_trips(tree, region, source)
+        before = region
+        if way.follows:
+            before = with_induction(tree, region, source)
+            self.has_induction = before is not region
+        region, self.has_windows = with_trips(tree, before, source, in_windows=way.in_windows)
+        carried = walking if way.carries else frozenset()
+        region = with_carries(tree, region, source, carried)
 
         def translated(one: Region) -> Translation:
             """Read a region."""
             return Translation(source, tree, one, file)
 
         region, sizes = with_rows(tree, region, source, sizes, translated)
+        if way.follows and self.has_induction and region is before:  # nothing was made of it
+            return self.scop(replace(way, follows=False))
         with_sizes(region, lambda: translated(region), sizes)
         return Translation(source, tree, region, file).run()
-    except RecursionError as error:
-        raise SourceError(source.place_at(1, 1), "the program nests too deeply") from error
 
 
 def completed_file(path: str | Path, function: str | None = None) -> Whole:

@@ -17,15 +17,14 @@ With a step s <= 0 such a loop does nothing or does not end. For two loops in th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.actuals import substitution
 from polygym.compiler.frontend.c.assumptions import stated
+from polygym.compiler.frontend.c.counting import Header, changed_names, read_header
 from polygym.compiler.frontend.c.nodes import (
-    changed_in,
     copied,
     counter_of,
     declaration,
@@ -33,65 +32,54 @@ from polygym.compiler.frontend.c.nodes import (
     names_in,
     plain_type,
     read_outside,
-    start_of,
     walk,
 )
 from polygym.compiler.frontend.c.once import Once
 from polygym.compiler.frontend.c.parse import Region, with_items
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.polynomials import Polynomial, constant, polynomial
+from polygym.compiler.frontend.c.windows import window
 
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _DEEPEST = 4
 
 
-def with_trips(tree: Any, region: Region, source: SourceMap) -> Region:
-    """Return a region whose loops over products count iterations; its function is changed, too."""
+def with_trips(
+    tree: Any, region: Region, source: SourceMap, *, in_windows: bool = False
+) -> tuple[Region, bool]:
+    """Return a region whose loops over products count iterations; its function is changed, too.
+
+    Affine loops through several rows are parted by rows if they are to be ``in_windows``; whether
+    there are any is returned, too.
+    """
     loops = [one for item in region.items for one in walk(item) if isinstance(one, c_ast.For)]
     headers = [part for loop in loops for part in (loop.init, loop.cond, loop.next) if part]
     if not any(isinstance(one, c_ast.ID) for part in headers for one in walk(part)):
-        return region
+        return region, False
+    has_windows = False
     for _ in range(_DEEPEST):  # what is counted now may stand in the headers inside
-        found = _Trips(tree, region, source)
+        found = _Trips(tree, region, source, in_windows=in_windows)
         items = [copied(item, found.replacement) for item in region.items]
+        has_windows |= found.has_windows
         if not found.has_changed:
             break
         region = with_items(region, [*found.assumed, *items])
-    return region
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Header:
-    """A loop's counter, the first value, the distance to the end, and the step, each positive.
-
-    ``upwards`` is the direction in which it counts.
-    """
-
-    counter: str
-    first: Polynomial
-    distance: Polynomial
-    step: Polynomial
-    upwards: bool
-
-    @property
-    def is_affine(self) -> bool:
-        """Whether the loop can stay as it is."""
-        is_linear = self.first.is_linear and self.distance.is_linear
-        return is_linear and self.step.constant is not None
+    return region, has_windows
 
 
 class _Trips:
     """Rewrites the loops of one region."""
 
-    def __init__(self, tree: Any, region: Region, source: SourceMap) -> None:
+    def __init__(self, tree: Any, region: Region, source: SourceMap, *, in_windows: bool) -> None:
         self._once = Once(tree, region.function, source)
         self._spelled = {token.text for token in source.tokens}
         self._spelled |= {one.name for one in walk(region.function) if isinstance(one, c_ast.Decl)}
         self._exposed = set(read_outside(region.function.body, _name, counter_of))
         self._fixed = _fixed_names(region)
         self._widths: list[Polynomial] = []
-        self._flat = self._flat_arrays(region) | _pointers(region.function)
-        self.has_changed = False
+        self._of_rows = self._flat_arrays(region)
+        self._flat = self._of_rows | _pointers(region.function)
+        self._in_windows = in_windows
+        self.has_changed = self.has_windows = False
         self.assumed: list[Any] = []
 
     def replacement(self, node: Any) -> Any:
@@ -110,7 +98,11 @@ class _Trips:
 
     def _flat_arrays(self, region: Region) -> set[str]:
         """Return the arrays with products in their subscripts."""
-        found = set()
+        found = {
+            one.name
+            for one in walk(region.function)
+            if isinstance(one, c_ast.Decl) and self._is_product(getattr(one.type, "dim", None))
+        }
         for item in region.items:
             for node in walk(item):
                 if isinstance(node, c_ast.ArrayRef) and isinstance(node.name, c_ast.ID):
@@ -119,64 +111,53 @@ class _Trips:
                         found.add(node.name.name)
         return found
 
+    def _is_product(self, size: Any) -> bool:
+        """Whether the size of an array is a product; its factors are widths."""
+        found = None if size is None else self._read(size, self._widths)
+        return found is not None and not found.is_linear
+
     def _read(self, node: Any, factors: list[Polynomial], *, put_in: bool = True) -> Any:
         """Return an expression as a polynomial, with what names stand for put in or not."""
         if put_in:
             return polynomial(node, self._once.is_exact, self._once.stands_for, factors)
         return polynomial(node, self._once.is_exact, factors=factors)
 
-    def _header(self, loop: Any, factors: list[Polynomial]) -> _Header | None:
+    def _header(self, loop: Any, factors: list[Polynomial]) -> Header | None:
         """Return the header of a loop that is to be rewritten, None for another."""
-        plain = self._parts(loop, [], put_in=False)
+        if not isinstance(loop.init, c_ast.DeclList) and counter_of(loop) in self._exposed:
+            return None
+        plain = read_header(loop, self._once, lambda one: self._read(one, [], put_in=False))
         is_flat = any(one.name in self._flat for one in names_in(loop.stmt))
-        if plain is not None and plain.is_affine and not is_flat:
+        divides = plain is not None and self._divides(plain, [])
+        if plain is not None and plain.is_affine and not is_flat and not divides:
             return None
-        found = self._parts(loop, factors, put_in=True)
-        if found is None or found.is_affine:
+        found = read_header(loop, self._once, lambda one: self._read(one, factors))
+        if found is None or (found.is_affine and not is_flat and not self._divides(found, factors)):
             return None
-        changed = _changed(loop.stmt)
+        changed = changed_names(loop.stmt)
         read = {one.name for part in (loop.init, loop.cond, loop.next) for one in names_in(part)}
         read |= {name for one in (found.first, found.distance, found.step) for name in one.names}
         is_one = found.counter not in found.first.names | found.distance.names | found.step.names
         return found if is_one and not changed & (read | {found.counter}) else None
 
-    def _parts(self, loop: Any, factors: list[Polynomial], *, put_in: bool) -> _Header | None:
-        """Return the header of a loop, if it is one that counts."""
-        counter, start = counter_of(loop), start_of(loop)
-        if counter is None or start is None or not self._once.is_exact(counter):
-            return None
-        if not isinstance(loop.init, c_ast.DeclList) and counter in self._exposed:
-            return None
-        step, upwards = _step(loop.next, counter)
-        end, operator = _end(loop.cond, counter)
-        if step is None or end is None or operator not in (("<", "<=") if upwards else (">", ">=")):
-            return None
-        first, by, last = (self._read(one, factors, put_in=put_in) for one in (start, step, end))
-        if first is None or by is None or last is None:
-            return None
-        read = {name for one in (first, by, last) for name in one.names}
-        read |= {one.name for part in (start, step, end) for one in names_in(part)}
-        if self._once.is_int(counter) and not all(map(self._once.is_int, read)):
-            return None
-        distance = last.plus(first, -1) if upwards else first.plus(last, -1)
-        distance = distance.plus(constant(len(operator) - 1))
-        is_signed = all(map(self._once.is_signed, {counter} | read))
-        if not is_signed and not all(one.is_positive for one in (first, by, last, distance)):
-            return None
-        return _Header(counter, first, distance, by, upwards)
-
-    def _counted(self, header: _Header, factors: list[Polynomial], loop: Any) -> Any:
+    def _counted(self, header: Header, factors: list[Polynomial], loop: Any) -> Any:
         """Return the loops that count iterations, None if there are none."""
         step = header.step.constant
         if step is not None:
             if step < 1:
                 return None
+            if header.is_affine:
+                if self._divides(header, factors):
+                    return self._window(header, factors, loop)
+                return self._walked(header, factors, loop)
             if header.distance.is_linear:
                 return self._loops(header, [(header.distance, step, constant(1))], loop)
             if step > 1:
                 return None
             parts = self._product(header.distance, factors, 1)
-            return None if parts is None else self._loops(header, parts, loop)
+            if parts is None:
+                return self._window(header, factors, loop)
+            return self._loops(header, parts, loop)
         divided = header.distance.divided(header.step)
         if divided is None or divided[1].constant not in (0, 1):
             return None
@@ -186,6 +167,53 @@ class _Trips:
         positive = c_ast.BinaryOp(">", header.step.node(loop), integer_node(0, loop), loop.coord)
         inside = self._loops(header, [(trips, 1, header.step)], loop)
         return c_ast.If(positive, inside, None, loop.coord)
+
+    def _divides(self, header: Header, factors: list[Polynomial]) -> bool:
+        """Whether the first or the last value is a quotient of products, and of which factors."""
+        nodes = [*header.first.nodes.values(), *header.distance.nodes.values()]
+        divided = [
+            self._read(one.left, factors)
+            for one in nodes
+            if isinstance(one, c_ast.BinaryOp) and one.op == "/"
+        ]
+        return any(one is not None and not one.is_linear for one in divided)
+
+    def _walks(self, counter: str, body: Any) -> bool:
+        """Whether a counter walks through an array of rows from element to element."""
+        for node in walk(body):
+            is_element = isinstance(node, c_ast.ArrayRef) and isinstance(node.name, c_ast.ID)
+            if is_element and node.name.name in self._of_rows:
+                place = self._read(node.subscript, [])
+                alone = () if place is None else (t for t in place.terms if counter in t)
+                if [abs(place.terms[one]) for one in alone if one == (counter,)] == [1]:
+                    return True
+        return False
+
+    def _walked(self, header: Header, factors: Sequence[Polynomial], loop: Any) -> Any:
+        """Return the loops for an affine one through rows, if they are asked for."""
+        if not self._walks(header.counter, loop.stmt):
+            return None
+        if self._in_windows:
+            return self._window(header, factors, loop)
+        self.has_windows = True
+        return None
+
+    def _window(self, header: Header, factors: Sequence[Polynomial], loop: Any) -> Any:
+        """Return two loops over what starts or ends inside of a row; None where it is no such."""
+        for width in self._likely([*factors, *self._widths]):
+            if width.constant is not None:
+                continue
+            found = window(header, width, self._fixed, lambda one: self._read(one, []), loop)
+            if found is None or found.is_in_one_row:
+                continue
+            row, element = self._fresh(header.counter), self._fresh(header.counter)
+            value = found.value(row, element, loop).node(loop)
+            body: Any = copied(loop.stmt, self.replacement)
+            body = copied(body, substitution({header.counter: value}))
+            for one in found.needed:
+                self._assume(one, loop)
+            return found.loops(row, element, self._once.word(header.counter), body, loop)
+        return None
 
     def _product(
         self, whole: Polynomial, factors: Sequence[Polynomial], depth: int
@@ -213,7 +241,7 @@ class _Trips:
         return sorted(reversed(factors), key=is_strange)
 
     def _loops(
-        self, header: _Header, parts: Sequence[tuple[Polynomial, int, Polynomial]], loop: Any
+        self, header: Header, parts: Sequence[tuple[Polynomial, int, Polynomial]], loop: Any
     ) -> Any:
         """Return loops inside each other, their body the one of the loop."""
         like, value, counters = loop, header.first, []
@@ -262,45 +290,9 @@ def _pointers(function: Any) -> set[str]:
 
 def _fixed_names(region: Region) -> frozenset[str]:
     """Return the names of a region's function that the region neither changes nor declares."""
-    changed = {name for item in region.items for name in _changed(item)}
+    changed = {name for item in region.items for name in changed_names(item)}
     return frozenset(one.name for one in names_in(region.function)) - changed
-
-
-def _changed(node: Any) -> set[str]:
-    """Return the names that a statement changes or declares."""
-    found = {one.name for one in changed_in(node) if isinstance(one, c_ast.ID)}
-    return found | {one.name for one in walk(node) if isinstance(one, c_ast.Decl) and one.name}
 
 
 def _name(identifier: Any) -> str:
     return str(identifier.name)
-
-
-def _step(node: Any, counter: str) -> tuple[Any, bool]:
-    """Return what a loop adds to its counter, or takes from it, and whether it adds."""
-    match node:
-        case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--", expr=c_ast.ID(name=name)) if (
-            name == counter
-        ):
-            return integer_node(1, node), node.op.endswith("++")
-        case c_ast.Assignment(op="+=" | "-=", lvalue=c_ast.ID(name=name)) if name == counter:
-            return node.rvalue, node.op == "+="
-        case c_ast.Assignment(
-            op="=",
-            lvalue=c_ast.ID(name=name),
-            rvalue=c_ast.BinaryOp(op="+" | "-", left=c_ast.ID(name=again)),
-        ) if name == counter == again:
-            return node.rvalue.right, node.rvalue.op == "+"
-        case _:
-            return None, True
-
-
-def _end(condition: Any, counter: str) -> tuple[Any, str]:
-    """Return what a loop's counter is compared with, and how."""
-    if not isinstance(condition, c_ast.BinaryOp) or condition.op not in _MIRRORED:
-        return None, ""
-    if isinstance(condition.left, c_ast.ID) and condition.left.name == counter:
-        return condition.right, condition.op
-    if isinstance(condition.right, c_ast.ID) and condition.right.name == counter:
-        return condition.left, _MIRRORED[condition.op]
-    return None, ""

@@ -6,14 +6,15 @@ A pointer that never points into anything else has a name for what it points to,
     for (…) *p++ = p[n] * q[i];    →      for (…) a[p_at++] = a[p_at + n] * A[q_row][i];
 
 with ``double *q = A[k];``, which is ``long q_row = k, q_at = 0;``: a row stays the one that it was
-when the pointer was set. An argument that is changed by sums alone starts at 0. A pointer that is
-compared or stored keeps its name, and is refused as ever; so is one that may point into several
-arrays. Sums are subscripts, ``*(a + i)`` is ``a[i]``, and count in ``long`` as C's pointers do.
+when the pointer was set. An argument that is changed by sums alone starts at 0; pointers into one
+array are compared by their integers. One that is stored, or compared with anything else, keeps its
+name, and is refused as ever; so is one that may point into several arrays. Sums are subscripts,
+``*(a + i)`` is ``a[i]``, and count in ``long`` as C's pointers do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,17 @@ from polygym.compiler.frontend.c.nodes import (
 )
 from polygym.compiler.frontend.c.parse import Region
 from polygym.compiler.frontend.c.places import SourceMap
+from polygym.compiler.frontend.c.pointing import (
+    array_element,
+    flattened,
+    is_name,
+    pointer_and_subscripts,
+    points,
+    rank_of,
+    sum_of,
+    taken_apart,
+    wide,
+)
 
 _STEPS = ("++", "--", "p++", "p--")
 
@@ -51,46 +63,24 @@ class _Walker:
     at: str
 
 
-def with_walkers(tree: Any, region: Region, source: SourceMap) -> Region:
-    """Return a region without pointers that walk; the functions in the tree are changed, too."""
+def with_walkers(tree: Any, region: Region, source: SourceMap) -> tuple[Region, frozenset[str]]:
+    """Return a region without pointers that walk, and the integers that say how far they are.
+
+    The functions in the tree are changed, too.
+    """
     marks = (region.begin, region.end)
+    names: set[str] = set()
     for function in (one for one in tree.ext if isinstance(one, c_ast.FuncDef)):
         found = _Function(tree, function, marks, source)
         if found.ranks:
             function.body = found.rewritten()
+            names |= found.integers
     body = region.function.body
     block = block_with(body, region.begin)
     first, last = block.index(region.begin), block.index(region.end)
     items = tuple(block[first + 1 : last])
-    return Region(region.name, region.function, items, region.begin, region.end)
-
-
-def _sum_of(node: Any, is_pointer: Callable[[Any], bool]) -> tuple[Any, list[Any]] | None:
-    """Return the one pointer of a sum and what is added to it; None if there is none.
-
-    Of ``b + n - 1 - i`` with a pointer b they are b and ``n``, ``-1``, ``-i``.
-    """
-    if is_pointer(node):
-        return node, []
-    if not isinstance(node, c_ast.BinaryOp) or node.op not in ("+", "-"):
-        return None
-    left = _sum_of(node.left, is_pointer)
-    if left is not None:
-        one = node.right
-        return left[0], [*left[1], one if node.op == "+" else _negative(one)]
-    right = _sum_of(node.right, is_pointer) if node.op == "+" else None
-    return None if right is None else (right[0], [node.left, *right[1]])
-
-
-def _negative(node: Any) -> Any:
-    inner = node if isinstance(node, c_ast.Constant) else _wide(node)
-    return c_ast.UnaryOp("-", inner, node.coord)
-
-
-def _wide(node: Any) -> Any:
-    """Return an integer as ``long``."""
-    kind = c_ast.Typename(None, [], None, plain_type("long", node), node.coord)
-    return c_ast.Cast(kind, node, node.coord)
+    new = Region(region.name, region.function, items, region.begin, region.end)
+    return new, frozenset(names)
 
 
 class _Function:
@@ -114,8 +104,10 @@ class _Function:
         names = [one.name for one in (*inside, *arguments)]
         both = [*names, *{one.name for one in outside}]
         self._once = {name for name in both if both.count(name) == 1}
-        everything = {one.name: one for one in (*outside, *arguments, *inside)}
-        self.ranks = {name: rank for name, one in everything.items() if (rank := _rank(one.type))}
+        self._everything = {one.name: one for one in (*outside, *arguments, *inside)}
+        self.ranks = {
+            name: rank for name, one in self._everything.items() if (rank := rank_of(one.type))
+        }
         # One name may stand in several blocks, as long as it is that of a pointer in all of them.
         self._same: dict[str, list[Any]] = {}
         for one in (*arguments, *inside):
@@ -123,13 +115,18 @@ class _Function:
         self._declared = {
             name: same[0]
             for name, same in self._same.items()
-            if all(not one.storage and _points(one.type) for one in same)
+            if all(not one.storage and points(one.type) for one in same)
             and (len(same) == 1 or same[0] not in arguments)
         }
         self._arguments = {one.name for one in arguments}
         self._walkers: dict[str, _Walker] = {}
         self._unfit: set[str] = set()
         self._longs: set[str] = set()
+
+    @property
+    def integers(self) -> set[str]:
+        """The integers that say how far along pointers stand."""
+        return {one.at for one in self._walkers.values()}
 
     def rewritten(self) -> Any:
         """Return the body, with integers in the place of all pointers for which that is enough."""
@@ -174,7 +171,7 @@ class _Function:
         """Whether a pointer is set, or steps, beside where it is declared."""
         own = self._declared[name].init
         return any(one is not own for one in self._settings(name)) or any(
-            isinstance(one, c_ast.UnaryOp) and one.op in _STEPS and _is_name(one.expr, name)
+            isinstance(one, c_ast.UnaryOp) and one.op in _STEPS and is_name(one.expr, name)
             for one in walk(self._body)
         )
 
@@ -191,31 +188,33 @@ class _Function:
             if declared.init is not None:
                 yield declared.init
         for one in walk(self._body):
-            if isinstance(one, c_ast.Assignment) and _is_name(one.lvalue, name):
+            if isinstance(one, c_ast.Assignment) and is_name(one.lvalue, name):
                 is_sum = one.op in ("+=", "-=")
                 yield one.rvalue if one.op == "=" else one.lvalue if is_sum else None
             if name in self._arguments and isinstance(one, c_ast.UnaryOp) and one.op in _STEPS:
-                if _is_name(one.expr, name):
+                if is_name(one.expr, name):
                     yield one.expr
 
     def _target(self, node: Any) -> _Target | None:
         """Return where an expression points; None if that is no array here."""
-        found = None if node is None else _sum_of(node, self._is_place)
+        if isinstance(node, c_ast.Cast) and getattr(node.expr, "name", None) in self.ranks:
+            node = flattened(node, self._everything[node.expr.name])
+        found = None if node is None else sum_of(node, self._is_place)
         if found is None:
             return None
         base, terms = found
         if isinstance(base, c_ast.UnaryOp):  # &A[i][j]
-            name, subscripts = _taken_apart(base.expr)
+            name, subscripts = taken_apart(base.expr)
             *rows, last = subscripts
             return _Target(name, tuple(rows), self._total([last, *terms], node))
-        name, subscripts = _taken_apart(base)
+        name, subscripts = taken_apart(base)
         return _Target(name, tuple(subscripts), self._total(terms, node))
 
     def _is_place(self, node: Any) -> bool:
         """Whether a node is an array, a pointer, one of its rows, or the address of an element."""
         if isinstance(node, c_ast.UnaryOp) and node.op == "&":
-            return bool(_taken_apart(node.expr)[1])
-        name, subscripts = _taken_apart(node)
+            return bool(taken_apart(node.expr)[1])
+        name, subscripts = taken_apart(node)
         return len(subscripts) < self.ranks.get(name, 0)
 
     def _replacement(self, node: Any) -> Any:
@@ -235,7 +234,7 @@ class _Function:
             case c_ast.UnaryOp(op="*"):
                 return self._element(node.expr, [integer_node(0, node)], node)
             case c_ast.ArrayRef():
-                root, subscripts = _pointer_and_subscripts(node)
+                root, subscripts = pointer_and_subscripts(node)
                 return self._element(root, subscripts, node)
             case c_ast.StructRef(type="->"):
                 found = self._element(node.name, [integer_node(0, node)], node)
@@ -247,18 +246,36 @@ class _Function:
                 operands = [self._operand(one) for one in (node.args.exprs if node.args else ())]
                 arguments = c_ast.ExprList(operands, node.coord) if operands else None
                 return c_ast.FuncCall(node.name, arguments, node.coord)
+            case c_ast.BinaryOp(op="<" | "<=" | ">" | ">=" | "==" | "!="):
+                return self._comparison(node)
             case c_ast.ID() if node.name in self._walkers:
                 self._unfit.add(node.name)
         return None
 
+    def _comparison(self, node: Any) -> Any:
+        """Return a comparison of how far two pointers stand; None for anything else."""
+        left, right = self._target(node.left), self._target(node.right)
+        if left is None or right is None:
+            return None
+        sides = (left, right)
+        roots = {self._root(one) for one in sides}
+        if len(roots) != 1 or any(rank for _, rank in roots):
+            return None
+        places = []
+        for one in sides:
+            walker = self._walkers.get(one.name)
+            own = [] if walker is None else [self._own(walker.at, node.coord)]
+            places.append(self._total([*own, copied(one.at, self._replacement)], node))
+        return c_ast.BinaryOp(node.op, *places, node.coord)
+
     def _element(self, pointer: Any, subscripts: Sequence[Any], node: Any) -> Any:
         """Return the element at subscripts of a pointer, None for one that stays as it is."""
         step = pointer if isinstance(pointer, c_ast.UnaryOp) and pointer.op in _STEPS else None
-        found = _sum_of(pointer if step is None else step.expr, self._is_place)
+        found = sum_of(pointer if step is None else step.expr, self._is_place)
         if found is None:
             return None
         base, terms = found
-        name, own = _taken_apart(base)
+        name, own = taken_apart(base)
         if name not in self._walkers and (not name or not terms or step is not None):
             return None
         mine = [copied(one, self._replacement) for one in own]
@@ -266,29 +283,29 @@ class _Function:
         terms = [copied(one, self._replacement) for one in terms]
         walker = self._walkers.get(name)
         if walker is None:
-            return _array_element(name, [*mine, self._total([*terms, first], node), *rest], node)
+            return array_element(name, [*mine, self._total([*terms, first], node), *rest], node)
         rows: list[Any] = [c_ast.ID(one, node.coord) for one in walker.rows]
         if mine:
             head, *more = mine
             places = [self._total([self._own(walker.at, node.coord), head], node), *more]
             places.append(self._total([*terms, first], node))
-            return _array_element(walker.array, [*rows, *places, *rest], node)
+            return array_element(walker.array, [*rows, *places, *rest], node)
         at = self._own(walker.at, node.coord)
         own_at = at if step is None else c_ast.UnaryOp(step.op, at, step.coord)
-        return _array_element(
+        return array_element(
             walker.array, [*rows, self._total([own_at, *terms, first], node), *rest], node
         )
 
     def _operand(self, node: Any) -> Any:
         """Return an argument of a call: a pointer becomes the array and what is added to it."""
-        found = _sum_of(node, lambda one: isinstance(one, c_ast.ID) and self._names(one))
+        found = sum_of(node, lambda one: isinstance(one, c_ast.ID) and self._names(one))
         if found is None:
             return copied(node, self._replacement)
         base, terms = found
         walker = self._walkers[base.name]
         terms = [copied(one, self._replacement) for one in terms]
         rows = [c_ast.ID(one, node.coord) for one in walker.rows]
-        array = _array_element(walker.array, rows, node)
+        array = array_element(walker.array, rows, node)
         at = self._total([self._own(walker.at, node.coord), *terms], node)
         return c_ast.BinaryOp("+", array, at, node.coord)
 
@@ -332,7 +349,7 @@ class _Function:
         kept = [one for one in terms if not (isinstance(one, c_ast.Constant) and one.value == "0")]
         if len(kept) < 2:
             return kept[0] if kept else integer_node(0, like)
-        first, *others = (one if self._is_wide(one) else _wide(one) for one in kept)
+        first, *others = (one if self._is_wide(one) else wide(one) for one in kept)
         for one in others:
             first = c_ast.BinaryOp("+", first, one, like.coord)
         return first
@@ -357,43 +374,3 @@ class _Function:
         while name in self._spelled:
             name += "_"
         return name
-
-
-def _rank(kind: Any) -> int:
-    """Return the number of dimensions of an array or a pointer, 0 for anything else."""
-    rank = 0
-    while isinstance(kind, c_ast.ArrayDecl | c_ast.PtrDecl):
-        kind, rank = kind.type, rank + 1
-    return 0 if isinstance(kind, c_ast.FuncDecl) else rank
-
-
-def _points(kind: Any) -> bool:
-    """Whether a type is that of a pointer to elements, or rows, or of an argument like one."""
-    inner = getattr(kind, "type", None)
-    is_first = isinstance(kind, c_ast.PtrDecl | c_ast.ArrayDecl)
-    return is_first and not isinstance(inner, c_ast.FuncDecl | c_ast.PtrDecl)
-
-
-def _is_name(node: Any, name: str) -> bool:
-    return isinstance(node, c_ast.ID) and node.name == name
-
-
-def _taken_apart(node: Any) -> tuple[str, list[Any]]:
-    """Return the name of ``A[i][j]`` and its subscripts; no name for anything else."""
-    base, subscripts = _pointer_and_subscripts(node)
-    return (base.name, subscripts) if isinstance(base, c_ast.ID) else ("", [])
-
-
-def _pointer_and_subscripts(node: Any) -> tuple[Any, list[Any]]:
-    subscripts: list[Any] = []
-    while isinstance(node, c_ast.ArrayRef):
-        subscripts.insert(0, node.subscript)
-        node = node.name
-    return node, subscripts
-
-
-def _array_element(name: str, subscripts: Sequence[Any], like: Any) -> Any:
-    found: Any = c_ast.ID(name, like.coord)
-    for one in subscripts:
-        found = c_ast.ArrayRef(found, one, like.coord)
-    return found

@@ -291,6 +291,7 @@ def _conditions(page: Page) -> str:
         ("seed", str(setting.seed)),
         ("threads", str(setting.measuring.threads)),
         ("mapping", str(setting.measuring.mapping)),
+        ("regions and sizes of files", setting.function or ""),
         ("changed before", "" if setting.recipe.changes_nothing else str(setting.recipe)),
         *((f"of {one.label}", str(one.home)) for one in page.summaries if one.home),
         ("outputs", setting.measuring.mapping.caveat or "compared bit for bit"),

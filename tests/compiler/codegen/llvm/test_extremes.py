@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polygym.compiler.codegen.common.mapping import DEFAULT
-from polygym.compiler.codegen.llvm.emit_extreme import extreme_of
+from polygym.compiler.codegen.llvm.emit_extreme import float_extreme_of
 from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.codegen.stages import pass_named, stage_after
 from polygym.compiler.frontend.c import parse_text
@@ -73,7 +73,7 @@ def test_bits_are_those_of_the_source(value: str, kind: str) -> None:
 
 @pytest.mark.parametrize(("value", "is_maximum"), MAXIMA.items())
 def test_they_are_known(value: str, is_maximum: bool) -> None:
-    found = extreme_of(scop_of(value).statements[0])
+    found = float_extreme_of(scop_of(value).statements[0])
     assert found is not None
     assert found.is_maximum is is_maximum
 
@@ -93,11 +93,11 @@ def test_they_are_known(value: str, is_maximum: bool) -> None:
     ],
 )
 def test_others_are_not(value: str) -> None:
-    assert extreme_of(scop_of(value).statements[0]) is None
+    assert float_extreme_of(scop_of(value).statements[0]) is None
 
 
 def test_those_of_integers_are_left_to_llvm() -> None:
-    assert extreme_of(scop_of("A[i][j] > s[i] ? A[i][j] : s[i]", "int").statements[0]) is None
+    assert float_extreme_of(scop_of("A[i][j] > s[i] ? A[i][j] : s[i]", "int").statements[0]) is None
 
 
 def test_llvm_makes_vectors_of_them() -> None:

@@ -10,19 +10,19 @@ import pytest
 
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.evaluate import admits
 from polygym.errors import InputError
-from tests.oracles.native import run_natively
+from tests.oracles.interpreter import interpret
 
 VALUES = ["0", "n * m", "i * m", "(i + 1) * m", "n * m - m", "3", "n", "i * m + n", "m - 1"]
+VALUES += ["n * m - 1", "n * m / 2", "n * m / 3", "1", "n * m + 1", "m + 1", "(n - 1) * m / 2"]
 STEPS = ["1", "m", "2", "n", "n * m", "2 * m"]
-_MOST, _TAKEN = 500, 15
+_MOST, _TAKEN = 500, 25
 
 
 def looped(n: int, m: int, first: str, end: str, step: str, operator: str) -> list[int] | None:
     """Return what C computes, None where a loop does not end or takes long."""
-    y = [0, 0]
+    y, first, end = [0, 0], in_python(first), in_python(end)
     for i in range(3):
         names = {"n": n, "m": m, "i": i}
         k, by = eval(first, names), eval(step, names)
@@ -35,6 +35,12 @@ def looped(n: int, m: int, first: str, end: str, step: str, operator: str) -> li
             if count > _MOST:
                 return None
     return y
+
+
+def in_python(text: str) -> str:
+    """Return an expression of C, whose quotients are rounded towards 0."""
+    whole, slash, by = text.partition(" / ")
+    return f"int(({whole}) / {by})" if slash else text
 
 
 def test_loops_over_products() -> None:
@@ -83,7 +89,7 @@ def compare(scop: Scop, first: str, end: str, step: str, operator: str) -> None:
         for name in ("n", "m"):
             if name not in known and any(one.name == name for one in scop.arrays):
                 arrays[name] = np.array(values[name], np.int32)
-        run_natively(scop, original(scop), {name: values[name] for name in known}, arrays)
+        interpret(scop, {name: values[name] for name in known}, arrays)
         assert list(arrays["y"]) == expected, (n, m)
 
 
@@ -96,6 +102,13 @@ def compare(scop: Scop, first: str, end: str, step: str, operator: str) -> None:
         ("0", "n * m - m", "m", "<="),
         ("n * m", "0", "1", ">"),
         ("n * m", "i * m", "m", ">"),
+        ("0", "n * m - 1", "1", "<"),
+        ("1", "n * m", "1", "<"),
+        ("m", "n * m - m - 1", "1", "<="),
+        ("n * m - 2", "0", "1", ">="),
+        ("0", "n * m / 2", "1", "<"),
+        ("n * m / 3", "n * m", "1", "<"),
+        ("n * m - 1", "n * m / 2", "1", ">="),
     ],
 )
 def test_these_are_taken(first: str, end: str, step: str, operator: str) -> None:

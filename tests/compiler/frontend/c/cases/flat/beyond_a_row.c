@@ -1,4 +1,4 @@
-// refused: the size of A multiplies two values
+// n=6 m=4
 void beyond_a_row(int n, int m, double A[n * m]) {
 #pragma scop
   for (int i = 0; i < n - 2; i++)

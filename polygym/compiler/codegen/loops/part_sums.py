@@ -1,0 +1,222 @@
+"""Sums and the like along a loop in several chains, where terms may be taken in any order.
+
+::
+
+    for k: s = s + a[k] * b[k];     →     the same, 4 chains of 8 lanes
+
+An innermost loop in which every statement takes terms together in an element of its own
+(:mod:`polygym.compiler.codegen.common.reductions`) runs so if
+
+* the mapping says ``reassociate=on``. (Sums of integers, and all maxima, are the same in any order,
+  bit for bit; LLVM finds chains for them where registers hold the element.)
+* the elements stand still while the loop runs, and are different ones;
+* no term needs one of them. Either the planner knows that, exactly, and has the loop hold them, or
+  it is shown here: they are of other arrays than all that is read, or of an array in which what is
+  read has another subscript at all iterations of the loop, by the bounds of the loops
+  (:mod:`polygym.compiler.codegen.loops.steady`).
+
+Example, nussinov: ``t[i][j] = max(t[i][j], t[i][k] + t[k + 1][j])`` with i < k < j. The element is
+t[i][j], and what is read is left of it (k < j) or below (k + 1 > i): the maximum stays in registers
+while k runs, in several chains.
+
+Lanes need every read to stay, or go to its neighbour to either side, from one iteration to the
+next; if some do not, gathers would take longer than the chains save, and each of these is of single
+numbers. There are as many chains as it takes for no operation to wait for the one before it, but
+not more than fill a loop whose length is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from polygym.compiler.codegen.common.loop_annotation import (
+    Chains,
+    Hold,
+    Parallel,
+    Sequential,
+)
+from polygym.compiler.codegen.common.reductions import operator_of
+from polygym.compiler.codegen.loops.index import coefficient, mentions, minimum, plus
+from polygym.compiler.codegen.loops.ir import (
+    Block,
+    Guard,
+    Index,
+    IndexOperator,
+    Instance,
+    Loop,
+    LoopProgram,
+    Node,
+    Operation,
+    Variable,
+)
+from polygym.compiler.codegen.loops.lanes import element_size, is_vectorisable
+from polygym.compiler.codegen.loops.linear import difference
+from polygym.compiler.codegen.loops.nests import instances_alone, parts_of, spans
+from polygym.compiler.codegen.loops.steady import Condition, Place
+
+_MOST_CHAINS = 4  # what two loads for each term leave time for, in four cycles
+_MOST_SUMS = 16  # more would not stay in registers
+
+
+def part_sums(program: LoopProgram, bits: int) -> LoopProgram:
+    """Give chains to the loops that may have them, with vectors of so many bits (0 for none)."""
+    walk = _Walk(program, bits)
+    return replace(program, body=walk.node(program.body, (), ()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """The walk over a program's loops."""
+
+    program: LoopProgram
+    bits: int
+
+    def node(self, node: Node, outer: tuple[Loop, ...], conditions: tuple[Condition, ...]) -> Node:
+        """Return a node inside of some loops, under some conditions."""
+        match node:
+            case Block(children):
+                return Block(tuple(self.node(child, outer, conditions) for child in children))
+            case Guard(condition, then, otherwise):
+                holds, fails = (
+                    (*conditions, Condition(len(outer), condition, which))
+                    for which in (True, False)
+                )
+                other = None if otherwise is None else self.node(otherwise, outer, fails)
+                return Guard(condition, self.node(then, outer, holds), other)
+            case Instance():
+                return node
+            case Loop():
+                parts = unguarded(node)
+                found = tuple(self._loop(part, outer, conditions) for part in parts)
+                return found[0] if len(found) == 1 else Block(found)
+
+    def _loop(self, loop: Loop, outer: tuple[Loop, ...], conditions: tuple[Condition, ...]) -> Loop:
+        instances = instances_alone(loop.body)
+        if instances is None:
+            return replace(loop, body=self.node(loop.body, (*outer, loop), conditions))
+        held = _held(loop)
+        if held is None or not self._are_sums(instances, loop.variable):
+            return loop
+        if not self._are_apart(instances, held, loop, outer, conditions):
+            return loop
+        chains = self._chains(instances, loop)
+        if chains is None:
+            return loop
+        found = Hold(frozenset(_names(instances)) | held, chains)
+        if isinstance(loop.annotation, Parallel):
+            return replace(loop, annotation=replace(loop.annotation, held=found))
+        return replace(loop, annotation=found)
+
+    def _are_sums(self, instances: Sequence[Instance], variable: str) -> bool:
+        """Whether instances take terms together, in any order, in elements that stand still."""
+        scop, kinds = self.program.scop, set()
+        checked = {name for name, _ in self.program.unproved}
+        for one in instances:
+            statement = scop.statement(one.statement)
+            operator = operator_of(statement)
+            if operator is None or one.lanes is not None or one.statement in checked:
+                return False
+            if any(mentions(subscript, variable) for subscript in one.write):
+                return False
+            kinds.add(statement.body.type.is_floating and operator.is_extreme)
+        # Maxima of floats are of keys, in a loop that has nothing else.
+        return len(kinds) == 1 and 0 < len(instances) <= _MOST_SUMS
+
+    def _are_apart(
+        self,
+        instances: Sequence[Instance],
+        held: frozenset[str],
+        loop: Loop,
+        outer: tuple[Loop, ...],
+        conditions: tuple[Condition, ...],
+    ) -> bool:
+        """Whether the elements are different ones, and no term needs any of them."""
+        scop = self.program.scop
+        written: dict[str, list[tuple[Index, ...]]] = {}
+        for one in instances:
+            others = written.setdefault(scop.statement(one.statement).write.array, [])
+            if not all(any(map(difference, one.write, other)) for other in others):
+                return False
+            others.append(one.write)
+        if set(_names(instances)) <= held:
+            return True
+        names = tuple(parameter.name for parameter in scop.parameters)
+        sizes = None if self.program.sizes is None else dict(self.program.sizes)
+        place = Place(outer, conditions, names, sizes)
+        return all(
+            place.are_others(written[array], read, (loop,))
+            for array, read in self._terms(instances)
+            if array in written
+        )
+
+    def _terms(self, instances: Sequence[Instance]) -> Iterator[tuple[str, tuple[Index, ...]]]:
+        """Yield what terms read."""
+        for one in instances:
+            statement = self.program.scop.statement(one.statement)
+            for number, (access, read) in enumerate(zip(statement.reads, one.reads, strict=True)):
+                if number not in statement.own_reads:
+                    yield access.array, read
+
+    def _chains(self, instances: Sequence[Instance], loop: Loop) -> Chains | None:
+        """Return the chains; None where there is nothing to win."""
+        scop, names = self.program.scop, set(_names(instances))
+        bytes_of_all = max(element_size(scop, name) for name in names)
+        width = max(1, self.bits // (8 * bytes_of_all))
+        guarded = {name for name, _ in self.program.guarded}
+        in_lanes = loop.step == 1 and names.isdisjoint(guarded)
+        in_lanes = in_lanes and all(is_vectorisable(scop.statement(name)) for name in names)
+        reads = [read for _, read in self._terms(instances)]
+        if not (in_lanes and all(_is_near(read, loop.variable) for read in reads)):
+            width = 1
+        count = max(1, _MOST_CHAINS // len(instances))
+        longest = min((last + 1 for _, _, last in spans(loop)), default=None)
+        if longest is not None:
+            while width > 1 and longest < width:
+                width //= 2
+            count = max(1, min(count, longest // (2 * width)))
+        is_single = width == 1 and len(instances) > 1
+        return None if is_single or (width == 1 and count == 1) else Chains(width, count)
+
+
+def unguarded(loop: Loop) -> tuple[Loop, ...]:
+    """Return a loop without its first iteration, and that before it, if that alone has guards.
+
+    ``for j: if (j == 0) S; T(j)`` becomes ``S; T(0)`` and ``for j = 1 ..: T(j)``.
+    """
+    first = Operation(IndexOperator.EQUAL, (Variable(loop.variable), loop.lower))
+    parts = tuple(parts_of(loop.body))
+    guards = [part for part in parts if isinstance(part, Guard)]
+    if not guards or loop.step != 1:
+        return (loop,)
+    if any(guard.condition != first or guard.otherwise is not None for guard in guards):
+        return (loop,)
+    others = tuple(part for part in parts if not isinstance(part, Guard))
+    body = others[0] if len(others) == 1 else Block(others)
+    if instances_alone(body) is None:
+        return (loop,)
+    return (
+        replace(loop, upper=minimum(loop.lower, loop.upper)),
+        replace(loop, lower=plus(loop.lower, 1), body=body),
+    )
+
+
+def _held(loop: Loop) -> frozenset[str] | None:
+    """Return the statements whose elements a loop holds; None if it has other things to do."""
+    match loop.annotation:
+        case Sequential() | Parallel(sums=(_, *_), held=None):
+            return frozenset()
+        case Hold(statements) | Parallel(sums=(_, *_), held=Hold(statements)):
+            return statements
+        case _:
+            return None
+
+
+def _names(instances: Sequence[Instance]) -> list[str]:
+    return [one.statement for one in instances]
+
+
+def _is_near(read: Sequence[Index], variable: str) -> bool:
+    """Whether a read stays where it is, or goes to its neighbour in memory."""
+    steps = [coefficient(subscript, variable) for subscript in read]
+    return not steps or (steps[-1] in (-1, 0, 1) and not any(step != 0 for step in steps[:-1]))

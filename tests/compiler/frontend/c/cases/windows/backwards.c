@@ -1,0 +1,7 @@
+// n=6 m=8
+void f(int n, int m, double A[n * m]) {
+#pragma scop
+  for (int t = n * m - 2; t >= 0; t--)
+    A[t] += A[t + 1];
+#pragma endscop
+}
