@@ -15,6 +15,7 @@ module                  what it emits, or does
 ``emit_expression``     what a statement computes
 ``lane_set``            lanes of a vector, and what an index is in each
 ``emit_memory``         where elements are; loads and stores of one or of many lanes
+``tile_room``           room for tiles on a function's stack
 ``emit_gather``         loads and stores at computed subscripts, none of them out of range
 ``emitting``            protocols: what those below need of the emitter of a function
 ``emit_turn``           a square block of a tile, turned in registers, there or back

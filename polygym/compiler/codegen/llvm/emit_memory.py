@@ -15,12 +15,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from math import prod
 from typing import Any
 
 from llvmlite import ir
 
-from polygym.compiler.codegen.common.packable import LINE
 from polygym.compiler.codegen.llvm.contract import Broken
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index, emit_sum
 from polygym.compiler.codegen.llvm.kinds import (
@@ -38,13 +36,11 @@ from polygym.compiler.codegen.loops.index import coefficient
 from polygym.compiler.codegen.loops.ir import (
     Index,
     IndexOperator,
-    LoopProgram,
-    Number,
     Operation,
     Variable,
 )
 from polygym.compiler.codegen.loops.linear import flattened
-from polygym.compiler.ir.scop import Scop, Storage
+from polygym.compiler.ir.scop import Scop
 
 _ALONG = "#along"  # no name in C
 
@@ -392,16 +388,3 @@ class Memory:
             )
             function = ir.Function(self.module, kind, full)
         return self.builder.call(function, arguments)
-
-
-def tiles(builder: ir.IRBuilder, program: LoopProgram) -> dict[str, Any]:
-    """Return room on a function's stack for the tiles that are packed; unused room is no cost."""
-    found = {}
-    for array, extents in zip(program.scop.arrays, program.extents, strict=True):
-        if array.storage is Storage.TILE:
-            sizes = [extent.value for extent in extents if isinstance(extent, Number)]
-            place = builder.alloca(LLVM_TYPE[array.type], prod(sizes), name=array.name)
-            place.align = LINE
-            place.type = POINTER
-            found[array.name] = place
-    return found

@@ -25,9 +25,9 @@ from polygym.compiler.codegen.llvm.contract import ENTRY_POINT, FORK, NO_MEMORY
 from polygym.compiler.codegen.llvm.emit_function import FunctionEmitter
 from polygym.compiler.codegen.llvm.emit_gather import begin_checks
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
-from polygym.compiler.codegen.llvm.emit_memory import tiles
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
 from polygym.compiler.codegen.llvm.notes import WatchfulBuilder
+from polygym.compiler.codegen.llvm.tile_room import tiles
 from polygym.compiler.codegen.loops.ir import Block, Guard, Instance, Loop, LoopProgram, Node
 from polygym.compiler.codegen.loops.lanes import element_size
 from polygym.compiler.ir.scop import Array, Scop, Storage

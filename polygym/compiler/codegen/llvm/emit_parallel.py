@@ -40,10 +40,10 @@ from polygym.compiler.codegen.llvm.emit_copies import (
     take_together,
 )
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
-from polygym.compiler.codegen.llvm.emit_memory import tiles
 from polygym.compiler.codegen.llvm.emitting import Outlining
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
 from polygym.compiler.codegen.llvm.notes import WatchfulBuilder
+from polygym.compiler.codegen.llvm.tile_room import tiles
 from polygym.compiler.codegen.loops.ir import (
     Block,
     Guard,
