@@ -22,7 +22,8 @@ _HELP = """List, move or forget compiled comprehensions.
 
 Operators that `polygym.tc.define` returns keep what they compile, so that later processes start
 from machine code: in $POLYGYM_CACHE, or `polygym` in your cache folder. POLYGYM_CACHE=off keeps
-nothing.
+nothing. What `run`, `bench`, `optimize` and `tune` decided about where a program keeps its values
+is remembered there, too; `clear` forgets it.
 
 \b
 Examples:
@@ -31,9 +32,6 @@ Examples:
   polygym cache import kernels.jsonl     on another machine of the same kind
   polygym cache export - | ssh other polygym cache import -
   polygym cache clear
-
-What `run`, `bench`, `optimize` and `tune` decided about where a program keeps its values is
-remembered there, too; `clear` forgets it.
 """
 
 
