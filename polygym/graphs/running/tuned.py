@@ -77,14 +77,14 @@ def tune(
     tried = [step.group for step in laid_out(known, threads, fuse=True).steps if _is_formed(step)]
     for choice in choices(known):
         tried += choice.groups
-    for group, count in _different(tried):
+    for text, group, count in _different(tried):
         variants = dict(_variants(group, threads, blocker))
-        _measure(text_of(nest_of(group)[0]), variants, forms, worker or own_worker())
+        _measure(text, variants, forms, worker or own_worker())
         if progress is not None and has_forms(group):
             progress(_tuned(group, count, forms, threads, blocker))
     final = laid_out(known, threads, fuse=True, forms=forms).steps
     ran = _different(step.group for step in final if _is_formed(step))
-    return [_tuned(group, count, forms, threads, blocker) for group, count in ran]
+    return [_tuned(group, count, forms, threads, blocker) for _, group, count in ran]
 
 
 def tuned_choices(model: Model, forms: Forms) -> list[TunedChoice]:
@@ -101,12 +101,12 @@ def _is_formed(step: Launch | Copy) -> TypeGuard[Launch]:
     return isinstance(step, Launch) and has_forms(step.group)
 
 
-def _different(groups: Iterable[Group]) -> Iterable[tuple[Group, int]]:
-    """Return groups that are different kernels, each with how many there are of it."""
+def _different(groups: Iterable[Group]) -> list[tuple[str, Group, int]]:
+    """Return groups that are different kernels, each with its text and how many there are of it."""
     same: dict[str, list[Group]] = {}
     for group in groups:
         same.setdefault(text_of(nest_of(group)[0]), []).append(group)
-    return [(some[0], len(some)) for some in same.values()]
+    return [(text, some[0], len(some)) for text, some in same.items()]
 
 
 def _tuned(group: Group, count: int, forms: Forms, threads: int, blocker: Blocker) -> TunedKernel:

@@ -41,6 +41,7 @@ __all__ = [
     "match",
     "metas",
     "moved",
+    "parts",
     "text_of_pattern",
 ]
 
@@ -241,22 +242,28 @@ def _distance(name: str, scope: Names) -> int:
 
 def metas(pattern: Pattern) -> Iterator[Meta]:
     """Yield the metavariables, from the left, with the scope in which each is written."""
+    for part in parts(pattern):
+        match part:
+            case Meta():
+                yield part
+            case Substituted(_, _, meta, scope):
+                yield Meta(meta, scope)
+
+
+def parts(pattern: Pattern) -> Iterator[Pattern]:
+    """Yield a pattern and all that it consists of, from the left, parts before the whole."""
     match pattern:
-        case Meta():
-            yield pattern
         case Node(_, children):
             for child in children:
-                yield from metas(child)
+                yield from parts(child)
         case Let(_, value, body):
-            yield from metas(value)
-            yield from metas(body)
+            yield from parts(value)
+            yield from parts(body)
         case Binder(_, body):
-            yield from metas(body)
-        case Substituted(_, value, meta, scope):
-            yield from metas(value)
-            yield Meta(meta, scope)
-        case _:
-            return
+            yield from parts(body)
+        case Substituted(_, value, _, _):
+            yield from parts(value)
+    yield pattern
 
 
 def text_of_pattern(pattern: Pattern) -> str:

@@ -37,9 +37,9 @@ from polygym.terms.rules.pattern import (
     Meta,
     Node,
     Pattern,
-    Substituted,
     instance,
     metas,
+    parts,
 )
 from polygym.terms.rules.random_terms import Special, random_term, random_value, zero_term
 from polygym.terms.rules.rule import Rewriting, Rule, applied
@@ -168,22 +168,9 @@ def special_numbers(rule: Rewriting) -> tuple[int | float, ...]:
 
 
 def _literals(pattern: Pattern) -> Iterator[int | float]:
-    match pattern:
-        case Literal(one):
-            if isinstance(one.head, int | float):
-                yield one.head
-        case Node(_, children):
-            for child in children:
-                yield from _literals(child)
-        case Let(_, value, body):
-            yield from _literals(value)
-            yield from _literals(body)
-        case Binder(_, body):
-            yield from _literals(body)
-        case Substituted(_, value, _, _):
-            yield from _literals(value)
-        case _:
-            return
+    for part in parts(pattern):
+        if isinstance(part, Literal) and isinstance(part.term.head, int | float):
+            yield part.term.head
 
 
 def _compared(

@@ -84,7 +84,7 @@ def emit_chains(
         active = Variable(_LEFT) if chains.width > 1 else None
         return _terms(emitter, loop, parts, values, chains.width, active, inside)
 
-    counter, sums = _loop(builder, lower, last, step, begin * chains.count, whole)
+    counter, sums = emit_carrying(builder, lower, last, step, begin * chains.count, whole)
     together = sums[: len(parts)]
     for number in range(1, chains.count):
         own = sums[number * len(parts) : (number + 1) * len(parts)]
@@ -93,7 +93,7 @@ def emit_chains(
             for part, pair in zip(parts, zip(together, own, strict=True), strict=True)
         ]
     single = ir.Constant(I64, loop.step * chains.width)
-    _, together = _loop(builder, counter, upper, single, together, rest)
+    _, together = emit_carrying(builder, counter, upper, single, together, rest)
     for part, before, found in zip(parts, first, together, strict=True):
         value = _across(emitter, part, found)
         if not _operator(emitter, part).is_idempotent:
@@ -107,7 +107,7 @@ def emit_chains(
 _LEFT = "#left"  # no name in C
 
 
-def _loop(
+def emit_carrying(
     builder: ir.IRBuilder,
     lower: Any,
     upper: Any,

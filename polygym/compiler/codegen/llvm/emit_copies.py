@@ -14,14 +14,14 @@ only the mapping decides: so results are the same every time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
 
 from polygym.compiler.codegen.common.reductions import Operator
-from polygym.compiler.codegen.llvm.emit_chains import combined, neutral
+from polygym.compiler.codegen.llvm.emit_chains import combined, emit_carrying, neutral
 from polygym.compiler.codegen.llvm.emitting import Outlining
 from polygym.compiler.codegen.llvm.kinds import I64, LLVM_TYPE, POINTER
 from polygym.compiler.ir.types import ScalarType
@@ -128,19 +128,12 @@ def take_together(
     _each(builder, chunks, of_chunk)
 
 
-def _each(builder: ir.IRBuilder, count: Any, body: Any) -> None:
+def _each(builder: ir.IRBuilder, count: Any, body: Callable[[Any], None]) -> None:
     """Emit a loop over 0, …, count - 1."""
-    before = builder.block
-    head = builder.append_basic_block("copies.header")
-    inside = builder.append_basic_block("copies.body")
-    after = builder.append_basic_block("copies.after")
-    builder.branch(head)
-    builder.position_at_end(head)
-    number = builder.phi(I64)
-    number.add_incoming(ir.Constant(I64, 0), before)
-    builder.cbranch(builder.icmp_signed("<", number, count), inside, after)
-    builder.position_at_end(inside)
-    body(number)
-    number.add_incoming(builder.add(number, ir.Constant(I64, 1), flags=["nsw"]), builder.block)
-    builder.branch(head)
-    builder.position_at_end(after)
+
+    def one(number: Any, _: list[Any]) -> list[Any]:
+        body(number)
+        return []
+
+    first, step = ir.Constant(I64, 0), ir.Constant(I64, 1)
+    emit_carrying(builder, first, builder.sub(count, step), step, [], one)

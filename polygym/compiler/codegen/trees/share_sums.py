@@ -33,7 +33,7 @@ of all copies, and these take no more than 64 MiB together.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeAlias
@@ -135,7 +135,7 @@ class SumThreads:
             return None
         branches = tuple(Branch(group, _only(band, group)) for group in order)
         found = self.inside(Sequence(branches), pairs)
-        return found if _has_sums(found) else None
+        return found if any(one.sums for one in _threads(found)) else None
 
     def _touches(self, name: str, reduced: Collection[str]) -> bool:
         """Whether a statement does something else with arrays that others reduce."""
@@ -201,7 +201,7 @@ class SumThreads:
         threads = self.mapping.threads
         if threads * bytes_of_all > MOST_BYTES:
             return False
-        if bytes_of_all > self.near and _has_threads(band):
+        if bytes_of_all > self.near and any(_threads(band)):
             return False
         terms = max(self._terms(band, place, name) for name in band.statements)
         return terms >= max(_LEAST_TERMS, _TERMS * threads * elements)
@@ -254,28 +254,19 @@ def _only(tree: Tree, names: tuple[str, ...]) -> Tree:
             return Band(names, fewer, _only(child, names))
 
 
-def _has_sums(tree: Tree) -> bool:
-    """Whether a loop of a tree that waits for sums runs in threads."""
+def _threads(tree: Tree) -> Iterator[Parallel]:
+    """Yield the annotations of the loops of a tree that run in threads."""
     match tree:
         case Leaf():
-            return False
+            return
         case Sequence(branches):
-            return any(_has_sums(branch.child) for branch in branches)
+            for branch in branches:
+                yield from _threads(branch.child)
         case Band(_, members, child):
-            found = (member.annotation for member in members)
-            return any(isinstance(one, Parallel) and one.sums for one in found) or _has_sums(child)
-
-
-def _has_threads(tree: Tree) -> bool:
-    """Whether a loop of a tree runs in threads."""
-    match tree:
-        case Leaf():
-            return False
-        case Sequence(branches):
-            return any(_has_threads(branch.child) for branch in branches)
-        case Band(_, members, child):
-            own = any(isinstance(member.annotation, Parallel) for member in members)
-            return own or _has_threads(child)
+            for member in members:
+                if isinstance(member.annotation, Parallel):
+                    yield member.annotation
+            yield from _threads(child)
 
 
 def _alone(tree: Tree) -> Tree:
