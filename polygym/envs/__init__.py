@@ -6,7 +6,7 @@ masks, rendering by ``render``, which takes its words from ``questions``, export
 their docstrings share; ``storing`` is the part of the last two that decides where values are kept,
 and ``registration`` names them to Gymnasium. ``forks`` copies an environment, ``vector`` steps many
 episodes of one together, ``graph`` shows observations as graphs, ``endings`` has what the last
-``info`` says, and ``elsewhere`` is who else may measure.
+``info`` says, ``settling`` what an end is worth, and ``elsewhere`` is who else may measure.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ LLVM and the worker process start when a reset or an end needs them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, ClassVar
 
 import gymnasium
@@ -17,18 +16,10 @@ import numpy as np
 from gymnasium import spaces
 
 from polygym.compiler.codegen.common.nest_entries import expect_statements
-from polygym.compiler.poly.legality import find_violation
-from polygym.compiler.poly.schedule import Schedule
-from polygym.compiler.poly.score import static_score
-from polygym.envs.elsewhere import PENDING_STATUS, Elsewhere, Pending
-from polygym.envs.endings import (
-    INVALID_STATUS,
-    NOT_MEASURED_STATUS,
-    Info,
-    measured,
-    unmeasured,
-)
+from polygym.envs.elsewhere import Elsewhere
+from polygym.envs.endings import Info
 from polygym.envs.forks import Forking
+from polygym.envs.settling import Terms
 from polygym.episodes import arguments, kernels, reward
 from polygym.episodes.episode import Episode
 from polygym.episodes.kernels import Source, Subject
@@ -38,8 +29,8 @@ from polygym.episodes.policies import policy as policy_named
 from polygym.episodes.reward import Reward
 from polygym.episodes.tables import VERSION, Array, Observation, Table, tables
 from polygym.episodes.task_options import Phase
-from polygym.errors import InputError, InternalError, LimitError
-from polygym.measure.evaluation import Evaluation, evaluator_for
+from polygym.errors import InputError
+from polygym.measure.evaluation import Evaluation
 
 
 class PolygymEnv(Forking[Observation, np.int64]):
@@ -277,7 +268,7 @@ class PolygymEnv(Forking[Observation, np.int64]):
             raise InputError(
                 f"the worth of an episode: expected one that is over, found {episode.phase.value}"
             )
-        return self._settled(episode, {})[0]
+        return self._terms().settle(self.subject, episode).value
 
     def export(self) -> dict[str, Any]:
         """Return the episode as JSON: what was asked for, the actions, and how it ended.
@@ -348,63 +339,13 @@ class PolygymEnv(Forking[Observation, np.int64]):
 
     def _settle(self, info: Info) -> float:
         """Fill in what the end of the episode says, and return its reward."""
-        value, self._evaluation = self._settled(self.episode, info)
-        return value
+        found = self._terms().settle(self.subject, self.episode)
+        info.update(found.info)
+        self._evaluation = found.evaluation
+        return found.value
 
-    def _settled(self, episode: Episode, info: Info) -> tuple[float, Evaluation | None]:
-        """Fill in what the end of an episode says; return its reward and what was measured."""
-        factor = self._measuring.timeout_factor
-        if episode.phase is Phase.INVALID:
-            info.update(unmeasured(INVALID_STATUS, error=("InvalidState", episode.reason)))
-            return reward.of_invalid(self._reward, factor), None
-        try:
-            schedule = episode.schedule()
-        except LimitError as error:
-            info.update(unmeasured("does not compile", error=(type(error).__name__, str(error))))
-            return reward.of_failure(self._reward, factor), None
-        _check(episode, schedule)
-        if self._reward in (Reward.STATIC, Reward.MODEL):
-            return self._judge(episode, schedule, info), None
-        if self.elsewhere is None:
-            evaluator = evaluator_for(self.subject.program_of(episode), self._measuring)
-            found = evaluator.evaluate(schedule, episode.mapping)
-        else:
-            mapping = episode.mapping or self._measuring.mapping
-            source = self.subject.source_of(episode)
-            future = self.elsewhere.ask(source, self._measuring, schedule, mapping)
-            if not self.elsewhere.waits:
-                info.update(unmeasured(PENDING_STATUS, schedule=schedule))
-                worth = partial(reward.of_evaluation, self._reward, timeout_factor=factor)
-                info["pending"] = Pending(future, worth)
-                return 0.0, None
-            found = future.result()
-        info.update(measured(found))
-        return reward.of_evaluation(self._reward, found, factor), found
-
-    def _judge(self, episode: Episode, schedule: Schedule, info: Info) -> float:
-        """Return the reward of an episode's schedule that is not run."""
-        factor = self._measuring.timeout_factor
-        try:
-            if self._reward is Reward.STATIC:
-                worth = static_score(episode.task.scop, schedule)
-            else:
-                from polygym.episodes.predicted import predicted_speedup
-
-                mapping = episode.mapping or self._measuring.mapping
-                worth = predicted_speedup(episode.task, schedule, mapping)
-        except LimitError as error:
-            known = (type(error).__name__, str(error))
-            info.update(unmeasured("does not compile", schedule=schedule, error=known))
-            return reward.of_failure(self._reward, factor)
-        info.update(unmeasured(NOT_MEASURED_STATUS, schedule=schedule, is_success=True))
-        return reward.of_success(self._reward, worth, factor)
-
-
-def _check(episode: Episode, schedule: Schedule) -> None:
-    """Refuse an illegal schedule, which the spaces cannot hold."""
-    violation = find_violation(episode.task.scop, schedule)
-    if violation is not None:
-        raise InternalError(f"an episode made an illegal schedule, {schedule}: {violation}")
+    def _terms(self) -> Terms:
+        return Terms(self._reward, self._measuring, self.elsewhere)
 
 
 def space_of(arrays: Mapping[str, Table]) -> spaces.Space[Observation]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-import polygym.envs.base as base
+import polygym.envs.settling as settling
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.envs.schedule import ScheduleEnv
@@ -101,7 +101,7 @@ def test_environments_pay_a_slow_success_no_less_than_any_failure(
     paid = {}
     for status in Status:
         judge = _Judge(status, 1 / 30 if status is Status.OK else 0.0)
-        monkeypatch.setattr(base, "evaluator_for", lambda *_, judge=judge: judge)
+        monkeypatch.setattr(settling, "evaluator_for", lambda *_, judge=judge: judge)
         env = ScheduleEnv("trisolv", dataset="mini", reward=kind.value)
         paid[status], info = _end(env)
         assert info["status"] == status.value
