@@ -5,24 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import gymnasium
-import numpy as np
 import pytest
 import yaml
 
 from agents.experiments import Experiment, parsed, read
 from agents.rewriting import REWRITE, terms_of
-from agents.splits import chosen, names, part
+from agents.splits import chosen
 from agents.tables import rows_of
 from agents.train import main
 from agents.training import EPISODES, EVALUATIONS, train, trained
-from agents.wrappers import (
-    CurriculumByDepth,
-    CycleKernels,
-    RandomOrderKernels,
-    RuntimePointEstimate,
-)
-from polygym.episodes.kernels import targets
 from polygym.errors import InputError, PolygymError
 from polygym.search.corpus.held_out import TEST_KERNELS
 from tests.agents.killing import killed
@@ -330,77 +321,3 @@ def test_other_algorithms_go_on_too(
 def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: Any) -> None:
     assert main([str(tmp_path / "none.yaml"), "--out", str(tmp_path / "out")]) == 2
     assert "expected an experiment" in capsys.readouterr().err
-
-
-# Splits and wrappers
-
-
-def test_test_kernels_are_those_from_which_nothing_is_learned() -> None:
-    assert set(part("test")) == set(part("usual/test")) == set(TEST_KERNELS)
-    for name in names():
-        if name.endswith("/train"):
-            other = part(name.replace("/train", "/test"))
-            assert other
-            assert not set(part(name)) & set(other)
-    kernels = {one for one in part("train") if not one.startswith("tc:")}
-    assert len(kernels) == 20
-    assert kernels | set(TEST_KERNELS) == set(targets("all"))
-
-
-def test_parts_of_splits_are_entries_of_selections() -> None:
-    assert chosen("gemm, mvt") == targets("gemm, mvt")
-    assert chosen("split:test, !lu") == tuple(one for one in part("test") if one != "lu")
-    assert chosen("split:test, gemm") == (*part("test"), "gemm")
-    with pytest.raises(InputError, match="something to be left"):
-        chosen("split:solvers/test, !linear-algebra/solvers")
-
-
-def wrapped(wrapper: Any, selection: str, **given: Any) -> Any:
-    env = gymnasium.make(f"polygym:{SCHEDULE}", kernel=selection, reward="static", dataset="mini")
-    return wrapper(env, **given)
-
-
-def test_kernels_come_in_their_order() -> None:
-    env = wrapped(CycleKernels, "mvt, gemm, trisolv")
-    seen = [env.reset(seed=3 if k == 4 else None)[1]["kernel"] for k in range(6)]
-    assert seen == ["mvt", "gemm", "trisolv", "mvt", "mvt", "gemm"]
-    assert env.reset(options={"kernel": "lu"})[1]["kernel"] == "lu"
-
-
-def test_no_kernel_comes_less_often() -> None:
-    env = wrapped(RandomOrderKernels, "mvt, gemm, trisolv")
-    seen = [env.reset(seed=1 if k == 0 else None)[1]["kernel"] for k in range(9)]
-    for k in range(0, 9, 3):
-        assert sorted(seen[k : k + 3]) == ["gemm", "mvt", "trisolv"]
-    again = [env.reset(seed=1 if k == 0 else None)[1]["kernel"] for k in range(9)]
-    assert again == seen
-    assert np.array_equal(env.action_masks(), env.unwrapped.action_masks())
-
-
-def test_small_kernels_come_first() -> None:
-    env = wrapped(CurriculumByDepth, "gemm, correlation, jacobi-1d", episodes=4)
-    seen = [env.reset(seed=0 if k == 0 else None)[1]["kernel"] for k in range(60)]
-    assert set(seen[:4]) == {"jacobi-1d"}
-    assert set(seen[:8]) <= {"jacobi-1d", "gemm"}
-    assert set(seen) == {"jacobi-1d", "gemm", "correlation"}
-
-
-@pytest.mark.parametrize("reward", ["speedup", "log_speedup"])
-def test_another_estimate_of_the_time_is_paid_for(reward: str) -> None:
-    def end(env: Any) -> tuple[float, dict[str, Any]]:
-        env.reset(seed=0)
-        over, value, info = False, 0.0, {}
-        while not over:
-            action = int(np.flatnonzero(env.unwrapped.action_masks())[0])
-            _, value, over, _, info = env.step(action)
-        return float(value), info
-
-    for estimate, of in (("median", np.median), ("mean", np.mean), ("minimum", np.min)):
-        env = gymnasium.make(f"polygym:{SCHEDULE}", kernel="mvt", reward=reward, dataset="mini")
-        value, info = end(RuntimePointEstimate(env, estimate))
-        found = env.unwrapped.evaluation  # type: ignore[attr-defined]
-        expected = of(found.baseline_samples) / of(found.samples)
-        assert info["speedup"] == pytest.approx(expected)
-        assert value == pytest.approx(expected if reward == "speedup" else np.log(expected))
-    with pytest.raises(InputError, match="estimate: expected one of minimum, median, mean"):
-        RuntimePointEstimate(env, "best")

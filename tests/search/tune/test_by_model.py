@@ -1,16 +1,13 @@
-"""A model leads the search: legal edits, diverse choices, chains that climb, better than dice."""
+"""A model leads the search: legal edits, no code twice, better than dice."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.common.mapping import DEFAULT, parse_mapping
@@ -21,19 +18,16 @@ from polygym.compiler.poly.strategy import ISL
 from polygym.cost.candidate import NAMES, features
 from polygym.cost.chosen import ChosenModel
 from polygym.cost.configuration import ENTRIES
-from polygym.cost.correction import correction, expected
+from polygym.cost.correction import expected
 from polygym.cost.model import Acquisition, Card, Samples
 from polygym.cost.shipped import Where, shipped
 from polygym.cost.tree_gru import GRUOptions, Shape, fit
-from polygym.cost.trees import TreeOptions, train
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.programs import load_program
 from polygym.search.explore.neighbourhood import changed
 from polygym.search.tune import by_model, guide
 from polygym.search.tune import looked_at as looked_at_module
-from polygym.search.tune.annealing import Chains
 from polygym.search.tune.candidates import Candidate, Edited, Genes, Way, schedules_of
-from polygym.search.tune.diversity import diverse
 from polygym.search.tune.edits import edited
 from polygym.search.tune.guide import USUAL, Guide
 from polygym.search.tune.looked_at import LookedAt, together
@@ -282,75 +276,6 @@ def test_what_was_seen_is_forgotten_where_it_is_much(monkeypatch: pytest.MonkeyP
             np.testing.assert_array_equal(look.vector, again.vector)
 
 
-@given(
-    st.lists(
-        st.tuples(st.floats(-3, 3), st.tuples(st.integers(0, 2), st.integers(0, 2))),
-        min_size=1,
-        max_size=8,
-    ),
-    st.integers(1, 4),
-    st.floats(0, 2),
-)
-@settings(deadline=None)
-def test_the_choice_is_near_the_best_of_all_sets(
-    things: list[tuple[float, tuple[int, int]]], count: int, alpha: float
-) -> None:
-    """At least 1 - 1/e of it, above what as many of the lowest score have where that is below 0."""
-    scores = {place: score for place, (score, _) in enumerate(things)}
-    entries = {place: entry for place, (_, entry) in enumerate(things)}
-
-    def value(chosen: Sequence[int]) -> float:
-        new = {pair for one in chosen for pair in enumerate(entries[one])}
-        return sum(scores[one] for one in chosen) + alpha * len(new)
-
-    count = min(count, len(things))
-    found = diverse(scores, entries, count, alpha)
-    assert len(set(found)) == count
-    best = max(value(chosen) for chosen in combinations(scores, count))
-    low = count * min(0.0, *scores.values())
-    assert value(found) - low >= (1 - 1 / np.e) * (best - low) - 1e-9
-
-
-def test_chains_climb_and_go_on_where_they_ended() -> None:
-    """On a hill over tile sizes they come close to its top, which dice rarely do."""
-
-    def at(size: int) -> Candidate:
-        return Candidate(ISL, replace(START, tile=(size,)))
-
-    def score(candidates: Sequence[Candidate]) -> np.ndarray:
-        sizes = [(one.mapping.tile or (0,))[0] for one in candidates]
-        return np.array([-abs(size - 300.0) if size < 600 else -np.inf for size in sizes])
-
-    dice = np.random.default_rng(0)
-
-    def neighbour(one: Candidate) -> Candidate:
-        assert one.mapping.tile
-        return at(max(1, one.mapping.tile[0] + int(dice.integers(-20, 21))))
-
-    chains = Chains([at(size) for size in (10, 50, 550, 599)], dice)
-    first = max(score(chains.at))
-    for _ in range(8):
-        seen = chains.run(30, neighbour, score)
-    assert max(score(chains.at)) > -20 > first
-    assert set(chains.at) <= set(seen)
-
-
-def test_chains_stop_when_nobody_wants_the_rest() -> None:
-    begin = [Candidate(ISL, replace(START, tile=(size,))) for size in (8, 16)]
-    left = iter([False, False, True])
-    made = iter(range(100, 200))
-
-    def neighbour(one: Candidate) -> Candidate:
-        return replace(one, mapping=replace(START, tile=(next(made),)))
-
-    def score(candidates: Sequence[Candidate]) -> np.ndarray:
-        return np.zeros(len(candidates))
-
-    chains = Chains(begin, np.random.default_rng(0))
-    seen = chains.run(30, neighbour, score, lambda: next(left))
-    assert len(seen) == 2 + 2 * 2
-
-
 @pytest.mark.parametrize("name", ["model", "filter"])
 def test_the_same_code_is_not_measured_twice(name: str) -> None:
     scop = load_program("gemm").scop
@@ -370,35 +295,3 @@ def test_two_mappings_may_be_the_same_code() -> None:
     ones = [Candidate(ISL, replace(parse_mapping(text), threads=2)) for text in texts]
     one, no_wave, no_diamond, other = (look.code for look in looked_at.looks(ones) if look)
     assert one == no_wave == no_diamond != other
-
-
-def test_a_correction_sees_what_the_other_model_does_not() -> None:
-    """Columns beyond the features are for the own model."""
-    dice = np.random.default_rng(0)
-    rows = dice.normal(size=(200, len(NAMES)))
-    other = train(Samples(rows, np.exp2(-rows[:, 0]), np.arange(200) // 20), TreeOptions(rounds=9))
-    wide = np.hstack([rows, dice.normal(size=(200, 2))])
-    samples = Samples(wide, np.exp2(-wide[:, -1]), np.zeros(200, dtype=np.int64))
-    found = correction(samples, other, TreeOptions(rounds=80, least_rows=4))
-    assert float(np.corrcoef(found.scores(wide)[0], wide[:, -1])[0, 1]) > 0.9
-
-
-def test_a_correction_begins_with_what_another_model_knows() -> None:
-    dice = np.random.default_rng(0)
-    rows = dice.normal(size=(400, len(NAMES)))
-    seconds = np.exp2(-rows[:, 0])
-    other = train(Samples(rows, seconds, np.arange(400) // 20), TreeOptions(rounds=60))
-    own = rows[:40]
-    found = correction(
-        Samples(own, np.exp2(-own[:, 0] - own[:, 1]), np.zeros(40, dtype=np.int64)),
-        other,
-        TreeOptions(rounds=60, least_rows=4, leaves=8),
-    )
-    fresh = dice.normal(size=(200, len(NAMES)))
-    truth = fresh[:, 0] + fresh[:, 1]
-
-    def agreement(scores: np.ndarray) -> float:
-        return float(np.corrcoef(scores, truth)[0, 1])
-
-    assert agreement(found.scores(fresh)[0]) > agreement(other.scores(fresh)[0])
-    assert agreement(found.scores(fresh)[0]) > 0.75
