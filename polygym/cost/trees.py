@@ -30,7 +30,6 @@ from polygym.cost.tree_files import TreeFile
 from polygym.errors import InputError
 from polygym.pickles import pickled_by_name
 
-
 # With fewer rows threads wait for each other, busily, for longer than they compute: beside other
 # work two of them took 9 seconds of the processor for 3,000 rows, and one took 0.1.
 _ROWS_OF_A_THREAD = 10_000

@@ -46,7 +46,6 @@ from polygym.measure.worker.serving import ParentGoneError, ParentWatch, begin_s
 from polygym.native.libc import die_with
 from polygym.programs import Program
 
-
 # Allocations from one search for garbage, of which there is little, to the next: with Python's own
 # 700 generating code takes a sixteenth more.
 _COLLECT_AFTER = (20_000, 20, 50)
