@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +58,14 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault(name, value)
 
 
-def pytest_collection() -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Have nobody look for garbage meanwhile: nearly all that importing makes stays."""
     gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -99,11 +105,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_finish() -> None:
-    """Have the collector of garbage leave out what stays until the end: all tests and modules.
-
-    Until here it does not run at all: nearly all that importing makes stays.
-    """
-    gc.enable()
+    """Have the collector of garbage leave out what stays until the end: all tests and modules."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_COLLECT_AFTER)
