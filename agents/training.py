@@ -4,7 +4,8 @@ A leg is so many steps, from one checkpoint to the next. Each begins with what i
 and nothing else: the model is loaded from it, the environment is made anew, and all dice are seeded
 with the seed of the training and the steps that were taken so far. So a training that was killed
 and goes on has the same weights in the end, bit for bit, as one that was not; what is lost is the
-leg in which it was killed.
+leg in which it was killed. PyTorch computes with one thread: networks are small, and its other
+threads would wait busily beside the environments and what these measure.
 
 A folder has for every seed::
 
@@ -39,6 +40,7 @@ from agents.policies.protocol import inner, run_episode
 from agents.rewriting import REWRITE
 from agents.splits import chosen
 from agents.tables import Judged, Played, append, rows_of
+from polygym.cost.torch_threads import computing_with
 from polygym.errors import InputError, PolygymError
 from polygym.files import locked, write_atomically
 from polygym.measure.evaluation.fingerprint import fingerprint
@@ -74,7 +76,7 @@ def train(
         InputError: there is another training in the folder, or one that is not to go on.
         PolygymError: somebody else trains there.
     """
-    with _alone(folder):
+    with _alone(folder), computing_with(1):
         _begin(experiment, folder, resume=resume)
         for seed in experiment.seeds:
             _train_seed(experiment, seed, folder / f"seed-{seed}", tell, endings)

@@ -6,13 +6,11 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tests.idle_servers import lent
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"
@@ -25,6 +23,15 @@ os.environ["POLYGYM_CACHE"] = "off"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+
+# Libraries that would have each of two workers compute with two threads: on matrices as small as
+# those of tests a second one costs more than it does, and waits busily for the other worker's.
+# Generated code reads none of these; what takes times is left as users have it.
+_ONE_THREAD = {"MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # PyTorch's; numpy's
+
+# Allocations from one collection of garbage to the next; with Python's own 700 tests of the code
+# generator take a sixteenth more.
+_COLLECT_AFTER = (20_000, 20, 50)
 
 # Tests of how compile servers begin and end.
 _OF_SERVERS = ("test_apart", "test_compiler", "test_lifetime", "test_planning")
@@ -39,9 +46,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Look for no tests in docstrings where those that take times are asked for; they have none."""
+    """Prepare for what is asked for: what takes times, or all that does not.
+
+    What takes times has the libraries' own threads, and docstrings have no such tests. These
+    variables are read when the libraries are imported, which is later, and inherited.
+    """
     if config.option.markexpr == "timing":
         config.option.doctestmodules = False
+        return
+    for name, value in _ONE_THREAD.items():
+        os.environ.setdefault(name, value)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Have nobody look for garbage meanwhile: nearly all that importing makes stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -84,6 +108,7 @@ def pytest_collection_finish() -> None:
     """Have the collector of garbage leave out what stays until the end: all tests and modules."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*_COLLECT_AFTER)
 
 
 @pytest.fixture(autouse=True)
@@ -104,6 +129,8 @@ def _servers_are_lent(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.path.parent.name == "worker" or request.path.stem in _OF_SERVERS:
         yield
         return
+    from tests.idle_servers import lent  # later than the variables that libraries read
+
     with lent():
         yield
 

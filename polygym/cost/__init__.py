@@ -9,10 +9,11 @@ under a mapping; ``loop_tree`` keeps the loops themselves, ``configuration`` the
 mapping. ``model`` says what models are and learn from; ``trees`` are the boosted ones, one of which
 is ``shipped`` with the package (``tree_files`` are their files; as ``walked_trees`` they are asked
 without LightGBM); ``tree_gru`` is the network that walks over loops
-(``tree_network``); a ``network`` of a few layers, which NumPy asks and PyTorch trains
-(``network_training``), is what policies learn by; a ``correction`` adds to either what one
-program's measurements say; ``saved`` reads either from a file, ``chosen`` says which one is asked,
-``archives`` keep networks, and ``validation`` asks them about programs that they have not seen.
+(``tree_network``), with as many ``torch_threads`` as it is told; a ``network`` of a few layers,
+which NumPy asks and PyTorch trains (``network_training``), is what policies learn by; a
+``correction`` adds to either what one program's measurements say; ``saved`` reads either from a
+file, ``chosen`` says which one is asked, ``archives`` keep networks, and ``validation`` asks them
+about programs that they have not seen.
 ``rows`` are numbers of a schedule alone, without a tree: ``stacked`` loops of the statements in a
 ``stack``, and what their ``ordering`` leaves free, by what dependences demand (``demands``);
 ``row_columns`` says which numbers there are. ``limit`` is a package: how fast a program could be.

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,6 +31,7 @@ from polygym.cost.archives import UNREADABLE, packed, unpacked
 from polygym.cost.loop_tree import COLUMNS, Forest
 from polygym.cost.model import NOISE, VERSION, Card, Kind, Objective, Samples, bootstraps
 from polygym.cost.nests import Floats
+from polygym.cost.torch_threads import computing_with
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.pickles import pickled_by_name
@@ -109,7 +109,7 @@ class TreeGRU:
         if loops is None:
             raise InputError("scores of a tree-gru: expected the candidates' loops, found none")
         found = np.zeros((len(self.members), len(loops)))
-        with torch.inference_mode(), _threads(1):
+        with torch.inference_mode(), computing_with(1):
             for begin in range(0, len(loops), _AT_ONCE):
                 chosen = np.arange(begin, min(begin + _AT_ONCE, len(loops)))
                 batch = Batch.of(loops[chosen])
@@ -211,7 +211,7 @@ def _fitted(samples: Samples, options: GRUOptions, base: Floats | None) -> Netwo
     assert samples.loops is not None
     forest, scores = samples.loops, samples.scores
     dice = np.random.default_rng(options.seed)
-    with torch.random.fork_rng(devices=[]), _threads(options.threads):
+    with torch.random.fork_rng(devices=[]), computing_with(options.threads):
         torch.manual_seed(options.seed)
         shape = options.shape
         network = Network(len(COLUMNS), shape.embedding, shape.hidden, shape.slots)
@@ -279,19 +279,6 @@ def _loss(found: Tensor, scores: Tensor, sizes: list[int], objective: Objective)
             case _:
                 assert_never(objective)
     return torch.stack(parts).mean()
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """Let PyTorch use so many threads, and as many as before afterwards."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _read(arrays: dict[str, np.ndarray[Any, Any]], shape: Shape, count: int) -> tuple[Network, ...]:

@@ -48,6 +48,19 @@ def weights(path: Path, algorithm: str = "maskable-ppo") -> dict[str, bytes]:
     return {name: value.numpy().tobytes() for name, value in model.policy.state_dict().items()}
 
 
+def test_one_thread_of_pytorch_trains(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    before, seen = torch.get_num_threads(), list[int]()
+    torch.set_num_threads(2)
+    try:
+        experiment = small(kernels="mvt", steps=64, every=64)
+        train(experiment, tmp_path, lambda _: seen.append(torch.get_num_threads()))
+        assert set(seen) == {1}
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_tensorboard_has_a_point_for_every_leg(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

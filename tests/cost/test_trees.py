@@ -6,6 +6,7 @@ import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.baselines import isl_schedule
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.cost import shipped as shipped_models
+from polygym.cost import trees
 from polygym.cost.candidate import NAMES, features
 from polygym.cost.model import VERSION, Acquisition, Card, Objective, Samples, acquired
 from polygym.cost.shipped import FOLDER, is_of_this_machine, learned_on, path, shipped
@@ -99,6 +101,29 @@ def test_a_seed_fixes_the_model_and_a_file_keeps_it(tmp_path: Path) -> None:
     assert np.array_equal(read.scores(asked), first.scores(asked))
     assert read.card == first.card
     assert read.card.rows == 600
+
+
+def test_a_second_thread_takes_many_rows_and_changes_no_bit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import lightgbm
+
+    asked: list[int] = []
+
+    def grown(parameters: dict[str, Any], *given: Any) -> Any:
+        asked.append(parameters["num_threads"])
+        return usual(parameters, *given)
+
+    usual = lightgbm.train
+    monkeypatch.setattr(lightgbm, "train", grown)
+    given, options = samples(4, 4), replace(FEW, rounds=3, threads=2)
+    alone = train(given, options)
+    monkeypatch.setattr(trees, "_ROWS_OF_A_THREAD", len(given))
+    together = train(given, options)
+    assert asked == [1, 2]
+    assert together.scores(given.features).tobytes() == alone.scores(given.features).tobytes()
+    train(given, replace(options, threads=1))
+    assert asked == [1, 2, 1]
 
 
 def test_an_ensemble_says_how_sure_it_is() -> None:

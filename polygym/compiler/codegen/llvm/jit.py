@@ -18,8 +18,12 @@ from polygym.compiler.codegen.common.machine import host
 from polygym.errors import InternalError
 
 
+@lru_cache(maxsize=32)
 def compile_object(llvm_ir: str, level: int = 3) -> bytes:
-    """Return the object file of a module."""
+    """Return the object file of a module; the last are remembered by their texts.
+
+    Schedules and mappings often come to the same code.
+    """
     return bytes(_target_machine().emit_object(_optimised_module(llvm_ir, level)))
 
 
