@@ -99,7 +99,7 @@ def test_seeds_come_to_other_weights(tmp_path: Path, capsys: pytest.CaptureFixtu
         ({"hyperparameters": {"gamma": 1}}, r"hyperparameters.gamma: expected one of"),
         ({"hyperparameters": {"states": 1.5}}, r"hyperparameters.states: expected a value such as"),
         ({"hyperparameters": {"states": 0}}, r"hyperparameters: states: expected a number from 1"),
-        ({"hyperparameters": {"last_rate": 0.0}}, r"hyperparameters: last_rate: expected .*more than"),
+        ({"hyperparameters": {"last_rate": 0.0}}, r"hyperparameters: last_rate: .*more than"),
         ({"hyperparameters": {"last_rate": 2.0}}, r"hyperparameters: last_rate: expected a number"),
         ({"hyperparameters": {"search": "dfs"}}, r"hyperparameters.search: expected one of astar"),
         ({"hyperparameters": {"width": 8}}, r"hyperparameters: a network's width: expected"),
