@@ -58,7 +58,11 @@ def from_outside(name: str, value: Any, kind: Type) -> Value:
             if not isinstance(value, bool):
                 if kind == FLOAT and isinstance(value, int | float):
                     return float(value)
-                if kind not in (FLOAT, BOOL) and isinstance(value, int) and -(2**63) <= value < 2**63:
+                if (
+                    kind not in (FLOAT, BOOL)
+                    and isinstance(value, int)
+                    and -(2**63) <= value < 2**63
+                ):
                     return value
     raise InputError(f"{name}: expected a value of type {kind}, found {value!r}")
 
