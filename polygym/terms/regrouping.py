@@ -24,7 +24,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from polygym.errors import InternalError
 from polygym.rewrite.term import Term, postorder, term
 from polygym.search.planning import Plan, ValueFunction
 from polygym.search.planning.astar import astar
@@ -218,8 +217,14 @@ class _Search:
             list(system.moves(state))[number]
             for state, number in zip(found.states, found.steps, strict=False)
         ]
-        for inner, part in self._places(part_at(self._at.term, place), window.node):
-            self._do((*place, *inner), self._steps(self._cut(part, window), moves))
+        found_steps = [
+            (inner, self._steps(self._cut(part, window), moves))
+            for inner, part in self._places(part_at(self._at.term, place), window.node)
+        ]
+        if any(steps is None for _, steps in found_steps):
+            return False
+        for inner, steps in found_steps:
+            self._do((*place, *inner), steps or ())
         return True
 
     def _places(self, root: Term, node: Term) -> list[tuple[Place, Term]]:
@@ -245,8 +250,8 @@ class _Search:
             made[part] = part if hole is None else hole
         return made[one]
 
-    def _steps(self, one: Term, moves: Sequence[tuple[Term, Term]]) -> list[Step]:
-        """Return the steps of moves from a term as it is written."""
+    def _steps(self, one: Term, moves: Sequence[tuple[Term, Term]]) -> list[Step] | None:
+        """Return the steps of moves from a term as it is written, None if there are none."""
         steps = list[Step]()
         for node, result in moves:
             more, one = self._rules.agreed(one)
@@ -254,7 +259,7 @@ class _Search:
             for place, part in self._places(one, node):
                 made = self._rules.steps(part, result)
                 if made is None:
-                    raise InternalError(f"a rule: expected one that leads to {result}, found none")
+                    return None
                 steps += [Step(step.rule, (*place, *step.place)) for step in made[0]]
                 one = with_part(one, place, made[1])
         return steps

@@ -25,8 +25,8 @@ from polygym.rewrite.term import Term, remembered, term
 from polygym.terms.language.nodes import facts
 from polygym.terms.language.types import Base
 from polygym.terms.rewriter import Place, Step, part_at
-from polygym.terms.rules.compiled import Work, compiled
-from polygym.terms.rules.pattern import Literal, Meta, Node, Pattern
+from polygym.terms.rules.compiled import Work, compiled, is_plain
+from polygym.terms.rules.pattern import Meta, Node, Pattern
 from polygym.terms.rules.rule import Rewriting, Rule
 
 __all__ = ["Unordered", "with_part"]
@@ -188,19 +188,7 @@ def _says_that_it_commutes(rule: Rewriting) -> bool:
 
 
 def _binds_nothing(rule: Rewriting) -> bool:
-    return isinstance(rule.source, Node) and all(map(_is_plain, (rule.source, rule.target)))
-
-
-def _is_plain(pattern: Pattern) -> bool:
-    match pattern:
-        case Meta(_, scope):
-            return not scope
-        case Literal():
-            return True
-        case Node(_, children):
-            return all(map(_is_plain, children))
-        case _:
-            return False
+    return isinstance(rule.source, Node) and all(map(is_plain, (rule.source, rule.target)))
 
 
 def _nodes(pattern: Pattern, place: Place) -> Iterator[tuple[Place, str]]:

@@ -31,7 +31,7 @@ from polygym.terms.language.values import Failure, Value, from_outside, zero_lik
 __all__ = ["MOST_STEPS", "evaluate", "evaluate_term"]
 
 MOST_STEPS = 20_000_000
-"""How many nodes are evaluated, and elements of constant vectors, before :class:`LimitError` is raised."""
+"""How many nodes, and elements of constant vectors, are evaluated before :class:`LimitError`."""
 
 
 class _Failed(Exception):
