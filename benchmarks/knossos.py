@@ -7,7 +7,8 @@
 `train` has trainings of several kinds, each seed in a folder of its own, which go on where they
 were when the command is given again; several may run side by side. `test` has what is trained
 search with more terms, by other searches, and in larger terms, beside searches that learned
-nothing; what is in the table already is not done again. `report` writes KNOSSOS.md from both.
+nothing; what is in the table already is not done again. `report` writes KNOSSOS.md from both, and
+keeps what is written by hand in it, from a mark on.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from polygym.terms.saturation import saturated
 from polygym.terms.system import TermSystem
 
 CONFIGURATION = Path(__file__).parent.parent / "configs" / "knossos_arithmetic.yaml"
+BY_HAND = "<!-- From here on written by hand; `report` keeps it. -->"
 REPORT = Path(__file__).with_name("KNOSSOS.md")
 KINDS = {
     "graph": (),
@@ -248,6 +250,12 @@ def report(folder: Path) -> str:
     return "\n".join([*parts, "", *_large(table)]) + "\n"
 
 
+def by_hand(before: str) -> str:
+    """Return what a report has that was written by hand: from the mark on, which is in it."""
+    _, mark, own = before.partition(BY_HAND)
+    return f"\n{mark}{own}" if mark else ""
+
+
 def _large(table: Sequence[dict[str, Any]]) -> list[str]:
     """Return the part on larger terms."""
     own = {(row["search"], row["kind"]): row for row in table if row["programs"] == "large"}
@@ -303,7 +311,8 @@ def main() -> int:
             case "test":
                 test(options.out, seeds)
             case _:
-                REPORT.write_text(report(options.out), encoding="utf-8")
+                before = REPORT.read_text(encoding="utf-8") if REPORT.exists() else ""
+                REPORT.write_text(report(options.out) + by_hand(before), encoding="utf-8")
     except PolygymError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -138,6 +138,8 @@ def _teaching(experiment: Experiment, seed: int) -> Teaching:
         rules=(options.first_rules, rules) if options.first_rules else (rules,),
         search=options.search,
         rate=options.learning_rate,
+        last_rate=options.last_rate,
+        epochs=experiment.steps,
         batch=options.batch_size,
         kept=options.kept,
         memory=options.memory,

@@ -70,12 +70,14 @@ class KnossosOptions:
     """How searches over terms explore, and how the network is fitted to what they saw.
 
     An epoch has so many ``expressions``; of each a ``search`` looks at ``states`` terms by
-    ``first_rules``, and as many by all rules. For the rest see
-    :class:`polygym.terms.learning.training.Teaching`; without ``rounds`` kinds are counted alone.
-    Evaluations are ``evaluation_search``, with ``evaluation_states``.
+    ``first_rules``, and as many by all rules. The rate of the last batch is ``last_rate`` times
+    that of the first. For the rest see :class:`polygym.terms.learning.training.Teaching`; without
+    ``rounds`` kinds are counted alone. Evaluations are ``evaluation_search``, with
+    ``evaluation_states``.
     """
 
     learning_rate: float = 2e-3
+    last_rate: float = 1.0
     batch_size: int = 32
     expressions: int = 6
     search: str = "astar"
@@ -94,6 +96,8 @@ class KnossosOptions:
     def __post_init__(self) -> None:
         """Refuse numbers that make no sense."""
         _expect("learning_rate", self.learning_rate, more_than=0)
+        _expect("last_rate", self.last_rate, least=0, most=1)
+        _expect("last_rate", self.last_rate, more_than=0)
         _expect("rounds", self.rounds, least=0)
         _expect("averaging", self.averaging, least=0, most=1)
         for name in (

@@ -8,14 +8,17 @@ from pathlib import Path
 from polygym.cli.text import shorten
 from polygym.errors import InputError
 
-_LARGEST_FILE = 2**20
+_LARGEST_FILE = 1
 
 
-def read_small_file(name: str, what: str, instead: str = "a file") -> str:
+def read_small_file(
+    name: str, what: str, instead: str = "a file", mebibytes: int = _LARGEST_FILE
+) -> str:
     """Return the text of a file.
 
     What is not a small regular file is left alone: a device or a pipe may never end. ``what`` is
-    meant to be in it, ``instead`` says what else the user could have written where there is none.
+    meant to be in it, ``instead`` says what else the user could have written where there is none;
+    small is what has so many ``mebibytes`` at most.
     """
     path = Path(name)
     shown = f"{what}: {shorten(name)}"
@@ -25,8 +28,10 @@ def read_small_file(name: str, what: str, instead: str = "a file") -> str:
             raise InputError(
                 f"{shown}: expected a file, found something that is not a regular file"
             )
-        if found.st_size > _LARGEST_FILE:
-            raise InputError(f"{shown}: expected a small file, found one larger than 1 MiB")
+        if found.st_size > mebibytes * 2**20:
+            raise InputError(
+                f"{shown}: expected a small file, found one larger than {mebibytes} MiB"
+            )
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise InputError(f"{shown}: expected {instead}; there is no such file") from None

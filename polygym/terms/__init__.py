@@ -10,6 +10,8 @@
 all rewrites of a term, ``system`` has the searches of :mod:`polygym.search.planning` take terms,
 and ``sharing``, ``fusion`` and ``directed`` are what they expect if nothing was learned. Large
 terms are searched ``piecewise``, by ``parts`` that are cut out; ``places`` says what stands where.
+Before, their arithmetic goes through ``regrouping``, in ``windows``, by rules that are
+``unordered``: the order of sums and products is left open.
 ``optimize`` makes a ``derivation``, which can be followed again; ``envs`` has this as an
 environment. ``learning`` has value functions that learn and names for all of these;
 ``saturation`` is another way to the same, by an e-graph, with records of its own (``saturated``).

@@ -6,6 +6,10 @@ most of what can be saved is saved in one place: so parts (:mod:`polygym.terms.p
 by A* one by one, each as if there were nothing else; a way that saves something is gone in the
 whole term, which has other parts then. Parts in which nothing was found are not searched again.
 
+Half of the states are for arithmetic, which is regrouped first (:mod:`polygym.terms.regrouping`),
+so that more of it is the same; of what that is worth nothing is seen before it is bound. Should it
+come to more in the end than there was, the term is searched as it was.
+
 Pairs are searched by the rules of binding alone, and what is expected of them is counted
 (:mod:`polygym.terms.sharing`): there is nothing else to be found. Pieces are searched by all rules
 under the value function that is given, which has to know of terms of their size alone.
@@ -17,7 +21,7 @@ pieces, since of what they promise more comes true.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from polygym.errors import InputError
@@ -26,15 +30,20 @@ from polygym.search.planning import Plan, ValueFunction
 from polygym.search.planning.astar import astar
 from polygym.search.planning.memory import collecting_rarely
 from polygym.terms.cost import StaticCost
+from polygym.terms.language.nodes import facts
+from polygym.terms.language.types import is_data
 from polygym.terms.parts import Part, PartCost, parts_of
-from polygym.terms.rewriter import Rewriter, Step
+from polygym.terms.regrouping import regrouped
+from polygym.terms.rewriter import Place, Rewriter, Step, part_at
 from polygym.terms.rules.pattern import Let
 from polygym.terms.rules.rule import Binding, Lifting, Rewriting, Rule
-from polygym.terms.sharing import Sharing
+from polygym.terms.sharing import Sharing, shared_cost
 from polygym.terms.system import TermSystem
+from polygym.terms.unordered import with_part
 
 __all__ = ["Piecewise", "by_parts"]
 
+_LARGEST = 1_000
 _FIRST, _MORE = 64, 4
 _BATCH = 8
 _LEAST = 1e-9
@@ -129,7 +138,63 @@ def by_parts(
 ) -> Piecewise:
     """Return what searches of parts of about ``most`` nodes make of a term.
 
-    A way has ``plan.horizon`` steps at most in each part; ``plan.states`` are looked at in all.
+    A way has ``plan.horizon`` steps at most in each part; ``plan.states`` are looked at in all. Of
+    a very large term the parts of :func:`_divided` are searched, each as if it were the whole, and
+    with so many states as its share of the nodes is; those that are the same once.
     """
+    at, known = Piecewise(root), dict[Term, Piecewise]()
+    places = list(_divided(root))
     with collecting_rarely():
-        return _Search(rules, plan, value, most).run(root)
+        nodes = sum(facts(part).nodes for part in {part_at(root, place) for place in places})
+        for place in places:
+            part = part_at(root, place)
+            if part not in known:
+                states = (plan.states - at.looked_at) * facts(part).nodes // nodes
+                nodes -= facts(part).nodes
+                if states < 1:
+                    continue
+                known[part] = _searched(part, rules, replace(plan, states=states), value, most)
+                at.looked_at += known[part].looked_at
+                at.searches += known[part].searches
+            own = known[part]
+            at.steps += [Step(step.rule, (*place, *step.place)) for step in own.steps]
+            at.term = with_part(at.term, place, own.term)
+    return at
+
+
+def _divided(root: Term) -> Iterator[Place]:
+    """Yield the places of the largest parts that are no larger than parts may be."""
+    stack: list[tuple[Term, Place]] = [(root, ())]
+    while stack:
+        one, place = stack.pop()
+        if not one.children:
+            continue
+        if facts(one).nodes <= _LARGEST and is_data(facts(one).type):
+            yield place
+            continue
+        stack += [(child, (*place, at)) for at, child in reversed([*enumerate(one.children)])]
+
+
+def _searched(
+    root: Term, rules: Sequence[Rule], plan: Plan, value: ValueFunction[Term] | None, most: int
+) -> Piecewise:
+    """Return what comes of a term, regrouped first if that promises something."""
+    cost = StaticCost()
+    first = regrouped(root, rules, replace(plan, states=max(1, plan.states // 2)), value, most)
+    left = plan.states - first.looked_at
+    if first.steps and shared_cost(first.term) < cost(root) - _LEAST and left > 1:
+        own = replace(plan, states=max(1, 3 * left // 4))
+        at = _Search(rules, own, value, most).run(first.term)
+        at.looked_at += first.looked_at
+        if cost(at.term) < cost(root) - _LEAST:
+            at.steps = [*first.steps, *at.steps]
+            return at
+        left = plan.states - at.looked_at
+    else:
+        at = Piecewise(root, looked_at=first.looked_at)
+    if left < 1:
+        return Piecewise(root, looked_at=at.looked_at, searches=at.searches)
+    other = _Search(rules, replace(plan, states=left), value, most).run(root)
+    other.looked_at += at.looked_at
+    other.searches += at.searches
+    return other

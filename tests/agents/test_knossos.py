@@ -47,16 +47,19 @@ def test_the_configuration_that_is_shipped_is_read_and_written() -> None:
     assert parsed(yaml.safe_load(yaml.safe_dump(found.document())), "again") == found
 
 
-def test_what_was_interrupted_comes_to_the_same_weights(tmp_path: Path) -> None:
-    train(experiment(), tmp_path / "whole", quiet)
+@pytest.mark.parametrize("last_rate", [1.0, 0.1])
+def test_what_was_interrupted_comes_to_the_same_weights(tmp_path: Path, last_rate: float) -> None:
+    own = {**ENTRIES["hyperparameters"], "last_rate": last_rate}
+    begun = experiment(hyperparameters=own)
+    train(begun, tmp_path / "whole", quiet)
 
     def end(text: str) -> None:
         raise KeyboardInterrupt(text)
 
     for number in range(3):
         with pytest.raises(KeyboardInterrupt):
-            train(experiment(), tmp_path / "parts", end, resume=number > 0)
-    train(experiment(), tmp_path / "parts", quiet, resume=True)
+            train(begun, tmp_path / "parts", end, resume=number > 0)
+    train(begun, tmp_path / "parts", quiet, resume=True)
     whole, parts = (tmp_path / name / "seed-0" for name in ("whole", "parts"))
     one, other = (Weights.load(folder / "model.zip") for folder in (whole, parts))
     assert set(one.network.weights) == set(other.network.weights)
@@ -96,6 +99,8 @@ def test_seeds_come_to_other_weights(tmp_path: Path, capsys: pytest.CaptureFixtu
         ({"hyperparameters": {"gamma": 1}}, r"hyperparameters.gamma: expected one of"),
         ({"hyperparameters": {"states": 1.5}}, r"hyperparameters.states: expected a value such as"),
         ({"hyperparameters": {"states": 0}}, r"hyperparameters: states: expected a number from 1"),
+        ({"hyperparameters": {"last_rate": 0.0}}, r"hyperparameters: last_rate: .*more than"),
+        ({"hyperparameters": {"last_rate": 2.0}}, r"hyperparameters: last_rate: expected a number"),
         ({"hyperparameters": {"search": "dfs"}}, r"hyperparameters.search: expected one of astar"),
         ({"hyperparameters": {"width": 8}}, r"hyperparameters: a network's width: expected"),
         ({"hyperparameters": {"first_rules": "no"}}, r"hyperparameters: a set of rules: expected"),

@@ -86,6 +86,7 @@ code has to be the same and has to compute the same.
 _LONGEST = 400
 _EGRAPH = "egraph"
 _ALL_AT_ONCE = "all rules at once, arithmetic alone, what is shared charged once"
+_LARGEST_RECORD = 512  # MiB: it has the whole term after every step
 _MOST_NODES = 600
 
 
@@ -237,7 +238,7 @@ def differentiate(target: str, definition: str | None, as_json: bool) -> Answer:
 @json_option
 def replay(file: str, as_json: bool) -> Answer:
     """Follow a derivation, and say whether it holds."""
-    text = read_small_file(file, "a derivation")
+    text = read_small_file(file, "a derivation", mebibytes=_LARGEST_RECORD)
     try:
         record = json.loads(text)
     except ValueError as error:

@@ -31,7 +31,7 @@ from polygym.terms.language.values import Failure, Value, from_outside, zero_lik
 __all__ = ["MOST_STEPS", "evaluate", "evaluate_term"]
 
 MOST_STEPS = 20_000_000
-"""How many nodes are evaluated before :class:`LimitError` is raised."""
+"""How many nodes, and elements of constant vectors, are evaluated before :class:`LimitError`."""
 
 
 class _Failed(Exception):
@@ -124,9 +124,7 @@ class _Evaluation:
 
     def value(self, one: Term, scope: _Scope) -> Deep[Value]:
         """Evaluate a term; a generator for :func:`polygym.terms.language.deep.run`."""
-        self._left -= 1
-        if self._left < 0:
-            raise LimitError(f"evaluating a term: expected at most {self._most} steps, took more")
+        self._use(1)
         head, children = one.head, one.children
         if not children:
             return (yield self._leaf(one, scope))
@@ -150,7 +148,15 @@ class _Evaluation:
             found.append((yield self.value(child, scope)))
         if head == "tuple":
             return tuple(found)
+        if head in ("constVec", "deltaVec"):
+            self._use(found[0])
         return _PRIMITIVES[str(head)](*found)
+
+    def _use(self, steps: int) -> None:
+        """Count steps; of a vector that is written at once as many as it has elements."""
+        self._left -= max(0, steps)
+        if self._left < 0:
+            raise LimitError(f"evaluating a term: expected at most {self._most} steps, took more")
 
     def _leaf(self, one: Term, scope: _Scope) -> Deep[Value]:
         index = index_of(one)

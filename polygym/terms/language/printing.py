@@ -18,7 +18,8 @@ from polygym.terms.language.nodes import (
     name_of,
     parameter_of,
 )
-from polygym.terms.language.program import Program
+from polygym.terms.language.program import BARE, Program
+from polygym.terms.language.types import FLOAT
 
 __all__ = ["LONGEST", "text_of", "text_of_program"]
 
@@ -73,9 +74,9 @@ def text_of(root: Term, mark: tuple[int, ...] | None = None) -> str:
 
 
 def text_of_program(program: Program) -> str:
-    """Return a program's text: a bare term if it is one, else its definition."""
+    """Return a program's text: a bare term if it can be read back from that, else a definition."""
     body = text_of(program.body)
-    if program.name == "it":
+    if program.name == BARE and all(kind == FLOAT for _, kind in program.parameters):
         return body
     given = " ".join(f"({name} : {kind})" for name, kind in program.parameters)
     return f"(def {program.name} {program.result} ({given})\n  {body})"

@@ -13,7 +13,10 @@ from polygym.pickles import pickled_by_name
 from polygym.rewrite.term import Term
 from polygym.terms.language.types import INTEGER, Function, Pair, Size, Type, Vector
 
-__all__ = ["Program", "resized", "sizes_in"]
+__all__ = ["BARE", "Program", "resized", "sizes_in"]
+
+BARE = "it"
+"""The name of a program that is a bare term."""
 
 
 @pickled_by_name

@@ -26,7 +26,7 @@ from polygym.terms.language.declared import SELECTION, declared, expect_name, is
 from polygym.terms.language.deep import Deep, run
 from polygym.terms.language.nodes import bound, constant, facts, lam, let, variable
 from polygym.terms.language.operators import ALIASES, OPERATORS, IllTyped, result_of
-from polygym.terms.language.program import Program, sizes_in
+from polygym.terms.language.program import BARE, Program, sizes_in
 from polygym.terms.language.scope import Read, Scope, as_float, blank, note_sizes, sized, ways
 from polygym.terms.language.syntax import Source, Syntax
 from polygym.terms.language.types import (
@@ -92,7 +92,7 @@ def parse_program(text: str, file: str = "<text>", name: str | None = None) -> P
 def _bare(source: Source, one: Syntax) -> Program:
     scope = Scope()
     read = run(_Reading(source, {}).term(one, scope))
-    return Program("it", tuple(scope.free.items()), read.kind, read.term)
+    return Program(BARE, tuple(scope.free.items()), read.kind, read.term)
 
 
 def _definition(source: Source, one: Syntax, known: dict[str, _Definition]) -> _Definition:

@@ -1,8 +1,9 @@
 """Values: numbers, truth values, vectors as lists, tuples as tuples; and what is no value.
 
 A :class:`Failure` is what a term comes to that has no value: an element outside of a vector, an
-Integer divided by 0 or outside of 64 bits, vectors of different sizes added, a sum of no vectors.
-Floats never fail: 1 / 0 is infinite, the logarithm of -1 is not a number, as in IEEE 754.
+Integer divided by 0, vectors of different sizes added, a sum of no vectors. Floats never fail:
+1 / 0 is infinite, the logarithm of -1 is not a number, as in IEEE 754. Nor do sums and products of
+Integers: they have 64 bits, and behind the largest comes the least.
 """
 
 from __future__ import annotations
@@ -57,7 +58,11 @@ def from_outside(name: str, value: Any, kind: Type) -> Value:
             if not isinstance(value, bool):
                 if kind == FLOAT and isinstance(value, int | float):
                     return float(value)
-                if kind not in (FLOAT, BOOL) and isinstance(value, int) and abs(value) < 2**63:
+                if (
+                    kind not in (FLOAT, BOOL)
+                    and isinstance(value, int)
+                    and -(2**63) <= value < 2**63
+                ):
                     return value
     raise InputError(f"{name}: expected a value of type {kind}, found {value!r}")
 

@@ -13,6 +13,7 @@ optimiser, and the examples. So a training that was interrupted goes on as if it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -43,7 +44,8 @@ class Teaching:
     ``kept`` is how many examples a search leaves, ``memory`` of how many searches they are
     remembered, ``updates`` how many batches the network is fitted to after each. Weights swing from
     batch to batch: what searches ask, and what is kept, is their mean, in which those of one batch
-    before count ``averaging`` times as much.
+    before count ``averaging`` times as much. Within ``epochs`` the rate falls to ``last_rate``
+    times what it is at first (:meth:`rate_at`).
     """
 
     expressions: int = 6
@@ -52,6 +54,8 @@ class Teaching:
     rules: tuple[str, ...] = ("binding", "simple")
     search: str = "astar"
     rate: float = 2e-3
+    last_rate: float = 1.0
+    epochs: int = 10
     batch: int = 32
     kept: int = 1000
     memory: int = 36
@@ -61,9 +65,11 @@ class Teaching:
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no sense."""
-        for name in ("expressions", "batch", "kept", "memory", "updates"):
+        for name in ("expressions", "epochs", "batch", "kept", "memory", "updates"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name}: expected 1 or more, found {getattr(self, name)}")
+        if not 0.0 < self.last_rate <= 1.0:
+            raise InputError(f"last_rate: expected more than 0, at most 1, found {self.last_rate}")
         if not self.rules:
             raise InputError("rules: expected the name of a set or several, found none")
         if self.plan.horizon != self.shape.horizon:
@@ -71,6 +77,19 @@ class Teaching:
                 f"horizon: expected that of the network, {self.shape.horizon}, found "
                 f"{self.plan.horizon}"
             )
+
+    def rate_at(self, batch: int, count: int) -> float:
+        """Return the rate for a batch, counted from 0, where there are so many in all.
+
+        It falls as half a cosine does, slowly at first and at last, and stays where it ends.
+
+        >>> teaching = Teaching(rate=0.1, last_rate=0.5)
+        >>> [round(teaching.rate_at(batch, 5), 4) for batch in range(6)]
+        [0.1, 0.0927, 0.075, 0.0573, 0.05, 0.05]
+        """
+        share = min(1.0, batch / max(1, count - 1))
+        falling = 0.5 * (1.0 + math.cos(math.pi * share))
+        return self.rate * (self.last_rate + (1.0 - self.last_rate) * falling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +178,14 @@ class Trainer:
         """Fit the network to examples; return the mean loss."""
         teaching = self.teaching
         drawn = self.examples.drawn(teaching.batch * teaching.updates, dice)
+        searches = teaching.epochs * min(teaching.expressions, len(self.programs))
         self.network.train()
         losses = []
         for at in range(0, len(drawn), teaching.batch):
             loss = self._loss(drawn[at : at + teaching.batch])
             self.optimizer.zero_grad()
+            for group in self.optimizer.param_groups:
+                group["lr"] = teaching.rate_at(self.steps, searches * teaching.updates)
             loss.backward()  # type: ignore[no-untyped-call]
             self.optimizer.step()
             self.steps += 1

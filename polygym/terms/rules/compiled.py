@@ -22,7 +22,7 @@ from polygym.terms.language.substitution import opened, shifted
 from polygym.terms.rules.pattern import Let, Literal, Match, Meta, Node, Pattern, Substituted
 from polygym.terms.rules.rule import Rewriting, Selection, applied
 
-__all__ = ["Work", "compiled"]
+__all__ = ["Work", "compiled", "is_plain"]
 
 Work: TypeAlias = Callable[[Term], Term | None]
 
@@ -35,7 +35,7 @@ def compiled(rule: Rewriting | Selection) -> Work:
     """Return what a rule makes of a node, as :func:`~polygym.terms.rules.rule.applied` does."""
     if not isinstance(rule, Rewriting):
         return partial(applied, rule)
-    if not (_is_plain(rule.source) and _is_plain(rule.target)):
+    if not (is_plain(rule.source) and is_plain(rule.target)):
         return _ending_a_let(rule) or partial(applied, rule)
     matches, build = _matcher(rule.source, set()), _builder(rule.target)
     conditions = rule.conditions
@@ -90,14 +90,15 @@ def _dropped(one: Term) -> Term | None:
     return shifted(body, -1) if not facts(body).free & 1 else None
 
 
-def _is_plain(pattern: Pattern) -> bool:
+def is_plain(pattern: Pattern) -> bool:
+    """Whether a pattern binds nothing."""
     match pattern:
         case Meta(_, scope):
             return not scope
         case Literal():
             return True
         case Node(_, children):
-            return all(map(_is_plain, children))
+            return all(map(is_plain, children))
         case _:
             return False
 

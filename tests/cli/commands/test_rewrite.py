@@ -62,6 +62,24 @@ def test_a_file_and_a_replay(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     assert (code, json.loads(out)["agrees"]) == (1, False)
 
 
+def test_the_record_of_a_large_term_is_followed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    term = "(add (mul x y) z)"
+    for _ in range(10):
+        term = f"(sub {term} {term})"
+    (tmp_path / "large.ks").write_text(term)
+    record = str(tmp_path / "record.json")
+    arguments = ("--search", "greedy", "--rules", "arithmetic", "--budget", "3000")
+    code, _, err = call(capsys, "optimize", str(tmp_path / "large.ks"), *arguments, "--out", record)
+    assert (code, err) == (0, "")
+    found = json.loads(Path(record).read_text())
+    assert found["cost"] < found["initial_cost"]
+    Path(record).write_text(Path(record).read_text() + " " * 2**20)
+    code, out, _ = call(capsys, "replay", record, "--json")
+    assert (code, json.loads(out)["agrees"]) == (0, True)
+
+
 def test_a_definition_is_chosen(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     program = tmp_path / "axpy.ks"
     program.write_text(AXPY)

@@ -186,3 +186,11 @@ def test_values_have_to_fit(values: dict[str, Any], message: str) -> None:
     dot = next(one for one in programs("linear-algebra") if one.name == "dot")
     with pytest.raises(InputError, match=message.replace("(", r"\(")):
         evaluate(dot, values)
+
+
+@pytest.mark.parametrize("text", ["(constVec n x)", "(deltaVec n 1 x)"])
+def test_vectors_that_fill_memory_are_refused(text: str) -> None:
+    program = parse_program(f"(def f (Vec n Float) ((n : Integer) (x : Float)) {text})")
+    assert len(evaluate(program, {"n": 1000, "x": 1.0})) == 1000
+    with pytest.raises(LimitError, match="expected at most"):
+        evaluate(program, {"n": 2**40, "x": 1.0})

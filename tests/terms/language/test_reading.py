@@ -239,3 +239,9 @@ def test_calls_that_grow_without_end_are_refused() -> None:
 def test_a_definition_that_is_not_there() -> None:
     with pytest.raises(InputError, match="expected one of the definitions gemm, found 'gemv'"):
         parse_program(text_of_program(programs("gemm")[0]), "gemm.ks", "gemv")
+
+
+def test_a_definition_called_as_bare_terms_are_is_written_with_its_types() -> None:
+    program = parse_program("(def it Float ((n : Integer) (v : Vec n Float)) (index n v))")
+    assert parse_program(text_of_program(program)) == program
+    assert text_of_program(parse_program("(add x y)")) == "(add x y)"
