@@ -71,6 +71,7 @@ def ilp(
         raise InputError(NO_TERM)
     choices = choices_of(graph, root, costs, first, trees)
     chosen, bound, status, cuts = choices.of_graph(graph, first), 0.0, Status.OPTIMAL, 0
+    _, begun = extracted(graph, root, first)
     if any(len(nodes) > 1 for nodes in choices.members):
         whole = _search(choices, cycles, begin, deadline)
         if choices.cost(whole.chosen) < choices.cost(chosen) * (1 - NOTHING):
@@ -83,7 +84,9 @@ def ilp(
     found, nodes = extracted(graph, root, choices.in_graph(chosen))
     total = math.fsum(costs[node] for node in nodes)
     bound = total if status is Status.OPTIMAL else min(max(bound, 0.0), total)
-    return Extraction(found, total, bound, status, time.perf_counter() - begin, nodes, cuts)
+    seconds = time.perf_counter() - begin
+    first_cost = math.fsum(costs[node] for node in begun)
+    return Extraction(found, total, bound, status, seconds, nodes, cuts, first_cost)
 
 
 def _search(choices: Choices, cycles: CycleConstraints, begin: float, deadline: float) -> Found:

@@ -34,7 +34,7 @@ _ROUNDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The best choice found: a node for each class that the root needs, perhaps for more."""
+    """The best choice found: a node for each class."""
 
     chosen: dict[int, int]
     bound: float
@@ -85,10 +85,10 @@ class _Search:
         return Found(self._best, bound, is_optimal, self._cuts)
 
     def _take(self, chosen: dict[int, int]) -> None:
-        """Keep a choice without cycles if it is cheaper."""
+        """Keep a choice without cycles if it is cheaper; what it does not reach stays as it was."""
         cost = self._choices.cost(chosen)
         if cost < self._least * (1 - NOTHING):
-            self._best, self._least = chosen, cost
+            self._best, self._least = {**self._best, **chosen}, cost
 
     def _solve_in_fractions(self, model: Model, scale: float) -> None:
         """Raise the bound by landmarks that fractions overlook."""
