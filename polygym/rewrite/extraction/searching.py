@@ -27,7 +27,7 @@ NOTHING = 1e-9
 _SCALED = 1000.0
 """What the first choice costs for the solver, whose tolerances are absolute."""
 _SHARE = 0.25
-"""How much of the time goes into a better start, at most."""
+"""How much of the time goes into landmarks, and into a better start, at most."""
 _ROUNDS = 30
 """How often landmarks are looked for that fractions overlook, at most."""
 
@@ -63,7 +63,7 @@ class _Search:
 
     def found(self) -> Found:
         """Go on until the best is proved to be the best, or time is over."""
-        self._bound, landmarks = landmarks_of(self._making.needing, self._deadline)
+        self._bound, landmarks = landmarks_of(self._making.needing, self._part_of_time())
         if self._is_proved():
             return self._result(True)
         scale = _SCALED / self._least
@@ -73,9 +73,12 @@ class _Search:
         self._solve_in_fractions(model, scale)
         if self._is_proved():
             return self._result(True)
-        now = time.perf_counter()
-        self._take(improved(self._choices, self._best, now + (self._deadline - now) * _SHARE))
+        self._take(improved(self._choices, self._best, self._part_of_time()))
         return self._result(self._is_proved() or self._solve(model, scale))
+
+    def _part_of_time(self) -> float:
+        now = time.perf_counter()
+        return now + (self._deadline - now) * _SHARE
 
     def _is_proved(self) -> bool:
         return self._least * (1 - NOTHING) <= self._bound
