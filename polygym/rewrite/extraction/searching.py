@@ -64,8 +64,8 @@ class _Search:
     def found(self) -> Found:
         """Go on until the best is proved to be the best, or time is over."""
         self._bound, landmarks = landmarks_of(self._making.needing, self._part_of_time())
-        if self._is_proved():
-            return self._result(True)
+        if self._is_proved() or time.perf_counter() >= self._deadline:
+            return self._result(self._is_proved())
         scale = _SCALED / self._least
         model = Model(self._choices, self._cycles, scale)
         for landmark in landmarks:
