@@ -158,21 +158,19 @@ def command(
     costs = chosen_costs(kind, threads)
     tell = _silent if as_json else _told
     found: Optimized
+    deep: dict[str, int] = {}
     if method == "backtracking":
         steps = _STEPS if iterations is None else iterations
         found = backtracked(source.graph, costs, rules, alpha, steps, time_limit, tell)
     else:
         usual = _K_STATIC if kind == "static" else _K_MEASURED
-        limits = Limits(
-            nodes,
-            _ITERATIONS if iterations is None else iterations,
-            time_limit,
-            usual if k_multi is None else k_multi,
-        )
+        deep["k_multi"] = usual if k_multi is None else k_multi
+        most = _ITERATIONS if iterations is None else iterations
+        limits = Limits(nodes, most, time_limit, deep["k_multi"])
         options = Options(limits, extraction=Extraction(extract), extraction_seconds=extract_limit)
         found = optimize(source.graph, costs, options, rules, tell)
     report: dict[str, Any] = {"model": model, "threads": threads, "seed": seed, "method": method}
-    report |= summary(found, costs)
+    report |= {**deep, **summary(found, costs)}
     code = 0
     if kind == "measured" if timed is None else timed:
         tell("running both graphs end to end")
