@@ -152,5 +152,5 @@ def test_the_study_goes_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     code_again, again = call_json(capsys, *arguments, "--out", str(tmp_path))
     assert (code, code_again) == (0, 0)
     assert first == again
-    assert len(first) == 2
+    assert len(first) == 3
     assert "vgg19" in (tmp_path / "report.md").read_text()
