@@ -40,7 +40,11 @@ _FRACTION = 1e-6
 _LESS = 1e-3
 """By how much an answer must miss a landmark."""
 _SEEDS = 64
-"""How many landmarks are looked for at once, at most."""
+"""How many landmarks are looked for at once, at most; fewer where there are many nodes."""
+_MOST_AT_ONCE = 300_000
+"""How many nodes are looked at for them, at most."""
+_MOST = 5_000_000
+"""How many nodes are looked at for the landmarks of costs, at most; fractions tell of others."""
 
 
 class Making:
@@ -88,7 +92,9 @@ def landmarks_of(needing: Needing, deadline: float) -> tuple[float, list[Landmar
     left = list(needing.choices.costs)
     total, found = 0.0, []
     whole = None
-    while time.perf_counter() < deadline:
+    for _ in range(1 + _MOST // (1 + len(left))):
+        if time.perf_counter() >= deadline:
+            break
         seen = settled(needing, left, Value.DEAREST)
         whole = seen.values[0] if whole is None else whole
         if seen.values[0] <= whole * _NOTHING:
@@ -147,7 +153,7 @@ def overlooked(making: Making, values: Sequence[float]) -> list[Landmark]:
     seeds = [node for node in had if values[node] < 1 - _FRACTION and costs[node] > 0]
     seeds.sort(key=lambda node: -costs[node] * values[node])
     found: dict[Landmark, None] = {}
-    for seed in seeds[:_SEEDS]:
+    for seed in seeds[: min(_SEEDS, 1 + _MOST_AT_ONCE // (1 + len(costs)))]:
         mark = making.left_out([*(node for node in had if node != seed), seed, *rest])
         if sum(values[node] for node in mark) < 1 - _LESS:
             found[mark] = None
