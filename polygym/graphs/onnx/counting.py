@@ -30,6 +30,7 @@ def _places(node: Node, x: Term, axis: int) -> Term:
     dtype = node.builder.tensor(x).dtype
     if shape[axis] > _WHOLE.get(dtype, 2.0**52):
         node.refuse(f"expected fewer places than {dtype} counts, found {shape[axis]}")
+    node.expect_small(shape[axis])
     along = [shape[axis] if place == axis else 1 for place in range(len(shape))]
     return node.weight(np.arange(shape[axis]).astype(dtype).reshape(along), "places")
 

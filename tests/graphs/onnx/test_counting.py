@@ -115,3 +115,16 @@ def test_a_depth_that_is_none_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match=r"node 0 \(OneHot.*a depth of 1 or more, found 0"):
         read(path)
+
+
+def test_more_places_than_fit_are_refused(tmp_path: Path) -> None:
+    for dtype, why in (
+        (TensorProto.FLOAT, "places than float32 counts"),
+        (TensorProto.INT64, "at most"),
+    ):
+        node = helper.make_node("ArgMax", ["x"], ["y"], axis=0)
+        path = save(
+            tmp_path / "one.onnx", [node], {"x": (1 << 30,)}, dtype=dtype, results=TensorProto.INT64
+        )
+        with pytest.raises(InputError, match=rf"node 0 \(ArgMax.*{why}"):
+            read(path)
