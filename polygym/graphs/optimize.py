@@ -124,7 +124,6 @@ def optimize(
             break
         tell(f"round {round_ + 1}: {len(missing)} operators to be measured")
         costs.measure(missing, lambda operator, _: tell(f"measured {operator}"))
-    simple = found if options.extraction is Extraction.GREEDY else greedy(egraph, root, costs.cost)
     initial, final = cost_of(graph.root, costs), cost_of(found.term, costs)
     after = graph.with_root(found.term) if final < initial else graph
     return Optimized(
@@ -132,7 +131,7 @@ def optimize(
         after,
         initial,
         min(initial, final),
-        min(initial, cost_of(simple.term, costs)),
+        min(initial, found.greedy_cost),
         min(found.bound, initial, final),
         found.status.value,
         explored,

@@ -114,6 +114,9 @@ def postorder(roots: Iterable[Term]) -> Iterator[Term]:
             if one in seen:
                 continue
             seen.add(one)
+            if not one.children:
+                yield one
+                continue
             stack.append((one, True))
             stack.extend((child, False) for child in reversed(one.children) if child not in seen)
 
@@ -125,7 +128,20 @@ def size(roots: Iterable[Term]) -> int:
 
 def variables(roots: Iterable[Term]) -> list[str]:
     """Return the names of the variables, in the order in which they first appear."""
-    return [str(one.head) for one in postorder(roots) if is_variable(one)]
+    found: list[str] = []
+    seen: set[Term] = set()
+    stack = list(roots)
+    stack.reverse()
+    while stack:
+        one = stack.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        if one.children:
+            stack.extend(reversed(one.children))
+        elif is_variable(one):
+            found.append(str(one.head))
+    return found
 
 
 def rebuilt(root: Term, change: Callable[[Term, tuple[Term, ...]], Term]) -> Term:

@@ -14,6 +14,7 @@ from polygym.graphs.ir.model import random_inputs, random_weights
 from polygym.graphs.ir.reference import evaluate
 from polygym.graphs.optimize import Extraction, Optimized, Options, cost_of, optimize, summary
 from polygym.graphs.rules import standard
+from polygym.graphs.sources import open_source
 from polygym.rewrite.egraph import Limits
 
 COSTS = Roofline()
@@ -49,6 +50,24 @@ def test_networks_compute_the_same_and_cost_no_more(name: str) -> None:
     assert found.bound <= found.cost <= found.greedy_cost <= found.initial_cost
     assert found.cost == pytest.approx(cost_of(found.after, COSTS))
     assert found.initial_cost == pytest.approx(cost_of(found.before, COSTS))
+
+
+@pytest.mark.parametrize(
+    ("name", "k", "cost"),
+    [
+        ("inception-v3", 0, 139105.9),
+        ("inception-v3", 1, 139095.9),
+        ("inception-v3", 2, 139086.9),
+        ("nasnet-a", 2, 391937.5),
+        ("resnext50", 2, 107204.3),
+    ],
+)
+def test_the_best_of_whole_networks_is_proved(name: str, k: int, cost: float) -> None:
+    """At the paper's sizes; what backtracking comes to on these is the cost at k = 2."""
+    graph = open_source(name).graph
+    found = optimize(graph, COSTS, Options(Limits(k_multi=k), extraction_seconds=120))
+    assert (found.status, found.bound) == ("optimal", found.cost)
+    assert found.cost == pytest.approx(cost, abs=0.05)
 
 
 @pytest.mark.parametrize("name", ["bert", "nasrnn", "vgg19"])

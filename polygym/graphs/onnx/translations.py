@@ -7,6 +7,7 @@ import numpy as np
 from polygym.errors import printable
 from polygym.graphs.onnx import (
     attention,
+    counting,
     deconvolving,
     elementwise,
     images,
@@ -36,6 +37,7 @@ _TABLES = (
     resizing.ROWS,
     recurrent.ROWS,
     truths.ROWS,
+    counting.ROWS,
 )
 
 ROWS: dict[str, Row] = {row.name: row for table in _TABLES for row in table}
@@ -48,7 +50,7 @@ _HINTS = {
         "ConvInteger MatMulInteger"
     ),
     "places that are computed: leave it outside of the model": "GridSample RoiAlign",
-    "a choice of places: leave it outside of the model": "ArgMax ArgMin TopK",
+    "a choice of places: leave it outside of the model": "TopK",
     "random numbers: export the model after model.eval()": (
         "RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial"
     ),

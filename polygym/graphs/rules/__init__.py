@@ -13,6 +13,7 @@ in exact arithmetic). ``generate`` finds rules, ``spelling`` tells which are one
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -65,8 +66,14 @@ def standard() -> list[Rule]:
 
     What the table ``seldom`` names is true and left out: it fills an e-graph and gains nothing.
     """
+    return list(_standard())
+
+
+@cache
+def _standard() -> tuple[Rule, ...]:
     seldom = {spelling(rule) for rule in _table("seldom")}
-    return [rule for rule in load(["generated", "handwritten"]) if spelling(rule) not in seldom]
+    found = load(["generated", "handwritten"])
+    return tuple(rule for rule in found if spelling(rule) not in seldom)
 
 
 def _table(name: str) -> list[Rule]:

@@ -9,19 +9,21 @@ True
 
 from __future__ import annotations
 
-from polygym.rewrite.expressions import text_of
+from typing import TypeAlias
+
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term, substituted, term, variables
 
-__all__ = ["spelling"]
+__all__ = ["Spelling", "spelling"]
+
+Spelling: TypeAlias = tuple[tuple[Term, ...], tuple[Term, ...], frozenset[Term]]
 
 
-def spelling(rule: Rule) -> str:
-    """Return the text of a rule with variables numbered in the order in which they stand."""
+def spelling(rule: Rule) -> Spelling:
+    """Return a rule's sides and conditions, variables numbered in the order in which they stand."""
     names = {name: term(f"?{place}") for place, name in enumerate(variables(rule.sources))}
-
-    def side(parts: tuple[Term, ...]) -> str:
-        return " & ".join(text_of(substituted(one, names)) for one in parts)
-
-    conditions = sorted(text_of(substituted(one, names)) for one in rule.conditions)
-    return f"{side(rule.sources)} => {side(rule.targets)} if {' & '.join(conditions)}"
+    sources, targets, conditions = (
+        tuple(substituted(one, names) for one in side)
+        for side in (rule.sources, rule.targets, rule.conditions)
+    )
+    return sources, targets, frozenset(conditions)

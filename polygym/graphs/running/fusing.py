@@ -11,9 +11,10 @@ alone 20 µs. So there are two kernels.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import Any
 
 from polygym.graphs.ir.types import DTYPES
 from polygym.graphs.running.forms import Forms
@@ -21,9 +22,10 @@ from polygym.graphs.running.groups import Group, grouped, nest_of
 from polygym.graphs.running.lowering import Traced
 from polygym.graphs.running.operations import Operation
 from polygym.graphs.running.texts import text_of
+from polygym.graphs.running.views import Source
 from polygym.pickles import pickled_by_name
 
-__all__ = ["Choice", "Times", "choices", "expected", "faster", "times_of"]
+__all__ = ["Choice", "Fusing", "Times", "choices", "expected", "times_of"]
 
 _SLOWER, _OPERATIONS = 0.035, 1e11
 """By which share such a convolution is slower, and its operations a second."""
@@ -39,12 +41,12 @@ class Choice:
     together: Group
     alone: Group
     rest: Group
-    texts: tuple[str, str, str] = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Know the texts of the three kernels, by which their times are kept."""
-        texts = (text_of(nest_of(one)[0]) for one in self.groups)
-        object.__setattr__(self, "texts", tuple(texts))
+    @property
+    def texts(self) -> tuple[str, str, str]:
+        """The texts of the three kernels, by which their times are kept."""
+        together, alone, rest = (text_of(nest_of(one)[0]) for one in self.groups)
+        return together, alone, rest
 
     @property
     def groups(self) -> tuple[Group, Group, Group]:
@@ -89,16 +91,61 @@ def expected(one: Operation) -> bool:
 
 def times_of(choice: Choice, forms: Forms) -> Times | None:
     """Return what was measured, None where any of the three was not, or does not run."""
-    together, alone, rest = (forms.seconds(text) for text in choice.texts)
-    if together is None or alone is None or rest is None:
-        return None
+    found: list[float] = []
+    for group in reversed(choice.groups):  # the shortest text comes first
+        seconds = forms.seconds(text_of(nest_of(group)[0]))
+        if seconds is None:
+            return None
+        found.append(seconds)
+    rest, alone, together = found
     return Times(together, alone, rest)
 
 
-def faster(one: Operation, group: Group, forms: Forms) -> bool:
-    """Whether an operation is faster in the kernel of what follows: by the clock, else expected."""
-    times = times_of(_choice(one, group), forms) if len(forms.store) else None
-    return expected(one) if times is None else times.pays
+@dataclass(frozen=True)
+class Fusing:
+    """What is faster for operations of one model; what is alike is asked once.
+
+    A text says what a kernel computes and not of which arrays, so it is the same for operations and
+    functions that are the same and read alike: blocks of a network are.
+    """
+
+    forms: Forms
+    _known: dict[Any, bool] = field(default_factory=dict)
+
+    def pays(self, one: Operation, group: Group) -> bool:
+        """Whether an operation is faster in the kernel of what follows.
+
+        By the clock, or as expected where it has not said.
+        """
+        if not len(self.forms.store):
+            return expected(one)
+        key = _likeness([one, *group.members])
+        found = self._known.get(key)
+        if found is None:
+            times = times_of(_choice(one, group), self.forms)
+            found = self._known[key] = expected(one) if times is None else times.pays
+        return found
+
+
+def _likeness(operations: Sequence[Operation]) -> Any:
+    """Return what is equal for operations that are equal but for which arrays they are of."""
+    numbers: dict[Source, int] = {}
+
+    def of(source: Source) -> tuple[int, tuple[int, ...], str]:
+        return numbers.setdefault(source, len(numbers)), source.shape, source.dtype
+
+    return tuple(
+        (
+            one.head,
+            tuple(map(repr, one.literals)),
+            tuple(
+                (of(view.source), view.start, view.extents, view.along, view.shape)
+                for view in one.operands
+            ),
+            of(one.result),
+        )
+        for one in operations
+    )
 
 
 def choices(model: Traced) -> list[Choice]:
@@ -107,11 +154,14 @@ def choices(model: Traced) -> list[Choice]:
     Of two products whose results are added, say, the second one may be where the sum is, or the
     first one if the second is not.
     """
-    found: dict[tuple[str, str, str], Choice] = {}
+    found: dict[Any, Choice] = {}
     for answer in (True, False):
         for one in _asked(model, answer):
-            found.setdefault(one.texts, one)
-    return list(found.values())
+            found.setdefault(_likeness(one.together.members), one)
+    different: dict[tuple[str, str, str], Choice] = {}
+    for one in found.values():
+        different.setdefault(one.texts, one)
+    return list(different.values())
 
 
 def _asked(model: Traced, answer: bool) -> Iterable[Choice]:

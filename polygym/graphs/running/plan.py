@@ -17,7 +17,7 @@ import numpy as np
 
 from polygym.graphs.ir.types import DTYPES
 from polygym.graphs.running.forms import USUAL, Blocker, Form, Forms, has_forms
-from polygym.graphs.running.fusing import expected, faster
+from polygym.graphs.running.fusing import Fusing, expected
 from polygym.graphs.running.groups import Group, grouped, nest_of
 from polygym.graphs.running.kernels import Recipe
 from polygym.graphs.running.lowering import Traced
@@ -125,6 +125,7 @@ class _Planner:
     def __post_init__(self) -> None:
         """Know the constants."""
         self.blocker = Blocker.over(self.model.constants)
+        self.fusing = None if self.forms is None else Fusing(self.forms)
 
     def layout(self) -> Layout:
         """Return the steps, and storages with the first and the last step that needs them."""
@@ -151,7 +152,7 @@ class _Planner:
         return Layout(steps, inputs, outputs, self.constants, self._blocks(steps))
 
     def _fuses(self, one: Operation, group: Group) -> bool:
-        return expected(one) if self.forms is None else faster(one, group, self.forms)
+        return expected(one) if self.fusing is None else self.fusing.pays(one, group)
 
     def _outputs(self) -> list[Storage]:
         """Return the storages of the results; what an operation makes comes to lie there."""

@@ -3,7 +3,7 @@
 ========== =================================================================== ==================
 part       trials                                                              in the paper
 ========== =================================================================== ==================
-search     saturation (k = 1), backtracking (n = 100, α = 1)                   Table 1, Figures 4, 5
+search     saturation (k = 1 and 2), backtracking (n = 100, α = 1)             Table 1, Figures 4, 5
 settings   backtracking with α = 1.05, and with n = 1,000                      section 6.1
 k          saturation with k = 0 to 3                                          Figure 6
 order      constraints against cycles: real, integer, none after filtering     Table 4
@@ -88,6 +88,7 @@ def _of_part(part: Part, model: str) -> Iterator[Trial]:
     match part:
         case Part.SEARCH:
             yield Trial(name, model, saturation)
+            yield Trial(name, model, saturation, k_multi=2)
             yield Trial(name, model, backtracking)
         case Part.SETTINGS:
             yield Trial(name, model, backtracking, alpha=1.05)

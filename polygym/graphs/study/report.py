@@ -25,6 +25,7 @@ def _searches(rows: Sequence[Row]) -> str:
     ratios = []
     for model in _models(rows):
         ours = _find(rows, model, Method.SATURATION, k_multi=1)
+        more = _find(rows, model, Method.SATURATION, k_multi=2)
         theirs = _find(rows, model, Method.BACKTRACKING, alpha=1.0, iterations=100)
         if ours is None or theirs is None:
             continue
@@ -44,6 +45,7 @@ def _searches(rows: Sequence[Row]) -> str:
                 _seconds(theirs["seconds_to_best"]),
                 _seconds(ours["seconds"]),
                 f"{ratio:.1f}",
+                *((_NONE,) * 3 if more is None else _deeper(more)),
             )
         )
     if not lines:
@@ -51,6 +53,7 @@ def _searches(rows: Sequence[Row]) -> str:
     head = (
         "model", "before", "backtracking", "greedy", "saturation", "proved", "gain of backtracking",
         "gain of saturation", "backtracking takes", "to its best", "saturation takes", "ratio",
+        "k = 2", "proved", "takes",
     )  # fmt: skip
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     return (
@@ -58,6 +61,10 @@ def _searches(rows: Sequence[Row]) -> str:
         + _table(head, lines)
         + f"\nIn the geometric mean saturation takes {mean:.1f} times less time.\n"
     )
+
+
+def _deeper(row: Row) -> tuple[str, str, str]:
+    return f"{row['cost']:.1f}", _bound(row), _seconds(row["seconds"])
 
 
 def _settings(rows: Sequence[Row]) -> str:

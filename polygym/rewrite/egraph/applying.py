@@ -11,6 +11,7 @@ these parts remain as nodes that nothing uses, which changes no meaning.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from polygym.rewrite.egraph.egraph import EGraph, Full
@@ -31,11 +32,23 @@ class Program:
         """Compile a rule."""
         self.rule = rule
         self.join: Join = join_of(rule)
-        self.prospects = Prospects(rule, types)
-        self.leaves = self.prospects.leaves
-        self.every_leaf = sorted({leaf for leaves in self.leaves for leaf in leaves})
         self._types = types
         self._apply: Callable[[EGraph, list[Match], int], tuple[int, int]] | None = None
+
+    @cached_property
+    def prospects(self) -> Prospects:
+        """What the rule comes to; known as soon as there is a match."""
+        return Prospects(self.rule, self._types)
+
+    @cached_property
+    def leaves(self) -> list[list[int]]:
+        """Target: the places of those variables of which it is made."""
+        return self.prospects.leaves
+
+    @cached_property
+    def every_leaf(self) -> list[int]:
+        """The places of all of them."""
+        return sorted({leaf for leaves in self.leaves for leaf in leaves})
 
     def apply(self, graph: EGraph, rows: list[Match], first: int = 0) -> tuple[int, int]:
         """Apply the rule to matches from a place on.
@@ -43,6 +56,8 @@ class Program:
         Return the place of the first that was not applied because the e-graph is full,
         ``len(rows)`` if there was none, and how many changed something.
         """
+        if not rows:
+            return 0, 0
         if self._apply is None:
             text, names = _text(self.rule, self.prospects, self._types)
             exec(compile(text, f"<rule {self.rule.name}>", "exec"), names)

@@ -28,26 +28,20 @@ _MOST_NODES = 20
 
 
 class Pattern:
-    """One pattern, compiled."""
+    """One pattern, compiled as soon as all of its operators are in some e-graph."""
 
     def __init__(self, source: Term, types: Types) -> None:
-        """Compile a pattern."""
+        """Look for nothing yet."""
         self.source = source
+        self._types = types
+        inner = [one for one in postorder([source]) if one.children and variables([one])]
+        heads = [source, *(one for one in inner if one is not source)]
+        self._needed = [types.operator(one.head, len(one.children)) for one in heads]
         self.operators: list[int] = []
         """The operators of its nodes: the root's, then in the order of the loops."""
         self.ground: list[Term] = []
         """Its parts without variables, each of which is one class or in none."""
-        self.operators.append(types.operator(source.head, len(source.children)))
-        code = _Code(self, types)
-        text = code.text()
-        if len(self.operators) > _MOST_NODES:
-            raise InputError(
-                f"pattern {source.head}: expected at most {_MOST_NODES} nodes with variables, "
-                f"found {len(self.operators)}"
-            )
-        exec(compile(text, f"<pattern {source.head}>", "exec"), code.names)
-        self._search: Callable[[_Rows, list[Any], list[int], list[Match]], None]
-        self._search = code.names["search"]
+        self._search: Callable[[_Rows, list[Any], list[int], list[Match]], None] | None = None
 
     def matches(self, index: Index, since: int = 0) -> list[Match]:
         """Return the matches, or those alone that have a node which changed after a tick.
@@ -55,6 +49,9 @@ class Pattern:
         What is new about them may only be what is known of a variable's class. Each is found once:
         with the first of its nodes that changed, those before being nodes that did not.
         """
+        if any(not index.has(operator) for operator in self._needed):
+            return []
+        search = self._search or self._compiled()
         graph = index.graph
         constants: list[int] = []
         for ground in self.ground:
@@ -68,7 +65,7 @@ class Pattern:
         root, *inner = self.operators
         if not since:
             getters = [index.by_class(operator).get for operator in inner]
-            self._search(index.rows(root), getters, constants, answer)
+            search(index.rows(root), getters, constants, answer)
             return answer
         for changed, operator in enumerate(self.operators):
             if not index.rows(operator, since):
@@ -78,8 +75,22 @@ class Pattern:
                 for place, one in enumerate(inner, 1)
             ]
             rows = index.rows(root, _side(since, 0, changed))
-            self._search(rows, getters, constants, answer)
+            search(rows, getters, constants, answer)
         return answer
+
+    def _compiled(self) -> Callable[[_Rows, list[Any], list[int], list[Match]], None]:
+        source = self.source
+        self.operators.append(self._needed[0])
+        code = _Code(self, self._types)
+        text = code.text()
+        if len(self.operators) > _MOST_NODES:
+            raise InputError(
+                f"pattern {source.head}: expected at most {_MOST_NODES} nodes with variables, "
+                f"found {len(self.operators)}"
+            )
+        exec(compile(text, f"<pattern {source.head}>", "exec"), code.names)
+        self._search = code.names["search"]
+        return self._search
 
 
 def _side(since: int, place: int, changed: int) -> int:
@@ -104,6 +115,10 @@ class Index:
         for node, state in enumerate(graph.states):
             if not state:
                 nodes[keys[node][0]].append(node)
+
+    def has(self, operator: int) -> bool:
+        """Whether there is a node with an operator."""
+        return operator < len(self._nodes) and bool(self._nodes[operator])
 
     def rows(self, operator: int, since: int = 0) -> _Rows:
         """Return the nodes with an operator, in order."""

@@ -2,9 +2,11 @@
 
 ``costs`` says what a cost is and what an answer looks like, ``greedy`` counts a part as often as it
 is used, ``ilp`` as often as it is there, and proves how good it is. In between, ``choices`` leaves
-out what cannot matter, ``improving`` finds a better start by local search, ``bounding`` a bound
-without a solver, ``model`` writes down the rest as an integer program, ``cycles`` keeps its answers
-free of cycles, and ``solver`` is HiGHS.
+out what is no choice, ``reducing`` what cannot be the best, ``parts`` takes apart what has nothing
+to do with each other, and ``searching`` looks for the best of each part: ``improving`` finds a
+better start by local search, ``settling`` values of classes from the cheapest on, ``bounding`` and
+``landmarks`` bounds without a solver, ``model`` writes down the rest as an integer program and
+keeps its answers free of cycles, and ``solver`` is HiGHS.
 """
 
 from __future__ import annotations

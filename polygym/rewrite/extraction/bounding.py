@@ -1,9 +1,8 @@
-"""What any term of a class costs at least: a bound without a solver.
+"""What any choice costs at least, without a solver.
 
-A term with a node has all that the node needs, so it costs at least the node and the dearest of
-its children's bounds; a class costs at least the least of its nodes'. The bounds are the least
-solution of these equations, found in one pass from the cheapest on (Knuth's generalisation of
-Dijkstra's algorithm), also where classes need each other.
+A node needs all its children, each of which is paid for at least once; but two children may share
+everything they need. So it costs at least the node and the dearest of its children's bounds; a
+class costs at least the least of its nodes' (:mod:`polygym.rewrite.extraction.settling`).
 
 Two children of 3 and 5 under a node of 1: at least 6. Both together cost 9 if they share nothing,
 and 6 if the dear one contains the cheap one.
@@ -11,35 +10,17 @@ and 6 if the dear one contains the cheap one.
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+import math
 
 from polygym.rewrite.extraction.choices import Choices
+from polygym.rewrite.extraction.settling import Needing, Value, settled
 
 __all__ = ["at_least"]
 
 
 def at_least(choices: Choices) -> float:
     """Return what the root costs at least."""
-    owner = {node: name for name, nodes in enumerate(choices.members) for node in nodes}
-    users: list[list[int]] = [[] for _ in choices.members]
-    waiting = [len(needs) for needs in choices.children]
-    heap: list[tuple[float, int]] = []
-    for node, needs in enumerate(choices.children):
-        for child in needs:
-            users[child].append(node)
-        if not needs:
-            heappush(heap, (choices.costs[node], node))
-    done = bytearray(len(choices.members))
-    while heap:
-        least, node = heappop(heap)
-        name = owner[node]
-        if done[name]:
-            continue
-        if name == 0:
-            return least
-        done[name] = 1
-        for user in users[name]:
-            waiting[user] -= 1
-            if not waiting[user]:  # the child that came last is the dearest
-                heappush(heap, (least + choices.costs[user], user))
-    return 0.0
+    if not choices.members:
+        return 0.0
+    least = settled(Needing(choices), choices.costs, Value.DEAREST).values[0]
+    return 0.0 if least == math.inf else least

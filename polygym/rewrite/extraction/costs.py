@@ -54,6 +54,8 @@ class Extraction:
     """The chosen nodes of the e-graph, children first."""
     cuts: int = 0
     """How many constraints were added for cycles that an answer had."""
+    greedy_cost: float = math.inf
+    """What greedy's term costs, with which every way begins."""
 
 
 def node_costs(graph: EGraph, cost: Cost) -> list[float]:

@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 from polygym.errors import InputError
 from polygym.rewrite.egraph.egraph import EGraph
 from polygym.rewrite.extraction.costs import (
+    NO_TERM,
     Cost,
     Extraction,
     Status,
@@ -45,12 +46,11 @@ def greedy(graph: EGraph, root: int, cost: Cost) -> Extraction:
     costs = node_costs(graph, cost)
     chosen, _ = cheapest_trees(graph, costs)
     if graph.find(root) not in chosen:
-        raise InputError(
-            "extraction: expected a term of finite cost in the root's class, found none"
-        )
+        raise InputError(NO_TERM)
     found, nodes = extracted(graph, root, chosen)
     total = math.fsum(costs[node] for node in nodes)
-    return Extraction(found, total, 0.0, Status.GREEDY, time.perf_counter() - begin, nodes)
+    seconds = time.perf_counter() - begin
+    return Extraction(found, total, 0.0, Status.GREEDY, seconds, nodes, greedy_cost=total)
 
 
 def cheapest_trees(graph: EGraph, costs: list[float]) -> tuple[dict[int, int], dict[int, float]]:

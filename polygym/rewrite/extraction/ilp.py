@@ -1,22 +1,24 @@
 """Extraction by integer programming: the term whose different nodes cost least, proved to.
 
-Greedy's answer comes first, and is improved by a local search: it is where the solver starts, and
-what is returned when nothing better is found in time. What the solver says is a hint: its choice is
-followed from the root, its cost is summed anew, and a choice with a cycle is no answer; then the
-cycle is forbidden and the solver asked again, while there is time (unless cycles were said not to
-be looked after).
+Greedy's answer comes first, and is what is returned when nothing better is found in time. What
+cannot matter is left out, what is certain is taken, and what remains falls into parts that have
+nothing to do with each other; each is searched for itself, those that are alike once, and costs and
+bounds add up. The time is shared out: a part has as much as every one after it, and what it
+leaves over is theirs.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from typing import Any
 
 from polygym.errors import InputError
 from polygym.rewrite.egraph.egraph import EGraph
 from polygym.rewrite.extraction.bounding import at_least
 from polygym.rewrite.extraction.choices import Choices, choices_of
 from polygym.rewrite.extraction.costs import (
+    NO_TERM,
     Cost,
     Extraction,
     Status,
@@ -24,18 +26,15 @@ from polygym.rewrite.extraction.costs import (
     node_costs,
 )
 from polygym.rewrite.extraction.greedy import cheapest_trees
-from polygym.rewrite.extraction.improving import improved
-from polygym.rewrite.extraction.model import CycleConstraints, Model
-from polygym.rewrite.extraction.solver import solve
+from polygym.rewrite.extraction.model import CycleConstraints
+from polygym.rewrite.extraction.parts import parts_of
+from polygym.rewrite.extraction.reducing import reduced
+from polygym.rewrite.extraction.searching import NOTHING, Found, searched
 
 __all__ = ["ilp"]
 
-_SCALED = 1000.0
-"""What greedy's answer costs for the solver, whose tolerances are absolute."""
 _SHARE = 0.25
-"""How much of the time goes into a better start, at most."""
-_NOTHING = 1e-9
-"""What difference between costs is none, relative to them."""
+"""How much of the time goes into making the choice smaller, at most."""
 
 
 def ilp(
@@ -69,46 +68,45 @@ def ilp(
     costs = node_costs(graph, cost)
     first, trees = cheapest_trees(graph, costs)
     if root not in first:
-        raise InputError(
-            "extraction: expected a term of finite cost in the root's class, found none"
-        )
+        raise InputError(NO_TERM)
     choices = choices_of(graph, root, costs, first, trees)
     chosen, bound, status, cuts = choices.of_graph(graph, first), 0.0, Status.OPTIMAL, 0
+    _, begun = extracted(graph, root, first)
     if any(len(nodes) > 1 for nodes in choices.members):
-        better = improved(choices, chosen, begin + seconds * _SHARE)
-        is_better = choices.cost(better) < choices.cost(chosen) * (1 - _NOTHING)
-        chosen, bound, status, cuts = _search(choices, better, cycles, deadline)
-        if is_better and status is Status.GREEDY:
-            status = Status.FEASIBLE
-        bound = max(bound, at_least(choices))
+        whole = _search(choices, cycles, begin, deadline)
+        if choices.cost(whole.chosen) < choices.cost(chosen) * (1 - NOTHING):
+            chosen, status = whole.chosen, Status.FEASIBLE
+        else:
+            status = Status.GREEDY
+        if whole.is_optimal:
+            status = Status.OPTIMAL
+        bound, cuts = max(whole.bound, at_least(choices)), whole.cuts
     found, nodes = extracted(graph, root, choices.in_graph(chosen))
     total = math.fsum(costs[node] for node in nodes)
     bound = total if status is Status.OPTIMAL else min(max(bound, 0.0), total)
-    return Extraction(found, total, bound, status, time.perf_counter() - begin, nodes, cuts)
+    seconds = time.perf_counter() - begin
+    first_cost = math.fsum(costs[node] for node in begun)
+    return Extraction(found, total, bound, status, seconds, nodes, cuts, first_cost)
 
 
-def _search(
-    choices: Choices, start: dict[int, int], cycles: CycleConstraints, deadline: float
-) -> tuple[dict[int, int], float, Status, int]:
-    """Return the best choice found, a bound, how good it is, and how many cuts it took."""
-    best, least = start, choices.cost(start)
-    scale = _SCALED / least
-    model = Model(choices, cycles, scale)
-    bound, status, cuts = 0.0, Status.GREEDY, 0
-    while True:
-        answer = solve(model.program, deadline - time.perf_counter(), model.start(best))
-        bound = max(bound, answer.bound / scale)
-        chosen = None if answer.values is None else model.chosen(answer.values)
-        if chosen is None:
-            return best, bound, status, cuts
-        loops = model.cycles_of(chosen) if model.has_cycles else []
-        if not loops:
-            cost = choices.cost(chosen)
-            if cost < least * (1 - _NOTHING):
-                best, status = chosen, Status.FEASIBLE
-            return best, bound, Status.OPTIMAL if answer.is_optimal else status, cuts
-        if cycles is CycleConstraints.NONE:
-            return best, bound, status, cuts
-        for loop in loops:
-            model.forbid(loop)
-        cuts += len(loops)
+def _search(choices: Choices, cycles: CycleConstraints, begin: float, deadline: float) -> Found:
+    """Return the best choice found, putting together those of the parts."""
+    whole = reduced(choices, begin + (deadline - begin) * _SHARE)
+    taken, bounds, cuts, is_optimal = list(whole.nodes), [whole.cost], 0, True
+    known: dict[Any, Found] = {}
+    parts = parts_of(whole)
+    for place, part in enumerate(parts):
+        alike = (part.choices.costs, part.choices.children, part.choices.members)
+        found = known.get(alike)
+        if found is None:
+            now = time.perf_counter()
+            share = (deadline - now) / (len(parts) - place)
+            found = known[alike] = searched(part.choices, cycles, now + share)
+            cuts += found.cuts
+        bounds.append(found.bound)
+        is_optimal = is_optimal and found.is_optimal
+        for name in part.choices.reached(found.chosen):
+            taken += part.taken[found.chosen[name]]
+    owners = {node: name for name, nodes in enumerate(choices.members) for node in nodes}
+    chosen = {owners[node]: node for node in taken}
+    return Found(chosen, math.fsum(bounds), is_optimal, cuts)

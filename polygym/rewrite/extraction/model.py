@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from enum import Enum
 
 from polygym.rewrite.extraction.choices import Choices, components
@@ -75,6 +76,10 @@ class Model:
             for node in self._needing[name, cycle[(place + 1) % len(cycle)]]
         ]
         self.program.add_row(terms, -math.inf, len(cycle) - 1.0)
+
+    def require(self, nodes: Sequence[int]) -> None:
+        """Require that one of some nodes is chosen."""
+        self.program.add_row([(node, 1.0) for node in nodes], 1.0, math.inf)
 
     def start(self, chosen: dict[int, int]) -> list[float]:
         """Return the columns of a choice without cycles, a node for each class that is chosen."""

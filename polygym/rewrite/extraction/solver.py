@@ -57,8 +57,17 @@ class Answer:
     is_optimal: bool
 
 
-def solve(program: IntegerProgram, seconds: float, start: list[float] | None = None) -> Answer:
-    """Solve a program, from an answer that is known, in a limited time."""
+def solve(
+    program: IntegerProgram,
+    seconds: float,
+    start: list[float] | None = None,
+    *,
+    in_fractions: bool = False,
+) -> Answer:
+    """Solve a program, from an answer that is known, in a limited time.
+
+    In fractions, every column may have any value: what is best then is a bound, found far sooner.
+    """
     import highspy
 
     if seconds <= 0:
@@ -73,7 +82,7 @@ def solve(program: IntegerProgram, seconds: float, start: list[float] | None = N
         ("time_limit", float(seconds)),
     ):
         solver.setOptionValue(option, value)
-    solver.passModel(_model(program))
+    solver.passModel(_model(program, in_fractions))
     if start is not None:
         known = highspy.HighsSolution()
         known.col_value = start
@@ -83,7 +92,10 @@ def solve(program: IntegerProgram, seconds: float, start: list[float] | None = N
     is_optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
     is_found = info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible)
     values = list(solver.getSolution().col_value) if is_found else None
-    bound = info.mip_dual_bound if math.isfinite(info.mip_dual_bound) else -math.inf
+    if in_fractions:
+        bound = info.objective_function_value if is_optimal else -math.inf
+    else:
+        bound = info.mip_dual_bound if math.isfinite(info.mip_dual_bound) else -math.inf
     return Answer(values, bound, is_optimal and is_found)
 
 
@@ -111,7 +123,7 @@ def _run(solver: Any) -> None:
             thread.join()
 
 
-def _model(program: IntegerProgram) -> Any:
+def _model(program: IntegerProgram, in_fractions: bool) -> Any:
     import highspy
 
     model = highspy.HighsLp()
@@ -120,10 +132,11 @@ def _model(program: IntegerProgram) -> Any:
     model.col_cost_ = np.array(program.costs, dtype=np.float64)
     model.col_lower_ = np.zeros(len(program.costs))
     model.col_upper_ = np.array(program.uppers, dtype=np.float64)
-    model.integrality_ = [
-        highspy.HighsVarType.kInteger if is_integer else highspy.HighsVarType.kContinuous
-        for is_integer in program.integers
-    ]
+    if not in_fractions:
+        model.integrality_ = [
+            highspy.HighsVarType.kInteger if is_integer else highspy.HighsVarType.kContinuous
+            for is_integer in program.integers
+        ]
     model.row_lower_ = np.array(program.row_lowers, dtype=np.float64)
     model.row_upper_ = np.array(program.row_uppers, dtype=np.float64)
     model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise

@@ -21,6 +21,9 @@ def test_optimize_with_static_costs(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["cost"] <= found["greedy_cost"] <= found["initial_cost"]
     assert found["egraph"]["nodes"] > found["egraph"]["classes"] > 0
     assert found["changed"] is True
+    assert found["k_multi"] == 2
+    arguments = ["graph", "optimize", "nasrnn:small", "--costs", "static", "--k-multi", "1"]
+    assert call_json(capsys, *arguments)[1]["k_multi"] == 1
 
 
 def test_optimized_from_a_file_to_a_folder(
@@ -149,5 +152,5 @@ def test_the_study_goes_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     code_again, again = call_json(capsys, *arguments, "--out", str(tmp_path))
     assert (code, code_again) == (0, 0)
     assert first == again
-    assert len(first) == 2
+    assert len(first) == 3
     assert "vgg19" in (tmp_path / "report.md").read_text()

@@ -168,6 +168,114 @@ class Choices(nn.Module):
         return one + two + three, F.pad(x, (1, 0, 1, 1), mode="replicate")
 
 
+class Vision(nn.Module):
+    """A vision transformer's ends: patches, a word of its own before them, attention, a head."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.patches, self.norm = nn.Conv2d(3, 16, 4, 4), nn.LayerNorm(16)
+        self.first, self.places = (nn.Parameter(torch.randn(1, n, 16)) for n in (1, 5))
+        self.mixed = nn.MultiheadAttention(16, 2, batch_first=True)
+        self.head = nn.Linear(16, 3)
+
+    def forward(self, x):
+        x = self.patches(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.first.expand(x.shape[0], -1, -1), x], 1) + self.places
+        y = self.norm(x)
+        return self.head((x + self.mixed(y, y, y, need_weights=False)[0])[:, 0])
+
+
+class Inverted(nn.Module):
+    """A block of MobileNet's third version: wide, depthwise, scaled by its means, narrow."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wide, self.deep = nn.Conv2d(8, 24, 1), nn.Conv2d(24, 24, 5, padding=2, groups=24)
+        self.norm, self.narrow = nn.BatchNorm2d(24), nn.Conv2d(24, 8, 1)
+        self.gate = nn.Sequential(
+            nn.AdaptiveAvgPool2d(1), nn.Conv2d(24, 6, 1), nn.ReLU(), nn.Conv2d(6, 24, 1)
+        )
+
+    def forward(self, x):
+        y = F.hardswish(self.norm(self.deep(F.hardswish(self.wide(x)))))
+        return x + self.narrow(y * F.hardsigmoid(self.gate(y)))
+
+
+class Dense(nn.Module):
+    """Each layer reads what all before it made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList(nn.BatchNorm2d(6 + 4 * n) for n in range(3))
+        self.layers = nn.ModuleList(nn.Conv2d(6 + 4 * n, 4, 3, padding=1) for n in range(3))
+
+    def forward(self, x):
+        made = [x]
+        for norm, layer in zip(self.norms, self.layers, strict=True):
+            made.append(layer(F.relu(norm(torch.cat(made, 1)))))
+        return F.avg_pool2d(torch.cat(made, 1), 2)
+
+
+class Padded(nn.Module):
+    """Words of which some are none: attention passes them by, and the mean is of the others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = nn.Embedding(20, 8, padding_idx=0)
+
+    def forward(self, ids):
+        mask, x = ids != 0, self.words(ids)
+        x = F.scaled_dot_product_attention(x, x, x, attn_mask=mask[:, None, :])
+        there = mask.float().unsqueeze(-1)
+        return (x * there).sum(1) / there.sum(1).clamp(min=1e-9), mask.long().cumsum(1)
+
+
+class Turned(nn.Module):
+    """Rotated places, and keys that several queries share."""
+
+    def forward(self, x):
+        count, length, width = x.shape
+        at = torch.arange(length)[:, None] / 10 ** torch.arange(0, 1, 0.5)[None]
+        at = torch.cat([at, at], -1)
+
+        def turned(x):
+            one, other = x.chunk(2, -1)
+            return x * at.cos() + torch.cat([-other, one], -1) * at.sin()
+
+        q = turned(x.view(count, length, -1, 4).transpose(1, 2))
+        k = turned(x[..., :4].view(count, length, 1, 4).transpose(1, 2))
+        k = k.repeat_interleave(width // 4, 1)
+        mask = torch.full((length, length), float("-inf")).triu(1)
+        return (q @ k.transpose(-2, -1) / 2 + mask).softmax(-1) @ k
+
+
+class Windows(nn.Module):
+    """Attention within windows that are shifted, with a bias by distance."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bias, self.all = nn.Parameter(torch.randn(9)), nn.Linear(8, 24)
+        self.register_buffer("at", torch.randint(0, 9, (4, 4)))
+
+    def forward(self, x):
+        x = torch.roll(x, (-1, -1), (1, 2))
+        x = x.view(1, 2, 2, 2, 2, 8).permute(0, 1, 3, 2, 4, 5).reshape(4, 4, 8)
+        q, k, v = self.all(x).view(4, 4, 3, 8).permute(2, 0, 1, 3).unbind(0)
+        x = (q @ k.transpose(-2, -1) + self.bias[self.at]).softmax(-1) @ v
+        x = x.view(1, 2, 2, 2, 2, 8).permute(0, 1, 3, 2, 4, 5).reshape(1, 4, 4, 8)
+        return torch.roll(x, (1, 1), (1, 2))
+
+
+class Counted(nn.Module):
+    """Places of the largest and the smallest, one among many, whole numbers."""
+
+    def forward(self, x):
+        best = x.argmax(1)
+        chosen = F.one_hot(best, x.shape[1]).to(x.dtype) * x
+        whole = (3 * x).floor() + (2 * x).ceil() + (4 * x).round() + x.sign()
+        return best, x.argmin(0, keepdim=True), chosen, whole, x.cumsum(-1)
+
+
 def depthwise(width: int, filters: int, stride: int, activation: type[nn.Module]) -> nn.Module:
     return nn.Sequential(
         nn.Conv2d(width, width, 3, stride, 1, groups=width, bias=False),
@@ -289,6 +397,13 @@ MODELS = {
         ),
         (2, 4, 7),
     ),
+    "vision": (Vision(), (2, 3, 8, 8)),
+    "inverted": (Inverted(), (1, 8, 7, 7)),
+    "dense": (Dense(), (1, 6, 8, 8)),
+    "padded": (Padded(), (2, 7)),
+    "turned": (Turned(), (2, 5, 16)),
+    "shifted": (Windows(), (1, 4, 4, 8)),
+    "counted": (Counted(), (4, 6)),
     "encoder": (nn.TransformerEncoderLayer(32, 4, 64, batch_first=True), (2, 7, 32)),
     "encoder-first": (
         nn.TransformerEncoderLayer(32, 4, 64, batch_first=True, activation="gelu", norm_first=True),
@@ -327,4 +442,4 @@ def export(model: nn.Module, example, path: Path, opset: int, **options) -> Path
 
 def example_for(name: str, shape: tuple[int, ...]) -> torch.Tensor:
     torch.manual_seed(1)
-    return torch.randint(0, 20, shape) if name == "words" else torch.randn(shape)
+    return torch.randint(0, 20, shape) if name in ("words", "padded") else torch.randn(shape)

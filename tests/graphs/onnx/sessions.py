@@ -73,9 +73,10 @@ def save(
     weights: dict[str, np.ndarray[Any, Any]] | None = None,
     opset: int = 17,
     dtype: int = onnx.TensorProto.FLOAT,
+    results: int | None = None,
     **others: Any,
 ) -> Path:
-    """Write an ONNX file of nodes, by hand."""
+    """Write an ONNX file of nodes, by hand; results have the type of inputs if nothing is said."""
     initializers = [
         onnx.numpy_helper.from_array(one, name) for name, one in (weights or {}).items()
     ]
@@ -83,7 +84,7 @@ def save(
         list(nodes),
         "by hand",
         [helper.make_tensor_value_info(name, dtype, shape) for name, shape in inputs.items()],
-        [helper.make_tensor_value_info(name, dtype, None) for name in outputs],
+        [helper.make_tensor_value_info(name, results or dtype, None) for name in outputs],
         initializers,
     )
     opsets = [helper.make_opsetid("", opset), *others.pop("opsets", ())]

@@ -88,6 +88,26 @@ def test_of_two_products_either_may_be_where_their_sum_is() -> None:
     assert [one.label for one in made.steps] in (["matmul", "matmul+add"], ["matmul+add"])
 
 
+def test_what_is_alike_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four layers, all alike but the first, which reads an input of another shape."""
+    x: Term = X
+    for place in range(4):
+        x = tanh(relu(matmul(x, weight(f"w{place}", 33 if place == 0 else 20, 20))))
+    model = model_of(x)
+    forms = answering(model, 9.0, 1.0, 1.0)
+    asked: list[Choice] = []
+
+    def counted(choice: Choice, forms: Forms) -> Times | None:
+        asked.append(choice)
+        return times_of(choice, forms)
+
+    monkeypatch.setattr("polygym.graphs.running.fusing.times_of", counted)
+    labels = [one.label for one in compile_model(model, forms=forms).steps]
+    assert labels == ["matmul", "relu+tanh"] * 4
+    assert len(asked) == 2
+    assert len({choice.texts for choice in asked}) == 2
+
+
 def test_tuning_times_one_kernel_and_two(monkeypatch: pytest.MonkeyPatch) -> None:
     def seconds(recipe: Recipe, worker: object) -> float:
         return 1.0 if "?" in recipe.text else 0.4  # relu costs more than the product

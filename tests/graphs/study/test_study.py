@@ -25,6 +25,15 @@ def test_equal_trials_of_two_parts_are_run_once() -> None:
     assert sum(one.method == "saturation" and one.k_multi == 1 for one in found) == 1
 
 
+def test_saturation_is_beside_backtracking_with_k_of_1_and_2() -> None:
+    found = trials([Part.SEARCH], ["bert"])
+    assert [(one.method, one.k_multi) for one in found[:2]] == [
+        ("saturation", 1),
+        ("saturation", 2),
+    ]
+    assert [one.method for one in found[2:]] == ["backtracking"]
+
+
 def test_tables_of_three_networks_alone() -> None:
     assert trials([Part.ORDER, Part.CYCLES], ["vgg19"]) == []
     orders = [one.order for one in trials([Part.ORDER], ["bert"])]
@@ -59,6 +68,7 @@ def test_report_and_figures_of_small_networks() -> None:
     text = report(rows)
     assert "| vgg19 |" in text
     assert "| bert |" in text
+    assert "| ratio | k = 2 | proved | takes |" in text
     for title in ("Saturation beside backtracking", "Constraints", "Cycle filtering"):
         assert title in text
     found = figures(rows)

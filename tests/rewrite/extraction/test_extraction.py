@@ -62,6 +62,7 @@ def test_every_way_finds_what_trying_all_finds(seed: int, unions: int) -> None:
     for cycles in CycleConstraints:
         found = ilp(graph, root, cost, cycles)
         check(graph, root, found, prices)
+        assert found.greedy_cost == first.greedy_cost == first.cost
         if cycles is not CycleConstraints.NONE or not has_cycle(graph):
             assert found.status is Status.OPTIMAL
         if found.status is Status.OPTIMAL:

@@ -15,6 +15,7 @@ from polygym.rewrite.extraction.costs import node_costs
 from polygym.rewrite.extraction.greedy import cheapest_trees
 from polygym.rewrite.extraction.improving import improved
 from polygym.rewrite.plain import Plain
+from tests.rewrite.extraction.random_choices import is_acyclic
 from tests.rewrite.extraction.test_extraction import random_graph
 from tests.rewrite.oracles import cheapest
 
@@ -26,17 +27,6 @@ def choices_and_start(
     first, trees = cheapest_trees(graph, costs)
     choices = choices_of(graph, graph.find(root), costs, first, trees)
     return choices, choices.of_graph(graph, first)
-
-
-def is_acyclic(choices: Choices, chosen: dict[int, int]) -> bool:
-    """Take away classes that need nothing which is left, until none is."""
-    left = set(choices.reached(chosen))
-    while left:
-        free = {one for one in left if not left & set(choices.children[chosen[one]])}
-        if not free:
-            return False
-        left -= free
-    return True
 
 
 @settings(max_examples=150, deadline=None)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _ITERATIONS, _STEPS = 15, 100
 """How far saturation and backtracking go if nothing is said."""
+_K_STATIC, _K_MEASURED = 2, 1
+"""In how many iterations rules of several results are applied if nothing is said."""
 
 
 @click.command("optimize")
@@ -55,10 +57,10 @@ _ITERATIONS, _STEPS = 15, 100
 @click.option(
     "--k-multi",
     type=click.IntRange(0, 10),
-    default=1,
-    show_default=True,
     metavar="K",
-    help="Iterations with the rules of several results, which let the e-graph grow fast.",
+    help="Iterations with the rules of several results, which let the e-graph grow fast. "
+    f"(Default: {_K_STATIC} with static costs, {_K_MEASURED} with measured ones, where each "
+    "operator more has to be timed.)",
 )
 @click.option(
     "--nodes",
@@ -127,7 +129,7 @@ def command(
     rule_files: Sequence[Path],
     kind: str,
     method: str,
-    k_multi: int,
+    k_multi: int | None,
     nodes: int,
     iterations: int | None,
     alpha: float,
@@ -156,17 +158,19 @@ def command(
     costs = chosen_costs(kind, threads)
     tell = _silent if as_json else _told
     found: Optimized
+    deep: dict[str, int] = {}
     if method == "backtracking":
         steps = _STEPS if iterations is None else iterations
         found = backtracked(source.graph, costs, rules, alpha, steps, time_limit, tell)
     else:
-        limits = Limits(
-            nodes, _ITERATIONS if iterations is None else iterations, time_limit, k_multi
-        )
+        usual = _K_STATIC if kind == "static" else _K_MEASURED
+        deep["k_multi"] = usual if k_multi is None else k_multi
+        most = _ITERATIONS if iterations is None else iterations
+        limits = Limits(nodes, most, time_limit, deep["k_multi"])
         options = Options(limits, extraction=Extraction(extract), extraction_seconds=extract_limit)
         found = optimize(source.graph, costs, options, rules, tell)
     report: dict[str, Any] = {"model": model, "threads": threads, "seed": seed, "method": method}
-    report |= summary(found, costs)
+    report |= {**deep, **summary(found, costs)}
     code = 0
     if kind == "measured" if timed is None else timed:
         tell("running both graphs end to end")

@@ -9,7 +9,7 @@ from polygym.graphs.rules.generate.derive import concrete, is_derivable, underiv
 from polygym.graphs.rules.generate.generalise import generalised
 from polygym.graphs.rules.generate.terms import Terms
 from polygym.graphs.rules.generate.worlds import World
-from polygym.graphs.rules.spelling import spelling
+from polygym.graphs.rules.spelling import Spelling, spelling
 from polygym.rewrite.expressions import text_of
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term, postorder, size, substituted, term, variables
@@ -64,7 +64,7 @@ def single_rules(
 
 def _directions(left: Term, right: Term, binding: dict[str, Data], seed: int) -> list[Rule]:
     both = ((left, right), (right, left))
-    made: dict[str, Rule] = {}
+    made: dict[Spelling, Rule] = {}
     # What is said of one thing given twice is seldom worth conditions.
     plain = not _is_double(left, right)
     for one, other in both:

@@ -1,0 +1,132 @@
+"""The cheapest choice of one part: bounds from landmarks, then fractions, then the integer program.
+
+Greedy's choice is where it begins. Landmarks give a bound, which is often reached already. If not,
+the program is solved with fractions and the landmarks that those overlook are added, until there is
+none, or the bound is what the best choice costs; fractions are rounded on the way. What is left is
+for the integer program. What it says is a hint: its choice is followed from the root, its cost is
+summed anew, and a choice with a cycle is no answer; then the cycle is forbidden and the solver
+asked again, while there is time (unless cycles were said not to be looked after).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from polygym.rewrite.extraction.choices import Choices
+from polygym.rewrite.extraction.improving import improved
+from polygym.rewrite.extraction.landmarks import Making, landmarks_of, overlooked
+from polygym.rewrite.extraction.model import CycleConstraints, Model
+from polygym.rewrite.extraction.settling import Value, settled
+from polygym.rewrite.extraction.solver import solve
+
+__all__ = ["NOTHING", "Found", "searched"]
+
+NOTHING = 1e-9
+"""What difference between costs is none, relative to them."""
+_SCALED = 1000.0
+"""What the first choice costs for the solver, whose tolerances are absolute."""
+_SHARE = 0.25
+"""How much of the time goes into landmarks, and into a better start, at most."""
+_ROUNDS = 30
+"""How often landmarks are looked for that fractions overlook, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The best choice found: a node for each class."""
+
+    chosen: dict[int, int]
+    bound: float
+    """What every choice costs at least."""
+    is_optimal: bool
+    cuts: int
+    """How many cycles were forbidden because an answer had them."""
+
+
+def searched(choices: Choices, cycles: CycleConstraints, deadline: float) -> Found:
+    """Return the cheapest choice, or the best that is found in time."""
+    return _Search(choices, cycles, deadline).found()
+
+
+class _Search:
+    """The best choice so far, and what is known of all others."""
+
+    def __init__(self, choices: Choices, cycles: CycleConstraints, deadline: float) -> None:
+        self._choices, self._cycles, self._deadline = choices, cycles, deadline
+        self._making = Making(choices)
+        first = settled(self._making.needing, choices.costs, Value.SUM).nodes
+        self._best = {name: node for name, node in enumerate(first) if node >= 0}
+        self._least = choices.cost(self._best)
+        self._bound = 0.0
+        self._cuts = 0
+
+    def found(self) -> Found:
+        """Go on until the best is proved to be the best, or time is over."""
+        self._bound, landmarks = landmarks_of(self._making.needing, self._part_of_time())
+        if self._is_proved() or time.perf_counter() >= self._deadline:
+            return self._result(self._is_proved())
+        scale = _SCALED / self._least
+        model = Model(self._choices, self._cycles, scale)
+        for landmark in landmarks:
+            model.require(landmark)
+        self._solve_in_fractions(model, scale)
+        if self._is_proved():
+            return self._result(True)
+        self._take(improved(self._choices, self._best, self._part_of_time()))
+        return self._result(self._is_proved() or self._solve(model, scale))
+
+    def _part_of_time(self) -> float:
+        now = time.perf_counter()
+        return now + (self._deadline - now) * _SHARE
+
+    def _is_proved(self) -> bool:
+        return self._least * (1 - NOTHING) <= self._bound
+
+    def _result(self, is_optimal: bool) -> Found:
+        bound = self._least if is_optimal else min(self._bound, self._least)
+        return Found(self._best, bound, is_optimal, self._cuts)
+
+    def _take(self, chosen: dict[int, int]) -> None:
+        """Keep a choice without cycles if it is cheaper; what it does not reach stays as it was."""
+        cost = self._choices.cost(chosen)
+        if cost < self._least * (1 - NOTHING):
+            self._best, self._least = {**self._best, **chosen}, cost
+
+    def _solve_in_fractions(self, model: Model, scale: float) -> None:
+        """Raise the bound by landmarks that fractions overlook."""
+        for _ in range(_ROUNDS):
+            left = self._deadline - time.perf_counter()
+            answer = solve(model.program, left, in_fractions=True)
+            self._bound = max(self._bound, answer.bound / scale)
+            if answer.values is None or not answer.is_optimal:
+                return
+            chosen = model.chosen(answer.values)
+            if chosen is not None and not (model.has_cycles and model.cycles_of(chosen)):
+                self._take(chosen)
+            if self._is_proved():
+                return
+            marks = overlooked(self._making, answer.values[: len(self._choices.costs)])
+            for mark in marks:
+                model.require(mark)
+            if not marks:
+                return
+
+    def _solve(self, model: Model, scale: float) -> bool:
+        """Ask for whole numbers; return whether the best is proved to be."""
+        while True:
+            start = model.start(self._best)
+            answer = solve(model.program, self._deadline - time.perf_counter(), start)
+            self._bound = max(self._bound, answer.bound / scale)
+            chosen = None if answer.values is None else model.chosen(answer.values)
+            if chosen is None:
+                return self._is_proved()
+            loops = model.cycles_of(chosen) if model.has_cycles else []
+            if not loops:
+                self._take(chosen)
+                return answer.is_optimal or self._is_proved()
+            if self._cycles is CycleConstraints.NONE:
+                return self._is_proved()
+            for loop in loops:
+                model.forbid(loop)
+            self._cuts += len(loops)
