@@ -14,12 +14,13 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from io import StringIO
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from pcpp.parser import Action, OutputDirective
 from pcpp.preprocessor import Preprocessor
 
 from polygym.compiler.frontend.c.headers import ANNOTATIONS, MACROS, SPELLINGS, TYPEDEFS
+from polygym.compiler.frontend.c.implied import Piece, with_implied_types
 from polygym.compiler.frontend.c.places import Origin, SourceMap, Token, blank_comments
 from polygym.errors import LimitError, Place, PolygymError, SourceError
 
@@ -33,10 +34,6 @@ _PRAGMAS = (["scop"], ["endscop"], *(["STDC", "FP_CONTRACT", s] for s in ("ON", 
 
 # Python's line separators that are mere white space in C; str.splitlines must not see them.
 _ODD_SPACES = str.maketrans({c: " " for c in "\v\f\x1c\x1d\x1e\x85\u2028\u2029"})
-
-
-Piece: TypeAlias = tuple[str, Origin, tuple[str, int, int] | None]
-"""The text of a token, where it stands, and the position of what is there literally."""
 
 
 def decode(data: bytes, file: str) -> str:
@@ -274,7 +271,7 @@ def _write(stream: list[Piece], engine: _Engine) -> SourceMap:
     tokens: list[Token] = []
     expected: tuple[str, int, int] | None = None
     switches: list[tuple[int, bool]] = []
-    for text, origin, position in _without_annotations(stream):
+    for text, origin, position in with_implied_types(list(_without_annotations(stream))):
         if text.startswith("#pragma STDC"):
             switches.append((len(tokens), not text.endswith("OFF")))
             continue
