@@ -314,5 +314,7 @@ def _reason(node: Any) -> str:
             return "members of structures are not understood"
         case c_ast.CompoundLiteral() | c_ast.InitList():
             return "compound literals and initialiser lists are not understood"
+        case c_ast.Compound():
+            return "a block inside an expression is not understood"
         case _:
             return "this expression is not understood"

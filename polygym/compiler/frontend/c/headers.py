@@ -46,6 +46,7 @@ MACROS: dict[str, tuple[str, ...]] = {
         "DBL_MIN 2.22507385850720138309e-308",
     ),
     "stdbool.h": ("bool _Bool", "true 1", "false 0"),
+    "complex.h": ("complex _Complex",),
     "stddef.h": ("NULL ((void *)0)",),
     "stdlib.h": ("NULL ((void *)0)", "EXIT_SUCCESS 0", "EXIT_FAILURE 1", "RAND_MAX 2147483647"),
     "stdio.h": ("NULL ((void *)0)",),

@@ -17,11 +17,22 @@ from pycparser import c_ast
 from pycparser.c_lexer import CLexer
 from pycparser.c_parser import CParser
 
+from polygym.compiler.frontend.c.initialisers import make_plain
 from polygym.compiler.frontend.c.nodes import block_with
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.errors import InputError, SourceError
 
 _POSITION = re.compile(r"^[^:]*:(\d+):(\d+):?\s*(.*)$", re.DOTALL)
+
+# Words of GNU C and of later C that the parser does not know, and what to write instead. They are
+# looked for in so many tokens before the place where it gave up.
+_UNKNOWN = {
+    **dict.fromkeys(("typeof", "__typeof__", "__typeof", "__auto_type"), "write the type"),
+    **dict.fromkeys(("__int128", "__int128_t", "__uint128_t"), "integers have 64 bits at most"),
+    **dict.fromkeys(("asm", "__builtin_va_arg"), "leave it out of the file"),
+    "_Generic": "write the expression that it chooses",
+}
+_NEAR = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +66,9 @@ def parse(source: SourceMap) -> Any:
         raise SourceError(source.place(None), "the file holds no C code")
     parser = CParser(lexer=_Lexer)
     try:
-        return _modern(parser.parse(source.text, ""), source)
+        tree = _modern(parser.parse(source.text, ""), source)
+        make_plain(tree)
+        return tree
     except SourceError:
         raise
     except RecursionError as error:
@@ -109,6 +122,12 @@ def _syntax_error(source: SourceMap, text: str, lexer: _Lexer) -> SourceError:
     else:
         row, column, detail = int(found[1]), int(found[2]), found[3].strip()
     place = source.place_at(row, column)
+    here = source.index(row, column)
+    for token in reversed(source.tokens[max(here - _NEAR, 0) : here + 1]):
+        if token.text in _UNKNOWN:
+            return SourceError(
+                source.locate(token.origin), f"{token.text} is not understood", _UNKNOWN[token.text]
+            )
     if detail.startswith("before:"):
         return SourceError(place, f"syntax error before '{detail[7:].strip()}'")
     return SourceError(place, f"syntax error: {detail}" if detail else "syntax error")

@@ -27,6 +27,7 @@ from polygym.compiler.frontend.c.accesses import c_text
 from polygym.compiler.frontend.c.calls import Calls
 from polygym.compiler.frontend.c.countdown import counted_down
 from polygym.compiler.frontend.c.data_bounds import DataBounds
+from polygym.compiler.frontend.c.jumps import without_jumps
 from polygym.compiler.frontend.c.lifting import Lift, changed_name, has_effect
 from polygym.compiler.frontend.c.nodes import (
     block_with,
@@ -63,14 +64,15 @@ def plain(
     scope = declared_before(region.function, region.begin)
     outside = {one.name: one for one in tree.ext if isinstance(one, c_ast.Decl) and one.name}
     bounds = DataBounds(region.function, region.begin, outside | scope, calls.fresh, given)
-    found = _Plain(calls, source).statements(map(_with_subscripts, region.items), scope)
+    items = without_jumps(list(map(_with_subscripts, region.items)), None)
+    found = _Plain(calls, source).statements(items, scope)
     block = block_with(region.function.body, region.begin)
     first, last = block.index(region.begin), block.index(region.end)
     block[first + 1 : last] = found
-    items = tuple(bounds.apply(found))
+    new = tuple(bounds.apply(found))
     first, last = block.index(region.begin), block.index(region.end)
-    block[first + 1 : last] = items
-    return Region(region.name, region.function, items, region.begin, region.end)
+    block[first + 1 : last] = new
+    return Region(region.name, region.function, new, region.begin, region.end)
 
 
 def _with_subscripts(item: Any) -> Any:
