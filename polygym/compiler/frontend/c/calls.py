@@ -365,7 +365,7 @@ class Calls:
         if ends_in_return(body) or result is None:
             body = without_jumps(body, partial(assigned_to, result))
             result = result if body and isinstance(body[-1], c_ast.Return) else None
-        items = copied(body, renaming(own, arrays))
+        items: list[Any] = copied(body, renaming(own, arrays))
         last = items[-1] if items and isinstance(items[-1], c_ast.Return) else None
         if last is not None:
             items = items[:-1]

@@ -88,7 +88,7 @@ class _Block:
             one.name for item in items for one in walk(item) if isinstance(one, c_ast.Goto)
         }
         self._count = count()
-        self._written: set[int] = set()
+        self._seen: set[int] = set()
 
     def emitted(self) -> list[Any]:
         """Return all statements."""
@@ -100,7 +100,7 @@ class _Block:
         while place < stop:
             item = self._plain(place)
             if not self._exits(item):
-                found.append(item)
+                found.append(self._written(item))
                 place += 1
                 continue
             join = self._join(place)
@@ -110,15 +110,19 @@ class _Block:
         return found
 
     def _plain(self, place: int) -> Any:
-        """Return a statement without labels to which something jumps; a copy the second time."""
+        """Return a statement without labels to which something jumps."""
         item = self._items[place]
-        if next(self._count) > _MOST_STATEMENTS:
-            raise _Unfit
         while isinstance(item, c_ast.Label) and item.name in self._targets:
             item = item.stmt
-        if place in self._written:
+        return item
+
+    def _written(self, item: Any) -> Any:
+        """Return a statement to be written; the second time a copy, which has no name."""
+        if next(self._count) > _MOST_STATEMENTS:
+            raise _Unfit
+        if id(item) in self._seen:
             return copied(item, lambda one: copied(one.stmt) if _is_label(one) else None)
-        self._written.add(place)
+        self._seen.add(id(item))
         return item
 
     def _exits(self, item: Any) -> set[Any]:
@@ -180,8 +184,8 @@ class _Block:
             if self._exits(item):
                 behind = items[place + 1 :]
                 after = self._branched(item, partial(self._sequence, behind, rest, join), join)
-                return [*items[:place], *after]
-        return [*items, *rest()]
+                return [*map(self._written, items[:place]), *after]
+        return [*map(self._written, items), *rest()]
 
 
 def ends_in_return(items: Sequence[Any]) -> bool:
