@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import product
 from typing import Any
 
@@ -67,10 +68,8 @@ def traces(items: list[Any]) -> list[list[str]]:
     found = []
     for truth in product((False, True), repeat=CONDITIONS):
         trace: list[str] = []
-        try:
+        with suppress(Jump):  # a return
             run(items, truth, trace)
-        except Jump as jump:
-            assert jump.args == ("the end",)
         found.append(trace)
     return found
 
@@ -126,9 +125,7 @@ def test_what_is_not_understood_stays() -> None:
         "switch (c0) { case 1: goto L; } s0(); L: s1();",
     ):
         items = statements(text)
-        assert all(
-            one is other for one, other in zip(without_jumps(items, None), items, strict=True)
-        )
+        assert without_jumps(items, None) == items  # nodes are equal to themselves alone
 
 
 def test_pieces_that_would_be_written_too_often_stay() -> None:
