@@ -33,6 +33,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Flag
 from functools import lru_cache
+from itertools import pairwise
 from typing import TypeAlias
 
 import islpy as isl
@@ -47,6 +48,9 @@ _MOST_OPERATIONS = 1_000_000
 # What variables are called where relations are put in order, so that it does not depend on names.
 _COUNTERS, _SIZES = "ijklxyzuvw", "nmpqrs"
 _WORD = re.compile(r"[A-Za-z_]\w*")
+
+# A number from 32 on that something is multiplied by, in isl's text: ``987i0``, ``40*floor(…)``.
+_FACTOR = re.compile(r"(?<![\w.])(3[2-9]|[4-9]\d|\d{3,})(?=[A-Za-z_*(])")
 
 
 class Kind(Flag):
@@ -217,8 +221,11 @@ def _analysed(
     Every write is certain (statements run unconditionally on their domain), so the last write
     before a read is *the* source and no pair is a mere possibility. isl looks for it by parametric
     integer programming, which fails ("affine expression involves some of the domain dimensions")
-    where conditions have several moduli, or takes it minutes; then it is None.
+    where conditions have several moduli, or takes it minutes; then it is None. Where numbers are
+    odd it is not even tried: isl's count of operations does not see how long these take.
     """
+    if _has_odd_numbers(f"{reads} {writes}"):
+        return None
     try:
         with attempt(_MOST_OPERATIONS, reads.get_ctx()):
             return (
@@ -231,6 +238,17 @@ def _analysed(
         if is_exhausted(reads.get_ctx()):
             raise
         return None
+
+
+def _has_odd_numbers(relations: str) -> bool:
+    """Whether relations multiply by larger numbers neither of which divides the other one.
+
+    Rows of rows have 1, 8, 8·64, each a multiple of those before. Where a[987i + 541j] is read and
+    a[1001i + 613j] written, who reads whose value is a question of the least solutions of an
+    equation with four such numbers, which takes isl minutes.
+    """
+    found = sorted({int(number) for number in _FACTOR.findall(relations)})
+    return any(larger % smaller for smaller, larger in pairwise(found))
 
 
 def _before(reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:

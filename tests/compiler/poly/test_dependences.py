@@ -151,6 +151,11 @@ MODULI = {
         "for (int i = 0; i < N; ++i) for (int j = 0; j < N && i % 2 == 1; ++j)"
         " if ((i + j) % 3 == 1 || (i - j) % 4 == 1) y = y + 1.0;  z[0] = y;"
     ),
+    "odd": (
+        "double w[800];  for (int i = 0; i < 9; ++i) for (int j = 0; j < 8; ++j)"
+        " w[37 * i + 43 * j] = w[43 * i + 37 * j] * y + w[41 * i + 2 * j];"
+        "  z[0] = w[N > 3 ? 3 : 0];"
+    ),
 }
 
 

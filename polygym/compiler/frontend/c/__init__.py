@@ -1,17 +1,18 @@
 """The C front end: a marked region of a C file becomes a :class:`~polygym.compiler.ir.scop.Scop`.
 
 ``translate`` takes a file through all steps. Read top-down: ``preprocess`` (macros, includes, and
-the ``places`` where all of it stood; ``headers`` is what is known of C's own), ``parse`` (syntax
-tree, regions), ``complete`` (a function around a region that has none: ``bare``, ``undeclared``,
-``reach``), ``notation`` (sizes as numbers), ``walking`` (pointers as subscripts of what they are
-``pointing`` to), ``members`` (structures as arrays), ``plain`` (one effect a statement,
-``switches`` as ``if``, what is in expressions taken out by ``lifting``; ``countdown`` and
-``data_bounds`` of loops, the latter by ``sized_bounds``; ``calls`` of functions put in, ``actuals``
-for their names; ``nodes`` of trees), ``induction`` (integers that step by products), ``trips``
-(loops over products, counted, by their headers in ``counting``; ``windows`` of several rows),
-``carries`` (subscripts that go on in later rows), ``flat_arrays`` (``A[i * m + j]`` as ``A[i][j]``,
-by ``polynomials`` and ``rows``; ``once``: integers that are set once), ``pointers`` (arguments
-without a size, ``extents`` that are given), ``translation`` (the steps from here on, in order):
+the ``places`` where all of it stood; ``headers`` is what is known of C's own, ``implied`` types of
+old), ``parse`` (syntax tree, regions, ``initialisers`` in plain form), ``complete`` (a function
+around a region that has none: ``bare``, ``undeclared``, ``reach``), ``notation`` (sizes as
+numbers), ``walking`` (pointers as subscripts of what they are ``pointing`` to), ``members``
+(structures as arrays), ``plain`` (one effect a statement, ``switches`` and ``jumps`` as ``if``,
+what is in expressions taken out by ``lifting``; ``countdown`` and ``data_bounds`` of loops, their
+``loop_headers``, the latter by ``sized_bounds``; ``calls`` of functions put in, ``actuals`` for
+their names; ``nodes`` of trees), ``induction`` (integers that step by products), ``trips`` (loops
+over products, counted, by their headers in ``counting``; ``windows`` of several rows), ``carries``
+(subscripts that go on in later rows), ``flat_arrays`` (``A[i * m + j]`` as ``A[i][j]``, by
+``polynomials`` and ``rows``; ``once``: integers that are set once), ``pointers`` (arguments without
+a size, ``extents`` that are given), ``translation`` (the steps from here on, in order):
 ``symbols``, ``declarations`` and ``literals`` (what names and constants mean), ``bindings`` (what
 they stand for in the region), ``assumptions`` (what ``assert`` states), ``affine``, ``conditions``,
 ``division``, ``extremes``, ``wrapping`` and ``loops`` (C to isl), ``accesses`` (elements that are

@@ -178,6 +178,10 @@ def pointer_arithmetic(node: Any, bindings: Bindings) -> SourceError:
         return bindings.source.error(
             node, "aliasing through casts is refused: one element would have two names"
         )
+    if isinstance(base, c_ast.CompoundLiteral):
+        return bindings.source.error(
+            node, "compound literals are not understood", "declare an array with these values"
+        )
     return bindings.source.error(
         node, "pointer arithmetic is not understood", "write accesses as A[i][j]"
     )

@@ -21,19 +21,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from polygym.compiler.frontend.c.headers import TYPEDEFS
+from polygym.compiler.frontend.c.headers import KNOWN_TYPES, STATEMENT_WORDS, TYPE_WORDS
+from polygym.compiler.frontend.c.implied import defines
 from polygym.compiler.frontend.c.places import SourceMap, Token
 from polygym.errors import SourceError
 
-_TYPE_WORDS = frozenset(
-    "void char short int long float double signed unsigned _Bool const volatile static extern "
-    "register typedef struct union enum inline auto restrict _Static_assert ;".split()
-)
-_STATEMENT_WORDS = frozenset(
-    "for if while do switch return goto break continue else case default sizeof".split()
-)
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_KNOWN_TYPES = frozenset(re.findall(r"(\w+);", TYPEDEFS))
 _BEGIN, _END = "#pragma scop", "#pragma endscop"
 
 
@@ -97,8 +90,8 @@ def frames(source: SourceMap, file: str) -> tuple[Frame, ...]:
 def _items(tokens: Sequence[Token]) -> Iterator[_Item]:
     """Yield what stands at file scope, in order."""
     first, depth = 0, 0
-    for index, token in enumerate(tokens):
-        text = token.text
+    texts = [token.text for token in tokens]
+    for index, text in enumerate(texts):
         if text[0] == "#":
             if depth == 0:
                 yield _Item(index, index, is_statement=False)
@@ -107,8 +100,8 @@ def _items(tokens: Sequence[Token]) -> Iterator[_Item]:
         depth += (text in "({[") - (text in ")}]")
         if depth or text not in (";", "}"):
             continue
-        after = tokens[index + 1].text if index + 1 < len(tokens) else ""
-        declares = _declares(tokens, first)
+        after = texts[index + 1] if index + 1 < len(texts) else ""
+        declares = _declares(texts, first)
         if text == "}" and declares and not _is_function(tokens, first, index):
             continue  # the name of a struct's variable or the end of an initialiser follows
         if text == "}" and after == "else":
@@ -124,28 +117,16 @@ def _is_function(tokens: Sequence[Token], first: int, last: int) -> bool:
     return "(" in head and "=" not in head
 
 
-def _declares(tokens: Sequence[Token], start: int) -> bool:
+def _declares(texts: Sequence[str], start: int) -> bool:
     """Whether what begins at a token at file scope is a declaration or a function."""
-    word = tokens[start].text
-    if word in _TYPE_WORDS or word in _KNOWN_TYPES:
+    word = texts[start]
+    if word in TYPE_WORDS or word in KNOWN_TYPES:
         return True
-    if word in _STATEMENT_WORDS or not _WORD.fullmatch(word) or start + 1 >= len(tokens):
+    if word in STATEMENT_WORDS or not _WORD.fullmatch(word) or start + 1 >= len(texts):
         return False
     # `real x;` begins with the name of a type, `f(n) {` is a function of old; `x = 1` is neither.
-    after = tokens[start + 1].text
-    return bool(_WORD.fullmatch(after)) or after == "*" or _defines(tokens, start)
-
-
-def _defines(tokens: Sequence[Token], start: int) -> bool:
-    """Whether ``name(…)`` is followed by a body, or by declarations of arguments and a body."""
-    depth = 0
-    for index in range(start + 1, len(tokens) - 1):
-        depth += (tokens[index].text == "(") - (tokens[index].text == ")")
-        if depth == 0:
-            return tokens[index].text == ")" and (
-                tokens[index + 1].text == "{" or tokens[index + 1].text in _TYPE_WORDS - {";"}
-            )
-    return False
+    after = texts[start + 1]
+    return bool(_WORD.fullmatch(after)) or after == "*" or defines(texts, start)
 
 
 def _line(source: SourceMap, token: Token, file: str) -> int:
@@ -161,7 +142,7 @@ def _line(source: SourceMap, token: Token, file: str) -> int:
 def _name(file: str, source: SourceMap, number: int) -> str:
     """Return a name for the function of a region: that of the file, if it can be one."""
     base = re.sub(r"\W", "_", Path(file).stem)
-    if not _WORD.fullmatch(base) or base in _TYPE_WORDS | _STATEMENT_WORDS | _KNOWN_TYPES:
+    if not _WORD.fullmatch(base) or base in TYPE_WORDS | STATEMENT_WORDS | KNOWN_TYPES:
         base = f"region_{base}".rstrip("_")
     name = base if number == 0 else f"{base}_{number + 1}"
     spelled = {token.text for token in source.tokens} | {"main"}

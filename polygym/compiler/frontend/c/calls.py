@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from pycparser import c_ast
@@ -33,6 +34,7 @@ from polygym.compiler.frontend.c.actuals import (
     same,
     sizes,
 )
+from polygym.compiler.frontend.c.jumps import assigned_to, ends_in_return, without_jumps
 from polygym.compiler.frontend.c.nodes import (
     base_and_subscripts,
     body_of,
@@ -359,7 +361,11 @@ class Calls:
         call: Any,
     ) -> list[Any]:
         """Return the statements of a function with other names, its last return an assignment."""
-        items = body_of(copied(function.body, renaming(own, arrays)))
+        body = body_of(function.body)
+        if ends_in_return(body) or result is None:
+            body = without_jumps(body, partial(assigned_to, result))
+            result = result if body and isinstance(body[-1], c_ast.Return) else None
+        items: list[Any] = copied(body, renaming(own, arrays))
         last = items[-1] if items and isinstance(items[-1], c_ast.Return) else None
         if last is not None:
             items = items[:-1]

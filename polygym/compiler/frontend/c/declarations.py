@@ -128,7 +128,11 @@ class Declarations:
             case c_ast.Struct() | c_ast.Union():
                 names, spelled = (), f"{type(kind).__name__.lower()} {kind.name or ''}".strip()
             case c_ast.FuncDecl():
-                names, spelled = (), "a function"
+                raise self._source.error(
+                    at,
+                    f"{what} is a function that is not known before the program runs",
+                    "call a function of the file by its name",
+                )
             case _:
                 names, spelled = (), "something else"
         plain = tuple(name for name in names if name not in _ADDS_NOTHING)

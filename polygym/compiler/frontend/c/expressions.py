@@ -130,7 +130,10 @@ class Expressions:
         """Return the value of an expression."""
         self._size += 1
         if self._size > _LARGEST_REGION:
-            raise LimitError.at(self._source.place(node), "the region's expressions are too large")
+            raise LimitError.at(
+                self._source.place(node),
+                f"the region's expressions are too large: more than {_LARGEST_REGION:,} parts",
+            )
         match node:
             case c_ast.Constant():
                 literal = parse_literal(node.value)
@@ -314,5 +317,7 @@ def _reason(node: Any) -> str:
             return "members of structures are not understood"
         case c_ast.CompoundLiteral() | c_ast.InitList():
             return "compound literals and initialiser lists are not understood"
+        case c_ast.Compound():
+            return "a block inside an expression is not understood"
         case _:
             return "this expression is not understood"

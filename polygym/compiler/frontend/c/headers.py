@@ -7,6 +7,8 @@ known by name), but the parser must be told which identifiers are types.
 
 from __future__ import annotations
 
+import re
+
 MACROS: dict[str, tuple[str, ...]] = {
     "math.h": (
         "M_PI 3.14159265358979323846",
@@ -44,6 +46,7 @@ MACROS: dict[str, tuple[str, ...]] = {
         "DBL_MIN 2.22507385850720138309e-308",
     ),
     "stdbool.h": ("bool _Bool", "true 1", "false 0"),
+    "complex.h": ("complex _Complex",),
     "stddef.h": ("NULL ((void *)0)",),
     "stdlib.h": ("NULL ((void *)0)", "EXIT_SUCCESS 0", "EXIT_FAILURE 1", "RAND_MAX 2147483647"),
     "stdio.h": ("NULL ((void *)0)",),
@@ -73,6 +76,17 @@ _TYPES = {
 
 # One line, so that the rows of the program's own tokens are not disturbed.
 TYPEDEFS = " ".join(f"typedef {meaning} {name};" for name, meaning in _TYPES.items())
+
+KNOWN_TYPES = frozenset(re.findall(r"(\w+);", TYPEDEFS))
+
+# Words with which declarations begin, and statements.
+TYPE_WORDS = frozenset(
+    "void char short int long float double signed unsigned _Bool const volatile static extern "
+    "register typedef struct union enum inline auto restrict _Static_assert ;".split()
+)
+STATEMENT_WORDS = frozenset(
+    "for if while do switch return goto break continue else case default sizeof".split()
+)
 
 # Spellings of GNU C and their plain C; the empty ones say nothing about what a program computes.
 SPELLINGS = {

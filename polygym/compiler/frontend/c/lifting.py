@@ -14,6 +14,8 @@ from pycparser import c_ast
 
 from polygym.compiler.frontend.c.calls import Calls
 from polygym.compiler.frontend.c.nodes import (
+    base_and_subscripts,
+    changed_in,
     copied,
     declaration,
     integer_node,
@@ -121,9 +123,7 @@ class Lift:
         """Count before or after the whole expression."""
         if not is_certain:
             raise self._uncertain(node)
-        name = changed_name(node)
-        uses = sum(1 for one in names_in(self._whole) if one.name == name)
-        if not isinstance(node.expr, c_ast.ID) or uses != 1:
+        if not self._stands_once(node.expr):
             raise self._plain.source.error(
                 node,
                 f"{node.op.strip('p')} inside an expression is a side effect",
@@ -133,6 +133,17 @@ class Lift:
         step = c_ast.Assignment(operator, copied(node.expr), integer_node(1, node), node.coord)
         (self.after if node.op.startswith("p") else self.before).append(step)
         return copied(node.expr)
+
+    def _stands_once(self, target: Any) -> bool:
+        """Whether a variable or an array stands once, with subscripts that nothing changes."""
+        base, subscripts = base_and_subscripts(target)
+        if not isinstance(base, c_ast.ID) or isinstance(target, c_ast.UnaryOp):
+            return False
+        changed = {one.name for one in changed_in(self._whole) if isinstance(one, c_ast.ID)}
+        own = {one.name for part in subscripts for one in names_in(part)}
+        if own & changed or any(has_effect(one, self._plain.calls) for one in subscripts):
+            return False
+        return sum(1 for one in names_in(self._whole) if one.name == base.name) == 1
 
     def _call(self, node: Any, is_certain: bool, is_whole: bool) -> Any:
         """Put the body of a function in front, and read its result."""

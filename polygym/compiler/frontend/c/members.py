@@ -44,7 +44,7 @@ class _Rewriter:
     """Gives the members of a function's structures names."""
 
     def __init__(self, tree: Any, region: Region, source: SourceMap) -> None:
-        self._tree, self._region = tree, region
+        self._tree, self._region, self._source = tree, region, source
         self._typedefs = {one.name: one.type for one in tree.ext if isinstance(one, c_ast.Typedef)}
         self._structures = {
             one.name: one
@@ -155,6 +155,7 @@ class _Rewriter:
             return self._names[key]
         structure, sizes = self._members(declaration.type)
         kind: Any = None
+        found: Any = None
         for place, field in enumerate(member.path):
             found = next((one for one in structure.decls if one.name == field), None)
             if found is None:
@@ -168,6 +169,12 @@ class _Rewriter:
                 kind = found.type
         if isinstance(kind, c_ast.PtrDecl):
             return None
+        if found is not None and found.bitsize is not None:
+            raise self._source.error(
+                member.base,
+                f"{field} has bits of its own in its structure, which are not understood",
+                "declare it without a number of bits",
+            )
         name = "_".join((member.base.name, *member.path))
         while name in self._spelled:
             name += "_"

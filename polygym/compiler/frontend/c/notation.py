@@ -2,7 +2,7 @@
 
 ``sizeof(double)``, ``sizeof a[0]`` and ``sizeof(a) / sizeof(a[0])`` are constants where all sizes
 of the array are; what has no constant size stays, and is refused. ``(i < n) & (j < m)`` is ``i < n
-&& j < m`` if nothing changes in it, and ``__builtin_expect(c, 1)`` is ``c``.
+&& j < m`` if nothing changes in it, ``__builtin_expect(c, 1)`` is ``c``, and ``i[A]`` is ``A[i]``.
 """
 
 from __future__ import annotations
@@ -75,11 +75,22 @@ def _with_numbers(
             case c_ast.BinaryOp(op="&" | "|") if _is_truth(part.left) and _is_truth(part.right):
                 left, right = (copied(one, replacement) for one in (part.left, part.right))
                 return c_ast.BinaryOp(part.op * 2, left, right, part.coord)
+            case c_ast.ArrayRef(name=c_ast.ID(name=index), subscript=c_ast.ID(name=array)):
+                if _is_number(declared.get(index)) and isinstance(
+                    getattr(declared.get(array), "type", None), c_ast.ArrayDecl | c_ast.PtrDecl
+                ):
+                    return c_ast.ArrayRef(part.subscript, part.name, part.coord)
             case c_ast.FuncCall(name=c_ast.ID(name="__builtin_expect")) if part.args:
                 return copied(part.args.exprs[0], replacement)
         return None
 
     return copied(body, replacement)
+
+
+def _is_number(declared: Any) -> bool:
+    """Whether a declaration is one of a variable of a type that C knows by its words."""
+    kind = getattr(declared, "type", None)
+    return isinstance(kind, c_ast.TypeDecl) and isinstance(kind.type, c_ast.IdentifierType)
 
 
 def _is_truth(node: Any) -> bool:

@@ -17,11 +17,22 @@ from pycparser import c_ast
 from pycparser.c_lexer import CLexer
 from pycparser.c_parser import CParser
 
+from polygym.compiler.frontend.c.initialisers import make_plain
 from polygym.compiler.frontend.c.nodes import block_with
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.errors import InputError, SourceError
 
 _POSITION = re.compile(r"^[^:]*:(\d+):(\d+):?\s*(.*)$", re.DOTALL)
+
+# Words of GNU C and of later C that the parser does not know, and what to write instead. They are
+# looked for in so many tokens before the place where it gave up.
+_UNKNOWN = {
+    **dict.fromkeys(("typeof", "__typeof__", "__typeof", "__auto_type"), "write the type"),
+    **dict.fromkeys(("__int128", "__int128_t", "__uint128_t"), "integers have 64 bits at most"),
+    **dict.fromkeys(("asm", "__builtin_va_arg"), "leave it out of the file"),
+    "_Generic": "write the expression that it chooses",
+}
+_NEAR = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +66,11 @@ def parse(source: SourceMap) -> Any:
         raise SourceError(source.place(None), "the file holds no C code")
     parser = CParser(lexer=_Lexer)
     try:
-        return _modern(parser.parse(source.text, ""))
+        tree = _modern(parser.parse(source.text, ""), source)
+        make_plain(tree)
+        return tree
+    except SourceError:
+        raise
     except RecursionError as error:
         raise SourceError(source.place_at(1, 1), "the program nests too deeply") from error
     except Exception as error:
@@ -64,20 +79,33 @@ def parse(source: SourceMap) -> Any:
         raise _syntax_error(source, str(error), parser.clex) from error
 
 
-def _modern(tree: Any) -> Any:
+def _modern(tree: Any, source: SourceMap) -> Any:
     """Return a tree with the arguments of old function definitions where they stand today.
 
-    ``void f(n, x) int n; double x[n]; { … }`` declares them behind the parentheses.
+    ``void f(n, x) int n; double x[n]; { … }`` declares them behind the parentheses; what is not
+    declared there is an ``int``.
     """
     for node in tree.ext:
-        if isinstance(node, c_ast.FuncDef) and node.param_decls:
-            declared = {one.name: one for one in node.param_decls}
-            arguments = node.decl.type.args
-            names = [one.name for one in arguments.params] if arguments else []
-            if all(name in declared for name in names):
-                arguments.params = [declared[name] for name in names]
-                node.param_decls = None
+        arguments = getattr(node.decl.type, "args", None) if _is_definition(node) else None
+        if arguments is None or not any(isinstance(one, c_ast.ID) for one in arguments.params):
+            continue
+        declared = {one.name: one for one in node.param_decls or ()}
+        for name in set(declared) - {one.name for one in arguments.params}:
+            raise source.error(declared[name], f"{node.decl.name} has no argument {name}")
+        arguments.params = [declared.get(one.name) or _int(one) for one in arguments.params]
+        node.param_decls = None
     return tree
+
+
+def _is_definition(node: Any) -> bool:
+    return isinstance(node, c_ast.FuncDef) and isinstance(node.decl.type, c_ast.FuncDecl)
+
+
+def _int(name: Any) -> Any:
+    """Return the declaration of a name as an ``int``."""
+    kind = c_ast.IdentifierType(["int"], name.coord)
+    of_name = c_ast.TypeDecl(name.name, [], None, kind, name.coord)
+    return c_ast.Decl(name.name, [], [], [], [], of_name, None, None, name.coord)
 
 
 def _syntax_error(source: SourceMap, text: str, lexer: _Lexer) -> SourceError:
@@ -94,6 +122,12 @@ def _syntax_error(source: SourceMap, text: str, lexer: _Lexer) -> SourceError:
     else:
         row, column, detail = int(found[1]), int(found[2]), found[3].strip()
     place = source.place_at(row, column)
+    here = source.index(row, column)
+    for token in reversed(source.tokens[max(here - _NEAR, 0) : here + 1]):
+        if token.text in _UNKNOWN:
+            return SourceError(
+                source.locate(token.origin), f"{token.text} is not understood", _UNKNOWN[token.text]
+            )
     if detail.startswith("before:"):
         return SourceError(place, f"syntax error before '{detail[7:].strip()}'")
     return SourceError(place, f"syntax error: {detail}" if detail else "syntax error")

@@ -27,7 +27,14 @@ from polygym.compiler.frontend.c.accesses import c_text
 from polygym.compiler.frontend.c.calls import Calls
 from polygym.compiler.frontend.c.countdown import counted_down
 from polygym.compiler.frontend.c.data_bounds import DataBounds
+from polygym.compiler.frontend.c.jumps import without_jumps
 from polygym.compiler.frontend.c.lifting import Lift, changed_name, has_effect
+from polygym.compiler.frontend.c.loop_headers import (
+    depend,
+    header_parts,
+    is_change_of,
+    started_name,
+)
 from polygym.compiler.frontend.c.nodes import (
     block_with,
     body_of,
@@ -63,14 +70,15 @@ def plain(
     scope = declared_before(region.function, region.begin)
     outside = {one.name: one for one in tree.ext if isinstance(one, c_ast.Decl) and one.name}
     bounds = DataBounds(region.function, region.begin, outside | scope, calls.fresh, given)
-    found = _Plain(calls, source).statements(map(_with_subscripts, region.items), scope)
+    items = without_jumps(list(map(_with_subscripts, region.items)), None)
+    found = _Plain(calls, source).statements(items, scope)
     block = block_with(region.function.body, region.begin)
     first, last = block.index(region.begin), block.index(region.end)
     block[first + 1 : last] = found
-    items = tuple(bounds.apply(found))
+    new = tuple(bounds.apply(found))
     first, last = block.index(region.begin), block.index(region.end)
-    block[first + 1 : last] = items
-    return Region(region.name, region.function, items, region.begin, region.end)
+    block[first + 1 : last] = new
+    return Region(region.name, region.function, new, region.begin, region.end)
 
 
 def _with_subscripts(item: Any) -> Any:
@@ -124,7 +132,7 @@ class _Plain:
                 return self._assigned(node, scope)
             case c_ast.FuncCall():
                 return self._called(node, scope)
-            case c_ast.TernaryOp() if any(map(is_change, (node.iftrue, node.iffalse))):
+            case c_ast.TernaryOp() if any(map(self._acts, (node.iftrue, node.iffalse))):
                 branch = c_ast.If(node.cond, node.iftrue, node.iffalse, node.coord)
                 return self._if(branch, scope)
             case c_ast.DoWhile() if _is_once(node):
@@ -134,10 +142,18 @@ class _Plain:
                 asked = lift.read(node.cond)
                 branches = as_branches(node, asked, lift.after, self._source, self._calls.fresh)
                 return [*lift.before, *self.statements(branches, scope)]
-            case c_ast.Cast(expr=c_ast.ID()) if c_text(node.to_type) == "void":
-                return []
+            case c_ast.Cast() if c_text(node.to_type) == "void":
+                return self._statement(node.expr, scope) if self._acts(node.expr) else []
+            case c_ast.BinaryOp(op="&&" | "||") if self._acts(node.right):
+                is_and = node.op == "&&"
+                asked = node.left if is_and else c_ast.UnaryOp("!", node.left, node.coord)
+                return self._if(c_ast.If(asked, node.right, None, node.coord), scope)
             case _:
                 return [node]
+
+    def _acts(self, node: Any) -> bool:
+        """Whether an expression changes something or calls any function."""
+        return any(isinstance(one, c_ast.FuncCall) or is_change(one) for one in walk(node))
 
     def _labelled(self, node: Any, scope: _Scope) -> list[Any]:
         """Put a label on the last of several statements that change something."""
@@ -177,8 +193,8 @@ class _Plain:
     def _for(self, node: Any, scope: _Scope) -> list[Any]:
         """Give a loop one counter."""
         scope = dict(scope)
-        inits = _parts(node.init)
-        steps = _parts(node.next)
+        inits = header_parts(node.init)
+        steps = header_parts(node.next)
         body = node.stmt
         counter = self._counter(node, steps)
         if not steps and counter is not None:
@@ -186,12 +202,12 @@ class _Plain:
             steps, body = [last], c_ast.Compound(rest, body.coord)
         if counter is None:
             return [self._simple_for(node, scope)]
-        mine = [one for one in inits if _started(one) == counter]
-        others = [one for one in inits if _started(one) != counter]
-        if len(mine) == 1 and _depend(mine[0], others):
+        mine = [one for one in inits if started_name(one) == counter]
+        others = [one for one in inits if started_name(one) != counter]
+        if len(mine) == 1 and depend(mine[0], others):
             mine, others = [], inits  # all in their order, and the loop starts where it stands
-        own = [one for one in steps if _is_change_of(one, counter)]
-        after = [one for one in steps if not _is_change_of(one, counter)]
+        own = [one for one in steps if is_change_of(one, counter)]
+        after = [one for one in steps if not is_change_of(one, counter)]
         if len(mine) > 1 or len(own) != 1:
             return [self._simple_for(node, scope)]
         if after and any(isinstance(one, c_ast.Continue) for one in walk(body)):
@@ -254,7 +270,7 @@ class _Plain:
             if changed.count(changed_name(steps[0])) != 1:
                 return None
         found = [name for name in map(changed_name, steps) if name in asked]
-        started = [name for name in map(_started, _parts(node.init)) if name in found]
+        started = [name for name in map(started_name, header_parts(node.init)) if name in found]
         choice = started if len(found) > 1 and len(started) == 1 else found
         if len(choice) > 1 and not any(
             isinstance(one, c_ast.BinaryOp) and one.op in ("&&", "||") for one in walk(node.cond)
@@ -358,37 +374,3 @@ def _is_once(node: Any) -> bool:
         and node.cond.value == "0"
         and not any(isinstance(one, leaves) for one in walk(node.stmt))
     )
-
-
-def _depend(mine: Any, others: Sequence[Any]) -> bool:
-    """Whether one of several parts of a loop's start reads what another one sets."""
-    started = {_started(one) for one in others}
-    counter = _started(mine)
-    return any(one.name in started for one in names_in(mine)) or any(
-        one.name == counter for other in others for one in names_in(other)
-    )
-
-
-def _parts(node: Any) -> list[Any]:
-    """Return the parts of a loop's header."""
-    match node:
-        case None:
-            return []
-        case c_ast.ExprList():
-            return list(node.exprs)
-        case c_ast.DeclList():
-            return list(node.decls)
-        case _:
-            return [node]
-
-
-def _is_change_of(node: Any, name: str) -> bool:
-    return changed_name(node) == name
-
-
-def _started(node: Any) -> str | None:
-    """Return the name of the variable that a part of a loop's first part gives a value."""
-    if isinstance(node, c_ast.Decl):
-        name: str = node.name
-        return name
-    return changed_name(node) if isinstance(node, c_ast.Assignment) and node.op == "=" else None

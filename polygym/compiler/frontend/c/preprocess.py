@@ -9,17 +9,19 @@ the memory.
 
 from __future__ import annotations
 
+import re
 import stat
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from io import StringIO
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from pcpp.parser import Action, OutputDirective
 from pcpp.preprocessor import Preprocessor
 
 from polygym.compiler.frontend.c.headers import ANNOTATIONS, MACROS, SPELLINGS, TYPEDEFS
+from polygym.compiler.frontend.c.implied import Piece, with_implied_types
 from polygym.compiler.frontend.c.places import Origin, SourceMap, Token, blank_comments
 from polygym.errors import LimitError, Place, PolygymError, SourceError
 
@@ -31,12 +33,12 @@ _MAXIMUM_INCLUDES = 200
 # Pragmas that mean something here: words after "pragma".
 _PRAGMAS = (["scop"], ["endscop"], *(["STDC", "FP_CONTRACT", s] for s in ("ON", "OFF", "DEFAULT")))
 
+# The beginning of a number at the end of a row, and what may go on with it.
+_NUMBER = re.compile(r"(?:^|[^\w.])\.?[0-9][\w.]*$")
+_REST = re.compile(r"[\w.]")
+
 # Python's line separators that are mere white space in C; str.splitlines must not see them.
 _ODD_SPACES = str.maketrans({c: " " for c in "\v\f\x1c\x1d\x1e\x85\u2028\u2029"})
-
-
-Piece: TypeAlias = tuple[str, Origin, tuple[str, int, int] | None]
-"""The text of a token, where it stands, and the position of what is there literally."""
 
 
 def decode(data: bytes, file: str) -> str:
@@ -273,12 +275,15 @@ def _write(stream: list[Piece], engine: _Engine) -> SourceMap:
     rows = [TYPEDEFS if engine.system_headers else ""]
     tokens: list[Token] = []
     expected: tuple[str, int, int] | None = None
+    before: tuple[str, int, int] | None = None
     switches: list[tuple[int, bool]] = []
-    for text, origin, position in _without_annotations(stream):
+    for text, origin, position in with_implied_types(list(_without_annotations(stream))):
         if text.startswith("#pragma STDC"):
             switches.append((len(tokens), not text.endswith("OFF")))
             continue
-        if position is not None and position == expected:
+        is_beside = position is not None and position == expected
+        is_pasted = origin.in_macro or (position is not None and position == before)
+        if is_beside or (is_pasted and _goes_on(rows[-1], text)):
             column = len(rows[-1]) + 1
             rows[-1] += text
         else:
@@ -287,10 +292,16 @@ def _write(stream: list[Piece], engine: _Engine) -> SourceMap:
         tokens.append(Token(text, len(rows), column, origin))
         if len(tokens) > _MAXIMUM_TOKENS:
             raise LimitError(f"{engine.main_file}: more than {_MAXIMUM_TOKENS} tokens")
+        before = position
         expected = position and (position[0], position[1], position[2] + len(text))
     found = SourceMap(tuple(tokens), "\n".join(rows) + "\n", engine.files, tuple(switches))
     found.pure = _pure_functions([text for text, _, _ in stream])
     return found
+
+
+def _goes_on(row: str, text: str) -> bool:
+    """Whether a token is the rest of a number: ``1.5 ## f`` leaves 1, ., 5 and f."""
+    return _REST.match(text) is not None and _NUMBER.search(row) is not None
 
 
 def _pure_functions(texts: list[str]) -> frozenset[str]:
@@ -332,6 +343,15 @@ def _without_annotations(stream: list[Piece]) -> Iterator[Piece]:
                 index += 1
                 if depth == 0:
                     break
+        elif text == "_Pragma":
+            inside = [piece[0] for piece in stream[index : index + 3]]
+            words = inside[1].strip('"').split() if len(inside) == 3 else []
+            if inside[:1] == ["("] and inside[2:] == [")"] and inside[1].startswith('"'):
+                index += 3
+                if words in _PRAGMAS:
+                    yield f"#pragma {' '.join(words)}", origin, None
+            else:
+                yield text, origin, position
         elif text in SPELLINGS:
             if SPELLINGS[text]:
                 yield SPELLINGS[text], origin, None

@@ -87,9 +87,8 @@ class Translation:
 
     def _bounded(self, work: Callable[[], _Result]) -> _Result:
         """Do some work within the bound on isl's."""
-        self.context.set_max_operations(
-            _MAXIMUM_OPERATIONS + _OPERATIONS_FOR_A_TOKEN * len(self.source.tokens)
-        )
+        most = _MAXIMUM_OPERATIONS + _OPERATIONS_FOR_A_TOKEN * len(self.source.tokens)
+        self.context.set_max_operations(most)
         try:
             return work()
         except PolygymError:
@@ -97,7 +96,8 @@ class Translation:
         except isl.Error as error:
             node = self.extractor.current or self.region.begin
             raise LimitError(
-                f"{self.source.place(node)}: the integer sets here are too large to be computed"
+                f"{self.source.place(node)}: the integer sets here are too large to be computed in "
+                f"{most:,} operations"
             ) from error
 
     def _read(self) -> tuple[dict[Symbol, Extents], Any, tuple[Assumption, ...]]:

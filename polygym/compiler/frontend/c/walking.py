@@ -276,7 +276,8 @@ class _Function:
             return None
         base, terms = found
         name, own = taken_apart(base)
-        if name not in self._walkers and (not name or not terms or step is not None):
+        is_plain = not terms and not own
+        if name not in self._walkers and (not name or is_plain or step is not None):
             return None
         mine = [copied(one, self._replacement) for one in own]
         first, *rest = (copied(one, self._replacement) for one in subscripts)

@@ -6,9 +6,10 @@ definitions say, whose ``shapes`` have to fit, by ``renaming``), ``resolve`` (wh
 ``functions``, ``compositions`` of these, and ``values`` among them), then ``lower``, which takes a
 ``draft`` through its steps: ``declarations``; ``inference`` (over which values indices run:
 ``ranges`` and their ``ends``, of ``affine`` subscripts, perhaps with ``quotients``, or computed
-``subscripts`` of ``tensors``); ``usage`` (what may be read and assigned, ``inplace`` updates);
-``emission`` (the statements: ``environment``, ``types``, ``literals``, ``translate``); ``assembly``
-(the program: ``extents``, ``names``). ``library`` has comprehensions by name.
+``subscripts`` of ``tensors``); ``usage`` (what may be read and assigned, ``inplace`` updates,
+``targets`` of computed subscripts); ``emission`` (the statements: ``environment``, ``types``,
+``literals``, ``translate``); ``assembly`` (the program: ``extents``, ``names``). ``library`` has
+comprehensions by name.
 
 A text is refused with a :class:`~polygym.errors.SourceError` that shows where and why, never with
 any other exception than an :class:`~polygym.errors.InputError`.

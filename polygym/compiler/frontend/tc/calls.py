@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polygym.compiler.frontend.tc.functions import function_named
+from polygym.compiler.frontend.tc.printer import text_of
 from polygym.compiler.frontend.tc.renaming import renamed
 from polygym.compiler.frontend.tc.resolve import names_in, needed_values
 from polygym.compiler.frontend.tc.shapes import Known, Size, said, same
@@ -133,7 +134,7 @@ class _Caller:
                 values[size] = value
         self._check_open(call, bound)
         for statement in callee.statements:
-            statement = _declared_again(statement, callee, bound)
+            statement = _declared_again(statement, callee, bound, call.place)
             found.append(renamed(_with_values(statement, values), names))
         return found
 
@@ -327,7 +328,7 @@ class _Caller:
 
 
 def _declared_again(
-    statement: Statement, callee: Definition, bound: Mapping[str, Size]
+    statement: Statement, callee: Definition, bound: Mapping[str, Size], place: Place
 ) -> Statement:
     """Return a statement that says itself what the callee declares about an output it assigns."""
     declared = next((one for one in callee.outputs if one.name == statement.tensor), None)
@@ -338,8 +339,15 @@ def _declared_again(
         statement = replace(statement, value=value)
     ranged = {one.name for one in statement.where if isinstance(one, In)}
     more = []
-    for index, size in zip(statement.indices, declared.sizes or (), strict=False):
+    for index, size in zip(statement.left, declared.sizes or (), strict=False):
         known = isinstance(size, Number) or bound.get(size.name) is not None
+        if not isinstance(index, Name):
+            raise SourceError(
+                place,
+                f"{callee.name}: {declared.name} is declared with its sizes and assigned at "
+                f"{text_of(index)}, which a call cannot say",
+                f"declare {declared.name} without sizes",
+            )
         if known and index.name not in ranged:
             zero = Number(0, "0", index.place)
             more.append(In(index.name, zero, size, index.place))
@@ -362,12 +370,13 @@ def _with_values(statement: Statement, values: Mapping[str, Expression]) -> Stat
         else replace(one, expression=new(one.expression))
         for one in statement.where
     )
-    return replace(statement, value=new(statement.value), where=where)
+    left = tuple(map(new, statement.left))
+    return replace(statement, left=left, value=new(statement.value), where=where)
 
 
 def _parts(statement: Statement) -> list[Expression]:
     """Return every expression of a statement."""
-    found = [statement.value]
+    found = [*statement.left, statement.value]
     for entry in statement.where:
         match entry:
             case In(_, lower, upper):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -15,7 +15,8 @@ from polygym.compiler.frontend.tc.printer import left_text, statement_text, text
 from polygym.compiler.frontend.tc.ranges import Scope
 from polygym.compiler.frontend.tc.resolve import Meaning
 from polygym.compiler.frontend.tc.subscripts import access_map, gathered, subscripts
-from polygym.compiler.frontend.tc.syntax import Assign, Element
+from polygym.compiler.frontend.tc.syntax import Assign, Element, Name
+from polygym.compiler.frontend.tc.targets import assigned, elements_of, is_plain
 from polygym.compiler.frontend.tc.tensors import Role, Tensor
 from polygym.compiler.frontend.tc.translate import combined, extreme, translate
 from polygym.compiler.ir import expr as ir
@@ -26,9 +27,13 @@ from polygym.errors import Place
 
 
 def defined_tensor(
-    draft: Draft, meaning: Meaning, ranges: Mapping[str, isl.Set], target: ScalarType
+    draft: Draft,
+    meaning: Meaning,
+    scope: Scope,
+    ranges: Mapping[str, isl.Set],
+    target: ScalarType,
 ) -> Tensor:
-    """Return the tensor that is assigned; one that is new is as large as its indices run."""
+    """Return the tensor that is assigned; one that is new is as large as its subscripts run."""
     statement = meaning.statement
     name = statement.tensor
     if name in draft.tensors:
@@ -36,11 +41,26 @@ def defined_tensor(
     expected = expected_sizes(draft, name)
     if expected is None:
         below = draft.sizes.map("{ [x'] -> [y'] : 0 <= y' <= x' }")
-        expected = tuple(ranges[i.name].apply(below).coalesce() for i in statement.indices)
+        expected = tuple(
+            one.apply(below).coalesce() for one in _subscripts_of(meaning, scope, ranges)
+        )
     role = Role.TEMPORARY if output_named(draft, name) is None else Role.OUTPUT
     made = Tensor(draft.names.take(name), target, expected, role)
     draft.tensors[name] = made
     return made
+
+
+def _subscripts_of(
+    meaning: Meaning, scope: Scope, ranges: Mapping[str, isl.Set]
+) -> Iterator[isl.Set]:
+    """Yield the values of each subscript on the left."""
+    for part, value in zip(meaning.left, assigned(meaning, scope), strict=True):
+        if isinstance(part, Name):
+            yield ranges[part.name]
+            continue
+        indices = [name for name in scope.indices if name in value.names]
+        text = f"{{ {scope.tuple_of(indices)} -> [{value.text(scope.isl_names)}] }}"
+        yield scope.box(indices, ranges).apply(scope.sizes.map(text)).compute_divs()
 
 
 def emit(
@@ -53,13 +73,15 @@ def emit(
 ) -> None:
     """Add the one or two statements of the program."""
     statement = meaning.statement
-    left = tuple(index.name for index in statement.indices)
     if statement.initialises:
         neutral = _neutral(statement.assign, tensor.type)
-        text = f"{left_text(statement.tensor, left)} = {_neutral_text(statement.assign)}"
-        begin = _Target(scope, left, ranges, tensor, left)
-        _add(draft, begin, lambda _name, _write: neutral, text, statement.place)
-    target = _Target(scope, tuple(meaning.indices), ranges, tensor, left)
+        begin = _beginning(meaning, scope, ranges, tensor)
+        text = f"{left_text(statement.tensor, begin.loops)} = {_neutral_text(statement.assign)}"
+        said = left_text(tensor.name, begin.loops)
+        _add(draft, begin, lambda _name, _write: neutral, text, said, statement.place)
+    loops = tuple(meaning.indices)
+    domain = scope.box(loops, ranges)
+    target = _Target(scope, loops, domain, tensor, assigned(meaning, scope))
 
     def body(name: str, write: ir.Access) -> ir.Expression:
         def access(element: Element, condition: Condition) -> ir.Access:
@@ -71,7 +93,8 @@ def emit(
         return _combined(statement.assign, ir.Load(write, tensor.type), value)
 
     text = statement_text(replace(statement, initialises=False))
-    _add(draft, target, body, text, statement.place)
+    said = left_text(tensor.name, map(text_of, meaning.left))
+    _add(draft, target, body, text, said, statement.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +103,27 @@ class _Target:
 
     scope: Scope
     loops: tuple[str, ...]
-    ranges: Mapping[str, isl.Set]
+    domain: isl.Set
     tensor: Tensor
-    left: tuple[str, ...]
+    left: tuple[Affine, ...]
+
+
+def _beginning(
+    meaning: Meaning, scope: Scope, ranges: Mapping[str, isl.Set], tensor: Tensor
+) -> _Target:
+    """Return the loops over the elements that a reduction begins with."""
+    taken = set(scope.isl_names) | set(scope.isl_names.values())
+    loops: list[str] = []
+    for dimension, part in enumerate(meaning.left):
+        name = part.name if isinstance(part, Name) else f"e{dimension}"
+        while not isinstance(part, Name) and name in taken:
+            name += "_"
+        loops.append(name)
+    plain = is_plain(meaning)
+    domain = scope.box(loops, ranges) if plain else elements_of(meaning, scope, ranges)
+    of_loops = {name: scope.isl_names.get(name, name) for name in loops}
+    own = replace(scope, isl_names={**scope.isl_names, **of_loops})
+    return _Target(own, tuple(loops), domain, tensor, tuple(Affine(((n, 1),)) for n in loops))
 
 
 def _combined(assign: Assign, before: ir.Expression, value: ir.Expression) -> ir.Expression:
@@ -107,18 +148,20 @@ def _add(
     target: _Target,
     body: Callable[[str, ir.Access], ir.Expression],
     text: str,
+    said: str,
     place: Place,
 ) -> None:
-    """Add one statement; ``body`` makes what it assigns of its name and its write."""
+    """Add one statement; ``body`` makes what it assigns of its name and its write.
+
+    ``said`` is the text of the element that is assigned.
+    """
     scope, loops = target.scope, target.loops
     name = draft.names.take(f"S{len(draft.statements)}")
-    domain = scope.box(loops, target.ranges).intersect_params(draft.context).coalesce()
+    domain = target.domain.intersect_params(draft.context).coalesce()
     domain = domain.gist_params(draft.context).coalesce().set_tuple_name(name)
     for position, index in enumerate(loops):
         domain = domain.set_dim_name(isl.dim_type.set, position, scope.isl_names[index])
-    values = tuple(Affine(((index, 1),)) for index in target.left)
-    said = left_text(target.tensor.name, target.left)
-    write = _access(target, name, target.tensor, values, ALWAYS, said)
+    write = _access(target, name, target.tensor, target.left, ALWAYS, said)
     draft.statements.append(
         Lowered(
             name=name,

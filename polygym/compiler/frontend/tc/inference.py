@@ -12,15 +12,15 @@ from collections.abc import Mapping
 
 import islpy as isl
 
-from polygym.compiler.frontend.tc.affine import ALWAYS, Affine
 from polygym.compiler.frontend.tc.draft import Draft, expected_sizes, scope_of
 from polygym.compiler.frontend.tc.ends import given_range
 from polygym.compiler.frontend.tc.environment import Environment, elements
-from polygym.compiler.frontend.tc.printer import left_text, text_of
+from polygym.compiler.frontend.tc.printer import text_of
 from polygym.compiler.frontend.tc.quotients import check_quotients
 from polygym.compiler.frontend.tc.ranges import Scope, Subscript, infer, outside
 from polygym.compiler.frontend.tc.resolve import Meaning, names_in
 from polygym.compiler.frontend.tc.subscripts import subscripts
+from polygym.compiler.frontend.tc.targets import assigned_within, check_new, is_plain
 from polygym.errors import Place, SourceError
 
 # Of how many convex cases the condition on sizes may consist.
@@ -43,6 +43,8 @@ def infer_ranges(
         ranges = infer(scope, given, said)
     _restrict(draft, meaning, scope, said, ranges)
     check_quotients(scope, given, said, ranges, draft.context)
+    if expected_sizes(draft, meaning.statement.tensor) is None:
+        check_new(meaning, scope, ranges, draft.context)
     return ranges
 
 
@@ -62,16 +64,13 @@ def _subscripts(
                     found.append(Subscript(value, valid, condition, said, text, element.place))
     valid = expected_sizes(draft, statement.tensor)
     if valid is not None:
-        if len(valid) != len(statement.indices):
+        if len(valid) != len(statement.left):
             raise SourceError(
                 statement.place,
                 f"{statement.tensor} is declared with {len(valid)} dimension(s) and assigned "
-                f"with {len(statement.indices)}",
+                f"with {len(statement.left)}",
             )
-        text = left_text(statement.tensor, (index.name for index in statement.indices))
-        for index, values in zip(statement.indices, valid, strict=True):
-            one = Affine(((index.name, 1),))
-            found.append(Subscript(one, values, ALWAYS, index.name, text, index.place))
+        found += assigned_within(meaning, scope, valid)
     return found
 
 
@@ -87,7 +86,9 @@ def _from_the_next(
     if statement.tensor in draft.tensors or expected_sizes(draft, statement.tensor) is not None:
         return {}
     later = _next_assignment(draft, place, statement.tensor)
-    if later is None or len(later.statement.indices) != len(statement.indices):
+    if later is None or len(later.left) != len(meaning.left):
+        return {}
+    if not is_plain(meaning) or not is_plain(later):
         return {}
     scope, environment = scope_of(draft, later)
     said = _subscripts(draft, later, scope, environment)

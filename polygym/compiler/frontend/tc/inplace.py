@@ -54,6 +54,28 @@ def refuse_conflicts(
         )
 
 
+def refuse_twice(
+    instances: isl.Set, write: isl.Map, text: str, indices: Sequence[str], place: Place
+) -> None:
+    """Refuse an assignment of which two instances write one element.
+
+    Raises:
+        SourceError: with two instances, as values of ``indices``.
+    """
+    write = write.intersect_domain(instances)
+    pairs = write.apply_range(write.reverse())
+    twice = pairs.subtract(isl.Map.identity(pairs.get_space()))
+    if twice.is_empty():
+        return
+    values = _smallest(twice.wrap())
+    one, two = values[: len(indices)], values[len(indices) :]
+    raise SourceError(
+        place,
+        f"{text} is the same element where {_named(indices, one)} and where "
+        f"{_named(indices, two)}: expected a reduction such as +=! or max=!, found =",
+    )
+
+
 def _smallest(values: isl.Set) -> tuple[int, ...]:
     """Return a point with small coordinates, for small sizes."""
     count = values.dim(isl.dim_type.param)

@@ -109,6 +109,6 @@ def _statement(draft: Draft, place: int, meaning: Meaning) -> None:
             or f"convert it: {named(target)}(...)",
         )
     ranges = infer_ranges(draft, place, meaning, scope, environment)
-    tensor = defined_tensor(draft, meaning, ranges, target)
+    tensor = defined_tensor(draft, meaning, scope, ranges, target)
     check_writes(draft, meaning, scope, environment, ranges)
     emit(draft, meaning, scope, environment, ranges, tensor)

@@ -8,7 +8,7 @@
     parameter   = type ["(" [size {"," size}] ")"] name
     output      = [type ["(" [size {"," size}] ")"]] name
     size        = name | number
-    statement   = name ["(" [name {"," name}] ")"] assign expression [equivalent]
+    statement   = name ["(" [expression {"," expression}] ")"] assign expression [equivalent]
                   ["where" where {"," where}]
                 | (name | "(" name {"," name} ")") "=" definition "(" [argument {"," argument}] ")"
     argument    = name | ["-"] number
@@ -38,12 +38,14 @@ from itertools import pairwise
 from polygym.compiler.frontend.tc.calls import Call, inlined
 from polygym.compiler.frontend.tc.expressions import Expressions
 from polygym.compiler.frontend.tc.functions import function_named, similar
+from polygym.compiler.frontend.tc.resolve import names_in
 from polygym.compiler.frontend.tc.syntax import (
     TYPE_NAMES,
     Assign,
     Definition,
     Element,
     Exists,
+    Expression,
     In,
     Let,
     Name,
@@ -272,20 +274,12 @@ class _Reader(Expressions):
     def statement(self) -> Statement:
         """Read a statement with its ``where``."""
         tensor = self.name("a statement, such as C(i) = ..., or '}'")
-        indices: list[Name] = []
+        left: list[Expression] = []
         if self.skip("("):
             while not self.is_next(")"):
-                if indices:
+                if left:
                     self.expect(",", "or ')' after an index")
-                index = self.name("an index, a name")
-                if self.is_next("("):
-                    raise SourceError(
-                        index.place,
-                        f"expected an index, found the subscript {index.text}(...)",
-                        "which elements are assigned must be known beforehand; only what is read "
-                        "can be chosen by a tensor",
-                    )
-                indices.append(Name(index.text, index.place))
+                left.append(self.subscript_on_the_left())
             self.take()
         if self.next.text not in _ASSIGNMENTS or self.next.kind is not Kind.SYMBOL:
             raise self.wrong(f"one of {', '.join(_ASSIGNMENTS)}")
@@ -299,8 +293,30 @@ class _Reader(Expressions):
             while self.skip(","):
                 where.append(self.condition())
         return Statement(
-            tensor.text, tuple(indices), assign, initialises, value, tuple(where), tensor.place
+            tensor.text, tuple(left), assign, initialises, value, tuple(where), tensor.place
         )
+
+    def subscript_on_the_left(self) -> Expression:
+        """Read an index, or what is computed of some: ``i / 2``."""
+        start = self.position
+        begins = self.next.kind is Kind.NAME or self.next.text in ("(", "-")
+        is_number = self.next.kind is Kind.NUMBER and self.after(1).text not in (",", ")")
+        if not begins and not is_number:
+            raise self.wrong("an index, a name")
+        found = self.expression()
+        names = tuple(names_in(found))
+        if not names:
+            self.position = start
+            raise self.wrong("an index, a name")
+        for one in names:
+            if isinstance(one, Element):
+                raise SourceError(
+                    one.place,
+                    f"expected an index, found the subscript {one.name}(...)",
+                    "which elements are assigned must be known beforehand; only what is read "
+                    "can be chosen by a tensor",
+                )
+        return found
 
     def equivalent(self, tensors: AbstractSet[str]) -> None:
         """Read ``matmul(A(i, k), B(k, j))``, of which nothing is kept."""
@@ -338,7 +354,7 @@ class _Reader(Expressions):
 def _check_called(statement: Statement, own: set[str], callees: Mapping[str, Definition]) -> None:
     """Refuse ``C = g(A, 2)`` where g is nothing at all: it was to be a definition."""
     value = statement.value
-    if statement.indices or statement.assign is not Assign.SET or not isinstance(value, Element):
+    if statement.left or statement.assign is not Assign.SET or not isinstance(value, Element):
         return
     is_call = all(isinstance(one, Name | Number) for one in value.arguments)
     if is_call and value.name not in own and function_named(value.name) is None:

@@ -53,7 +53,7 @@ def left_text(tensor: str, indices: Iterable[str]) -> str:
 
 def statement_text(statement: Statement) -> str:
     """Return the text of a statement."""
-    left = left_text(statement.tensor, (index.name for index in statement.indices))
+    left = left_text(statement.tensor, map(text_of, statement.left))
     assign = statement.assign.value + "!" * statement.initialises
     where = ", ".join(map(_where, statement.where))
     return f"{left} {assign} {text_of(statement.value)}{where and f' where {where}'}"

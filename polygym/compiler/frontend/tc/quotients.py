@@ -33,15 +33,7 @@ def check_quotients(
     divided = [one for one in said if one.value.quotients]
     if not divided:
         return
-    from_zero = scope.sizes.set("{ [x'] : x' >= 0 }")
-    for one in divided:
-        for quotient in one.value.quotients:
-            dividend = replace(one, value=quotient.dividend, valid=from_zero)
-            mentioned = dividend.value.names | one.condition.names
-            indices = [name for name in scope.indices if name in mentioned]
-            negative = outside(scope, indices, dividend, ranges)
-            if not negative.intersect_params(context).is_empty():
-                raise _refusal(scope, one)
+    check_dividends(scope, divided, ranges, context)
     try:
         other = infer(scope, given, [replace(one, rounding=Rounding.TOWARDS_ZERO) for one in said])
     except SourceError:
@@ -52,6 +44,21 @@ def check_quotients(
             raise _refusal(
                 scope, next((one for one in divided if name in one.value.names), divided[0])
             )
+
+
+def check_dividends(
+    scope: Scope, said: Sequence[Subscript], ranges: Mapping[str, isl.Set], context: isl.Set
+) -> None:
+    """Refuse subscripts in which something is divided that may be negative."""
+    from_zero = scope.sizes.set("{ [x'] : x' >= 0 }")
+    for one in said:
+        for quotient in one.value.quotients:
+            dividend = replace(one, value=quotient.dividend, valid=from_zero)
+            mentioned = dividend.value.names | one.condition.names
+            indices = [name for name in scope.indices if name in mentioned]
+            negative = outside(scope, indices, dividend, ranges)
+            if not negative.intersect_params(context).is_empty():
+                raise _refusal(scope, one)
 
 
 def _refusal(scope: Scope, one: Subscript) -> SourceError:

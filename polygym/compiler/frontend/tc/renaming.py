@@ -43,9 +43,7 @@ def renamed(statement: Statement, names: Mapping[str, str]) -> Statement:
     return replace(
         statement,
         tensor=names.get(statement.tensor, statement.tensor),
-        indices=tuple(
-            replace(index, name=names.get(index.name, index.name)) for index in statement.indices
-        ),
+        left=tuple(map(new, statement.left)),
         value=new(statement.value),
         where=tuple(map(entry_of, statement.where)),
     )

@@ -7,7 +7,7 @@ What is left of a statement are indices, sizes, tensors and functions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -41,10 +41,11 @@ class Meaning:
     ``ranges`` are its ``i in lower:upper``; ``witnesses`` what stands after ``exists``; ``asides``
     the values of a ``where``, which stand in the place of their names as well. ``indices``
     are in the order of the loops: those on the left, then the others as they come; ``helpers``
-    occur after ``exists`` alone, and are no loops.
+    occur after ``exists`` alone, and are no loops. ``left`` are the subscripts on the left.
     """
 
     statement: Statement
+    left: tuple[Expression, ...]
     value: Expression
     ranges: tuple[In, ...]
     witnesses: tuple[Expression, ...]
@@ -55,7 +56,7 @@ class Meaning:
     @property
     def reductions(self) -> tuple[str, ...]:
         """The indices that are not on the left."""
-        left = {index.name for index in self.statement.indices}
+        left = {one.name for part in self.left for one in names_in(part)}
         return tuple(name for name in self.indices if name not in left)
 
 
@@ -105,6 +106,9 @@ def needed_values(definition: Definition) -> tuple[str, ...]:
     for statement in definition.statements:
         values = {one.name: one.value for one in statement.where if isinstance(one, Let)}
         parts = [statement.value]
+        for one in statement.left:
+            if not isinstance(one, Name):
+                see(one)
         for entry in statement.where:
             match entry:
                 case In(lower=lower, upper=upper):
@@ -224,7 +228,8 @@ def meaning_of(
                 witnesses.append(entry)
             case _:
                 assert_never(entry)
-    left = _left(statement, taken, values)
+    subscripts = tuple(_left(one, taken, values, statement.place) for one in statement.left)
+    left = _indices_on_the_left(subscripts, taken)
     value = values.put_into(statement.value, statement.place)
     seen = tuple(_witness(one, values, tensors) for one in witnesses)
     indices = {**left, **_indices(value, taken, left)}
@@ -237,19 +242,36 @@ def meaning_of(
     asides = tuple(values.found[name] for name in named)
     for one in asides:
         _check_aside(one, taken, {**indices, **helpers})
-    return Meaning(statement, value, tuple(ranges), seen, asides, indices, helpers)
+    return Meaning(statement, subscripts, value, tuple(ranges), seen, asides, indices, helpers)
 
 
-def _left(statement: Statement, taken: Mapping[str, str], values: Values) -> dict[str, Place]:
+def _left(part: Expression, taken: Mapping[str, str], values: Values, place: Place) -> Expression:
+    """Return a subscript on the left with values in the place of names; an index is none."""
+    if not isinstance(part, Name):
+        return values.put_into(part, place)
+    if part.name in taken or part.name in values.found:
+        raise SourceError(part.place, f"{part.name} is {taken.get(part.name, 'a value')}, no index")
+    return part
+
+
+def _indices_on_the_left(
+    subscripts: Sequence[Expression], taken: Mapping[str, str]
+) -> dict[str, Place]:
     """Return the indices on the left, with where each stands."""
     found: dict[str, Place] = {}
-    for index in statement.indices:
-        if index.name in taken or index.name in values.found:
-            what = taken.get(index.name, "a value")
-            raise SourceError(index.place, f"{index.name} is {what}, no index")
-        if index.name in found:
-            raise SourceError(index.place, f"{index.name} stands twice on the left")
-        found[index.name] = index.place
+    alone: set[str] = set()
+    for part in subscripts:
+        for one in names_in(part):
+            if one.name in taken and taken[one.name] != "a size":
+                raise SourceError(one.place, f"{one.name} is {taken[one.name]}, no index")
+        own = _indices(part, taken, {})
+        if isinstance(part, Name) and part.name in alone:
+            raise SourceError(part.place, f"{part.name} stands twice on the left")
+        if not own:
+            raise SourceError(part.place, f"expected an index in {text_of(part)} on the left")
+        alone |= {part.name} if isinstance(part, Name) else set()
+        for name, where in own.items():
+            found.setdefault(name, where)
     return found
 
 

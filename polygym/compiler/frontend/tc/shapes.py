@@ -67,7 +67,10 @@ class Known:
         if declared is not None and declared.sizes is not None:
             self.shapes[name] = declared.sizes
             return
-        sizes = tuple(self._extent(index.name, statement) for index in statement.indices)
+        sizes = tuple(
+            self._extent(part.name, statement) if isinstance(part, Name) else None
+            for part in statement.left
+        )
         before = self.shapes.get(name, sizes)
         if len(before) == len(sizes):
             sizes = tuple(old or new for old, new in zip(before, sizes, strict=True))

@@ -18,7 +18,7 @@ from polygym.compiler.frontend.tc.resolve import names_in
 from polygym.compiler.frontend.tc.syntax import Element, Expression, Name
 from polygym.compiler.frontend.tc.tensors import Tensor
 from polygym.compiler.frontend.tc.types import named, settled, type_of
-from polygym.errors import SourceError
+from polygym.errors import Place, SourceError
 
 # Sets with tens of different divisors take isl minutes.
 _MOST_QUOTIENTS = 4
@@ -69,13 +69,18 @@ def _subscript(
             "subscripts are sums of indices and sizes with whole coefficients, of quotients and "
             "remainders of these by positive numbers, or read a tensor",
         )
+    check_quotient_count(value, text_of(argument), element.name, element.place)
+    return value
+
+
+def check_quotient_count(value: Affine, text: str, tensor: str, place: Place) -> None:
+    """Refuse a subscript with too many quotients and remainders."""
     if len(value.quotients) > _MOST_QUOTIENTS:
         raise SourceError(
-            element.place,
-            f"the subscript {text_of(argument)} of {element.name}: expected at most "
-            f"{_MOST_QUOTIENTS} quotients and remainders in it",
+            place,
+            f"the subscript {text} of {tensor}: expected at most {_MOST_QUOTIENTS} quotients and "
+            "remainders in it",
         )
-    return value
 
 
 def gathered(values: tuple[Affine | None, ...]) -> tuple[int, ...]:

@@ -213,18 +213,30 @@ Where: TypeAlias = In | Let | Exists
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """``T(i, j) +=! expression where ...``.
+    """``T(i, j / 2) +=! expression where ...``.
 
-    ``initialises`` is the ``!``; ``indices`` are those of the left side, with their places.
+    ``left`` are the subscripts on the left, indices as a rule; ``initialises`` is the ``!``.
     """
 
     tensor: str
-    indices: tuple[Name, ...]
+    left: tuple[Expression, ...]
     assign: Assign
     initialises: bool
     value: Expression
     where: tuple[Where, ...]
     place: Place
+
+    @property
+    def indices(self) -> tuple[Name, ...]:
+        """The names on the left in their order, each once, with their places."""
+        found: dict[str, Name] = {}
+        parts = list(reversed(self.left))
+        while parts:
+            one = parts.pop()
+            if isinstance(one, Name):
+                found.setdefault(one.name, one)
+            parts += reversed(children(one))
+        return tuple(found.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from polygym.compiler.frontend.tc.ranges import Scope
 from polygym.compiler.frontend.tc.resolve import Meaning, names_in
 from polygym.compiler.frontend.tc.subscripts import access_map, check_rank, subscripts
 from polygym.compiler.frontend.tc.syntax import Assign, Element
+from polygym.compiler.frontend.tc.targets import check_once, write_map
 from polygym.compiler.frontend.tc.tensors import Role
 from polygym.compiler.frontend.tc.types import callee_of
 from polygym.errors import SourceError
@@ -66,10 +67,10 @@ def check_assignment(draft: Draft, meaning: Meaning) -> None:
             f"{index} is not on the left: expected a reduction such as +=! or max=!, found =",
             f"{name} would be assigned once for every {index}",
         )
-    if tensor is not None and tensor.rank != len(statement.indices):
+    if tensor is not None and tensor.rank != len(statement.left):
         raise SourceError(
             statement.place,
-            f"{name} has {tensor.rank} dimension(s) and is assigned with {len(statement.indices)}",
+            f"{name} has {tensor.rank} dimension(s) and is assigned with {len(statement.left)}",
         )
 
 
@@ -92,9 +93,8 @@ def check_writes(
     """Refuse in-place updates that depend on their order, and values that nobody reads."""
     statement, loops = meaning.statement, tuple(meaning.indices)
     domain = scope.box(loops, ranges).intersect_params(draft.context).coalesce()
-    left = [index.name for index in statement.indices]
-    members = scope.tuple_of(loops)
-    write = draft.sizes.map(f"{{ {members} -> {scope.tuple_of(left)} }}")
+    check_once(meaning, scope, domain)
+    members, write = scope.tuple_of(loops), write_map(meaning, scope, loops)
     own = []
     for element, condition in elements(meaning.value, environment):
         if element.name != statement.tensor:

@@ -45,7 +45,7 @@ REFUSED = [
     ("if (x[0] > 1) x[n] = 0;", 1, 15, "leaves dimension 1 of x[n]"),
     ("while (c) x[0] = 0;", 1, 1, "while loops"),
     ("do x[0] = 0; while (c);", 1, 1, "do loops"),
-    ("goto end; end: x[0] = 0;", 1, 1, "goto"),
+    ("again: x[0] = 0; goto again;", 1, 18, "goto"),
     ("return;", 1, 1, "return"),
     ("foo(3);", 1, 1, "foo has no body here"),
     ("x[0] = foo(3);", 1, 8, "foo has no body here"),

@@ -1,0 +1,6 @@
+// refused: place_in_the_text.c:4:32: error: a[i] leaves dimension 1 of a[100]
+kernel(n, a) double a[100]; { register i;
+#pragma scop
+        for (i = 0; i < n; i++)a[i] = n;
+#pragma endscop
+}
