@@ -161,6 +161,23 @@ def sizes_above(
     return sizes if sum(size > 1 for size in sizes) > 1 else nothing
 
 
+def sizes_partly(
+    band: Band, tiled: tuple[int, ...], around: Surroundings, setting: Setting
+) -> tuple[int, ...]:
+    """Return the tile sizes of a band of which some points stay above a sequence, others sink.
+
+    If no member is coincident, what one iteration leaves in a tile stays near for the next.
+    """
+    nothing = (1,) * len(band.members)
+    sizes = setting.mapping.tile_for(len(band.members))
+    if sizes is None:
+        if any(member.coincident for member in band.members):
+            return nothing
+        sizes = tuple(SINKING if size > 1 else 1 for size in outer_sizes(band.members))
+    sizes = _fresh(band, sizes, tiled, around, setting.scop)
+    return sizes if sum(size > 1 for size in sizes) > 1 else nothing
+
+
 def _fresh(
     band: Band, sizes: tuple[int, ...], tiled: tuple[int, ...], around: Surroundings, scop: Scop
 ) -> tuple[int, ...]:
