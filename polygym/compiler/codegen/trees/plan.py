@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 
 from polygym.compiler.codegen.common.consulted import Answers
 from polygym.compiler.codegen.common.machine import Machine
-from polygym.compiler.codegen.common.mapping import Mapping
+from polygym.compiler.codegen.common.mapping import Mapping, Sharing
 from polygym.compiler.codegen.common.packable import packing_of
 from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.trees.free_tiles import FreeTiles, free_tiles, may_have_free_tiles
@@ -156,6 +156,12 @@ class _Planner:
             replace(self.setting, mapping=mapping), replace(self.threads, mapping=mapping)
         )
 
+    def _in_turn(self) -> _Planner:
+        """Return the same walk where a thread gets iterations that follow each other."""
+        if self.mapping.parallel is not Sharing.DYNAMIC:
+            return self
+        return self.under(replace(self.mapping, parallel=Sharing.STATIC))
+
     def band(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree:
         """Map a band of points."""
         if is_last(band):
@@ -225,9 +231,13 @@ class _Planner:
     def _partly(
         self, band: Band, partly: PartlySunk, tiled: tuple[int, ...], around: Surroundings
     ) -> Tree:
-        """Tile a band of which some points stay and the others sink."""
+        """Tile a band of which some points stay and the others sink.
+
+        Tiles beside each other may write parts of the same rows, of which processors fetch more
+        than is asked for: so a thread gets tiles that follow each other.
+        """
         sizes = sizes_partly(band, tiled, around, self.setting)
-        tiles = self._tiles(band, sizes, around)
+        tiles = self._in_turn()._tiles(band, sizes, around)
         members, parallel = self.threads.shared(
             band.statements, band.members[: partly.staying], parallel=tiles.parallel
         )

@@ -12,8 +12,8 @@ for a growing number of members that stay, the others sink, if they may
 what T has read, and threads meet once for every diagonal of tiles, not once for every k.
 
 Example, Gram and Schmidt's method, column k normalised by S, r = Σ_i q[i][k] · a[i][j] by T and
-a[i][j] -= q[i][k] · r by U. Below the sequence stand loops over i alone, which go down columns; with
-j among them T and U run along rows, in vectors.
+a[i][j] -= q[i][k] · r by U. Below the sequence stand loops over i alone, which go down columns;
+with j among them T and U run along rows, in vectors.
 
 Side conditions: those of tiles and of sinking. It is done where statements run in vectors by it
 that would not, and all that would still do; and where the mapping asks for no order of these loops.

@@ -107,7 +107,8 @@ def sizes_with_free(
     """Return the tile sizes of a band of which some tiles may hold nothing that waits but sums.
 
     All are the same, so that few tiles are on a diagonal, where they wait; and there are eight
-    along each loop, unless that makes them too small.
+    along each loop, unless that makes them too small. Those of two loops, in which little is read
+    again, are larger, so that threads meet less often.
     """
     count, names = len(band.members), band.statements
     sizes = setting.mapping.tile_for(count)
@@ -115,7 +116,8 @@ def sizes_with_free(
         assert setting.sizes is not None
         found = lengths(setting.scop, names, band.members, around.parameters, setting.sizes)
         eighth = max(found) // 8 // _LEAST_FREE * _LEAST_FREE
-        sizes = (max(2 * _LEAST_FREE, min(_FREE, eighth)),) * count
+        most = _FREE if count > 2 else 2 * _FREE
+        sizes = (max(2 * _LEAST_FREE, min(most, eighth)),) * count
     return _fresh(band, sizes, tiled, around, setting.scop)
 
 
