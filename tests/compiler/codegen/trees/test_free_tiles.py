@@ -4,28 +4,17 @@ import numpy as np
 import pytest
 
 from polygym.compiler.codegen.common.loop_annotation import Hold, Jam
-from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.codegen.loops.times import times_along
-from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.hold import holdable_in_copies
-from polygym.compiler.codegen.trees.plan import plan
 from polygym.compiler.codegen.trees.printer import print_tree
 from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Sequence, Tree
 from polygym.compiler.poly.baselines import isl_schedule, original
-from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Row
 from tests.compiler.codegen.mapped import scop_of
+from tests.compiler.codegen.trees.planned import mapped
 from tests.oracles.mapped_trees import Run, check_tree
 from tests.oracles.native import random_arrays, run_in_order, run_natively
-
-
-def mapped(name: str, mapping: str, size: int) -> tuple[LegalSchedule, Tree, dict[str, int]]:
-    scop = scop_of(name)
-    legal = LegalSchedule(scop, isl_schedule(scop))
-    sizes = {parameter.name: size for parameter in scop.parameters}
-    tree = plan(build_tree(legal), legal, parse_mapping(mapping), Machine(), sizes)
-    return legal, tree, sizes
 
 
 def free_branches(tree: Tree) -> list[Branch]:
