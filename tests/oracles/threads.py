@@ -35,7 +35,7 @@ def every_loop_shared() -> Iterator[Forks]:
 
     function = calls.fork_by(counted)
     with (
-        patch.object(emit_parallel, "_LEAST_WORK", 0),
+        patch.object(emit_parallel, "LEAST_WORK", 0),
         patch.object(loader, "_fork_address", lambda: memory.address_of(function)),
     ):
         yield forks

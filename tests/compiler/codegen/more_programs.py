@@ -369,4 +369,38 @@ void f(int n, double A[n][n]) {
 #pragma endscop
 }
 """,
+    "orthogonal": """
+void f(int n, int m, double A[m][n], double R[n][n], double Q[m][n]) {
+  double norm;
+#pragma scop
+  for (int k = 0; k < n; k++) {
+    norm = 0.0;
+    for (int i = 0; i < m; i++)
+      norm += A[i][k] * A[i][k];
+    R[k][k] = norm + 1.0;
+    for (int i = 0; i < m; i++)
+      Q[i][k] = A[i][k] / R[k][k];
+    for (int j = k + 1; j < n; j++) {
+      R[k][j] = 0.0;
+      for (int i = 0; i < m; i++)
+        R[k][j] += Q[i][k] * A[i][j];
+      for (int i = 0; i < m; i++)
+        A[i][j] = A[i][j] - Q[i][k] * R[k][j];
+    }
+  }
+#pragma endscop
+}
+""",
+    "one_side": """
+void f(int n, double L[n][n], double x[n], double b[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    x[i] = b[i];
+    for (int j = 0; j < i; j++)
+      x[i] -= L[i][j] * x[j];
+    x[i] = x[i] / L[i][i];
+  }
+#pragma endscop
+}
+""",
 }

@@ -125,9 +125,9 @@ def disagreement(text: str, seed: int, mapping: Mapping, *, watched: bool) -> st
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads however little there is to do."""
-    monkeypatch.setattr(share_sums, "_LEAST_TERMS", 1)
+    monkeypatch.setattr(share_sums, "LEAST_WORK", 1)
     monkeypatch.setattr(share_sums, "_TERMS", 0)
-    monkeypatch.setattr(emit_parallel, "_LEAST_WORK", 1)
+    monkeypatch.setattr(emit_parallel, "LEAST_WORK", 1)
     monkeypatch.setattr(emit_parallel, "_COPY_WORK", 0)
 
 

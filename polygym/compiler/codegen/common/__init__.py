@@ -8,6 +8,7 @@
 ``sizes``            what is known of the program's sizes
 ``boxes``            the box around a statement's instances at known sizes
 ``loop_annotation``  what a loop has been given to do
+``meetings``         how much work threads have to have between two meetings
 ``reductions``       statements whose terms may be taken in any order
 ``packable``         which reads may go to a turned copy of their array
 ``math_forms``       in which forms functions of math.h can be computed

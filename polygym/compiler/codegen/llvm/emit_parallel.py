@@ -14,10 +14,10 @@ With tickets it does not matter how many threads really come, so ``polygym_fork`
 (``GOMP_parallel``, which libgomp and libomp both have) or simply a call of the task. There are as
 many chunks as threads in a static loop, and many more in a dynamic one.
 
-Starting threads costs some microseconds. So the region is called directly when the loop has one
-iteration or there is too little to do, or no memory for copies of what is reduced
-(:mod:`polygym.compiler.codegen.llvm.emit_copies`); what there is to do is estimated from the bounds
-of the loops inside, each taken at the middle of the loops around it.
+Threads that meet cost time (:mod:`polygym.compiler.codegen.common.meetings`). So the region is
+called directly when the loop has one iteration or there is too little to do, or no memory for
+copies of what is reduced (:mod:`polygym.compiler.codegen.llvm.emit_copies`); what there is to do is
+estimated from the bounds of the loops inside, each taken at the middle of the loops around it.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from typing import Any, assert_never
 from llvmlite import ir
 
 from polygym.compiler.codegen.common.loop_annotation import Parallel
+from polygym.compiler.codegen.common.meetings import LEAST_WORK
 from polygym.compiler.codegen.llvm.contract import FORK
 from polygym.compiler.codegen.llvm.emit_copies import (
     Copy,
@@ -55,10 +56,7 @@ from polygym.compiler.ir.scop import Storage
 
 """The function that runs a task in several threads; whoever loads the code provides it."""
 
-# Below so many instances of statements, threads are not worth their start; a vector of them takes
-# about as long as two.
-_LEAST_WORK = 16384
-_VECTOR_WORK = 2
+_VECTOR_WORK = 2  # a vector of instances takes about as long as two
 _COPY_WORK = 1  # for each element of each thread's copy
 _DYNAMIC_CHUNKS = 16  # for each thread
 
@@ -79,7 +77,7 @@ def emit_parallel(emitter: Outlining, loop: Loop, environment: Environment) -> N
     middle = _middle(builder, lower, upper)
     inside = _work(builder, loop.body, environment | {loop.variable: middle})
     copies = _copies(emitter, loop)
-    least = max([_LEAST_WORK, *(threads * copy.elements * _COPY_WORK for copy in copies)])
+    least = max([LEAST_WORK, *(threads * copy.elements * _COPY_WORK for copy in copies)])
     enough = builder.icmp_signed(">=", builder.mul(count, inside), ir.Constant(I64, least))
     worth_it = builder.and_(enough, builder.icmp_signed(">", count, ir.Constant(I64, 1)))
     arrays = [emitter.storage[copy.array] for copy in copies]

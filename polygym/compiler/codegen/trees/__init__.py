@@ -23,6 +23,7 @@
 ``wavefront``             tiles along diagonals, and diamonds
 ``tile_choice``           how large the tiles of a band are
 ``sink``, ``through``     points that move down, into the branches or through the band below
+``sink_partly``           where only some of a band's points may move down: the outer ones stay
 ``roles``                 which loop of a band runs in vectors, in copies, with registers
 ``streaming``             sums that run through memory row by row instead
 ``across``                recurrences along rows in lanes, one row in each: whether that pays

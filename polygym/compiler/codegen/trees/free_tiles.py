@@ -40,7 +40,7 @@ from polygym.compiler.codegen.common.sizes import Sizes, at_sizes, row_at_sizes
 from polygym.compiler.codegen.trees.moves import Move
 from polygym.compiler.codegen.trees.part import Part
 from polygym.compiler.codegen.trees.points import Arrangement, parted
-from polygym.compiler.codegen.trees.roles import roles
+from polygym.compiler.codegen.trees.roles import Roles, roles
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import (
@@ -76,11 +76,11 @@ class FreeTiles:
 
 def may_have_free_tiles(band: Band, around: Surroundings, setting: Setting) -> bool:
     """Whether a statement of a band would be a product if its sum were all there is to wait for."""
-    if setting.sizes is None or len(band.members) < 3 or not setting.mapping.registers:
+    if setting.sizes is None or len(band.members) < 2 or not setting.mapping.registers:
         return False
     if any(member.coincident for member in band.members) or not setting.has_vectors:
         return False
-    return any(product for _, product in _sums(band, around, _turning(setting)).values())
+    return any(useful for _, useful in _sums(band, around, _turning(setting)).values())
 
 
 def free_tiles(
@@ -121,7 +121,9 @@ def free_tiles(
     ).within(names)
     alone = Band(names, below.reviewed(members, names), child)
     found = parted(alone, below, setting)
-    if found is None or not any(one.roles.is_product and one.held for one in found.groups):
+    if found is None or not any(
+        _is_useful(one.roles, len(band.members)) and one.held for one in found.groups
+    ):
         return None
     return FreeTiles(alone, numbers, Where(own, conditions), found, setting)
 
@@ -148,8 +150,16 @@ def _sums(band: Band, around: Surroundings, setting: Setting) -> dict[str, tuple
         if not held:
             continue
         chosen = roles(members, moves, has_vectors=True, registers=True)
-        found[name] = held[-1], chosen.is_product and chosen.held == held[-1]
+        useful = _is_useful(chosen, len(members)) and chosen.held == held[-1]
+        found[name] = held[-1], useful
     return found
+
+
+def _is_useful(chosen: Roles, members: int) -> bool:
+    """Whether loops would be a product, or two loops a sum with several rows at once."""
+    return chosen.is_product or (
+        members == 2 and chosen.vector is None and chosen.jammed is not None
+    )
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ does to a band depends on what stands below:
 
 * a sequence with further loops: the band is tiled, and its points *sink* into the branches, if
   dependences allow it (:mod:`polygym.compiler.codegen.trees.sink`);
+* such a sequence under loops of which only the inner ones may sink: all are tiled, and the outer
+  ones stay above it (:mod:`polygym.compiler.codegen.trees.sink_partly`);
 * the bands of a sum over several loops: its element is held through all of them
   (:mod:`polygym.compiler.codegen.trees.reduction`);
 * a band, in which nothing would run in vectors: the band is tiled in its coincident members, and
@@ -28,7 +30,7 @@ from dataclasses import dataclass, replace
 
 from polygym.compiler.codegen.common.consulted import Answers
 from polygym.compiler.codegen.common.machine import Machine
-from polygym.compiler.codegen.common.mapping import Mapping
+from polygym.compiler.codegen.common.mapping import Mapping, Sharing
 from polygym.compiler.codegen.common.packable import packing_of
 from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.trees.free_tiles import FreeTiles, free_tiles, may_have_free_tiles
@@ -41,6 +43,7 @@ from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.share import Threads
 from polygym.compiler.codegen.trees.share_sums import SumThreads
 from polygym.compiler.codegen.trees.sink import Sunk, sink
+from polygym.compiler.codegen.trees.sink_partly import PartlySunk, sink_partly
 from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.through import Through, run_through
 from polygym.compiler.codegen.trees.tile_choice import (
@@ -48,6 +51,7 @@ from polygym.compiler.codegen.trees.tile_choice import (
     sizes_above,
     sizes_of_free,
     sizes_of_points,
+    sizes_partly,
     sizes_with_free,
 )
 from polygym.compiler.codegen.trees.tree import (
@@ -58,6 +62,7 @@ from polygym.compiler.codegen.trees.tree import (
     Sequence,
     Tree,
     in_a_row,
+    is_last,
     parts,
 )
 from polygym.compiler.poly.distance import all_pairs
@@ -151,9 +156,15 @@ class _Planner:
             replace(self.setting, mapping=mapping), replace(self.threads, mapping=mapping)
         )
 
+    def _in_turn(self) -> _Planner:
+        """Return the same walk where a thread gets iterations that follow each other."""
+        if self.mapping.parallel is not Sharing.DYNAMIC:
+            return self
+        return self.under(replace(self.mapping, parallel=Sharing.STATIC))
+
     def band(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree:
         """Map a band of points."""
-        if _is_last(band):
+        if is_last(band):
             return self._points(band, tiled, around)
         if self.mapping.sink and self.mapping.is_tiled:
             if (branches := sink(band, around)) is not None:
@@ -164,6 +175,8 @@ class _Planner:
                 ran = self._run_through(band, through, tiled, around)
                 if ran is not None:
                     return ran
+            if (partly := sink_partly(band, around, self.setting)) is not None:
+                return self._partly(band, partly, tiled, around)
         if (row := in_a_row(band.child)) is not None:
             return self._points(replace(band, child=row), tiled, around)
         return self._above(band, tiled, around)
@@ -215,6 +228,23 @@ class _Planner:
         )
         return tiles.around(Sequence(tuple(mapped)))
 
+    def _partly(
+        self, band: Band, partly: PartlySunk, tiled: tuple[int, ...], around: Surroundings
+    ) -> Tree:
+        """Tile a band of which some points stay and the others sink.
+
+        Tiles beside each other may write parts of the same rows, of which processors fetch more
+        than is asked for: so a thread gets tiles that follow each other.
+        """
+        sizes = sizes_partly(band, tiled, around, self.setting)
+        tiles = self._in_turn()._tiles(band, sizes, around)
+        members, parallel = self.threads.shared(
+            band.statements, band.members[: partly.staying], parallel=tiles.parallel
+        )
+        below = partly.around.with_threads(parallel=parallel)
+        now = _both(tiled, sizes)[partly.staying :]
+        return tiles.around(Band(band.statements, members, self.band(partly.rest, now, below)))
+
     def _reduced(
         self, band: Band, found: Reduction, tiled: tuple[int, ...], around: Surroundings
     ) -> Tree:
@@ -233,7 +263,7 @@ class _Planner:
             return None
         assert isinstance(band.child, Band)
         inside = around.inside(band.members, band.statements)
-        if not _is_last(band.child):
+        if not is_last(band.child):
             return through
         return None if arrangement(band.child, inside, self.setting).is_rewarding else through
 
@@ -248,7 +278,7 @@ class _Planner:
         sizes = (SINKING,) * len(points)
         if (whole := self.mapping.tile_for(len(band.members))) is not None:
             sizes = tuple(whole[place] for place in through.moving)
-        elif _is_last(inside):
+        elif is_last(inside):
             found = arrangement(inside, below, self.setting)
             if not found.is_rewarding:
                 return None
@@ -305,14 +335,3 @@ def _untiled(sizes: tuple[int, ...], tiled: tuple[int, ...]) -> tuple[int, ...]:
 def _both(tiled: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the sizes of the tiles that members have now, from before or from here."""
     return tuple(max(pair) for pair in zip(tiled, sizes, strict=True))
-
-
-def _is_last(band: Band) -> bool:
-    """Whether there are no more loops below a band."""
-    match band.child:
-        case Leaf():
-            return True
-        case Sequence(branches):
-            return all(isinstance(branch.child, Leaf) for branch in branches)
-        case Band():
-            return False

@@ -41,6 +41,7 @@ from typing import TypeAlias
 from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL as ALONE
 from polygym.compiler.codegen.common.loop_annotation import Hold, Parallel, Rows, Sequential
 from polygym.compiler.codegen.common.mapping import Mapping, Sharing
+from polygym.compiler.codegen.common.meetings import LEAST_WORK
 from polygym.compiler.codegen.common.reductions import Operator, operator_of
 from polygym.compiler.codegen.common.sizes import Sizes
 from polygym.compiler.codegen.trees.pairs import (
@@ -72,7 +73,6 @@ MOST_BYTES = 64 << 20
 """How many bytes the copies of all threads may take together."""
 
 _TERMS = 4  # for each element of a copy
-_LEAST_TERMS = 16384  # what threads are started for (codegen/llvm/emit_parallel.py)
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class SumThreads:
         if bytes_of_all > self.near and any(_threads(band)):
             return False
         terms = max(self._terms(band, place, name) for name in band.statements)
-        return terms >= max(_LEAST_TERMS, _TERMS * threads * elements)
+        return terms >= max(LEAST_WORK, _TERMS * threads * elements)
 
     def _terms(self, band: Band, place: int, name: str) -> int:
         """Return how many instances of a statement one execution of the loop has, at most."""

@@ -107,7 +107,8 @@ def sizes_with_free(
     """Return the tile sizes of a band of which some tiles may hold nothing that waits but sums.
 
     All are the same, so that few tiles are on a diagonal, where they wait; and there are eight
-    along each loop, unless that makes them too small.
+    along each loop, unless that makes them too small. Those of two loops, in which little is read
+    again, are larger, so that threads meet less often.
     """
     count, names = len(band.members), band.statements
     sizes = setting.mapping.tile_for(count)
@@ -115,7 +116,8 @@ def sizes_with_free(
         assert setting.sizes is not None
         found = lengths(setting.scop, names, band.members, around.parameters, setting.sizes)
         eighth = max(found) // 8 // _LEAST_FREE * _LEAST_FREE
-        sizes = (max(2 * _LEAST_FREE, min(_FREE, eighth)),) * count
+        most = _FREE if count > 2 else 2 * _FREE
+        sizes = (max(2 * _LEAST_FREE, min(most, eighth)),) * count
     return _fresh(band, sizes, tiled, around, setting.scop)
 
 
@@ -158,6 +160,23 @@ def sizes_above(
             return nothing
         sizes = outer_sizes(band.members)
     sizes = _fresh(band, sizes, tiled, around, scop)
+    return sizes if sum(size > 1 for size in sizes) > 1 else nothing
+
+
+def sizes_partly(
+    band: Band, tiled: tuple[int, ...], around: Surroundings, setting: Setting
+) -> tuple[int, ...]:
+    """Return the tile sizes of a band of which some points stay above a sequence, others sink.
+
+    If no member is coincident, what one iteration leaves in a tile stays near for the next.
+    """
+    nothing = (1,) * len(band.members)
+    sizes = setting.mapping.tile_for(len(band.members))
+    if sizes is None:
+        if any(member.coincident for member in band.members):
+            return nothing
+        sizes = tuple(SINKING if size > 1 else 1 for size in outer_sizes(band.members))
+    sizes = _fresh(band, sizes, tiled, around, setting.scop)
     return sizes if sum(size > 1 for size in sizes) > 1 else nothing
 
 

@@ -118,6 +118,17 @@ def parts(tree: Tree, statements: tuple[str, ...]) -> tuple[frozenset[str], ...]
             return (frozenset(statements),)
 
 
+def is_last(band: Band) -> bool:
+    """Whether there are no more loops below a band."""
+    match band.child:
+        case Leaf():
+            return True
+        case Sequence(branches):
+            return all(isinstance(branch.child, Leaf) for branch in branches)
+        case Band():
+            return False
+
+
 def in_a_row(tree: Tree) -> Sequence | None:
     """Return sequences in each other as one, if there is nothing else; None for other trees.
 

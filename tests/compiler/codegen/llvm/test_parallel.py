@@ -79,7 +79,7 @@ def test_little_work_starts_no_threads() -> None:
     with every_loop_shared() as forks:
         # The limit itself, as it is outside tests.
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(emit_parallel, "_LEAST_WORK", 16384)
+            patch.setattr(emit_parallel, "LEAST_WORK", 16384)
             bits(scop, parse_mapping("threads=2 tile=3"), {"n": 8, "m": 8, "k": 8})
             assert forks.asked == []
             bits(scop, parse_mapping("threads=2 tile=3"), {"n": 64, "m": 64, "k": 64})
@@ -91,7 +91,7 @@ def without_openmp(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Make this machine one that has no OpenMP."""
     monkeypatch.setattr(openmp, "library", lambda: None)
     loader._fork_address.cache_clear()
-    monkeypatch.setattr(emit_parallel, "_LEAST_WORK", 0)
+    monkeypatch.setattr(emit_parallel, "LEAST_WORK", 0)
     yield
     loader._fork_address.cache_clear()
 

@@ -3,28 +3,18 @@
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.common.machine import Machine
+from polygym.compiler.codegen.common.loop_annotation import Hold, Jam
 from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.codegen.loops.times import times_along
-from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.hold import holdable_in_copies
-from polygym.compiler.codegen.trees.plan import plan
 from polygym.compiler.codegen.trees.printer import print_tree
 from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Sequence, Tree
 from polygym.compiler.poly.baselines import isl_schedule, original
-from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Row
 from tests.compiler.codegen.mapped import scop_of
+from tests.compiler.codegen.trees.planned import mapped
 from tests.oracles.mapped_trees import Run, check_tree
 from tests.oracles.native import random_arrays, run_in_order, run_natively
-
-
-def mapped(name: str, mapping: str, size: int) -> tuple[LegalSchedule, Tree, dict[str, int]]:
-    scop = scop_of(name)
-    legal = LegalSchedule(scop, isl_schedule(scop))
-    sizes = {parameter.name: size for parameter in scop.parameters}
-    tree = plan(build_tree(legal), legal, parse_mapping(mapping), Machine(), sizes)
-    return legal, tree, sizes
 
 
 def free_branches(tree: Tree) -> list[Branch]:
@@ -38,7 +28,7 @@ def free_branches(tree: Tree) -> list[Branch]:
             return [*found, *(one for part in branches for one in free_branches(part.child))]
 
 
-@pytest.mark.parametrize("name", ["lu", "cholesky"])
+@pytest.mark.parametrize("name", ["lu", "cholesky", "one_side"])
 @pytest.mark.parametrize("mapping", ["tile=3", "tile=2x3x4 threads=2", "tile=4 outer_tile=2"])
 def test_free_tiles_of_factorisations_keep_every_dependence(name: str, mapping: str) -> None:
     legal, tree, sizes = mapped(name, mapping, 9)
@@ -59,6 +49,19 @@ def test_most_of_a_factorisation_is_in_free_tiles() -> None:
     assert free > 0.7 * len(inside)
 
 
+def test_two_loops_of_a_sum_have_free_tiles_in_which_rows_run_together() -> None:
+    _, tree, _ = mapped("one_side", "threads=2", 2000)
+    (branch,) = free_branches(tree)
+    assert branch.statements == ("S1",)
+    assert isinstance(branch.child, Band)
+    rows, terms = branch.child.members
+    assert isinstance(rows.annotation, Jam)
+    assert rows.coincident
+    assert isinstance(terms.annotation, Hold)
+    assert branch.where is not None
+    assert {part.size for part in branch.where.numbers} == {128}
+
+
 @pytest.mark.parametrize("name", ["seidel", "jacobi", "product", "triangle_solved", "recurrence"])
 def test_other_programs_have_none(name: str) -> None:
     assert free_branches(mapped(name, "tile=4", 9)[1]) == []
@@ -69,7 +72,9 @@ def test_without_vectors_or_registers_there_are_none(mapping: str) -> None:
     assert free_branches(mapped("lu", f"tile=3 {mapping}", 9)[1]) == []
 
 
-@pytest.mark.parametrize("name", ["lu", "cholesky", "triangle_times", "triangle_solved"])
+@pytest.mark.parametrize(
+    "name", ["lu", "cholesky", "triangle_times", "triangle_solved", "triangle_solve"]
+)
 def test_results_are_the_same_bits_at_sizes_with_many_tiles(name: str) -> None:
     scop = scop_of(name)
     sizes = {parameter.name: 70 for parameter in scop.parameters}
