@@ -13,6 +13,8 @@ does to a band depends on what stands below:
 * nothing but statements, parted in one step or in several: it is tiled, its points get their order
   and their annotations (:mod:`polygym.compiler.codegen.trees.points`), others in tiles in which
   nothing but sums waits (:mod:`polygym.compiler.codegen.trees.free_tiles`);
+* a sum whose terms may be taken in any order: those that need nothing of their tile run before it
+  (:mod:`polygym.compiler.codegen.trees.free_terms`);
 * anything else: it is tiled if sizes are asked for, or if a wavefront gives threads what they need;
   its points stay above what is below.
 
@@ -31,6 +33,7 @@ from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.common.packable import packing_of
 from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
+from polygym.compiler.codegen.trees.free_terms import free_terms, terms_of
 from polygym.compiler.codegen.trees.free_tiles import FreeTiles, free_tiles, may_have_free_tiles
 from polygym.compiler.codegen.trees.levels import levels
 from polygym.compiler.codegen.trees.memory import NOTHING, Memory, Nothing
@@ -49,6 +52,7 @@ from polygym.compiler.codegen.trees.tile_choice import (
     sizes_of_free,
     sizes_of_points,
     sizes_with_free,
+    sizes_with_terms,
 )
 from polygym.compiler.codegen.trees.tree import (
     Band,
@@ -166,7 +170,7 @@ class _Planner:
                     return ran
         if (row := in_a_row(band.child)) is not None:
             return self._points(replace(band, child=row), tiled, around)
-        return self._above(band, tiled, around)
+        return self._terms_first(band, tiled, around) or self._above(band, tiled, around)
 
     def _points(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree:
         """Map a band below which there are no more loops."""
@@ -261,6 +265,29 @@ class _Planner:
         tree = self.band(inside, (*now, *rest), below.with_threads(parallel=tiles.parallel))
         staying = self.setting.ordered(band.statements, through.staying)
         return tiles.around(Band(band.statements, staying, tree))
+
+    def _terms_first(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree | None:
+        """Let terms of a sum run before the rest of their tile; None where that is not possible."""
+        terms = terms_of(band, around, self.setting)
+        if terms is None:
+            return None
+        sizes = sizes_with_terms(band, tiled, around, self.setting)
+        tiles = self._tiles(band, sizes, around)
+        if min(sizes) == 1 or (self.mapping.shares and not tiles.parallel):
+            return None
+        free = free_terms(band, terms, tiles.levels[-1], sizes[-1], around, self.setting)
+        if free is None:
+            return None
+        below = around.inside(band.members, band.statements).with_threads(parallel=tiles.parallel)
+        rest = Band(band.statements, band.members, self.tree(band.child, below))
+        first = Band(
+            (terms.name,), (free.tiles,), arranged(free.band, free.arrangement, self.setting)
+        )
+        branches = (
+            Branch((terms.name,), first, free.where),
+            Branch(band.statements, rest, free.rest),
+        )
+        return tiles.around(Sequence(branches))
 
     def _above(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree:
         """Map a band whose points stay above what is below."""
