@@ -53,13 +53,15 @@ _INSTANCES_OF_ONE = 40
 class Goal:
     """What code is made of: a legal schedule under a mapping, for all sizes or for given ones.
 
-    ``whole`` loops are not split where what runs in them changes.
+    ``whole`` loops are not split where what runs in them changes. With ``in_order`` terms of sums
+    stay in their tiles, whatever order they may run in.
     """
 
     legal: LegalSchedule
     mapping: Mapping
     sizes: Sizes | None = None
     whole: bool = False
+    in_order: bool = False
 
 
 class Form(Enum):
@@ -94,7 +96,7 @@ def _build(legal: LegalSchedule, _: Goal) -> Tree:
 
 
 def _plan(tree: Tree, goal: Goal) -> Tree:
-    return plan(tree, goal.legal, goal.mapping, this_machine(), goal.sizes)
+    return plan(tree, goal.legal, goal.mapping, this_machine(), goal.sizes, in_order=goal.in_order)
 
 
 def _generate(tree: Tree, goal: Goal) -> LoopProgram:

@@ -55,6 +55,7 @@ from polygym.compiler.codegen.trees.where import Where
 from polygym.compiler.poly.schedule import Row
 
 _FEWEST_TILES = 4
+_VECTORS = 2
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ class FreeTerms:
     """What is done with terms that need nothing of their tile.
 
     They run in ``tiles``, a loop over those along the sum, and in the points of the ``band`` inside
-    as arranged. ``where`` tells them from the others; ``rest`` is the same for all statements.
+    as arranged under a ``setting``. ``where`` tells them from the others; ``rest`` is the same for
+    all statements.
     """
 
     band: Band
@@ -79,6 +81,7 @@ class FreeTerms:
     arrangement: Arrangement
     where: Where
     rest: Where
+    setting: Setting
 
 
 def terms_of(band: Band, around: Surroundings, setting: Setting) -> Terms | None:
@@ -116,6 +119,7 @@ def free_terms(
     """
     scop, name, sizes = setting.scop, terms.name, setting.sizes
     assert sizes is not None
+    setting = _narrow(size, name, setting)
     (row,) = terms.along.rows
     along = Member((Part((row,), size),), coincident=False)
     if length(scop, (name,), along, around.parameters, sizes) < _FEWEST_TILES:
@@ -128,7 +132,7 @@ def free_terms(
     inside = tiles.of(name)
     late = tiles.of_points(name, _late(band, terms, numbers, around, setting))
     conditions = conditions_of(inside.subtract(late).coalesce(), {name: inside})
-    if not conditions:
+    if not conditions or tiles.is_empty_where(name, conditions):
         return None
     below = _inside_of_tiles(band, terms, around)
     alone = replace(alone, members=below.reviewed(alone.members, (name,)))
@@ -141,7 +145,16 @@ def free_terms(
     ]
     where = Where(own, conditions, alone=name, sums=terms.sums)
     every = (*numbers, Part(tuple(rows), size))
-    return FreeTerms(alone, along, found, where, replace(where, numbers=every, is_other=True))
+    rest = replace(where, numbers=every, is_other=True)
+    return FreeTerms(alone, along, found, where, rest, setting)
+
+
+def _narrow(size: int, name: str, setting: Setting) -> Setting:
+    """Return the setting with as many vectors at once as a tile has."""
+    if setting.mapping.vector_copies is not None:
+        return setting
+    most = max(1, size // setting.lanes((name,)))
+    return replace(setting, mapping=replace(setting.mapping, vector_copies=min(_VECTORS, most)))
 
 
 def _points(band: Band, name: str, along: Member) -> tuple[Member, ...]:

@@ -76,10 +76,13 @@ def plan(
     machine: Machine,
     sizes: Sizes | None = None,
     memory: Memory = NOTHING,
+    *,
+    in_order: bool = False,
 ) -> Tree:
     """Return the tree of loops that a mapping makes of a schedule's tree.
 
     ``memory`` is that of earlier plans for the same program at the same sizes on the same machine.
+    With ``in_order`` no terms of sums run before their tile.
     """
     known, parameters = known_sizes(legal.scop, sizes), legal.schedule.parameters
     threads = Threads(legal.scop, mapping, parameters, known)
@@ -103,7 +106,7 @@ def plan(
             lambda: packing_of(legal.scop, mapping, sizes, groups),
         )
         setting = Setting(legal.scop, mapping, machine, packing, known, memory, loops)
-        found = _Planner(setting, threads).tree(tree, around)
+        found = _Planner(setting, threads, in_order).tree(tree, around)
         if not (mapping.reassociate and mapping.shares) or known is None:
             return found
         sums = SumThreads(legal.scop, mapping, parameters, known, machine.level_2 // 2)
@@ -119,6 +122,7 @@ class _Planner:
 
     setting: Setting
     threads: Threads
+    in_order: bool = False
 
     @property
     def mapping(self) -> Mapping:
@@ -145,14 +149,16 @@ class _Planner:
         if isinstance(memory, Nothing):
             return self.tree(tree, around)
         own = tuple(setting.loops[name] for name in branch.statements)
-        question = ("branch", tree, around, setting.packing, own)
+        question = ("branch", tree, around, setting.packing, own, self.in_order)
         answers: Answers[Tree] = memory.of(question, Answers)
         return answers.of(self.mapping, lambda asked: self.under(asked).tree(tree, around))
 
     def under(self, mapping: Mapping) -> _Planner:
         """Return the same walk under another mapping."""
-        return _Planner(
-            replace(self.setting, mapping=mapping), replace(self.threads, mapping=mapping)
+        return replace(
+            self,
+            setting=replace(self.setting, mapping=mapping),
+            threads=replace(self.threads, mapping=mapping),
         )
 
     def band(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree:
@@ -268,12 +274,12 @@ class _Planner:
 
     def _terms_first(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree | None:
         """Let terms of a sum run before the rest of their tile; None where that is not possible."""
-        terms = terms_of(band, around, self.setting)
+        terms = None if self.in_order else terms_of(band, around, self.setting)
         if terms is None:
             return None
         sizes = sizes_with_terms(band, tiled, around, self.setting)
         tiles = self._tiles(band, sizes, around)
-        if min(sizes) == 1 or (self.mapping.shares and not tiles.parallel):
+        if len({*sizes}) > 1 or sizes[0] == 1 or (self.mapping.shares and not tiles.parallel):
             return None
         free = free_terms(band, terms, tiles.levels[-1], sizes[-1], around, self.setting)
         if free is None:
@@ -281,7 +287,7 @@ class _Planner:
         below = around.inside(band.members, band.statements).with_threads(parallel=tiles.parallel)
         rest = Band(band.statements, band.members, self.tree(band.child, below))
         first = Band(
-            (terms.name,), (free.tiles,), arranged(free.band, free.arrangement, self.setting)
+            (terms.name,), (free.tiles,), arranged(free.band, free.arrangement, free.setting)
         )
         branches = (
             Branch((terms.name,), first, free.where),

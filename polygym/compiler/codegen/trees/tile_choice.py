@@ -19,7 +19,7 @@ from polygym.compiler.poly.innermost import equations, independent
 
 SINKING = 64
 """The default size of the tiles of a band whose points move elsewhere."""
-TERMS = 32
+TERMS = 16
 """The default size of tiles before which terms run; those of the tiles at the ends do not."""
 _SWEEP = 512
 _FREE, _LEAST_FREE = 64, 16

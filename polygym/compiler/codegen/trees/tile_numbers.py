@@ -42,10 +42,19 @@ class TileNumbers:
 
     def of_points(self, name: str, points: isl.Set) -> isl.Set:
         """Return the tiles with some instances of a statement, or a few more."""
-        place = self.band.statements.index(name)
+        return simple(points.reset_tuple_id().apply(self._numbers_of(name)))
+
+    def is_empty_where(self, name: str, conditions: tuple[tuple[Inequality, ...], ...]) -> bool:
+        """Whether no instance of a statement is in the tiles of some conditions."""
+        points = at_sizes(isl.Set(self.scop.statement(name).domain), self.sizes).reset_tuple_id()
+        there = isl.Set(self.where_text(conditions)).apply(self._numbers_of(name).reverse())
+        return bool(points.is_disjoint(there))
+
+    def _numbers_of(self, name: str) -> isl.Map:
+        """Return the map from the instances of a statement to the numbers of their tiles."""
         own = [f"i{k}" for k in range(self.scop.statement(name).depth)]
-        numbers = isl.Map(f"{{ [{', '.join(own)}] -> [{self.texts(place, own)}] }}")
-        return simple(points.reset_tuple_id().apply(numbers))
+        texts = self.texts(self.band.statements.index(name), own)
+        return isl.Map(f"{{ [{', '.join(own)}] -> [{texts}] }}")
 
     def where_text(self, conditions: tuple[tuple[Inequality, ...], ...]) -> str:
         """Return the tiles of some conditions as isl's text."""
