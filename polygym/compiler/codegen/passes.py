@@ -144,7 +144,7 @@ def _pack(program: LoopProgram, _: Goal) -> LoopProgram:
 def _part_sums(program: LoopProgram, goal: Goal) -> LoopProgram:
     mapping = goal.mapping
     bits = mapping.bits_of(this_machine().vector_bits) if mapping.has_vectors else 0
-    return part_sums(program, bits)
+    return part_sums(program, bits, reassociate=mapping.reassociate)
 
 
 def _emit(program: LoopProgram, _: Goal) -> str:
@@ -258,9 +258,9 @@ LOOPS: tuple[Pass[LoopProgram, LoopProgram], ...] = (
     Pass(
         "part_sums",
         Form.LOOPS,
-        "sums and maxima along a loop run in several chains (reassociate=on)",
+        "sums and maxima along a loop run in chains (of integers, or reassociate=on)",
         _part_sums,
-        lambda mapping: mapping.reassociate and mapping.registers and not mapping.leaves_order,
+        lambda mapping: mapping.registers and not mapping.leaves_order,
     ),
 )
 EMIT = Pass("emit", Form.LLVM, "LLVM IR as it is emitted", _emit)

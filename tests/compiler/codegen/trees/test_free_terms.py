@@ -45,32 +45,40 @@ SQUARE = """
       {after}
     }}
 """
-BEFORE = (
-    "",
-    "t[i][j] = w[i][j];",
-    "t[i][j] += t[i][j - 1];",
-    "t[i][j] = t[i][j] >= t[i + 1][j] ? t[i][j] : t[i + 1][j];",
-)
-AFTER = ("", "v[i] = t[i][j] - v[i];", "t[i][j] += w[j][i];", "w[i][j] ^= t[i][j];")
-TERMS = (
-    "t[i][j] = t[i][j] >= t[i][k] + t[k + 1][j] ? t[i][j] : t[i][k] + t[k + 1][j];",
-    "t[i][j] += t[i][k] * t[k][j];",
-    "t[i][j] -= t[i][k] * w[k][j];",
-    "t[i][j] ^= t[i][k] + t[k + 1][j];",
-    "t[i][j] = t[i][k] < t[i][j] - t[k][j] + v[j] ? t[i][k] : t[i][j];",
-)
-ENDS = ("i", "j", "i < j ? i : j", "n - 1 - i")
+MAXIMUM, SUM, BITS = "maximum", "sum", "bits"
+TERMS = {
+    MAXIMUM: "t[i][j] = t[i][j] >= t[i][k] + t[k + 1][j] ? t[i][j] : t[i][k] + t[k + 1][j];",
+    SUM: "t[i][j] += t[i][k] * t[k][j];",
+    BITS: "t[i][j] ^= t[i][k] + t[k + 1][j];",
+    "difference": "t[i][j] -= t[i][k] * w[k][j];",
+    "no reduction": "t[i][j] = t[i][k] < t[i][j] - t[k][j] + v[j] ? t[i][k] : t[i][j];",
+}
+BEFORE = {
+    MAXIMUM: "t[i][j] = t[i][j] >= t[i + 1][j] ? t[i][j] : t[i + 1][j];",
+    SUM: "t[i][j] += t[i][j - 1];",
+    BITS: "t[i][j] ^= t[i + 1][j - 1] + v[j];",
+    "difference": "t[i][j] -= w[j][i];",
+    "set": "t[i][j] = w[i][j];",
+    "nothing": "",
+}
+AFTER = {
+    "read": "v[i] = t[i][j] - v[i];",
+    "read by another": "w[i][j] ^= t[i][j];",
+    "added to": "t[i][j] += w[j][i];",
+    "nothing": "",
+}
+ENDS = ("i", "j", "(i < j ? i : j)", "n - 1 - i")
 
 
 def text_of(body: str, kind: str = "int") -> str:
     return f"{HEAD.format(kind=kind)}{body}#pragma endscop\n}}\n"
 
 
-def folded(term: str = TERMS[0], before: str = "", after: str = "", kind: str = "int") -> str:
+def folded(term: str = TERMS[MAXIMUM], before: str = "", after: str = "", kind: str = "int") -> str:
     return text_of(TRIANGLE.format(before=before, term=term, after=after), kind)
 
 
-NUSSINOV = folded(before=f"{BEFORE[3]}\n      t[i][j] = t[i][j] > v[j] ? t[i][j] : v[j];")
+NUSSINOV = folded(before=f"{BEFORE[MAXIMUM]}\n      t[i][j] = t[i][j] > v[j] ? t[i][j] : v[j];")
 
 
 def planned(scop: Scop, mapping: str, size: int) -> tuple[LegalSchedule, Tree, dict[str, int]]:
@@ -91,9 +99,9 @@ def first_branches(tree: Tree) -> list[Branch]:
 
 
 @pytest.mark.parametrize("mapping", ["tile=2", "tile=3 threads=2", "tile=2 threads=3 diamond=off"])
-@pytest.mark.parametrize("term", [TERMS[0], TERMS[1], TERMS[3]])
-def test_what_has_to_keep_its_order_does(term: str, mapping: str) -> None:
-    scop = parse_text(folded(term, after=AFTER[1]))
+@pytest.mark.parametrize("operator", [MAXIMUM, SUM, BITS])
+def test_what_has_to_keep_its_order_does(operator: str, mapping: str) -> None:
+    scop = parse_text(folded(TERMS[operator], after=AFTER["read"]))
     legal, tree, sizes = planned(scop, mapping, 13)
     (branch,) = first_branches(tree)
     (name,) = branch.statements
@@ -124,8 +132,8 @@ def test_most_terms_run_before_their_tile() -> None:
         (NUSSINOV, "tile=off"),
         (NUSSINOV, "tile=2x3"),
         (NUSSINOV, "tile=8"),  # so few tiles that there is nothing between the ends
-        (folded(TERMS[1], kind="double"), "tile=2"),
-        (folded(TERMS[1], kind="float"), "tile=2"),
+        (folded(TERMS[SUM], kind="double"), "tile=2"),
+        (folded(TERMS[SUM], kind="float"), "tile=2"),
     ],
 )
 def test_where_terms_stay(text: str, mapping: str) -> None:
@@ -140,7 +148,7 @@ def test_where_elements_are_set_in_the_same_tile_terms_stay() -> None:
 
 
 def test_sums_of_floats_run_so_if_they_may_be_taken_in_any_order() -> None:
-    scop = parse_text(folded(TERMS[1], kind="double"))
+    scop = parse_text(folded(TERMS[SUM], kind="double"))
     assert first_branches(planned(scop, "tile=2 reassociate=on", 16)[1])
 
 
@@ -177,11 +185,11 @@ def disagreement(text: str, seed: int, mapping: Mapping) -> str | None:
     """Run a program under one schedule and mapping; say what differs from its own order."""
     scop, dice = parse_text(text), np.random.default_rng(seed)
     schedule = isl_schedule(scop)
-    if seed % 4 == 0:
+    if seed % 8 == 0:
         schedule = random_legal_schedule(scop, dice, rows=int(dice.integers(1, 3)))
-    elif seed % 4 == 1:
+    elif seed % 8 == 1:
         schedule = original(scop)
-    parameters = {"r": 2, "n": int(dice.choice([2, 7, 16, 17, 33, 40, 70]))}
+    parameters = {"r": 2, "n": int(dice.choice([7, 16, 17, 24, 33, 40]))}
     parameters = {one.name: parameters[one.name] for one in scop.parameters}
     arrays = random_arrays(scop, parameters, dice)
     for array in arrays.values():  # numbers whose sums wrap around
@@ -201,11 +209,14 @@ def disagreement(text: str, seed: int, mapping: Mapping) -> str | None:
 
 def random_text(dice: np.random.Generator) -> str:
     """Return a program in which sums read what others have summed up, once or in two rounds."""
-    before, after, term = (str(dice.choice(part)) for part in (BEFORE, AFTER, TERMS))
-    if dice.random() < 0.7:
+    operator = str(dice.choice(list(TERMS), p=[0.35, 0.3, 0.25, 0.05, 0.05]))
+    likely = [operator] * 9 if operator in BEFORE else []
+    before = BEFORE[str(dice.choice([*likely, *BEFORE]))]
+    term, after = TERMS[operator], AFTER[str(dice.choice(list(AFTER)))]
+    if dice.random() < 0.9:
         body = TRIANGLE.format(before=before, term=term, after=after)
     else:
-        before = before if "1" not in before else ""
+        before = "" if "1" in before else before
         term = term.replace("k + 1", "k")
         body = SQUARE.format(before=before, term=term, after=after, end=dice.choice(ENDS))
     if dice.random() < 0.3:
@@ -213,13 +224,28 @@ def random_text(dice: np.random.Generator) -> str:
     return text_of(body, str(dice.choice(["int", "long"])))
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_blocks_of_vectors_have_the_same_bits(threads: int) -> None:
+    scop = parse_text(NUSSINOV)
+    _, tree, _ = planned(scop, f"threads={threads}", 150)
+    assert first_branches(tree)
+    sizes, dice = {"n": 150}, np.random.default_rng(5)
+    arrays = random_arrays(scop, sizes, dice)
+    expected = {name: array.copy() for name, array in arrays.items()}
+    run_in_order(scop, sizes, expected)
+    schedule = isl_schedule(scop)
+    run_natively(scop, schedule, sizes, arrays, Mapping(threads=threads), is_known=True)
+    for name, array in arrays.items():
+        assert array.tobytes() == expected[name].tobytes()
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs_have_the_same_bits(seed: int) -> None:
     dice = np.random.default_rng([43, seed])
     text = random_text(dice)
-    size = int(dice.choice([2, 3, 4, 8]))
+    size = int(dice.choice([2, 3, 4]))
     mapping = Mapping(threads=1 + seed % 3, tile=(size,))
-    if seed % 4 == 3:
+    if seed % 4 == 3:  # of some kind, in such tiles
         mapping = replace(random_mapping(dice), threads=1 + seed % 3, tile=(size,))
     found = disagreement(text, seed, mapping)
     assert found is None, f"{found}\n{text}"
