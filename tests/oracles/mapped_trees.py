@@ -152,6 +152,7 @@ def _branch(branches: Sequence[Branch], instance: Instance, sizes: tuple[int, ..
                 )
                 for every in where.conditions
             )
+            is_there = is_there and where.parts(name)
             if is_there == where.is_other:
                 continue
         found.append(number)

@@ -53,13 +53,15 @@ _INSTANCES_OF_ONE = 40
 class Goal:
     """What code is made of: a legal schedule under a mapping, for all sizes or for given ones.
 
-    ``whole`` loops are not split where what runs in them changes.
+    ``whole`` loops are not split where what runs in them changes. With ``in_order`` terms of sums
+    stay in their tiles, whatever order they may run in.
     """
 
     legal: LegalSchedule
     mapping: Mapping
     sizes: Sizes | None = None
     whole: bool = False
+    in_order: bool = False
 
 
 class Form(Enum):
@@ -94,7 +96,7 @@ def _build(legal: LegalSchedule, _: Goal) -> Tree:
 
 
 def _plan(tree: Tree, goal: Goal) -> Tree:
-    return plan(tree, goal.legal, goal.mapping, this_machine(), goal.sizes)
+    return plan(tree, goal.legal, goal.mapping, this_machine(), goal.sizes, in_order=goal.in_order)
 
 
 def _generate(tree: Tree, goal: Goal) -> LoopProgram:
@@ -142,7 +144,7 @@ def _pack(program: LoopProgram, _: Goal) -> LoopProgram:
 def _part_sums(program: LoopProgram, goal: Goal) -> LoopProgram:
     mapping = goal.mapping
     bits = mapping.bits_of(this_machine().vector_bits) if mapping.has_vectors else 0
-    return part_sums(program, bits)
+    return part_sums(program, bits, reassociate=mapping.reassociate)
 
 
 def _emit(program: LoopProgram, _: Goal) -> str:
@@ -256,9 +258,9 @@ LOOPS: tuple[Pass[LoopProgram, LoopProgram], ...] = (
     Pass(
         "part_sums",
         Form.LOOPS,
-        "sums and maxima along a loop run in several chains (reassociate=on)",
+        "sums and maxima along a loop run in chains (of integers, or reassociate=on)",
         _part_sums,
-        lambda mapping: mapping.reassociate and mapping.registers and not mapping.leaves_order,
+        lambda mapping: mapping.registers and not mapping.leaves_order,
     ),
 )
 EMIT = Pass("emit", Form.LLVM, "LLVM IR as it is emitted", _emit)

@@ -29,7 +29,7 @@ from polygym.compiler.codegen.passes import (
     level,
     most_instances,
 )
-from polygym.compiler.codegen.trees.tree import Tree, without_annotations
+from polygym.compiler.codegen.trees.tree import Tree, free_sums_in, without_annotations
 from polygym.compiler.poly.dependences import dependences
 from polygym.compiler.poly.isl_budget import DEFAULT_OPERATIONS, bounded
 from polygym.compiler.poly.legality import LegalSchedule
@@ -131,19 +131,23 @@ def _attempts(tree: Tree, asked: Goal, most: int, hopeless: set[Tree]) -> WayToL
     ``hopeless`` gets the trees of which isl makes no loops: another mapping may lead to them again.
     """
     for mapping in _simpler(asked.mapping):
-        goal = replace(asked, mapping=mapping)
-        try:
-            with bounded("mapping the schedule to the machine", most):
-                mapped = PLAN.run(tree, goal)
-                if without_annotations(mapped) in hopeless:
-                    continue
-                hopeless.add(without_annotations(mapped))  # unless it turns out otherwise
-                way = _lowered(mapped, goal)
-        except _SIMPLER_MAY_DO:
-            continue
-        if count_instances(way.program.body) <= most_instances(asked.legal.scop):
-            return way
-        hopeless.discard(without_annotations(mapped))
+        for in_order in (False, True):
+            goal = replace(asked, mapping=mapping, in_order=in_order)
+            mapped: Tree | None = None
+            try:
+                with bounded("mapping the schedule to the machine", most):
+                    mapped = PLAN.run(tree, goal)
+                    if without_annotations(mapped) in hopeless:
+                        break
+                    hopeless.add(without_annotations(mapped))  # unless it turns out otherwise
+                    way = _lowered(mapped, goal)
+                if count_instances(way.program.body) <= most_instances(asked.legal.scop):
+                    return way
+                hopeless.discard(without_annotations(mapped))
+            except _SIMPLER_MAY_DO:
+                pass
+            if mapped is None or not free_sums_in(mapped):
+                break  # nothing would be another way
     return None
 
 

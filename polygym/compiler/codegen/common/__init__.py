@@ -10,6 +10,7 @@
 ``loop_annotation``  what a loop has been given to do
 ``meetings``         how much work threads have to have between two meetings
 ``reductions``       statements whose terms may be taken in any order
+``sum_order``        what keeps its order where terms may be taken in any order
 ``packable``         which reads may go to a turned copy of their array
 ``math_forms``       in which forms functions of math.h can be computed
 ``exponential``      the exponential function as numbers: the same in LLVM IR and in C

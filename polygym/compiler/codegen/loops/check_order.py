@@ -14,6 +14,9 @@ Y of its sink:
 on the common counters. Example: in ``for (c0) { S(c0); if (c0 >= 1) T(c0 - 1); }`` the leaves share
 c0 and S comes first; a dependence S(i) → T(i) has c0 = i and c0 = i + 1: fine.
 
+Where the tree has the terms of some sums in another order, what has to keep its order is what
+:mod:`polygym.compiler.codegen.common.sum_order` says, in place of the dependences of these sums.
+
 Each statement's leaves must also hold each of its instances once.
 """
 
@@ -27,6 +30,7 @@ from typing import TypeAlias, assert_never
 import islpy as isl
 
 from polygym.compiler.codegen.common.sizes import Sizes, at_sizes
+from polygym.compiler.codegen.common.sum_order import Sums, conflicts
 from polygym.compiler.codegen.loops.ir import Block, Guard, Instance, Loop, Node
 from polygym.compiler.codegen.loops.names import counter_place
 from polygym.compiler.ir.scop import Scop
@@ -56,11 +60,17 @@ class _Leaf:
 
 
 def check_legal_order(
-    body: Node, counters: list[isl.Map], numbers: dict[int, int], scop: Scop, sizes: Sizes | None
+    body: Node,
+    counters: list[isl.Map],
+    numbers: dict[int, int],
+    scop: Scop,
+    sizes: Sizes | None,
+    sums: Sums = frozenset(),
 ) -> None:
     """Refuse loops that break a dependence, or that do not run every instance once.
 
     ``counters`` are the maps of the leaves, ``numbers`` finds a leaf's by the id of its instance.
+    The statements of each of the ``sums`` reduce elements of one array, in any order.
 
     Raises:
         WrongLoopsError: they do.
@@ -76,7 +86,7 @@ def check_legal_order(
     for statement in scop.statements:
         domain = at_sizes(isl.Set(statement.domain), sizes)
         _check_complete(domain, leaves[statement.name], context)
-    for source, sink, relation in _relations(scop, known):
+    for source, sink, relation in _relations(scop, known, sums):
         for first in leaves[source]:
             for second in leaves[sink]:
                 if not relation.is_disjoint(_reversed(first, second)):
@@ -85,13 +95,18 @@ def check_legal_order(
 
 @lru_cache(maxsize=16)
 def _relations(
-    scop: Scop, known: tuple[tuple[str, int], ...] | None
+    scop: Scop, known: tuple[tuple[str, int], ...] | None, sums: Sums
 ) -> tuple[tuple[str, str, isl.Map], ...]:
-    """Return the dependences: source, sink, and the pairs at the sizes."""
+    """Return what keeps its order: source, sink, and the pairs at the sizes."""
     sizes = None if known is None else dict(known)
-    return tuple(
-        (one.source, one.sink, at_sizes(isl.Map(one.relation), sizes)) for one in dependences(scop)
-    )
+    reducing = frozenset().union(*sums)
+    found = [
+        (one.source, one.sink, isl.Map(one.relation))
+        for one in dependences(scop)
+        if reducing.isdisjoint((one.source, one.sink))
+    ]
+    found += conflicts(scop, sums) if sums else ()
+    return tuple((source, sink, at_sizes(pairs, sizes)) for source, sink, pairs in found)
 
 
 def _check_complete(domain: isl.Set, leaves: list[_Leaf], context: isl.Set) -> None:

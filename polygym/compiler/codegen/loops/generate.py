@@ -32,7 +32,7 @@ from polygym.compiler.codegen.loops.ir import (
 )
 from polygym.compiler.codegen.loops.names import counter_names, counter_place
 from polygym.compiler.codegen.trees.isl_tree import PLACE, to_isl
-from polygym.compiler.codegen.trees.tree import Tree, depth, path
+from polygym.compiler.codegen.trees.tree import Tree, depth, free_sums_in, path
 from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.evaluate import evaluate
@@ -102,7 +102,7 @@ def generate_loops(
             places: dict[int, int] = {}
             read = _node(ast, instances, places)
         numbers = {id(instance): number for number, instance in enumerate(instances)}
-        check_legal_order(read, annotate.released(), numbers, scop, sizes)
+        check_legal_order(read, annotate.released(), numbers, scop, sizes, free_sums_in(tree))
     body = with_annotations(read, tree, places)
     known = None if sizes is None else tuple(sizes.items())
     return LoopProgram(scop, body, extents, _guarded_reads(scop, sizes), sizes=known)

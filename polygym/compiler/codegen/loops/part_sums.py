@@ -7,8 +7,9 @@
 An innermost loop in which every statement takes terms together in an element of its own
 (:mod:`polygym.compiler.codegen.common.reductions`) runs so if
 
-* the mapping says ``reassociate=on``. (Sums of integers, and all maxima, are the same in any order,
-  bit for bit; LLVM finds chains for them where registers hold the element.)
+* the mapping says ``reassociate=on``, or the elements are integers, whose sums, products, bits and
+  extremes are the same in any order, bit for bit. (Maxima of floats are so too; LLVM finds chains
+  for them where registers hold the element.)
 * the elements stand still while the loop runs, and are different ones;
 * no term needs one of them. Either the planner knows that, exactly, and has the loop hold them, or
   it is shown here: they are of other arrays than all that is read, or of an array in which what is
@@ -37,6 +38,7 @@ from polygym.compiler.codegen.common.loop_annotation import (
     Sequential,
 )
 from polygym.compiler.codegen.common.reductions import operator_of
+from polygym.compiler.codegen.common.sum_order import free_sums
 from polygym.compiler.codegen.loops.index import coefficient, mentions, minimum, plus
 from polygym.compiler.codegen.loops.ir import (
     Block,
@@ -59,9 +61,12 @@ _MOST_CHAINS = 4  # what two loads for each term leave time for, in four cycles
 _MOST_SUMS = 16  # more would not stay in registers
 
 
-def part_sums(program: LoopProgram, bits: int) -> LoopProgram:
-    """Give chains to the loops that may have them, with vectors of so many bits (0 for none)."""
-    walk = _Walk(program, bits)
+def part_sums(program: LoopProgram, bits: int, *, reassociate: bool) -> LoopProgram:
+    """Give chains to the loops that may have them, with vectors of so many bits (0 for none).
+
+    Only integers have them unless floats may be taken in any order, too.
+    """
+    walk = _Walk(program, bits, reassociate)
     return replace(program, body=walk.node(program.body, (), ()))
 
 
@@ -71,6 +76,7 @@ class _Walk:
 
     program: LoopProgram
     bits: int
+    reassociate: bool
 
     def node(self, node: Node, outer: tuple[Loop, ...], conditions: tuple[Condition, ...]) -> Node:
         """Return a node inside of some loops, under some conditions."""
@@ -118,6 +124,8 @@ class _Walk:
             if operator is None or one.lanes is not None or one.statement in checked:
                 return False
             if any(mentions(subscript, variable) for subscript in one.write):
+                return False
+            if not (self.reassociate or free_sums(scop, one.statement, reassociate=False)):
                 return False
             kinds.add(statement.body.type.is_floating and operator.is_extreme)
         # Maxima of floats are of keys, in a loop that has nothing else.

@@ -30,6 +30,8 @@
 ``group``                 the statements that share innermost loops: their roles, what they hold
 ``copy_choice``           how many iterations run together
 ``free_tiles``            tiles in which nothing is waited for but terms of sums
+``free_terms``            terms of sums that need nothing of their tile run before it
+``tile_numbers``          the numbers of tiles as isl's sets, and how to tell some
 ``point_order``           the order of points that a mapping asks for, by the numbers of loops
 ``permutable``            which loops may change places
 ``points``                which members run innermost, and whether statements part ways first

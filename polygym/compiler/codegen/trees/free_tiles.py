@@ -36,13 +36,14 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polygym.compiler.codegen.common.sizes import Sizes, at_sizes, row_at_sizes
+from polygym.compiler.codegen.common.sizes import at_sizes
 from polygym.compiler.codegen.trees.moves import Move
 from polygym.compiler.codegen.trees.part import Part
 from polygym.compiler.codegen.trees.points import Arrangement, parted
 from polygym.compiler.codegen.trees.roles import Roles, roles
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.surroundings import Surroundings
+from polygym.compiler.codegen.trees.tile_numbers import TileNumbers, conditions_of, simple
 from polygym.compiler.codegen.trees.tree import (
     Band,
     Branch,
@@ -52,12 +53,8 @@ from polygym.compiler.codegen.trees.tree import (
     Tree,
     restricted,
 )
-from polygym.compiler.codegen.trees.where import Inequality, Where
-from polygym.compiler.ir.scop import Scop
+from polygym.compiler.codegen.trees.where import Where
 from polygym.compiler.poly.distance import Pairs
-from polygym.compiler.poly.isl_numbers import coefficients, constant
-
-_MOST_CONDITIONS = 4
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,7 @@ def free_tiles(
         free = free.subtract(tiles.held_up(pair, sums, around)).coalesce()
         if free.is_empty():
             return None
-    conditions = _conditions(free, inside)
+    conditions = conditions_of(free, inside)
     if conditions is None:
         return None
     there = isl.Set(tiles.where_text(conditions))
@@ -163,28 +160,8 @@ def _is_useful(chosen: Roles, members: int) -> bool:
 
 
 @dataclass(frozen=True)
-class _Tiles:
-    """The numbers of tiles of a band, as isl's maps and sets, at known sizes."""
-
-    scop: Scop
-    band: Band
-    numbers: tuple[Part, ...]
-    parameters: tuple[str, ...]
-    sizes: Sizes
-
-    @property
-    def space(self) -> isl.Space:
-        """The space of the numbers."""
-        return isl.Set(f"{{ [{', '.join(f't{k}' for k in range(len(self.numbers)))}] }}").space
-
-    def of(self, name: str) -> isl.Set:
-        """Return the tiles with an instance of a statement, or a few more."""
-        statement = self.scop.statement(name)
-        place = self.band.statements.index(name)
-        own = [f"i{k}" for k in range(statement.depth)]
-        numbers = isl.Map(f"{{ [{', '.join(own)}] -> [{self._texts(place, own)}] }}")
-        points = at_sizes(isl.Set(statement.domain), self.sizes).reset_tuple_id()
-        return _simple(points.apply(numbers))
+class _Tiles(TileNumbers):
+    """The tiles, and what holds them up."""
 
     def held_up(self, pair: Pairs, sums: dict[str, int], around: Surroundings) -> isl.Set:
         """Return the tiles that a pair of instances holds up, or a few more."""
@@ -196,7 +173,7 @@ class _Tiles:
         count = len(self.numbers)
         for place in range(count):
             numbers = numbers.equate(isl.dim_type.set, place, isl.dim_type.set, count + place)
-        return _simple(numbers.project_out(isl.dim_type.set, count, count))
+        return simple(numbers.project_out(isl.dim_type.set, count, count))
 
     def sum_pairs(self, pair: Pairs, sums: dict[str, int], around: Surroundings) -> Pairs:
         """Return what is left of a pair in free tiles: what belongs to a sum."""
@@ -204,12 +181,6 @@ class _Tiles:
         if alike is not None:
             return alike
         return Pairs(pair.dependence, isl.Set.empty(pair.points.get_space()))
-
-    def where_text(self, conditions: tuple[tuple[Inequality, ...], ...]) -> str:
-        """Return the tiles of some conditions as isl's text."""
-        names = {part: f"t{place}" for place, part in enumerate(self.numbers)}
-        found = Where(self.numbers, conditions).text(names.__getitem__)
-        return f"{{ [{', '.join(names.values())}] : {found} }}"
 
     def _of_a_sum(self, pair: Pairs, sums: dict[str, int], around: Surroundings) -> Pairs | None:
         """Return those pairs that are of one sum."""
@@ -230,42 +201,5 @@ class _Tiles:
         for end, letter in zip(ends, "st", strict=True):
             own = [f"{letter}{k}" for k in range(self.scop.statement(end).depth)]
             names += own
-            texts.append(self._texts(self.band.statements.index(end), own))
+            texts.append(self.texts(self.band.statements.index(end), own))
         return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(texts)}] }}")
-
-    def _texts(self, place: int, iterators: list[str]) -> str:
-        """Return the numbers of the tiles of a statement's instances."""
-        rows = [
-            (row_at_sizes(part.rows[place], self.parameters, self.sizes), part.size)
-            for part in self.numbers
-        ]
-        return ", ".join(
-            f"floor(({row.text(iterators, self.parameters)})/{size})" for row, size in rows
-        )
-
-
-def _simple(tiles: isl.Set) -> isl.Set:
-    """Return a set without variables of its own, as large or larger."""
-    return tiles.remove_divs().coalesce()
-
-
-def _conditions(
-    free: isl.Set, inside: dict[str, isl.Set]
-) -> tuple[tuple[Inequality, ...], ...] | None:
-    """Return what tells free tiles from the others with instances; None where that is much."""
-    every = isl.Set.empty(free.get_space())
-    for tiles in inside.values():
-        every = every.union(tiles)
-    free = free.gist(every.convex_hull()).coalesce()
-    if free.n_basic_set() > _MOST_CONDITIONS:
-        return None
-    found = []
-    for piece in free.get_basic_sets():
-        every_one: list[Inequality] = []
-        for constraint in piece.get_constraints():
-            factors = coefficients(constraint, isl.dim_type.set)
-            every_one.append((factors, constant(constraint)))
-            if constraint.is_equality():
-                every_one.append((tuple(-one for one in factors), -constant(constraint)))
-        found.append(tuple(every_one))
-    return tuple(found) if all(found) else None

@@ -88,6 +88,9 @@ def _filtered(group: isl.UnionSet, branch: Branch, making: _Making) -> isl.Union
     pieces = []
     for place, name in enumerate(branch.statements):
         iterators = own[name].iterators
+        if not where.parts(name):
+            pieces.append(f"{name}[{', '.join(iterators)}]")
+            continue
 
         def number(part: Part, place: int = place, names: tuple[str, ...] = iterators) -> str:
             row = row_at_sizes(part.rows[place], parameters, making.sizes)

@@ -15,6 +15,8 @@ does to a band depends on what stands below:
 * nothing but statements, parted in one step or in several: it is tiled, its points get their order
   and their annotations (:mod:`polygym.compiler.codegen.trees.points`), others in tiles in which
   nothing but sums waits (:mod:`polygym.compiler.codegen.trees.free_tiles`);
+* a sum whose terms may be taken in any order: those that need nothing of their tile run before it
+  (:mod:`polygym.compiler.codegen.trees.free_terms`);
 * anything else: it is tiled if sizes are asked for, or if a wavefront gives threads what they need;
   its points stay above what is below.
 
@@ -33,6 +35,7 @@ from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.common.mapping import Mapping, Sharing
 from polygym.compiler.codegen.common.packable import packing_of
 from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
+from polygym.compiler.codegen.trees.free_terms import free_terms, terms_of
 from polygym.compiler.codegen.trees.free_tiles import FreeTiles, free_tiles, may_have_free_tiles
 from polygym.compiler.codegen.trees.levels import levels
 from polygym.compiler.codegen.trees.memory import NOTHING, Memory, Nothing
@@ -53,6 +56,7 @@ from polygym.compiler.codegen.trees.tile_choice import (
     sizes_of_points,
     sizes_partly,
     sizes_with_free,
+    sizes_with_terms,
 )
 from polygym.compiler.codegen.trees.tree import (
     Band,
@@ -77,10 +81,13 @@ def plan(
     machine: Machine,
     sizes: Sizes | None = None,
     memory: Memory = NOTHING,
+    *,
+    in_order: bool = False,
 ) -> Tree:
     """Return the tree of loops that a mapping makes of a schedule's tree.
 
     ``memory`` is that of earlier plans for the same program at the same sizes on the same machine.
+    With ``in_order`` no terms of sums run before their tile.
     """
     known, parameters = known_sizes(legal.scop, sizes), legal.schedule.parameters
     threads = Threads(legal.scop, mapping, parameters, known)
@@ -104,7 +111,7 @@ def plan(
             lambda: packing_of(legal.scop, mapping, sizes, groups),
         )
         setting = Setting(legal.scop, mapping, machine, packing, known, memory, loops)
-        found = _Planner(setting, threads).tree(tree, around)
+        found = _Planner(setting, threads, in_order).tree(tree, around)
         if not (mapping.reassociate and mapping.shares) or known is None:
             return found
         sums = SumThreads(legal.scop, mapping, parameters, known, machine.level_2 // 2)
@@ -120,6 +127,7 @@ class _Planner:
 
     setting: Setting
     threads: Threads
+    in_order: bool = False
 
     @property
     def mapping(self) -> Mapping:
@@ -146,14 +154,16 @@ class _Planner:
         if isinstance(memory, Nothing):
             return self.tree(tree, around)
         own = tuple(setting.loops[name] for name in branch.statements)
-        question = ("branch", tree, around, setting.packing, own)
+        question = ("branch", tree, around, setting.packing, own, self.in_order)
         answers: Answers[Tree] = memory.of(question, Answers)
         return answers.of(self.mapping, lambda asked: self.under(asked).tree(tree, around))
 
     def under(self, mapping: Mapping) -> _Planner:
         """Return the same walk under another mapping."""
-        return _Planner(
-            replace(self.setting, mapping=mapping), replace(self.threads, mapping=mapping)
+        return replace(
+            self,
+            setting=replace(self.setting, mapping=mapping),
+            threads=replace(self.threads, mapping=mapping),
         )
 
     def _in_turn(self) -> _Planner:
@@ -179,7 +189,7 @@ class _Planner:
                 return self._partly(band, partly, tiled, around)
         if (row := in_a_row(band.child)) is not None:
             return self._points(replace(band, child=row), tiled, around)
-        return self._above(band, tiled, around)
+        return self._terms_first(band, tiled, around) or self._above(band, tiled, around)
 
     def _points(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree:
         """Map a band below which there are no more loops."""
@@ -291,6 +301,29 @@ class _Planner:
         tree = self.band(inside, (*now, *rest), below.with_threads(parallel=tiles.parallel))
         staying = self.setting.ordered(band.statements, through.staying)
         return tiles.around(Band(band.statements, staying, tree))
+
+    def _terms_first(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree | None:
+        """Let terms of a sum run before the rest of their tile; None where that is not possible."""
+        terms = None if self.in_order else terms_of(band, around, self.setting)
+        if terms is None:
+            return None
+        sizes = sizes_with_terms(band, tiled, around, self.setting)
+        tiles = self._tiles(band, sizes, around)
+        if len({*sizes}) > 1 or sizes[0] == 1 or (self.mapping.shares and not tiles.parallel):
+            return None
+        free = free_terms(band, terms, tiles.levels[-1], sizes[-1], around, self.setting)
+        if free is None:
+            return None
+        below = around.inside(band.members, band.statements).with_threads(parallel=tiles.parallel)
+        rest = Band(band.statements, band.members, self.tree(band.child, below))
+        first = Band(
+            (terms.name,), (free.tiles,), arranged(free.band, free.arrangement, free.setting)
+        )
+        branches = (
+            Branch((terms.name,), first, free.where),
+            Branch(band.statements, rest, free.rest),
+        )
+        return tiles.around(Sequence(branches))
 
     def _above(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree:
         """Map a band whose points stay above what is below."""

@@ -19,6 +19,8 @@ from polygym.compiler.poly.innermost import equations, independent
 
 SINKING = 64
 """The default size of the tiles of a band whose points move elsewhere."""
+TERMS = 16
+"""The default size of tiles before which terms run; those of the tiles at the ends do not."""
 _SWEEP = 512
 _FREE, _LEAST_FREE = 64, 16
 _COPIES = 8
@@ -118,6 +120,14 @@ def sizes_with_free(
         eighth = max(found) // 8 // _LEAST_FREE * _LEAST_FREE
         most = _FREE if count > 2 else 2 * _FREE
         sizes = (max(2 * _LEAST_FREE, min(most, eighth)),) * count
+    return _fresh(band, sizes, tiled, around, setting.scop)
+
+
+def sizes_with_terms(
+    band: Band, tiled: tuple[int, ...], around: Surroundings, setting: Setting
+) -> tuple[int, ...]:
+    """Return the tile sizes of a band above a sum of which some terms may run before their tile."""
+    sizes = setting.mapping.tile_for(len(band.members)) or (TERMS,) * len(band.members)
     return _fresh(band, sizes, tiled, around, setting.scop)
 
 

@@ -129,6 +129,18 @@ def is_last(band: Band) -> bool:
             return False
 
 
+def free_sums_in(tree: Tree) -> frozenset[frozenset[str]]:
+    """Return the statements whose updates of the same elements a tree has in another order."""
+    match tree:
+        case Leaf():
+            return frozenset()
+        case Band(_, _, child):
+            return free_sums_in(child)
+        case Sequence(branches):
+            own = {one.where.sums for one in branches if one.where is not None and one.where.sums}
+            return frozenset(own).union(*(free_sums_in(one.child) for one in branches))
+
+
 def in_a_row(tree: Tree) -> Sequence | None:
     """Return sequences in each other as one, if there is nothing else; None for other trees.
 

@@ -25,12 +25,21 @@ Inequality: TypeAlias = tuple[tuple[int, ...], int]
 class Where:
     """The tiles that a branch is for: those of the ``conditions``, or else all the others.
 
-    The rows of ``numbers`` are in the order of the branch's statements.
+    The rows of ``numbers`` are in the order of the branch's statements. With ``alone`` it is about
+    that statement, and of all others every instance is in the branch for the other tiles; then
+    ``sums`` are the statements that reduce the same elements, in any order
+    (:mod:`polygym.compiler.codegen.common.sum_order`).
     """
 
     numbers: tuple[Part, ...]
     conditions: tuple[tuple[Inequality, ...], ...]
     is_other: bool = False
+    alone: str | None = None
+    sums: frozenset[str] = frozenset()
+
+    def parts(self, statement: str) -> bool:
+        """Whether some instances of a statement may be in the one branch, some in the other."""
+        return self.alone in (None, statement)
 
     def text(self, number_text: Callable[[Part], str]) -> str:
         """Return the condition as text, given that of a number."""

@@ -111,7 +111,8 @@ def test_statements_in_the_wrong_order_are_refused(name: str, is_known: bool) ->
     legal = LegalSchedule(scop, original(scop))
     found = []
 
-    def spy(body, counters, numbers, scop, sizes) -> None:  # type: ignore[no-untyped-def]
+    def spy(body, counters, numbers, scop, sizes, sums) -> None:  # type: ignore[no-untyped-def]
+        assert not sums
         check_legal_order(body, counters, numbers, scop, sizes)
         for wrong in rearranged(body):
             with pytest.raises(LimitError, match="in the wrong order"):

@@ -1,0 +1,100 @@
+"""The numbers of the tiles of a band, as isl's sets: which have instances, and how to tell some.
+
+Example: of ``{ S[i, j] : 0 <= j <= i < 64 }`` in tiles of 32 by 32 the numbers (⌊i/32⌋, ⌊j/32⌋) are
+(0, 0), (1, 0) and (1, 1). Those of (1, 0) alone are told from the others by a - b - 1 >= 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polygym.compiler.codegen.common.sizes import Sizes, at_sizes, row_at_sizes
+from polygym.compiler.codegen.trees.part import Part
+from polygym.compiler.codegen.trees.tree import Band
+from polygym.compiler.codegen.trees.where import Inequality, Where
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.isl_numbers import coefficients, constant
+
+_MOST_CONDITIONS = 4
+
+
+@dataclass(frozen=True)
+class TileNumbers:
+    """The numbers of tiles of a band, as isl's maps and sets, at known sizes."""
+
+    scop: Scop
+    band: Band
+    numbers: tuple[Part, ...]
+    parameters: tuple[str, ...]
+    sizes: Sizes
+
+    @property
+    def space(self) -> isl.Space:
+        """The space of the numbers."""
+        return isl.Set(f"{{ [{', '.join(f't{k}' for k in range(len(self.numbers)))}] }}").space
+
+    def of(self, name: str) -> isl.Set:
+        """Return the tiles with an instance of a statement, or a few more."""
+        points = at_sizes(isl.Set(self.scop.statement(name).domain), self.sizes)
+        return self.of_points(name, points)
+
+    def of_points(self, name: str, points: isl.Set) -> isl.Set:
+        """Return the tiles with some instances of a statement, or a few more."""
+        return simple(points.reset_tuple_id().apply(self._numbers_of(name)))
+
+    def is_empty_where(self, name: str, conditions: tuple[tuple[Inequality, ...], ...]) -> bool:
+        """Whether no instance of a statement is in the tiles of some conditions."""
+        points = at_sizes(isl.Set(self.scop.statement(name).domain), self.sizes).reset_tuple_id()
+        there = isl.Set(self.where_text(conditions)).apply(self._numbers_of(name).reverse())
+        return bool(points.is_disjoint(there))
+
+    def _numbers_of(self, name: str) -> isl.Map:
+        """Return the map from the instances of a statement to the numbers of their tiles."""
+        own = [f"i{k}" for k in range(self.scop.statement(name).depth)]
+        texts = self.texts(self.band.statements.index(name), own)
+        return isl.Map(f"{{ [{', '.join(own)}] -> [{texts}] }}")
+
+    def where_text(self, conditions: tuple[tuple[Inequality, ...], ...]) -> str:
+        """Return the tiles of some conditions as isl's text."""
+        names = {part: f"t{place}" for place, part in enumerate(self.numbers)}
+        found = Where(self.numbers, conditions).text(names.__getitem__)
+        return f"{{ [{', '.join(names.values())}] : {found} }}"
+
+    def texts(self, place: int, iterators: list[str]) -> str:
+        """Return the numbers of the tiles of a statement's instances."""
+        rows = [
+            (row_at_sizes(part.rows[place], self.parameters, self.sizes), part.size)
+            for part in self.numbers
+        ]
+        return ", ".join(
+            f"floor(({row.text(iterators, self.parameters)})/{size})" for row, size in rows
+        )
+
+
+def simple(tiles: isl.Set) -> isl.Set:
+    """Return a set without variables of its own, as large or larger."""
+    return tiles.remove_divs().coalesce()
+
+
+def conditions_of(
+    free: isl.Set, inside: dict[str, isl.Set]
+) -> tuple[tuple[Inequality, ...], ...] | None:
+    """Return what tells free tiles from the others with instances; None where that is much."""
+    every = isl.Set.empty(free.get_space())
+    for tiles in inside.values():
+        every = every.union(tiles)
+    free = free.gist(every.convex_hull()).coalesce()
+    if free.n_basic_set() > _MOST_CONDITIONS:
+        return None
+    found = []
+    for piece in free.get_basic_sets():
+        every_one: list[Inequality] = []
+        for constraint in piece.get_constraints():
+            factors = coefficients(constraint, isl.dim_type.set)
+            every_one.append((factors, constant(constraint)))
+            if constraint.is_equality():
+                every_one.append((tuple(-one for one in factors), -constant(constraint)))
+        found.append(tuple(every_one))
+    return tuple(found) if all(found) else None
