@@ -15,6 +15,13 @@ import numpy as np
 
 __all__ = ["Answer", "IntegerProgram", "solve"]
 
+_WITHOUT_AGGREGATOR = 1 << 12
+"""HiGHS's bit for the rule of its presolve that is left out.
+
+With it HiGHS 1.15.1 calls 13 the optimum of a choice that can be had for 9.5 (one of 2,500 small
+ones with places in an order, against all answers); without it none of them is wrong.
+"""
+
 
 @dataclass(slots=True)
 class IntegerProgram:
@@ -79,6 +86,7 @@ def solve(
         ("parallel", "off"),
         ("random_seed", 0),
         ("mip_rel_gap", 0.0),
+        ("presolve_rule_off", _WITHOUT_AGGREGATOR),
         ("time_limit", float(seconds)),
     ):
         solver.setOptionValue(option, value)
