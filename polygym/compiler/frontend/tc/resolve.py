@@ -264,12 +264,15 @@ def _indices_on_the_left(
         for one in names_in(part):
             if one.name in taken and taken[one.name] != "a size":
                 raise SourceError(one.place, f"{one.name} is {taken[one.name]}, no index")
-        own = _indices(part, taken, {})
-        if isinstance(part, Name) and part.name in alone:
-            raise SourceError(part.place, f"{part.name} stands twice on the left")
-        if not own:
-            raise SourceError(part.place, f"expected an index in {text_of(part)} on the left")
-        alone |= {part.name} if isinstance(part, Name) else set()
+        if isinstance(part, Name) and not part.name[0].isdigit():
+            if part.name in alone:
+                raise SourceError(part.place, f"{part.name} stands twice on the left")
+            own = {part.name: part.place}  # also where functions are called so
+            alone.add(part.name)
+        else:
+            own = _indices(part, taken, {})
+            if not own:
+                raise SourceError(part.place, f"expected an index in {text_of(part)} on the left")
         for name, where in own.items():
             found.setdefault(name, where)
     return found
