@@ -17,6 +17,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "LimitError",
+    "LongWaitWarning",
     "OutOfRangeError",
     "Place",
     "PolygymError",
@@ -136,3 +137,7 @@ class ForeignCallError(PolygymError, OSError):
 
 class InternalError(PolygymError):
     """An invariant of polygym's own does not hold: a defect here, not in the input."""
+
+
+class LongWaitWarning(UserWarning):
+    """Something takes long; the message says when it is given up."""

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, NoReturn, TypeVar
 
-from polygym.errors import InternalError, LimitError
+from polygym.errors import InternalError, LimitError, LongWaitWarning
 from polygym.measure.worker.address_space import limit_to, mapped_bytes
 from polygym.native.libc import die_with
 
@@ -36,6 +36,7 @@ Result = TypeVar("Result")
 
 _LENGTH_BYTES = 8
 _LOOK_SECONDS = 0.2
+_LONG_SECONDS = 15.0  # whoever has waited so long is told for how long at most
 
 
 class StoppedError(Exception):
@@ -57,7 +58,8 @@ def apart(
 ) -> Result:
     """Return what ``work`` returns, computed in a copy of this process; raise what it raises.
 
-    What it changes is lost, and what it returns or raises must stand a pickle. It is given up once
+    Where it takes long, a :class:`~polygym.errors.LongWaitWarning` says when it is given up. What
+    it changes is lost, and what it returns or raises must stand a pickle. It is given up once
     ``is_stopped``, which is asked from time to time. It may take so many bytes of ``memory`` beyond
     what this process has.
 
@@ -71,7 +73,7 @@ def apart(
     process, ended = _copied(theirs, work, memory), 0
     os.close(theirs)
     try:
-        answer = _received(ours, time.monotonic() + seconds, is_stopped)
+        answer = _received(ours, _Wait(purpose, seconds, is_stopped))
     except TimeoutError:
         raise LimitError(f"{purpose}: gave up after {seconds:g} s; {advice}") from None
     finally:
@@ -162,8 +164,44 @@ def _outcome(work: Callable[[], object]) -> bytes:
         return pickle.dumps((False, InternalError(f"{type(error).__name__}: {error}")))
 
 
-def _received(descriptor: int, deadline: float, is_stopped: Callable[[], bool]) -> bytes | None:
-    """Return what is sent until a time; None if the sender ends in the middle of it.
+class _Wait:
+    """How long there is to wait, and what is to be done meanwhile."""
+
+    def __init__(self, purpose: str, seconds: float, is_stopped: Callable[[], bool]) -> None:
+        self._purpose, self._seconds, self._is_stopped = purpose, seconds, is_stopped
+        self._start = time.monotonic()
+        self._is_said = seconds <= _LONG_SECONDS
+
+    @property
+    def next_look(self) -> float:
+        """In how many milliseconds to look up."""
+        left = self._start + self._seconds - time.monotonic()
+        return 1000 * min(max(0.0, left), _LOOK_SECONDS)
+
+    def look(self) -> None:
+        """Look up, where there is still something to wait for.
+
+        Raises:
+            StoppedError: somebody says so.
+            TimeoutError: it has been long enough.
+        """
+        if self._is_stopped():
+            raise StoppedError
+        passed = time.monotonic() - self._start
+        if passed >= self._seconds:
+            raise TimeoutError
+        if passed >= _LONG_SECONDS and not self._is_said:
+            self._is_said = True
+            warnings.warn(
+                f"{self._purpose} takes longer than {_LONG_SECONDS:g} s; it is given up after "
+                f"{self._seconds:g} s",
+                LongWaitWarning,
+                stacklevel=4,
+            )
+
+
+def _received(descriptor: int, wait: _Wait) -> bytes | None:
+    """Return what is sent while there is somebody who waits; None if it ends in the middle of it.
 
     Raises:
         StoppedError: not all is there when it is to be stopped.
@@ -174,12 +212,8 @@ def _received(descriptor: int, deadline: float, is_stopped: Callable[[], bool]) 
     found = bytearray()
     length: Any = None
     while length is None or len(found) < _LENGTH_BYTES + length:
-        left = deadline - time.monotonic()
-        if not poller.poll(1000 * min(max(0.0, left), _LOOK_SECONDS)):
-            if is_stopped():
-                raise StoppedError
-            if left <= 0:
-                raise TimeoutError
+        if not poller.poll(wait.next_look):
+            wait.look()
             continue
         if not (part := os.read(descriptor, 1 << 20)):
             return None

@@ -7,13 +7,15 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
-from polygym.errors import InternalError, LimitError, Place, SourceError
+import polygym.measure.evaluation.apart as apart_module
+from polygym.errors import InternalError, LimitError, LongWaitWarning, Place, SourceError
 from polygym.measure.evaluation.apart import StoppedError, apart
 
 LONG = 60.0
@@ -43,6 +45,18 @@ def test_the_copy_knows_what_is_known_and_changes_nothing() -> None:
     known = [1]
     assert done(lambda: (known.append(2), known)[1]) == [1, 2]
     assert known == [1]
+
+
+def test_who_waits_long_is_told_when_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart_module, "_LONG_SECONDS", 0.3)
+    said = "^counting takes longer than 0.3 s; it is given up after 2 s$"
+    with pytest.warns(LongWaitWarning, match=said) as heard, pytest.raises(LimitError):
+        done(stuck, 2.0)
+    assert len(heard) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(LimitError):
+            done(stuck, 0.3)  # it ends before there is anything to say
 
 
 def test_exceptions_come_back() -> None:
