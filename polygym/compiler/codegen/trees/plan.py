@@ -5,18 +5,18 @@ does to a band depends on what stands below:
 
 * a sequence with further loops: the band is tiled, and its points *sink* into the branches, if
   dependences allow it (:mod:`polygym.compiler.codegen.trees.sink`);
-* such a sequence under loops of which only the inner ones may sink: all are tiled, and the outer
-  ones stay above it (:mod:`polygym.compiler.codegen.trees.sink_partly`);
 * the bands of a sum over several loops: its element is held through all of them
   (:mod:`polygym.compiler.codegen.trees.reduction`);
 * a band, in which nothing would run in vectors: the band is tiled in its coincident members, and
   their points run *through* the others into the band below
   (:mod:`polygym.compiler.codegen.trees.through`);
+* a sum whose terms may be taken in any order: those that need nothing of their tile run before it
+  (:mod:`polygym.compiler.codegen.trees.free_terms`);
+* a sequence under loops of which only the inner ones may sink: all are tiled, and the outer
+  ones stay above it (:mod:`polygym.compiler.codegen.trees.sink_partly`);
 * nothing but statements, parted in one step or in several: it is tiled, its points get their order
   and their annotations (:mod:`polygym.compiler.codegen.trees.points`), others in tiles in which
   nothing but sums waits (:mod:`polygym.compiler.codegen.trees.free_tiles`);
-* a sum whose terms may be taken in any order: those that need nothing of their tile run before it
-  (:mod:`polygym.compiler.codegen.trees.free_terms`);
 * anything else: it is tiled if sizes are asked for, or if a wavefront gives threads what they need;
   its points stay above what is below.
 
@@ -176,7 +176,8 @@ class _Planner:
         """Map a band of points."""
         if is_last(band):
             return self._points(band, tiled, around)
-        if self.mapping.sink and self.mapping.is_tiled:
+        sinks = self.mapping.sink and self.mapping.is_tiled
+        if sinks:
             if (branches := sink(band, around)) is not None:
                 return self._sunk(band, branches, tiled, around)
             if (found := reduction(band, around, self.setting)) is not None:
@@ -185,11 +186,14 @@ class _Planner:
                 ran = self._run_through(band, through, tiled, around)
                 if ran is not None:
                     return ran
-            if (partly := sink_partly(band, around, self.setting)) is not None:
-                return self._partly(band, partly, tiled, around)
-        if (row := in_a_row(band.child)) is not None:
+        row = in_a_row(band.child)
+        if row is None and (first := self._terms_first(band, tiled, around)) is not None:
+            return first
+        if sinks and (partly := sink_partly(band, around, self.setting)) is not None:
+            return self._partly(band, partly, tiled, around)
+        if row is not None:
             return self._points(replace(band, child=row), tiled, around)
-        return self._terms_first(band, tiled, around) or self._above(band, tiled, around)
+        return self._above(band, tiled, around)
 
     def _points(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree:
         """Map a band below which there are no more loops."""
