@@ -8,9 +8,9 @@ mapping: both compute what gcc's code computes from the same text. The seed and 
     python benchmarks/mutants.py --count 2000
     python benchmarks/mutants.py --seed 0 --mutant 1234    # one of them, with its text
 
-An error of polygym's own, a crash or another result ends in the exit code 1, and the text of each
-is printed. A program that gcc refuses, whose code takes too long to make or to run, or of which
-nothing is left, is counted and no failure.
+An error of polygym's own, a crash of its code or another result ends in the exit code 1, and the
+text of each is printed. A program that gcc refuses, of which gcc's code crashes, whose code takes
+too long to make or to run, or of which nothing is left, is counted and no failure.
 """
 
 from __future__ import annotations
@@ -64,13 +64,16 @@ Change = Callable[[str, np.random.Generator], str]
 
 INTERNAL = "internal error"
 OUTSIDE = "out of range"  # a subscript that leaves its array, which C does not define
-GOOD = {OUTSIDE, "refused", "refused by gcc", "too much", "timeout", "empty", "ok"}
+CRASH = "crash of gcc's"  # what gcc makes of it leaves its arrays, which C does not define
+GOOD = {OUTSIDE, CRASH, "refused", "refused by gcc", "too much", "timeout", "empty", "ok"}
 SLOW = {"LimitError", "Timeout", "MemoryError", "WrongLoopsError"}  # no code, with a reason
 
 
 # C leaves open whether a product that is added is rounded before. Where that makes a difference as
-# large as a wrong output, which begins with the cancellation of all digits, one of both agrees.
+# large as a wrong output, which begins with the cancellation of all digits, one of both agrees, or
+# both sides are told to round.
 ROUNDINGS = ((), ("-ffp-contract=off",))
+ROUNDED = "#pragma STDC FP_CONTRACT OFF\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +233,8 @@ class Hand:
                 if outcome.status is Status.OK:
                     return "ok", ""
                 said.append(f"gcc {' '.join(flags)}: {outcome}")
-            return outcome.status.value, "; ".join(said)
+            is_crash = outcome.status is Status.CRASH
+            return CRASH if is_crash else outcome.status.value, "; ".join(said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +263,9 @@ def play(seed: int, numbers: range) -> list[Mutant]:
                 path.write_text(text)
                 start = time.monotonic()
                 status, detail = hand.what_becomes_of(path, dict(one.sizes))
+                if status == Status.WRONG_OUTPUT.value:
+                    path.write_text(ROUNDED + text)
+                    status, detail = hand.what_becomes_of(path, dict(one.sizes))
             passed = time.monotonic() - start
             found.append(Mutant(number, one.name, status, detail, text, passed))
     finally:

@@ -23,6 +23,7 @@ import numpy as np
 
 from polygym.errors import InputError, PolygymError
 from polygym.graphs.interleaved import Times, interleaved
+from polygym.native.libc import die_with
 
 __all__ = ["TOLERANCE", "Entrant", "Finish", "Race", "Runner", "race"]
 
@@ -90,7 +91,7 @@ def race(asked: Race, limit: float = 3600.0) -> dict[str, Finish]:
     document["entrants"] = [
         {"name": one.name, "runner": one.runner.value, "graph": one.graph} for one in asked.entrants
     ]
-    command = [sys.executable, "-m", "polygym.graphs.race"]
+    command = [sys.executable, "-m", "polygym.graphs.race", str(os.getpid())]
     environment = {**os.environ, "OMP_NUM_THREADS": str(asked.threads)}
     try:
         done = subprocess.run(
@@ -210,7 +211,11 @@ def _difference(first: list[Any], other: list[Any]) -> float:
 
 
 def main() -> None:
-    """Answer a request; whatever libraries print goes to standard error."""
+    """Answer a request; whatever libraries print goes to standard error.
+
+    It ends with the process that asked, whose number it is told.
+    """
+    die_with(int(sys.argv[1]))
     asked = json.loads(sys.stdin.read())
     with contextlib.redirect_stdout(sys.stderr):
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -28,6 +30,29 @@ def test_equal_graphs_by_several_runners() -> None:
         assert len(one.samples) >= 3
         assert min(one.samples) > 0
         assert one.error < 1e-4
+
+
+def test_it_ends_with_who_asked_for_it() -> None:
+    text = (
+        "from polygym.graphs.race import Entrant, Race, race\n"
+        "race(Race('squeezenet:small', (Entrant('polygym'),), rounds=3, seconds=1000.0))\n"
+    )
+    asking = subprocess.Popen([sys.executable, "-c", text])
+    try:
+        children = Path(f"/proc/{asking.pid}/task/{asking.pid}/children")
+        until = time.monotonic() + 60
+        while not (found := children.read_text().split()):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        time.sleep(0.5)  # for the racing process to know whom to end with
+        racing = Path("/proc", found[0])
+        assert b"polygym.graphs.race" in (racing / "cmdline").read_bytes()
+    finally:
+        asking.kill()
+        asking.wait()
+    while racing.exists() and "Z" not in (racing / "stat").read_text().split()[2]:
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def test_another_result_is_seen_and_not_timed(tmp_path: Path) -> None:
