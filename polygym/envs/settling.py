@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.poly.legality import find_violation
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.score import static_score
@@ -68,6 +69,10 @@ class Terms:
     def _factor(self) -> float:
         return self.measuring.timeout_factor
 
+    def _mapping(self, episode: Episode) -> Mapping:
+        """Return the mapping that an episode has decided, or that is asked for."""
+        return episode.mapping or self.measuring.mapping
+
     def _judged(self, episode: Episode, schedule: Schedule) -> Settled:
         """Return what a schedule is worth that is not run."""
         try:
@@ -76,8 +81,7 @@ class Terms:
             else:
                 from polygym.episodes.predicted import predicted_speedup
 
-                mapping = episode.mapping or self.measuring.mapping
-                worth = predicted_speedup(episode.task, schedule, mapping)
+                worth = predicted_speedup(episode.task, schedule, self._mapping(episode))
         except LimitError as error:
             return self._failed(schedule, error)
         said = unmeasured(NOT_MEASURED_STATUS, schedule=schedule, is_success=True)
@@ -94,14 +98,11 @@ class Terms:
             evaluator = evaluator_for(subject.program_of(episode), self.measuring)
             found = evaluator.evaluate(schedule, episode.mapping)
         else:
-            mapping = episode.mapping or self.measuring.mapping
-            source = subject.source_of(episode)
+            source, mapping = subject.source_of(episode), self._mapping(episode)
             future = self.elsewhere.ask(source, self.measuring, schedule, mapping)
             if not self.elsewhere.waits:
                 said = unmeasured(PENDING_STATUS, schedule=schedule)
-                worth = partial(
-                    reward.of_evaluation, self.kind, timeout_factor=self.measuring.timeout_factor
-                )
+                worth = partial(reward.of_evaluation, self.kind, timeout_factor=self._factor)
                 said["pending"] = Pending(future, worth)
                 return Settled(0.0, said)
             found = future.result()

@@ -40,7 +40,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polygym.compiler.codegen.common.sizes import at_sizes, row_at_sizes
+from polygym.compiler.codegen.common.sizes import at_sizes
 from polygym.compiler.codegen.common.sum_order import conflicts, free_sums
 from polygym.compiler.codegen.trees.moves import Move
 from polygym.compiler.codegen.trees.part import Part
@@ -48,7 +48,7 @@ from polygym.compiler.codegen.trees.points import Arrangement, parted
 from polygym.compiler.codegen.trees.roles import roles
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.surroundings import Surroundings
-from polygym.compiler.codegen.trees.tile_numbers import TileNumbers, conditions_of
+from polygym.compiler.codegen.trees.tile_numbers import TileNumbers, conditions_of, floors
 from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, path, restricted
 from polygym.compiler.codegen.trees.trips import length
 from polygym.compiler.codegen.trees.where import Where
@@ -197,10 +197,7 @@ def _late(
         statement, place = scop.statement(name), band.statements.index(name)
         parts = [(row, 1) for row in around.rows[name]]
         parts += [(part.rows[place], part.size) for part in numbers]
-        values = ", ".join(
-            f"floor(({_text(row, statement.iterators, around, setting)})/{size})"
-            for row, size in parts
-        )
+        values = floors(parts, statement.iterators, around.parameters, setting.sizes)
         return isl.Map(f"{{ {name}[{', '.join(statement.iterators)}] -> [{values}] }}")
 
     own = there(terms.name)
@@ -211,10 +208,6 @@ def _late(
         together = there(source).apply_range(own.reverse())
         late = late.union(at_sizes(pairs, setting.sizes).intersect(together).range())
     return late
-
-
-def _text(row: Row, iterators: tuple[str, ...], around: Surroundings, setting: Setting) -> str:
-    return row_at_sizes(row, around.parameters, setting.sizes).text(iterators, around.parameters)
 
 
 def _nothing(depth: int, parameters: int) -> Row:

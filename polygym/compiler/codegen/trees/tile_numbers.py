@@ -6,6 +6,7 @@ Example: of ``{ S[i, j] : 0 <= j <= i < 64 }`` in tiles of 32 by 32 the numbers 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
@@ -16,6 +17,7 @@ from polygym.compiler.codegen.trees.tree import Band
 from polygym.compiler.codegen.trees.where import Inequality, Where
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.isl_numbers import coefficients, constant
+from polygym.compiler.poly.schedule import Row
 
 _MOST_CONDITIONS = 4
 
@@ -64,13 +66,19 @@ class TileNumbers:
 
     def texts(self, place: int, iterators: list[str]) -> str:
         """Return the numbers of the tiles of a statement's instances."""
-        rows = [
-            (row_at_sizes(part.rows[place], self.parameters, self.sizes), part.size)
-            for part in self.numbers
-        ]
-        return ", ".join(
-            f"floor(({row.text(iterators, self.parameters)})/{size})" for row, size in rows
-        )
+        rows = [(part.rows[place], part.size) for part in self.numbers]
+        return floors(rows, iterators, self.parameters, self.sizes)
+
+
+def floors(
+    rows: Iterable[tuple[Row, int]],
+    iterators: Sequence[str],
+    parameters: tuple[str, ...],
+    sizes: Sizes | None,
+) -> str:
+    """Return ⌊row / size⌋ of each as isl's text, at known sizes."""
+    known = ((row_at_sizes(row, parameters, sizes), size) for row, size in rows)
+    return ", ".join(f"floor(({row.text(iterators, parameters)})/{size})" for row, size in known)
 
 
 def simple(tiles: isl.Set) -> isl.Set:
