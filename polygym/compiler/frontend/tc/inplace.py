@@ -38,12 +38,10 @@ def refuse_conflicts(
     write = write.intersect_domain(instances)
     for read, text, place in own:
         read = read.intersect_domain(instances)
-        pairs = read.apply_range(write.reverse())
-        conflicts = pairs.subtract(isl.Map.identity(pairs.get_space()))
-        if conflicts.is_empty():
+        met = _two_at_one_element(read, write, len(indices))
+        if met is None:
             continue
-        values = _smallest(conflicts.wrap())
-        reader, writer = values[: len(indices)], values[len(indices) :]
+        reader, writer = met
         reads = "is read" if read.is_single_valued() else "may be read"
         raise SourceError(
             place,
@@ -63,17 +61,27 @@ def refuse_twice(
         SourceError: with two instances, as values of ``indices``.
     """
     write = write.intersect_domain(instances)
-    pairs = write.apply_range(write.reverse())
-    twice = pairs.subtract(isl.Map.identity(pairs.get_space()))
-    if twice.is_empty():
+    met = _two_at_one_element(write, write, len(indices))
+    if met is None:
         return
-    values = _smallest(twice.wrap())
-    one, two = values[: len(indices)], values[len(indices) :]
+    one, two = met
     raise SourceError(
         place,
         f"{text} is the same element where {_named(indices, one)} and where "
         f"{_named(indices, two)}: expected a reduction such as +=! or max=!, found =",
     )
+
+
+def _two_at_one_element(
+    first: isl.Map, second: isl.Map, count: int
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Return two instances, of ``count`` indices each, that two accesses have at one element."""
+    pairs = first.apply_range(second.reverse())
+    others = pairs.subtract(isl.Map.identity(pairs.get_space()))
+    if others.is_empty():
+        return None
+    values = _smallest(others.wrap())
+    return values[:count], values[count:]
 
 
 def _smallest(values: isl.Set) -> tuple[int, ...]:
