@@ -39,7 +39,7 @@ def _loader() -> Any:
     """Return the class that reads, which can only be made where PyYAML is installed."""
     import yaml
 
-    class Loader(yaml.SafeLoader):
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
         """Makes plain values only, as the one that it is made of."""
 
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
