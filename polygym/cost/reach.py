@@ -33,6 +33,7 @@ from polygym.compiler.poly.isl_numbers import (
     isl_text,
 )
 from polygym.cost.counts import instances
+from polygym.cost.steps import dense, holes
 
 # Calls of math.h take as long as so many additions.
 _CALL = 12
@@ -63,12 +64,14 @@ class Touch:
 class Work:
     """A statement at given sizes; ``elements`` says how many accesses that move alike touch.
 
-    Where a subscript may be anything, there is no number.
+    Where a subscript may be anything, there is no number. ``holes`` are those of the domain
+    (:mod:`polygym.cost.steps`).
     """
 
     name: str
     depth: int
     corners: tuple[tuple[Corner, ...], ...]
+    holes: str
     instances: int
     operations: int
     touches: tuple[Touch, ...]
@@ -123,6 +126,7 @@ def _work(
         statement.name,
         statement.depth,
         tuple(_corners(domain)) if statement.depth else ((),),
+        holes(domain),
         instances(statement.domain, sizes),
         max(1, sum(_cost(node) for node in walk(statement.body))),
         touches,
@@ -186,13 +190,15 @@ def _touch(
 def _corners(points: isl.Set) -> Iterator[tuple[Corner, ...]]:
     """Yield the corners of the convex pieces of a set without parameters."""
     found: dict[tuple[Corner, ...], None] = {}
-    for piece in points.make_disjoint().get_basic_sets():
+    whole, factors, offsets = dense(points)
+    for piece in whole.make_disjoint().get_basic_sets():
         hull = piece.remove_divs()
 
         def corner(vertex: isl.Vertex) -> None:
             form = vertex.get_expr()
             place = [form.get_aff(k) for k in range(form.dim(isl.dim_type.out))]
-            found[tuple(_value(one) for one in place)] = None
+            moved = zip(factors, map(_value, place), offsets, strict=True)
+            found[tuple(factor * value + offset for factor, value, offset in moved)] = None
 
         hull.compute_vertices().foreach_vertex(corner)
     yield from found
