@@ -23,7 +23,8 @@ exactly. Where loops run over a box and the subscripts each follow loops of thei
 exact number for every loop, and everywhere it is for the outermost (the tests enumerate). For inner
 loops it is a bound, that of the box around: in for i < 8 for j <= i, lengths are 8 and 8, the outer
 loop has 36 instances and touches 36 elements of A[i][j], the inner one 8 and 8 in its longest
-execution; the rows of a star of five points touch their three lines. Two accesses of one array are
+execution; the rows of a star of five points touch their three lines; in for i < n for j from i to
+i + 3 the inner loop is n long. Two accesses of one array are
 one reference where they move alike; A[i][k] and A[j][k] are two.
 """
 

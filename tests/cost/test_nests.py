@@ -232,8 +232,9 @@ def test_what_has_steps(what: str, text: str) -> None:
     whole = parse_mapping(text)
     for found, truth in looked_at(scop, whole, {"n": 13}, by_isl=False):
         if text == "sequential":
-            assert_same(found, truth)
-            continue
+            assert found.lengths.tolist() == truth.lengths
+            if what != "red and black":  # whose rows are read and written, so twice as many may be
+                assert_same(found, truth)
         assert (found.lengths >= truth.lengths).all()
         for reference, counts in zip(found.references, truth.elements.values(), strict=True):
             said = touched(found, reference)[0]
