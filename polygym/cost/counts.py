@@ -18,11 +18,14 @@ period is 2, and points are counted at n = 8, 10 and 12. With i <= j < i + 100 t
 n - 1) is there from n = 100 on, so they are counted at n = 128, 129 and 130.
 
 Where no small sizes are of that region, or the polynomial has too many coefficients, points are
-counted as they are, if they stand in few rows; and if they do not, nobody knows exactly.
+counted as they are, if they stand in few rows. If they do not, large numbers in the text become
+sizes, { S[i, j] : 0 <= j < i < 2000 } is the triangle above with n = 2000; and if that does not
+help, nobody knows exactly.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -47,6 +50,9 @@ _STARTS = (8, 16, 32, 64, 128, 256)
 _MOST_UNKNOWNS = 84
 # Points are counted row by row: as many rows for a polynomial, and for all points.
 _MOST_ROWS, _MOST_ROWS_OUTRIGHT = 100_000, 20_000
+# Numbers from this one on are sizes, if need be: those that are no factors.
+_LARGE = 64
+_NUMBER = re.compile(r"(?<![\w'/])(?<!mod )\d+(?![\w'(*])")
 # What isl may do for either.
 _MOST_OPERATIONS = 2_000_000
 
@@ -61,6 +67,7 @@ def instances(text: str, sizes: Sizes) -> int:
     found = exact_instances(text, sizes)
     if found is not None:
         return found
+    text, sizes = _with_names(text, sizes) or (text, sizes)
     domain = isl.Set(text)
     depth = domain.dim(isl.dim_type.set)
     small = _smaller(_names(domain, sizes), sizes, depth, _STARTS[0], 1).sizes
@@ -80,11 +87,11 @@ def exact_instances(text: str, sizes: Sizes) -> int | None:
         return 0
     if points.is_box():
         return _box(text, sizes)
+    if not domain.dim(isl.dim_type.set):
+        return 1
     names = _names(domain, sizes)
-    depth = domain.dim(isl.dim_type.set)
-    if max((sizes[name] for name in names), default=0) <= _COUNTED or not depth:
-        return _counted(domain, sizes)
-    for way in (_by_polynomial, _outright):
+    is_large = max((sizes[name] for name in names), default=0) > _COUNTED
+    for way in (_by_polynomial, _outright) if is_large else (_outright,):
         try:
             with attempt(_MOST_OPERATIONS):
                 found = way(domain, sizes, names)
@@ -92,7 +99,29 @@ def exact_instances(text: str, sizes: Sizes) -> int | None:
             continue
         if found is not None and found.denominator == 1 and 0 <= found <= _box(text, sizes):
             return found.numerator
-    return None
+    named = _with_names(text, sizes)
+    return None if named is None else exact_instances(*named)
+
+
+def _with_names(text: str, sizes: Sizes) -> tuple[str, dict[str, int]] | None:
+    """Return a domain in which large numbers are sizes with names; None where there are none.
+
+    >>> _with_names("{ S[i, j] : 0 <= j < i < 2000 }", {})
+    ('[n1999_] -> { S[i, j] : i <= n1999_ and 0 <= j < i }', {'n1999_': 1999})
+    """
+    plain = isl_text(isl.Set(text))
+    numbers = {int(found) for found in _NUMBER.findall(plain)}
+    known = {f"n{number}_": number for number in sorted(numbers) if number >= _LARGE}
+    if not known or any(name in plain for name in known):
+        return None
+    own, arrow, body = plain.partition("->") if plain.startswith("[") else ("", "->", f" {plain}")
+    given = [one.strip() for one in own.strip(" []").split(",") if one.strip()]
+    body = _NUMBER.sub(lambda one: f"n{int(one[0])}_" if int(one[0]) >= _LARGE else one[0], body)
+    found = f"[{', '.join((*given, *known))}] {arrow}{body}"
+    every = {**sizes, **known}
+    if not at_sizes(isl.Set(found), every).is_equal(at_sizes(isl.Set(text), sizes)):
+        return None
+    return found, every
 
 
 def _names(domain: isl.Set, sizes: Sizes) -> list[str]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from polygym.compiler.codegen.common.sizes import at_sizes
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.isl_numbers import count
+from polygym.cost import counts
 from polygym.cost.counts import exact_instances, instances
 from polygym.cost.reach import reach
 from polygym.programs.generate import generate
@@ -71,14 +72,25 @@ def test_holes_blocks_and_bands_of_any_size(domain: str, size: int, points: int)
     assert exact_instances(domain, {"n": size}) == points
 
 
-def test_no_more_is_said_than_is_known() -> None:
-    """Bands whose region begins at large sizes, in too many rows: nobody knows, so a share."""
+def test_numbers_in_the_text_are_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A triangle of 2000, bands of 5000, and whatever there is at sizes that are numbers."""
+    triangle = "{ S[i, j, k] : 0 <= k < j < i < 2000 }"
+    assert exact_instances(triangle, {}) == 2000 * 1999 * 1998 // 6
     band = (
         "[n] -> { S[i, j, k] : 0 <= i < n and i <= j < i + 5000 and j < n and j <= k < j + 5000 "
         "and k < n }"
     )
-    assert exact_instances(band, {"n": 9000}) is None
-    assert 0 < instances(band, {"n": 9000}) <= 9000**3
+    in_bands = sum(min(j + 1, 5000) * min(9000 - j, 5000) for j in range(9000))
+    assert exact_instances(band, {"n": 9000}) == in_bands
+    wrapped = "[m] -> { [A[i] -> B[j]] : 0 <= i <= j < 70 + m and i mod 100 < 50 }"
+    flat = str(isl.Set(wrapped).flatten())
+    assert exact_instances(flat, {"m": 500}) == sum(570 - i for i in range(570) if i % 100 < 50)
+    monkeypatch.setattr(counts, "_MOST_ROWS_OUTRIGHT", 0)
+    for domain in DOMAINS[:5] + IRREGULAR[1:5]:
+        given = isl.Set(domain)
+        sizes = dict(zip(given.get_var_names(isl.dim_type.param), (150, 97), strict=False))
+        plain = at_sizes(given, sizes)
+        assert exact_instances(str(plain), {}) == count(plain), domain
 
 
 def test_corners_bound_every_row() -> None:
@@ -123,6 +135,7 @@ def test_a_corner_of_many_loops_takes_no_longer() -> None:
     )
     sizes = dict(zip("abcdef", (400, 500, 600, 700, 800, 900), strict=True))
     exact = (400 * 500 - 400 * 399 // 2) * 600 * 700 * 800 * 900
+    assert exact_instances(text, sizes) is None
     assert instances(text, sizes) == pytest.approx(exact, rel=0.3)
 
 
