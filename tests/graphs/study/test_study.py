@@ -70,7 +70,7 @@ def test_report_and_figures_of_small_networks() -> None:
     json.dumps(rows, allow_nan=False)
     assert {row["clock"] for row in rows} == {"processor"}
     text = report(rows)
-    assert text.startswith("Seconds are of the processor, the least of several runs")
+    assert text.startswith("Seconds of optimising are of the processor, the least of several runs")
     assert "| vgg19 |" in text
     assert "| bert |" in text
     assert "| ratio | k = 2 | proved | takes |" in text
@@ -109,6 +109,18 @@ def test_what_is_measured_is_timed_on_the_wall() -> None:
     row = {"clock": "wall", "seconds": 3.0, "cpu": {"seconds": 1.0}}
     assert taken(row) == 3.0
     assert sentence([row]) == "Seconds are of the wall."
+
+
+def test_ends_by_hand() -> None:
+    times = {"before": 4.0, "unfused": 6.0, "after": 3.0, "torch": 9.0, "onnxruntime": 1.5}
+    race = {name: {"seconds": seconds} for name, seconds in times.items()}
+    race["torch.compile"] = {"seconds": None}
+    row = {"trial": Trial("end", "bert", "race").to_json(), "race": race, "clock": "wall"}
+    earlier = {**row, "trial": Trial("end", "vgg19", "race").to_json()}
+    earlier["race"] = {name: one for name, one in race.items() if name not in ("unfused", "after")}
+    text = report([row, earlier])
+    assert "| bert | 4.0 s | 3.0 s | 1.33 | 2.00 | 3.00 | - | 0.50 |" in text
+    assert "| vgg19 | 4.0 s | 4.0 s | 1.00 | - | 2.25 | - | 0.38 |" in text
 
 
 def test_a_trial_names_all_that_it_is() -> None:
