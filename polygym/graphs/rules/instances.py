@@ -131,7 +131,7 @@ def instances(rule: Rule, seed: int, count: int) -> Iterator[Instance]:
     failed = 0
     conditioned = set(variables(rule.conditions))
     often = [one for one in singles for _ in range(_AT_BORDERS) if conditioned.issuperset(one)]
-    others = ({} for _ in range(max(count, 2 * count - len(pins))))
+    others: list[dict[str, Data]] = [{}] * max(count, 2 * count - len(pins))
     hopeless: set[str] = set()
     for pinned in [{}, *pins, *often, *others]:
         if repr(pinned) in hopeless:

@@ -42,7 +42,7 @@ def sentence(rows: Sequence[Mapping[str, Any]]) -> str:
     clocks = {Clock(row["clock"]) for row in rows}
     if clocks == {Clock.PROCESSOR}:
         return (
-            "Seconds of optimising are of the processor, the least of several runs where saturation "
-            "is short; limits, and what runs end to end, are of the wall."
+            "Seconds of optimising are of the processor, the least of several runs where "
+            "saturation is short; limits, and what runs end to end, are of the wall."
         )
     return "Seconds are of the wall."
