@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from polygym.graphs.race import Runner
 from polygym.graphs.study.plan import Method, Part
+from polygym.graphs.study.times import sentence, taken
 
 __all__ = ["report"]
 
@@ -18,7 +19,8 @@ _NONE = "-"
 def report(rows: Sequence[Row]) -> str:
     """Return all tables for which there are rows."""
     parts = (_searches, _settings, _multi, _order, _cycles, _ends)
-    return "\n".join(text for part in parts if (text := part(rows)))
+    tables = "\n".join(text for part in parts if (text := part(rows)))
+    return f"{sentence(rows)}\n\n{tables}" if tables else ""
 
 
 def _searches(rows: Sequence[Row]) -> str:
@@ -30,7 +32,7 @@ def _searches(rows: Sequence[Row]) -> str:
         theirs = _find(rows, model, Method.BACKTRACKING, alpha=1.0, iterations=100)
         if ours is None or theirs is None:
             continue
-        ratio = theirs["seconds"] / ours["seconds"]
+        ratio = taken(theirs) / taken(ours)
         ratios.append(ratio)
         lines.append(
             (
@@ -42,9 +44,9 @@ def _searches(rows: Sequence[Row]) -> str:
                 _bound(ours),
                 _gain(theirs),
                 _gain(ours),
-                _seconds(theirs["seconds"]),
-                _seconds(theirs["seconds_to_best"]),
-                _seconds(ours["seconds"]),
+                _seconds(taken(theirs)),
+                _seconds(taken(theirs, "seconds_to_best")),
+                _seconds(taken(ours)),
                 f"{ratio:.1f}",
                 *((_NONE,) * 3 if more is None else _deeper(more)),
             )
@@ -65,7 +67,7 @@ def _searches(rows: Sequence[Row]) -> str:
 
 
 def _deeper(row: Row) -> tuple[str, str, str]:
-    return f"{row['cost']:.1f}", _bound(row), _seconds(row["seconds"])
+    return f"{row['cost']:.1f}", _bound(row), _seconds(taken(row))
 
 
 def _settings(rows: Sequence[Row]) -> str:
@@ -78,7 +80,7 @@ def _settings(rows: Sequence[Row]) -> str:
             continue
         cells = [model]
         for one in (usual, wider, longer):
-            cells += [_NONE] * 2 if one is None else [_gain(one), _seconds(one["seconds"])]
+            cells += [_NONE] * 2 if one is None else [_gain(one), _seconds(taken(one))]
         lines.append(tuple(cells))
     if not lines:
         return ""
@@ -91,7 +93,7 @@ def _multi(rows: Sequence[Row]) -> str:
         return (
             f"{row['cost']:.1f}",
             _bound(row),
-            _seconds(row["seconds"]),
+            _seconds(taken(row)),
             str(row["egraph"]["nodes"]),
             row["egraph"]["stop"],
         )
@@ -109,7 +111,7 @@ def _multi(rows: Sequence[Row]) -> str:
 
 def _order(rows: Sequence[Row]) -> str:
     def of(row: Row) -> str:
-        return f"{_seconds(row['extraction_seconds'])} ({row['status']}, {row['cost']:.1f})"
+        return f"{_seconds(taken(row, 'extraction_seconds'))} ({row['status']}, {row['cost']:.1f})"
 
     return _across(
         rows,
@@ -125,7 +127,7 @@ def _order(rows: Sequence[Row]) -> str:
 
 def _cycles(rows: Sequence[Row]) -> str:
     def of(row: Row) -> str:
-        return f"{_seconds(row['exploration_seconds'])} ({row['egraph']['nodes']} nodes)"
+        return f"{_seconds(taken(row, 'exploration_seconds'))} ({row['egraph']['nodes']} nodes)"
 
     return _across(
         rows,
