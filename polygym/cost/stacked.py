@@ -68,7 +68,7 @@ def loops(stack: Stack, rows: Floats) -> RowLoops:
 def _steps(stack: Stack, vectors: Floats) -> Floats:
     """Return by how much the rows of loops grow, S·D."""
     rows = vectors.astype(np.int64)
-    found = np.maximum(1.0, np.gcd.reduce(rows, axis=2, initial=0))
+    found: Floats = np.maximum(1.0, np.gcd.reduce(rows, axis=2, initial=0))
     for place, work in enumerate(stack.works):
         if not work.holes:
             continue
