@@ -89,6 +89,12 @@ def test_the_document_has_both_bests(capsys: pytest.CaptureFixture[str], tmp_pat
     assert data["best_while_searching"]["index"] == first.index
     assert data["best_while_searching"]["speedup"] == data["convergence"][-1]["speedup"]
     assert [one["index"] for one in data["ranking"]] == [second.index, first.index]
+    isl = Reference(original(setting().subject.program.scop), evaluation(1.5))
+    ranked = document(search, replace(found, findings=(slower,), isl=isl), 9, {})["ranking"]
+    assert [(one["index"], one["speedup_over_isl"]) for one in ranked] == [
+        ("isl", 1.0),
+        (first.index, pytest.approx(1.25 / 1.5)),
+    ]
     print_ranking(search, found, 9)
     out = capsys.readouterr().out
     assert f"schedule #{first.index} looked best" in out

@@ -57,11 +57,16 @@ class Ranking:
     choice: Choice | None = None
 
     @property
+    def with_isl(self) -> tuple[Finding, ...]:
+        """The findings with isl's schedule in its place, which is behind what is as fast."""
+        isl = [] if self.isl.evaluation is None else [Finding(ISL, self.isl.evaluation)]
+        return tuple(sorted([*self.findings, *isl], key=lambda one: -one.evaluation.speedup))
+
+    @property
     def best(self) -> Finding | None:
         """The fastest that ran, isl's schedule among them, or None."""
-        isl = [] if self.isl.evaluation is None else [Finding(ISL, self.isl.evaluation)]
-        ran = [one for one in (*self.findings, *isl) if one.evaluation.is_ok]
-        return max(ran, key=lambda one: one.evaluation.speedup, default=None)
+        ran = (one for one in self.with_isl if one.evaluation.is_ok)
+        return next(ran, None)
 
     def defects(self, search: Search) -> Defects:
         """Count what was wrong or crashed, while searching or in the end."""
@@ -137,7 +142,7 @@ def document(search: Search, ranking: Ranking, budget: int, files: Dictionary[st
         "crashed": defects.crashed,
         "ranking": [
             {**as_json(one), "speedup_over_isl": over(one.evaluation, isl.evaluation)}
-            for one in ranking.findings
+            for one in ranking.with_isl
         ],
         "files": dict(files),
         "machine": asdict(this_machine()),
