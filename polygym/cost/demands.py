@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.dependences import dependences
-from polygym.compiler.poly.integers import Vector, products
+from polygym.compiler.poly.in_bulk import products
+from polygym.compiler.poly.integers import Vector
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.spaces.farkas import conditions
 from polygym.compiler.poly.spaces.layout import Layout

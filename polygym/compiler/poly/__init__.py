@@ -29,6 +29,7 @@ module                  what it knows
 ----------------------  ---------------------------------------------------------------------------
 ``evaluate``            isl text at given sizes
 ``integers``, ``span``  exact linear algebra on integer vectors; is one a sum of those before?
+``in_bulk``             the same on very many
 ``isl_budget``          a bound on how long isl may think
 ``isl_numbers``         the one door through which its numbers and texts come
 ======================  ===========================================================================

@@ -1,7 +1,8 @@
 """Exact linear algebra on integer vectors, for vectors that are long, sparse and small.
 
 Everything here is about directions: a vector stands for its positive multiples, so results are
-*primitive*, divided by the greatest common divisor of their entries.
+*primitive*, divided by the greatest common divisor of their entries. Of very many vectors
+:mod:`polygym.compiler.poly.in_bulk` finds the same sooner.
 """
 
 from __future__ import annotations
@@ -11,41 +12,13 @@ from math import gcd
 from operator import mul
 from typing import TypeAlias
 
-import numpy as np
-
-from polygym.compiler.poly.span import Span
-
 Vector: TypeAlias = tuple[int, ...]
-
-_LARGEST_SUM = 2**63 - 1
 
 
 def dot(first: Sequence[int], second: Sequence[int]) -> int:
     """Return the inner product."""
     assert len(first) == len(second), "both vectors have one length"
     return sum(map(mul, first, second))
-
-
-def products(forms: Sequence[Sequence[int]], vectors: Sequence[Sequence[int]]) -> list[Vector]:
-    """Return every form's inner products with all vectors: exact, and quick for small numbers.
-
-    >>> products([(1, 2), (0, 1)], [(3, 4), (5, 6), (2**70, 0)])
-    [(11, 17, 1180591620717411303424), (4, 6, 0)]
-    """
-    if not forms or not vectors:
-        return [()] * len(forms)
-    try:
-        left, right = np.array(forms, np.int64), np.array(vectors, np.int64)
-        small = max(1, left.shape[1]) * _size(left) * _size(right) <= _LARGEST_SUM
-    except OverflowError:
-        small = False
-    if not small:
-        left, right = np.array(forms, object), np.array(vectors, object)
-    return [tuple(row) for row in (left @ right.T).tolist()]
-
-
-def _size(numbers: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> int:
-    return max(1, int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
 
 
 def primitive(vector: Sequence[int]) -> Vector:
@@ -117,19 +90,6 @@ def null_space(rows: Iterable[Sequence[int]], width: int) -> tuple[tuple[Vector,
     >>> null_space([(1, -1, 0)], 3)
     (((1, 1, 0), 1), ((0, 0, 1), 2))
     """
-    given = list(rows)
-    span = Span(width)
-    chosen = [row for row in given if span.grows_by(row)]
-    found = _null_space(chosen, width)
-    # What is left out is a combination of the others if it is 0 wherever these are.
-    if len(chosen) < len(given) and found:
-        vectors = [vector for vector, _ in found]
-        if any(map(any, products(given, vectors))):
-            return _null_space(given, width)
-    return found
-
-
-def _null_space(rows: Iterable[Sequence[int]], width: int) -> tuple[tuple[Vector, int], ...]:
     basis = echelon(rows)
     pivots = {pivot for _, pivot in basis}
     kernel = []

@@ -71,7 +71,7 @@ def test_kernels_compute_the_same_bits_under_every_schedule(name: str) -> None:
     reference: dict[str, np.ndarray] | None = None
     for schedule in schedules(scop, 3):
         found = {key: value.copy() for key, value in start.items()}
-        run_natively(scop, schedule, parameters, found)
+        run_natively(scop, schedule, parameters, found, is_for_users=True)
         if reference is None:
             reference = found
             expected = {key: value.copy() for key, value in start.items()}

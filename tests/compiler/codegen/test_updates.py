@@ -5,7 +5,7 @@ import numpy as np
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL
 from polygym.compiler.codegen.llvm.contract import FIRST_OUT_OF_RANGE
-from polygym.compiler.codegen.pipeline import compile_program, lower
+from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.expr import Update
 from polygym.compiler.poly.baselines import original
@@ -13,7 +13,7 @@ from polygym.compiler.poly.dependences import dependences
 from polygym.compiler.poly.legality import LegalSchedule
 from tests.compiler.codegen.more_programs import MORE_PROGRAMS
 from tests.oracles.interpreter import interpret
-from tests.oracles.native import random_arrays, run_code, run_in_order
+from tests.oracles.native import quick_code, random_arrays, run_code, run_in_order
 
 GUARDED = """
 void f(int n, double a[n], double b[n], int k[n]) {
@@ -30,7 +30,7 @@ SHIFTED = GUARDED.replace("b[k[i]] = a[i] + b[i + 1]", "b[i + 1] = a[i]")
 def run(text: str, arrays: dict[str, np.ndarray], mapping=SEQUENTIAL) -> int:
     scop = parse_text(text)
     program = lower(LegalSchedule(scop, original(scop)), mapping, {"n": 4})
-    return run_code(compile_program(program), program, {"n": 4}, arrays)
+    return run_code(quick_code(program), program, {"n": 4}, arrays)
 
 
 def arrays(a: list[float], k: list[int]) -> dict[str, np.ndarray]:

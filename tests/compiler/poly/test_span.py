@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygym.compiler.poly.integers import dot, echelon, null_space, products
+from polygym.compiler.poly.in_bulk import null_space_of_many, products
+from polygym.compiler.poly.integers import dot, echelon, null_space
 from polygym.compiler.poly.spaces import generators
 from polygym.compiler.poly.spaces.generators import (
     Constraint,
@@ -55,7 +56,7 @@ def test_products_are_exact_however_large(
 @given(VECTORS, st.sampled_from([1, _PRIME]))
 def test_a_null_space_is_that_of_all_rows(rows: list[tuple[int, ...]], scale: int) -> None:
     # Multiples of the prime are all 0 to the span: the check has to notice.
-    found = null_space([tuple(scale * value for value in row) for row in rows], 4)
+    found = null_space_of_many([tuple(scale * value for value in row) for row in rows], 4)
     assert found == null_space(echelon_rows(rows), 4)
     assert len(found) == 4 - len(echelon(rows))
     assert not any(dot(row, vector) for row in rows for vector, _ in found)

@@ -8,6 +8,8 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -105,19 +107,33 @@ def test_interruption_signal_does_not_reach_it(compiler):
     assert os.getsid(family[0]) == family[0] != os.getsid(0)
 
 
-def kill_while_it_works(compiler: Compiler, times: int, seen: list[int]) -> None:
-    """Kill generators, each after a fifth of a second of work."""
-    for _ in range(times):
-        while True:
+@contextmanager
+def killed_while_it_works(compiler: Compiler, times: int) -> Iterator[list[int]]:
+    """Inside, generators are killed, each after a fifth of a second of work; so many of them.
+
+    What is given has the watchers and the generators that were killed. A request that ends, however
+    it does, before that many were, is a failure and no endless wait.
+    """
+    seen: list[int] = []
+    is_over = threading.Event()
+
+    def kill() -> None:
+        while len(seen) < 2 * times and not is_over.wait(0.01):
             watcher = compiler.process_id
-            found = (
-                [child for child in children_of(watcher) if child not in seen] if watcher else []
-            )
-            if found and seconds_of(found[0]) > 0.55:
-                break
-            time.sleep(0.01)
-        seen += [watcher, found[0]]
-        os.kill(found[0], signal.SIGKILL)
+            children = children_of(watcher) if watcher else []
+            for generator in children:
+                if generator not in seen and seconds_of(generator) > 0.2:
+                    seen.extend([watcher, generator])
+                    os.kill(generator, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        yield seen
+    finally:
+        is_over.set()
+        killer.join()
+    assert len(seen) == 2 * times, "the request had ended before"
 
 
 def seconds_of(process: int) -> float:
@@ -132,11 +148,8 @@ def seconds_of(process: int) -> float:
 
 def test_killed_twice_in_the_middle_of_a_request(compiler):
     """The repeated request is killed as well, and that is a failure like any other."""
-    seen: list[int] = []
-    killer = threading.Thread(target=kill_while_it_works, args=(compiler, 2, seen))
-    killer.start()
-    found = compiler.compile_schedule(cholesky(), endless(), seconds=20.0)
-    killer.join()
+    with killed_while_it_works(compiler, 2) as seen:
+        found = compiler.compile_schedule(cholesky(), endless(), seconds=20.0)
     assert found == NotCompiled("Crash", "twice, the compile server ended: SIGKILL")
     assert is_gone(seen)
     assert works(compiler)
@@ -144,14 +157,19 @@ def test_killed_twice_in_the_middle_of_a_request(compiler):
 
 def test_killed_once_in_the_middle_of_a_request(compiler):
     """The request is repeated, and ends as it would have."""
-    seen: list[int] = []
-    killer = threading.Thread(target=kill_while_it_works, args=(compiler, 1, seen))
-    killer.start()
-    found = compiler.compile_schedule(cholesky(), endless(), seconds=3.0)
-    killer.join()
+    with killed_while_it_works(compiler, 1) as seen:
+        found = compiler.compile_schedule(cholesky(), endless(), seconds=3.0)
     assert found.error_type == "Timeout"
     assert is_gone(seen)
     assert works(compiler)
+
+
+def test_a_request_that_ends_before_it_is_killed_is_a_failure_of_the_test(compiler):
+    with (
+        pytest.raises(AssertionError, match="had ended before"),
+        killed_while_it_works(compiler, 9),
+    ):
+        assert works(compiler)
 
 
 def test_process_that_has_grown_is_replaced(compiler, monkeypatch):

@@ -22,6 +22,7 @@ from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.plain import plain
 from polygym.compiler.frontend.c.preprocess import normalise, preprocess
 from polygym.compiler.frontend.c.reach import sizes_by_use
+from polygym.compiler.frontend.c.remembered import once, read
 from polygym.compiler.frontend.c.symbols import resolve
 from polygym.compiler.frontend.c.translation import Translation
 from polygym.compiler.frontend.c.undeclared import (
@@ -59,13 +60,18 @@ def completed_source(
 
     ``chosen`` may have sizes of arrays that nothing declares.
     """
-    source = preprocess(text, file, include_directories)
-    found = frames(source, file)
+    source = read(text, file, include_directories)
+    found = once(source, frames, lambda: frames(source, file))
     if not found:
         return Whole(text, source)
     text = normalise(text, file)
-    try:
+
+    def completed() -> Whole:
+        """Complete it."""
         return _Completion(text, file, include_directories, found, chosen).whole()
+
+    try:
+        return once(source, (completed_source, chosen), completed)
     except RecursionError as error:
         raise SourceError(source.place_at(1, 1), "the program nests too deeply") from error
 

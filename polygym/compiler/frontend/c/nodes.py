@@ -20,7 +20,8 @@ def walk(node: Any) -> Iterator[Any]:
     while pending:
         current = pending.pop()
         yield current
-        pending.extend(child for _, child in reversed(current.children()))
+        if below := current.children():  # names and numbers, half of all nodes, have none
+            pending += [child for _, child in reversed(below)]
 
 
 def names_in(node: Any) -> Iterator[Any]:
@@ -108,7 +109,8 @@ def copied(node: Any, replacement: Callable[[Any], Any] = lambda node: None) -> 
     for name in node.__slots__:
         if name != "__weakref__":
             part = getattr(node, name, None)
-            setattr(new, name, part if name == "coord" else copied(part, replacement))
+            is_tree = isinstance(part, c_ast.Node | list)
+            setattr(new, name, copied(part, replacement) if is_tree else part)
     return new
 
 

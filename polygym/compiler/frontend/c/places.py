@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,6 +90,7 @@ class SourceMap:
         self._switches = switches
         self.pure: frozenset[str] = frozenset()
         self.library: tuple[str, str] | None = None
+        self.known: dict[Hashable, object] = {}  # what was computed from it
         self.tokens = tokens
         self.text = text
         self._files = files
@@ -98,6 +100,12 @@ class SourceMap:
         """Return the same text with other origins of its tokens, in files with other lines."""
         found = SourceMap(tokens, self.text, {**self._files, **files}, self._switches)
         found.pure, found.library = self.pure, self.library
+        return found
+
+    def linked(self, library: tuple[str, str] | None) -> SourceMap:
+        """Return the same with a library; what is known of it, is known of both."""
+        found = copy(self)
+        found.library = library
         return found
 
     def locate(self, origin: Origin) -> Place:

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pcpp.parser import Action, OutputDirective
 from pcpp.preprocessor import Preprocessor
@@ -36,6 +36,9 @@ _PRAGMAS = (["scop"], ["endscop"], *(["STDC", "FP_CONTRACT", s] for s in ("ON", 
 # The beginning of a number at the end of a row, and what may go on with it.
 _NUMBER = re.compile(r"(?:^|[^\w.])\.?[0-9][\w.]*$")
 _REST = re.compile(r"[\w.]")
+
+# Other files that were looked for, and what was in them; None where nothing was.
+Consulted: TypeAlias = tuple[tuple[str, bytes | None], ...]
 
 # Python's line separators that are mere white space in C; str.splitlines must not see them.
 _ODD_SPACES = str.maketrans({c: " " for c in "\v\f\x1c\x1d\x1e\x85\u2028\u2029"})
@@ -69,8 +72,23 @@ def normalise(text: str, file: str) -> str:
 
 def preprocess(text: str, file: str, include_directories: Sequence[str | Path] = ()) -> SourceMap:
     """Preprocess a C text; ``file`` names it in messages and is where its includes are sought."""
+    return preprocess_and_say(text, file, include_directories)[0]
+
+
+def preprocess_and_say(
+    text: str, file: str, include_directories: Sequence[str | Path]
+) -> tuple[SourceMap, Consulted]:
+    """Preprocess a C text, and say what was in which other files."""
     engine, stream = _preprocessed(text, file, include_directories)
-    return _write(stream, engine)
+    return _write(stream, engine), tuple(engine.consulted.items())
+
+
+def content_of(path: str) -> bytes | None:
+    """Return what is in a file, None if it is none or cannot be read."""
+    try:
+        return Path(path).read_bytes() if stat.S_ISREG(Path(path).stat().st_mode) else None
+    except OSError:
+        return None
 
 
 def _preprocessed(
@@ -117,6 +135,7 @@ class _Engine(Preprocessor):  # type: ignore[misc]
         self.budget = _MAXIMUM_EXPANSION
         self.includes = 0
         self.opened: list[str] = []
+        self.consulted: dict[str, bytes | None] = {}
         self.system_headers: set[str] = set()
         self._include_directories = include_directories
         self._names: dict[str, str] = {}
@@ -186,9 +205,9 @@ class _Engine(Preprocessor):  # type: ignore[misc]
         self.includes += 1
         if self.includes > _MAXIMUM_INCLUDES:
             raise LimitError(f"{self.here()}: more than {_MAXIMUM_INCLUDES} files are included")
-        if not stat.S_ISREG(Path(path).stat().st_mode):
+        data = self.consulted[path] = content_of(path)
+        if data is None:
             raise OSError(path)
-        data = Path(path).read_bytes()
         self.opened.append(path)
         return StringIO(decode(data, path))
 

@@ -23,7 +23,7 @@ from polygym.compiler.frontend.c.flat_arrays import with_rows
 from polygym.compiler.frontend.c.induction import with_induction
 from polygym.compiler.frontend.c.members import with_members
 from polygym.compiler.frontend.c.notation import with_constants
-from polygym.compiler.frontend.c.parse import Region, choose, find_regions, parse, with_items
+from polygym.compiler.frontend.c.parse import Region, choose, find_regions, with_items
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.plain import plain
 from polygym.compiler.frontend.c.pointers import (
@@ -32,6 +32,7 @@ from polygym.compiler.frontend.c.pointers import (
     with_sizes,
 )
 from polygym.compiler.frontend.c.preprocess import decode
+from polygym.compiler.frontend.c.remembered import once, tree_of
 from polygym.compiler.frontend.c.translation import Translation
 from polygym.compiler.frontend.c.trips import with_trips
 from polygym.compiler.frontend.c.walking import with_walkers
@@ -70,11 +71,10 @@ def parse_text(
     """
     chosen = parse_selection(function)
     whole = completed_source(text, file, include_directories, chosen)
-    source = whole.source
-    source.library = chosen.library
+    source = whole.source.linked(chosen.library)
     sizes: Sizes = {name: size for name, size in chosen.sizes if name not in whole.sized}
     try:
-        return _first(_Reading(source, chosen, sizes, file))
+        return once(source, chosen, lambda: _first(_Reading(source, chosen, sizes, file)))
     except RecursionError as error:
         raise SourceError(source.place_at(1, 1), "the program nests too deeply") from error
 
@@ -124,7 +124,7 @@ class _Reading:
     def scop(self, way: _Way = _Way()) -> Scop:
         """Return the Scop, read in a way."""
         source, chosen, sizes, file = self.source, self.chosen, self.sizes, self.file
-        tree = parse(source)
+        tree = tree_of(source)
         region = choose(find_regions(tree, source), chosen.function, file)
         region = with_items(region, [*stated_values(chosen.values, region.begin), *region.items])
         region, walking = with_walkers(tree, with_constants(tree, region, source), source)
@@ -169,7 +169,7 @@ def regions(text_or_path: str | Path) -> tuple[str, ...]:
         text, file = text_or_path, "<text>"
     source = completed_source(text, file).source
     try:
-        return tuple(region.name for region in find_regions(parse(source), source))
+        return tuple(region.name for region in find_regions(tree_of(source), source))
     except RecursionError as error:
         raise SourceError(source.place_at(1, 1), "the program nests too deeply") from error
 
@@ -181,7 +181,7 @@ def line_outside(path: str | Path, function: str) -> int | None:
     assertion. A function with several regions does something beside each.
     """
     source = completed_file(path).source
-    found = find_regions(parse(source), source)
+    found = find_regions(tree_of(source), source)
     mine = [region for region in found if region.function.decl.name == function]
     region = mine[0]
     inside = {id(item) for item in (*region.items, region.begin, region.end)}
@@ -200,7 +200,7 @@ def argument_names(path: str | Path, function: str) -> tuple[str, ...]:
     """Return the names of the arguments of a function with a region."""
     source = completed_file(path).source
     region = next(
-        one for one in find_regions(parse(source), source) if one.function.decl.name == function
+        one for one in find_regions(tree_of(source), source) if one.function.decl.name == function
     )
     declared = region.function.decl.type.args
     return tuple(one.name for one in (declared.params if declared else ()) if hasattr(one, "name"))
@@ -210,7 +210,7 @@ def pointers_to_pointers(path: str | Path, function: str) -> tuple[str, ...]:
     """Return the arguments of a function with a region that are pointers to pointers."""
     source = completed_file(path).source
     region = next(
-        one for one in find_regions(parse(source), source) if one.function.decl.name == function
+        one for one in find_regions(tree_of(source), source) if one.function.decl.name == function
     )
     declared = region.function.decl.type.args
     return tuple(
@@ -224,7 +224,7 @@ def pointers_to_pointers(path: str | Path, function: str) -> tuple[str, ...]:
 def without_sizes(path: str | Path, function: str) -> frozenset[str]:
     """Return the arguments of a function with a region whose declarations lack their sizes."""
     source = completed_file(path).source
-    return unsized_arguments(choose(find_regions(parse(source), source), function, str(path)))
+    return unsized_arguments(choose(find_regions(tree_of(source), source), function, str(path)))
 
 
 def _kinds(node: Any) -> set[str]:

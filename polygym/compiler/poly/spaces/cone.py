@@ -24,13 +24,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from polygym.compiler.poly.integers import (
-    Vector,
-    null_space,
-    primitive,
-    products,
-    reduce_by_all,
-)
+from polygym.compiler.poly.in_bulk import null_space_of_many, products
+from polygym.compiler.poly.integers import Vector, primitive, reduce_by_all
 from polygym.compiler.poly.spaces.farkas import Conditions
 from polygym.compiler.poly.spaces.generators import (
     Constraint,
@@ -90,9 +85,9 @@ def cone(conditions: tuple[Conditions, ...], width: int) -> Cone:
     forms = _distinct(form for one in conditions for form in one.vertices + one.rays)
     equalities = _distinct(form for one in conditions for form in one.lines)
     found = interior(forms, equalities, width)
-    lines = null_space((*forms, *equalities), width)
+    lines = null_space_of_many((*forms, *equalities), width)
     pivots = tuple(tuple(int(place == pivot) for place in range(width)) for _, pivot in lines)
-    basis = null_space((*found.implicit, *equalities, *pivots), width)
+    basis = null_space_of_many((*found.implicit, *equalities, *pivots), width)
     vectors = tuple(vector for vector, _ in basis)
     facets = _distinct(products([form for form in forms if form not in found.implicit], vectors))
     carryable = frozenset(

@@ -5,13 +5,13 @@ import pytest
 
 from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.codegen.llvm.emit_extreme import float_extreme_of
-from polygym.compiler.codegen.pipeline import compile_program, lower
+from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.codegen.stages import pass_named, stage_after
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import isl_schedule
 from polygym.compiler.poly.legality import LegalSchedule
-from tests.oracles.native import run_code, run_in_order
+from tests.oracles.native import quick_code, run_code, run_in_order
 
 TEXT = """
 void f(int n, int m, {kind} A[n][m], {kind} s[n], int I[m]) {{
@@ -59,7 +59,7 @@ def some_arrays(trial: int, n: int, m: int, dice: np.random.Generator) -> dict[s
 def test_bits_are_those_of_the_source(value: str, kind: str) -> None:
     scop, dice = scop_of(value, kind), np.random.default_rng(len(value))
     program = lower(LegalSchedule(scop, isl_schedule(scop)), DEFAULT)
-    code = compile_program(program)
+    code = quick_code(program)
     for trial in range(24):
         sizes = {"n": int(dice.integers(1, 11)), "m": int(dice.integers(0, 70))}
         types = {"A": kind, "s": kind, "I": "int32"}
