@@ -50,14 +50,17 @@ class WayToLoops:
     """How loops came about: their ``tree``, and what every pass over ``loops`` has left.
 
     The first of the loops are isl's; a pass that was left out leaves what was there. The ``goal``
-    has the mapping under which they were made, which may be less than was asked for. ``program``
-    is what came of it all.
+    has the mapping under which they were made, which may be less than was asked for.
     """
 
     goal: Goal
     tree: Tree
     loops: tuple[LoopProgram, ...]
-    program: LoopProgram
+
+    @property
+    def program(self) -> LoopProgram:
+        """What came of it all."""
+        return self.loops[-1]
 
 
 def lower(
@@ -170,7 +173,7 @@ def _lowered(tree: Tree, goal: Goal) -> WayToLoops:
         loops.append(each.run(loops[-1], goal) if each.is_wanted(goal.mapping) else loops[-1])
     done = loops[-1]
     check_ranges(done.body, done.scop)
-    return WayToLoops(goal, tree, tuple(loops), done)
+    return WayToLoops(goal, tree, tuple(loops))
 
 
 def compile_program(program: LoopProgram, *, is_watched: bool = False) -> bytes:
