@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.codegen.common.nest_entries import expect_statements
 from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
+from polygym.compiler.codegen.contraction import contract
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.llvm.jit import compile_object
 from polygym.compiler.codegen.loops.check_bounds import with_proofs
@@ -82,8 +83,20 @@ def lower(
 
 
 def way_to_loops(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> WayToLoops:
-    """Return the way that :func:`lower` goes: under the mapping, or the first simpler one."""
-    return _with_proofs(_way(legal, mapping, sizes), sizes)
+    """Return the way that :func:`lower` goes: under the mapping, or the first simpler one.
+
+    What was to be private to threads and cannot be gets the windows that the schedule leaves it.
+    """
+    way = _way(legal, mapping, sizes)
+    left = way.program.not_private
+    if left:
+        smaller = contract(legal, [name for name, _ in left])
+        if smaller.scop != legal.scop:
+            way = _way(smaller, mapping, sizes)
+            *before, last = way.loops
+            last = replace(last, not_private=(*left, *last.not_private))
+            way = replace(way, loops=(*before, last))
+    return _with_proofs(way, sizes)
 
 
 def _way(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> WayToLoops:
