@@ -213,7 +213,7 @@ def _random_loops(generator: np.random.Generator, loops: list[str]) -> tuple[Alo
     return tuple(Along(name, int(window)) for name, window in zip(chosen, windows, strict=True))
 
 
-def _private(plan: StoragePlan, generator: np.random.Generator) -> StoragePlan:
+def private_plan(plan: StoragePlan, generator: np.random.Generator) -> StoragePlan:
     """Return a plan in which most entries that may be private are."""
     entries = [
         replace(
@@ -252,7 +252,7 @@ def disagreement(
         dead = [array for array in written if generator.random() < 0.5]
         plan = plan_of(plan.entries, contracts=plan.contracts, dead=dead)
     if with_private:
-        plan = _private(plan, generator)
+        plan = private_plan(plan, generator)
     try:
         stored = applied(scop, plan)
     except InputError:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 import numpy as np
 import pytest
 
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, parse_mapping
 from polygym.compiler.codegen.loops.ir import LoopProgram
-from polygym.compiler.codegen.pipeline import lower
+from polygym.compiler.codegen.pipeline import lower, way_to_loops
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.poly.baselines import isl_schedule, original
@@ -16,16 +18,20 @@ from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.storage.apply import applied
 from polygym.compiler.storage.describe import storage_choices
 from polygym.compiler.storage.plan import parse_storage
-from polygym.compiler.storage.price import copies_price, price, within_limit
-from polygym.errors import InputError
+from polygym.compiler.storage.price import copies_price, new_arrays, price, within_limit
+from polygym.errors import InputError, LimitError
+from tests.compiler.codegen.mapped import random_mapping
 from tests.compiler.storage.stored import (
     NOT_FITTING,
     PROGRAMS,
     REFUSED,
     STORED_PROGRAMS,
     disagreement,
+    private_plan,
+    random_plan,
     scop_of,
 )
+from tests.oracles.loops import events
 from tests.oracles.native import random_arrays, run_in_order, run_loops
 from tests.oracles.threads import every_loop_shared
 
@@ -56,6 +62,7 @@ void f(int n, double A[n][n], double y[n]) {
 }
 """
 SIZES = {"n": 37}
+WITH_PRIVATE = ("scalar", "row", "symmetric", "live_after")
 SHARED = "parallel=static"
 
 
@@ -215,3 +222,64 @@ def test_many_of_them(name: str) -> None:
             for seed in range(400, 440)
         ]
     assert [said for said in found if said not in (None, NOT_FITTING, REFUSED)] == []
+
+
+def sources(program: LoopProgram, sizes: dict[str, int], *, apart: bool) -> list[object]:
+    """Return what every read of new arrays sees: the number of the event that wrote it.
+
+    Private arrays are in the memory of a thread: the iterations of a parallel loop have all of it
+    in common, or ``apart`` none of it.
+    """
+    private = {one.name for one in program.scop.arrays if one.storage is Storage.PRIVATE}
+    new = {one.name for one in new_arrays(program.scop)}
+    statements = {one.name: one for one in program.scop.statements}
+    last: dict[object, int] = {}
+    found: list[object] = []
+    numbered = enumerate(events(program.body, sizes))
+    for _, together in groupby(numbered, key=lambda one: one[1].step):
+        written: dict[object, int] = {}
+        for number, event in together:
+            statement = statements[event.statement]
+            where = event.shares if apart else ()
+
+            def place(array: str, subscripts: object, where: object = where) -> object:
+                return (array, subscripts, where if array in private else ())
+
+            found += [
+                last.get(place(access.array, subscripts))
+                for access, subscripts in zip(statement.reads, event.reads, strict=True)
+                if access.array in new
+            ]
+            written[place(statement.write.array, event.write)] = number
+        last |= written
+    return found
+
+
+@pytest.mark.parametrize("name", [*STORED_PROGRAMS, "scalar", "row"])
+def test_every_read_sees_on_any_thread_what_it_saw(name: str) -> None:
+    """By force: the loops before and after the pass, with one thread and with one an iteration."""
+    texts = {"scalar": SCALAR, "row": ROW}
+    scop = parse_text(texts[name]) if name in texts else scop_of(name)
+    generator = np.random.default_rng([5, len(name)])
+    compared = 0
+    for _ in range(8):
+        plan = private_plan(random_plan(generator, scop), generator)
+        try:
+            stored = applied(scop, plan)
+            schedule = original(stored) if generator.random() < 0.5 else isl_schedule(stored)
+            mapping = random_mapping(generator, stored)
+            sizes = {one.name: int(generator.choice([3, 5, 8])) for one in scop.parameters}
+            way = way_to_loops(LegalSchedule(stored, schedule), mapping, sizes)
+        except (InputError, LimitError):
+            continue
+        before, after = way.loops[-2:]
+        wanted = sources(before, sizes, apart=False)
+        if not any(one.storage is Storage.PRIVATE for one in after.scop.arrays):
+            continue
+        for apart in (False, True):
+            found = sources(after, sizes, apart=apart)
+            # What sees nothing that was written is not read: a condition of the body says so.
+            pairs = [pair for pair in zip(wanted, found, strict=True) if pair[0] is not None]
+            assert all(one == other for one, other in pairs)
+            compared += len(pairs)
+    assert compared or name not in WITH_PRIVATE

@@ -28,7 +28,7 @@ behind the region, in another nest) the array stays what it is, and the program 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from math import prod
@@ -41,7 +41,7 @@ from polygym.compiler.codegen.common.loop_annotation import (
     Parallel,
     Sequential,
 )
-from polygym.compiler.codegen.loops.index import pieces
+from polygym.compiler.codegen.loops.index import pieces, replaced
 from polygym.compiler.codegen.loops.ir import (
     Index,
     IndexOperator,
@@ -51,7 +51,6 @@ from polygym.compiler.codegen.loops.ir import (
     Node,
     Number,
     Operation,
-    Variable,
     rebuilt,
 )
 from polygym.compiler.codegen.loops.linear import as_sum, from_sum
@@ -61,6 +60,7 @@ from polygym.compiler.codegen.loops.touched import (
     index_text,
     prefix_of,
     touches_of,
+    with_lanes_named,
 )
 from polygym.compiler.ir.scop import Array, Storage
 from polygym.compiler.poly.isl_budget import attempt
@@ -104,8 +104,13 @@ def privatise(program: LoopProgram) -> LoopProgram:
     Raises:
         InputError: an array that may be nothing but private is not.
     """
+    wanted = [one for one in program.scop.arrays if one.storage in _WANTED]
+    if not wanted:
+        return program
     left = MOST_BYTES
-    for array in [one for one in program.scop.arrays if one.storage in _WANTED]:
+    before, program = program.body, replace(program, body=with_lanes_named(program))
+    named = program.body
+    for array in wanted:
         found = _places(program, array)
         if isinstance(found, Places):
             size = array.type.size * prod(found.lengths)
@@ -115,7 +120,31 @@ def privatise(program: LoopProgram) -> LoopProgram:
                 continue
             found = f"a thread would need {size:,} bytes of its stack, and {left:,} are left"
         program = _shared(program, array, found)
-    return program
+    return replace(program, body=before) if program.body is named else program
+
+
+def private_bytes(program: LoopProgram) -> dict[str, int]:
+    """Return how much each private array takes of a thread's stack, of loops that are done."""
+    return {
+        array.name: array.type.size
+        * prod(extent.value for extent in extents if isinstance(extent, Number))
+        for array, extents in zip(program.scop.arrays, program.extents, strict=True)
+        if array.storage is Storage.PRIVATE
+    }
+
+
+def private_texts(found: Iterable[tuple[str, int | str]]) -> tuple[str, ...]:
+    """Return for people what private arrays take, or why they are none.
+
+    >>> private_texts([("w_1", 8), ("s_1", "its values are seen later")])
+    ('w_1: 8 bytes for each thread', 's_1 is not private: its values are seen later')
+    """
+    return tuple(
+        f"{name} is not private: {what}"
+        if isinstance(what, str)
+        else f"{name}: {what:,} bytes for each thread"
+        for name, what in found
+    )
 
 
 def _shared(program: LoopProgram, array: Array, reason: str) -> LoopProgram:
@@ -265,23 +294,12 @@ def _at_the_beginning(index: Index, touch: Touch, depth: int) -> Iterator[Index]
     """Yield an index with the counters of the loops inside at the pieces of their lower bounds."""
     choices: list[Index] = [index]
     if touch.lanes is not None:
-        choices = [_put(one, touch.lanes.variable, touch.lanes.base) for one in choices]
+        choices = [replaced(index, {touch.lanes.variable: touch.lanes.base})]
     for loop in reversed(touch.way.loops[depth:]):
         lows = pieces(loop.lower, IndexOperator.MAXIMUM)
-        choices = [_put(one, loop.variable, low) for one in choices for low in lows]
+        choices = [replaced(one, {loop.variable: low}) for one in choices for low in lows]
         choices = choices[:_MOST_BEGINNINGS]
     yield from choices
-
-
-def _put(index: Index, variable: str, value: Index) -> Index:
-    """Return an index with another one in a variable's place."""
-    match index:
-        case Variable(name) if name == variable:
-            return value
-        case Operation(operator, operands):
-            return Operation(operator, tuple(_put(one, variable, value) for one in operands))
-        case _:
-            return index
 
 
 def _span(

@@ -18,7 +18,7 @@ from typing import assert_never
 
 import islpy as isl
 
-from polygym.compiler.codegen.loops.index import pieces
+from polygym.compiler.codegen.loops.index import pieces, replaced_in
 from polygym.compiler.codegen.loops.ir import (
     Block,
     Guard,
@@ -32,6 +32,8 @@ from polygym.compiler.codegen.loops.ir import (
     Number,
     Operation,
     Variable,
+    loops_in,
+    rebuilt,
 )
 
 _BETWEEN = {
@@ -99,6 +101,33 @@ def ways_of(body: Node) -> Iterator[tuple[Instance, Way]]:
     yield from walk(body, Way())
 
 
+def with_lanes_named(program: LoopProgram) -> Node:
+    """Return the body with a name of its own for what counts the lanes of an instance.
+
+    Passes call it as the counter of the loop that the lanes were made of, which is around it still.
+    """
+    taken = {loop.variable for loop in loops_in(program.body)} | set(program.scop.names)
+    names: dict[str, str] = {}
+
+    def named(node: Node) -> Node:
+        if not isinstance(node, Instance):
+            return rebuilt(node, named)
+        if node.lanes is None:
+            return node
+        variable = node.lanes.variable
+        if variable not in names:
+            names[variable] = f"{variable}_lane"
+            while names[variable] in taken:
+                names[variable] += "_"
+            taken.add(names[variable])
+        name = names[variable]
+        own = replaced_in(replace(node, lanes=None), {variable: Variable(name)})
+        assert isinstance(own, Instance)
+        return replace(own, lanes=replace(node.lanes, variable=name))
+
+    return named(program.body)
+
+
 def touches_of(program: LoopProgram, array: str) -> tuple[Touch, ...]:
     """Return all accesses to an array, equal ones of an instance once."""
     statements = {one.name: one for one in program.scop.statements}
@@ -125,23 +154,65 @@ def elements_of(touch: Touch, program: LoopProgram) -> isl.Map:
     sizes = dict(program.sizes or ())
     names = [loop.variable for loop in touch.way.loops]
     conditions = [text for loop in touch.way.loops for text in _bounds(loop, sizes)]
-    conditions += [
-        text if holds else f"not {text}"
-        for condition, holds in touch.way.conditions
-        if (text := index_text(condition, sizes))
-    ]
+    conditions += [_condition(*one, sizes) for one in touch.way.conditions]
     if touch.lanes is not None:
         lane, base = touch.lanes.variable, index_text(touch.lanes.base, sizes)
         names.append(lane)
         conditions.append(f"{base} <= {lane} <= {base} + {touch.lanes.width - 1}")
-    subscripts = [index_text(one, sizes) for one in touch.subscripts]
-    found = isl.Map(
-        f"{prefix_of(program)}{{ [{', '.join(names)}] -> [{', '.join(subscripts)}]"
-        f"{' : ' if conditions else ''}{' and '.join(conditions)} }}"
-    )
+    known = [parameter.name for parameter in program.scop.parameters]
+    if len({*names, *known}) < len(names) + len(known):
+        raise isl.Error("two counters of one name")  # which isl would take for equal ones
+    texts = []
+    for chosen, subscripts in _choices(touch.subscripts):
+        own = [*conditions, *(_condition(*one, sizes) for one in chosen)]
+        results = ", ".join(index_text(one, sizes) for one in subscripts)
+        texts.append(
+            f"[{', '.join(names)}] -> [{results}]{' : ' if own else ''}{' and '.join(own)}"
+        )
+    found = isl.Map(f"{prefix_of(program)}{{ {'; '.join(texts)} }}")
     if program.sizes is not None:
         return found
     return found.intersect_params(isl.Set(program.scop.context))
+
+
+def _choices(
+    indices: tuple[Index, ...], known: tuple[tuple[Index, bool], ...] = ()
+) -> Iterator[tuple[tuple[tuple[Index, bool], ...], tuple[Index, ...]]]:
+    """Yield what indices are without choices between values, and under which conditions.
+
+    ``(i > 0 ? i - 1 : n)`` is i - 1 where i > 0 holds, and n where it does not.
+    """
+    found = next((one for index in indices for one in _selections(index)), None)
+    if found is None:
+        yield known, indices
+        return
+    condition, then, otherwise = found.operands
+    for holds, value in ((True, then), (False, otherwise)):
+        own = tuple(_with(index, found, value) for index in indices)
+        yield from _choices(own, (*known, (condition, holds)))
+
+
+def _selections(index: Index) -> Iterator[Operation]:
+    """Yield the choices in an index between values without choices."""
+    if isinstance(index, Operation):
+        for one in index.operands:
+            yield from _selections(one)
+        if index.operator is IndexOperator.SELECT:
+            yield index
+
+
+def _with(index: Index, part: Index, value: Index) -> Index:
+    """Return an index with a value in the place of a part of it."""
+    if index == part:
+        return value
+    if not isinstance(index, Operation):
+        return index
+    return replace(index, operands=tuple(_with(one, part, value) for one in index.operands))
+
+
+def _condition(condition: Index, holds: bool, sizes: Mapping[str, int]) -> str:
+    text = index_text(condition, sizes)
+    return text if holds else f"not {text}"
 
 
 def prefix_of(program: LoopProgram) -> str:
@@ -184,7 +255,7 @@ def index_text(index: Index, sizes: Mapping[str, int]) -> str:
                     name = "min" if operator is IndexOperator.MINIMUM else "max"
                     return f"{name}({', '.join(parts)})"
                 case IndexOperator.SELECT:
-                    return f"({parts[0]} ? {parts[1]} : {parts[2]})"
+                    raise isl.Error("a choice between values where none is expected")
                 case _:
                     return f"({_BETWEEN[operator].join(parts)})"
         case _:
