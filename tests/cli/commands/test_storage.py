@@ -101,7 +101,10 @@ def test_legality_is_that_of_the_plan(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("plan", "expected"),
     [
-        ("temp2=grow", "expected rename, expand or expand:i,j for temp2, found 'grow'"),
+        (
+            "temp2=grow",
+            "expected rename, expand, expand:i,j, private or private:i,j for temp2, found 'grow'",
+        ),
         ("A=expand", "expected an array that kernel_symm writes, temp2, C, found A"),
         ("C=expand", "found 25.6 GB (C_1 25.6 GB) for m = 200, n = 20"),
     ],

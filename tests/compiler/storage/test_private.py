@@ -62,7 +62,7 @@ void f(int n, double A[n][n], double y[n]) {
 }
 """
 SIZES = {"n": 37}
-WITH_PRIVATE = ("scalar", "row", "symmetric", "live_after")
+WITH_PRIVATE = ("scalar", "row", "symmetric")
 SHARED = "parallel=static"
 
 
