@@ -6,7 +6,7 @@ from math import prod
 
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.codegen.contraction import legal_under
-from polygym.compiler.codegen.loops.private import private_bytes
+from polygym.compiler.codegen.loops.private import private_figures
 from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.ir.types import ScalarType
@@ -81,7 +81,7 @@ def _coded(program: Program, legal: LegalSchedule, mapping: Mapping) -> measure.
         _tolerance(program, mapping),
         complaints(scop, dict(program.parameters)),
         loops.mapping,
-        (*private_bytes(loops).items(), *loops.not_private),
+        private_figures(loops),
     )
 
 

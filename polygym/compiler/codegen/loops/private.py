@@ -63,7 +63,7 @@ from polygym.compiler.codegen.loops.touched import (
     with_lanes_named,
 )
 from polygym.compiler.ir.scop import Array, Storage
-from polygym.compiler.poly.isl_budget import attempt
+from polygym.compiler.poly.isl_budget import attempt, unbounded
 from polygym.compiler.poly.isl_numbers import integer
 from polygym.errors import InputError
 
@@ -71,7 +71,7 @@ MOST_BYTES = 256 << 10
 """How much all private arrays of a program may take of a thread's stack."""
 
 _WANTED = (Storage.PRIVATE, Storage.ONLY_PRIVATE)
-_MOST_OPERATIONS = 500_000
+_MOST_OPERATIONS = 5_000_000
 _MOST_BEGINNINGS = 6  # first places of a dimension that are tried
 
 
@@ -123,14 +123,20 @@ def privatise(program: LoopProgram) -> LoopProgram:
     return replace(program, body=before) if program.body is named else program
 
 
-def private_bytes(program: LoopProgram) -> dict[str, int]:
-    """Return how much each private array takes of a thread's stack, of loops that are done."""
-    return {
-        array.name: array.type.size
-        * prod(extent.value for extent in extents if isinstance(extent, Number))
+def private_figures(program: LoopProgram) -> tuple[tuple[str, int | str], ...]:
+    """Return what each private array takes of a thread's stack, or why it is none; loops are done.
+
+    Bytes come first, then reasons.
+    """
+    taken = (
+        (
+            array.name,
+            array.type.size * prod(one.value for one in extents if isinstance(one, Number)),
+        )
         for array, extents in zip(program.scop.arrays, program.extents, strict=True)
         if array.storage is Storage.PRIVATE
-    }
+    )
+    return (*taken, *program.not_private)
 
 
 def private_texts(found: Iterable[tuple[str, int | str]]) -> tuple[str, ...]:
@@ -176,11 +182,14 @@ def _places(program: LoopProgram, array: Array) -> Places | str:
         return "its values are used where no iteration of one loop on one thread has all of them"
     reason = ""
     try:
-        with attempt(_MOST_OPERATIONS):
+        with unbounded(), attempt(_MOST_OPERATIONS):
             elements = [elements_of(touch, program) for touch in touches]
             for depth in range(most, least - 1, -1):
                 if not _are_apart(touches, elements, depth):
                     reason = "its values are used in several iterations of the loops around them"
+                    # What is not apart in outer loops is not in inner ones.
+                    if depth == most > least and not _are_apart(touches, elements, least):
+                        break
                     continue
                 found = _first_places(program, touches, elements, depth)
                 if found is not None:
