@@ -61,6 +61,18 @@ void f(int n, double A[n][n], double y[n]) {
 #pragma endscop
 }
 """
+EACH = """
+void f(int n, double A[n][n], double B[n][n], double x[n]) {
+  double w;
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      w = A[i][j] * 0.5 + x[j];
+      B[i][j] = w * w + B[i][j];
+    }
+#pragma endscop
+}
+"""
 SIZES = {"n": 37}
 WITH_PRIVATE = ("scalar", "row", "symmetric")
 SHARED = "parallel=static"
@@ -114,6 +126,19 @@ def test_iterations_that_run_together_have_a_place_each() -> None:
     assert found.storage is Storage.PRIVATE
     assert [int(length) for length in found.extents_c] in ([], [2], [4], [8])
     expect_same(scop, loops, SIZES)
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_lanes_have_a_place_each(copies: int) -> None:
+    """Passes call the lane as the counter of the loop around it, in whose terms places are."""
+    scop = parse_text(EACH)
+    mapping = f"threads=2 {SHARED} tile=off vector_bits=256 vector_copies={copies} unroll_jam=1"
+    for sizes in (SIZES, None):
+        loops = loops_of(scop, "w=private:i,j", mapping, sizes)
+        found = new_array(loops)
+        assert (found.storage, found.extents_c) == (Storage.PRIVATE, (str(4 * copies),))
+        assert loops.unproved == frozenset()
+        expect_same(scop, loops, SIZES)
 
 
 def test_a_row_is_private_at_known_sizes_and_shared_at_others() -> None:

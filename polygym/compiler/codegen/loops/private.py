@@ -59,6 +59,7 @@ from polygym.compiler.codegen.loops.touched import (
     elements_of,
     index_text,
     prefix_of,
+    selections,
     touches_of,
     with_lanes_named,
 )
@@ -176,7 +177,7 @@ def _places(program: LoopProgram, array: Array) -> Places | str:
     """Return where the elements of an array are in its threads' memory, or why they are not."""
     touches = touches_of(program, array.name)
     if not touches:
-        return "nothing touches it"
+        return Places({}, (1,) * array.rank)
     least, most = _depths(touches, array.name)
     if least > most:
         return "its values are used where no iteration of one loop on one thread has all of them"
@@ -295,7 +296,8 @@ def _beginnings(touches: Sequence[Touch], dimension: int, depth: int) -> list[In
     found: dict[Index, None] = {}
     for touch in touches:
         for one in _at_the_beginning(touch.subscripts[dimension], touch, depth):
-            found[from_sum(as_sum(one))] = None
+            if not any(selections(one)):
+                found[from_sum(as_sum(one))] = None
     return [*list(found)[:_MOST_BEGINNINGS], Number(0)]
 
 

@@ -182,7 +182,7 @@ def _choices(
 
     ``(i > 0 ? i - 1 : n)`` is i - 1 where i > 0 holds, and n where it does not.
     """
-    found = next((one for index in indices for one in _selections(index)), None)
+    found = next((one for index in indices for one in selections(index)), None)
     if found is None:
         yield known, indices
         return
@@ -192,11 +192,11 @@ def _choices(
         yield from _choices(own, (*known, (condition, holds)))
 
 
-def _selections(index: Index) -> Iterator[Operation]:
+def selections(index: Index) -> Iterator[Operation]:
     """Yield the choices in an index between values without choices."""
     if isinstance(index, Operation):
         for one in index.operands:
-            yield from _selections(one)
+            yield from selections(one)
         if index.operator is IndexOperator.SELECT:
             yield index
 
