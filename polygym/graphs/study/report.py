@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from polygym.graphs.race import Runner
 from polygym.graphs.study.plan import Method, Part
 
 __all__ = ["report"]
@@ -172,21 +173,26 @@ def _ends(rows: Sequence[Row]) -> str:
                 f"{before['seconds'] / after['seconds']:.2f}"
                 if before["seconds"] and after["seconds"]
                 else _NONE,
+                _over(race, Runner.UNFUSED, after["seconds"]),
                 *(
-                    _NONE
-                    if not race[name]["seconds"] or best is None
-                    else f"{race[name]['seconds'] / best:.2f}"
-                    for name in ("torch", "torch.compile", "onnxruntime")
+                    _over(race, one, best)
+                    for one in (Runner.TORCH, Runner.TORCH_COMPILE, Runner.ONNXRUNTIME)
                 ),
             )
         )
     if not lines:
         return ""
     head = (
-        "model", "before", "after", "before / after", "PyTorch / polygym",
+        "model", "before", "after", "before / after", "unfused before / after", "PyTorch / polygym",
         "torch.compile / polygym", "onnxruntime / polygym",
     )  # fmt: skip
     return "## End to end\n\n" + _table(head, lines)
+
+
+def _over(race: dict[str, Any], runner: Runner, own: float | None) -> str:
+    """Return another's time over our own; earlier studies did not have all of them."""
+    other = race.get(runner.value, {}).get("seconds")
+    return _NONE if not other or not own else f"{other / own:.2f}"
 
 
 def _models(rows: Iterable[Row]) -> list[str]:

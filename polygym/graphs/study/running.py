@@ -73,7 +73,7 @@ def _saturated(
 
 
 def _raced(target: str, found: Optimized, setting: Setting) -> dict[str, Any]:
-    others = (Runner.TORCH, Runner.TORCH_COMPILE, Runner.ONNXRUNTIME)
+    others = (Runner.UNFUSED, Runner.TORCH, Runner.TORCH_COMPILE, Runner.ONNXRUNTIME)
     entrants = [Entrant("before")]
     if found.is_changed:
         entrants.append(Entrant("after", graph=text_of(found.after)))

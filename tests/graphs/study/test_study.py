@@ -76,6 +76,18 @@ def test_report_and_figures_of_small_networks() -> None:
     assert all(one.png.startswith(b"\x89PNG") for one in found.values())
 
 
+def test_ends_by_hand() -> None:
+    times = {"before": 4.0, "unfused": 6.0, "after": 3.0, "torch": 9.0, "onnxruntime": 1.5}
+    race = {name: {"seconds": seconds} for name, seconds in times.items()}
+    race["torch.compile"] = {"seconds": None}
+    row = {"trial": Trial("end", "bert", "race").to_json(), "race": race}
+    earlier = {**row, "trial": Trial("end", "vgg19", "race").to_json()}
+    earlier["race"] = {name: one for name, one in race.items() if name not in ("unfused", "after")}
+    text = report([row, earlier])
+    assert "| bert | 4.0 s | 3.0 s | 1.33 | 2.00 | 3.00 | - | 0.50 |" in text
+    assert "| vgg19 | 4.0 s | 4.0 s | 1.00 | - | 2.25 | - | 0.38 |" in text
+
+
 def test_a_trial_names_all_that_it_is() -> None:
     one = Trial("k", "bert", "saturation", k_multi=2)
     assert one.key != Trial("k", "bert", "saturation", k_multi=1).key
