@@ -26,7 +26,7 @@ from polygym.compiler.poly.splitting.split import split
 from polygym.compiler.storage.apply import applied
 from polygym.compiler.storage.choose import chosen_plan
 from polygym.compiler.storage.plan import KEEP, StoragePlan, parse_storage
-from polygym.compiler.storage.price import USUAL_LIMIT, price
+from polygym.compiler.storage.price import USUAL_LIMIT, copies_price, price
 from polygym.episodes.kernels import Source
 from polygym.episodes.recipes import Found, Plan, Recipe, parse_plan, with_plan
 from polygym.errors import InputError
@@ -47,9 +47,9 @@ def storage_option(function: F) -> F:
         callback=_parse_storage,
         help="Where values are kept: keep (as the source has it), auto (expand what frees a "
         "loop), model (what models of cost expect to be faster, cuts too), or words such as "
-        "w=expand:i,j, y=expand:t%2, w=rename, p=dead, contract; `polygym storage` lists what "
-        "there is. (Default: model for what begins with --schedule auto, unless --split is given; "
-        "keep for all else.)",
+        "w=expand:i,j, w=private:i, y=expand:t%2, w=rename, p=dead, contract; `polygym storage` "
+        "lists what there is. (Default: model for what begins with --schedule auto, unless "
+        "--split is given; keep for all else.)",
     )(function)
 
 
@@ -201,7 +201,8 @@ def recipe_of(cutter: Cutter | None, choice: StorageChoice | None, limit: int | 
 
 def storage_figures(program: Program) -> dict[str, Any]:
     """Return what documents say of a program's storage."""
+    cut, sizes = split(program.written, program.splitting), dict(program.parameters)
     return {
         "storage": str(program.storage),
-        "storage_bytes": price(program.scop, dict(program.parameters)),
+        "storage_bytes": price(program.scop, sizes) + copies_price(cut, program.storage, sizes),
     }

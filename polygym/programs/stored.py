@@ -14,7 +14,7 @@ from polygym.compiler.poly.splitting.split import split
 from polygym.compiler.storage.apply import applied
 from polygym.compiler.storage.choose import chosen_plan
 from polygym.compiler.storage.plan import StoragePlan
-from polygym.compiler.storage.price import USUAL_LIMIT, expect_within
+from polygym.compiler.storage.price import USUAL_LIMIT, within_limit
 from polygym.programs.program import Program
 
 
@@ -39,6 +39,5 @@ def stored(program: Program, plan: StoragePlan, limit: int = USUAL_LIMIT) -> Pro
     source = program.written
     scop = split(source, program.splitting)
     if not plan.keeps:
-        scop = applied(scop, plan)
-        expect_within(scop, dict(program.parameters), limit)
+        scop = within_limit(scop, plan, applied(scop, plan), dict(program.parameters), limit)
     return replace(program, scop=scop, source=None if scop is source else source, storage=plan)

@@ -33,6 +33,7 @@ from polygym.cli.splitting import Cutter, program_in_pieces, split_option
 from polygym.cli.storing import StorageChoice, storage_figures, storage_options, with_storage
 from polygym.cli.tables import print_table
 from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping
+from polygym.compiler.codegen.loops.private import private_texts
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.storage.plan import KEEP
@@ -168,6 +169,7 @@ def command(
     mappings = (mapping, mapping if is_original else candidate.done)
     report = _report(program, schedule, mappings, baseline, outcome, compile_seconds, arrays)
     report |= {"memory_bytes": problem.memory, "choice": given.to_json()}
+    report["private"] = dict(candidate.private)
     limit = known_limit(mapping, program)
     report["limit"] = None if limit is None else limit.to_json()
     if limit is not None and isinstance(outcome, Ok):
@@ -250,6 +252,8 @@ def _print(report: dict[str, Any], outcome: Outcome, limit: Limit | None) -> Non
     say(f"  schedule  {report['schedule']}")
     if report["storage"] != str(KEEP):
         say(f"  storage   {report['storage']}  ({in_words(report['storage_bytes'])})")
+    for text in private_texts(report["private"].items()):
+        say(f"            {text}")
     if report["choice"]:
         count, taken = len(report["choice"]["ranking"]), report["choice"]["strategy"]
         say(f"            that of `{taken}`, of {count} by a model of cost")

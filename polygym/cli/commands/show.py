@@ -26,6 +26,7 @@ from polygym.cli.text import shorten
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.codegen.contraction import legal_under
+from polygym.compiler.codegen.loops.private import private_figures, private_texts
 from polygym.compiler.codegen.passes import PASSES
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.codegen.stages import Stage, list_of_passes, pass_named, stage_after
@@ -166,7 +167,8 @@ def _c_text(legal: LegalSchedule, mapping: Mapping, sizes: dict[str, int] | None
     loops = lower(legal, mapping, sizes)
     # What was done may be less than what was asked for.
     done = "" if loops.mapping == SEQUENTIAL else f", {loops.mapping}"
-    return print_c(loops, f"{legal.scop.name}: {legal.schedule}{done}")
+    said = "".join(f"; {text}" for text in private_texts(private_figures(loops)))
+    return print_c(loops, f"{legal.scop.name}: {legal.schedule}{done}{said}")
 
 
 def _stage(stage: Stage) -> dict[str, Any]:

@@ -30,9 +30,10 @@ from polygym.programs import Program, load_program
 _HELP = """List what may become of a program's arrays, what it takes, and what it frees.
 
 The values of an array that are seen together are a web: of a scalar that every nest fills anew,
-each nest's are one. A web may be renamed (an array of its own) or expanded along loops (a version
-for each iteration). Which loops it is in the way of because its memory is used again is said beside
-it. In the end stands what one plan frees: that of --storage, or the automatic one.
+each nest's are one. A web may be renamed (an array of its own), expanded along loops (a version for
+each iteration), or private (as expanded, in one copy for each thread). Which loops it is in the way
+of because its memory is used again is said beside it. In the end stands what one plan frees: that
+of --storage, or the automatic one.
 
 \b
 Examples:

@@ -142,7 +142,7 @@ def print_c(program: LoopProgram, comment: str = "", *, annotated: bool = False)
     lines += [
         f"static _Thread_local {_declaration(array)} __attribute__((aligned(64)));"
         for array in scop.arrays
-        if array.storage is Storage.TILE
+        if array.storage in (Storage.TILE, Storage.PRIVATE)
     ]
     lines += ["", f"void {scop.name}({', '.join(_arguments(scop)) or 'void'})", "{"]
     lines += [f"  {_declaration(array)}{_initial(array)};" for array in _locals(scop)]

@@ -17,14 +17,14 @@ arrays stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import islpy as isl
 
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Sequence, Tree
-from polygym.compiler.ir.scop import Scop
+from polygym.compiler.ir.scop import Scop, Storage
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule, parameter_names
@@ -45,16 +45,21 @@ def legal_under(plan: StoragePlan, scop: Scop, schedule: Schedule) -> LegalSched
     return contract(legal) if plan.contracts else legal
 
 
-def contract(legal: LegalSchedule) -> LegalSchedule:
-    """Return the schedule of a program whose new arrays have the windows that they need."""
+def contract(legal: LegalSchedule, arrays: Collection[str] | None = None) -> LegalSchedule:
+    """Return the schedule of a program whose new arrays have the windows that they need.
+
+    They are those of some names, or all but the private ones.
+    """
+    chosen = {
+        array.name
+        for array in new_arrays(legal.scop)
+        if (array.storage is Storage.SCRATCH if arrays is None else array.name in arrays)
+    }
     tree = build_tree(legal)
     try:
         with bounded("finding how much of an array is alive"):
             certain = certain_order(legal.scop, tree)
-            windows = {
-                array.name: windows_of(legal.scop, certain, array.name)
-                for array in new_arrays(legal.scop)
-            }
+            windows = {name: windows_of(legal.scop, certain, name) for name in sorted(chosen)}
             smaller = contracted(legal.scop, legal.schedule, windows)
         found = LegalSchedule(smaller, legal.schedule)
     except (IllegalScheduleError, InputError, LimitError):

@@ -3,7 +3,7 @@
 A legal schedule becomes a tree, the tree becomes loops, the loops become LLVM IR::
 
     build  plan  |  generate  peel  pack_tiles  move_initialisers  separate  turn_rows  unroll_jam
-                 |  vectorise  pack  |  emit  optimise
+                 |  vectorise  pack  part_sums  privatise  |  emit  optimise
 
 A pass is a pure function of what the one before has left and of the :class:`Goal`. What a mapping
 does not ask for is left out. :mod:`polygym.compiler.codegen.pipeline` runs the table, checks what
@@ -31,6 +31,7 @@ from polygym.compiler.codegen.loops.move_initialisers import move_initialisers
 from polygym.compiler.codegen.loops.pack import pack
 from polygym.compiler.codegen.loops.part_sums import part_sums
 from polygym.compiler.codegen.loops.peel import peel
+from polygym.compiler.codegen.loops.private import privatise
 from polygym.compiler.codegen.loops.separate import separate
 from polygym.compiler.codegen.loops.term_tiles import compute_tiles
 from polygym.compiler.codegen.loops.tile_pack import pack_tiles
@@ -147,6 +148,10 @@ def _part_sums(program: LoopProgram, goal: Goal) -> LoopProgram:
     return part_sums(program, bits, reassociate=mapping.reassociate)
 
 
+def _privatise(program: LoopProgram, _: Goal) -> LoopProgram:
+    return privatise(program)
+
+
 def _emit(program: LoopProgram, _: Goal) -> str:
     return emit_llvm(program)
 
@@ -261,6 +266,12 @@ LOOPS: tuple[Pass[LoopProgram, LoopProgram], ...] = (
         "sums and maxima along a loop run in chains (of integers, or reassociate=on)",
         _part_sums,
         lambda mapping: mapping.registers and not mapping.leaves_order,
+    ),
+    Pass(
+        "privatise",
+        Form.LOOPS,
+        "arrays that a storage plan calls private get a copy for each thread",
+        _privatise,
     ),
 )
 EMIT = Pass("emit", Form.LLVM, "LLVM IR as it is emitted", _emit)

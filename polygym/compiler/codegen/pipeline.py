@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.codegen.common.nest_entries import expect_statements
 from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
+from polygym.compiler.codegen.contraction import contract
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.llvm.jit import compile_object
 from polygym.compiler.codegen.loops.check_bounds import with_proofs
@@ -50,14 +51,17 @@ class WayToLoops:
     """How loops came about: their ``tree``, and what every pass over ``loops`` has left.
 
     The first of the loops are isl's; a pass that was left out leaves what was there. The ``goal``
-    has the mapping under which they were made, which may be less than was asked for. ``program``
-    is what came of it all.
+    has the mapping under which they were made, which may be less than was asked for.
     """
 
     goal: Goal
     tree: Tree
     loops: tuple[LoopProgram, ...]
-    program: LoopProgram
+
+    @property
+    def program(self) -> LoopProgram:
+        """What came of it all."""
+        return self.loops[-1]
 
 
 def lower(
@@ -79,8 +83,20 @@ def lower(
 
 
 def way_to_loops(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> WayToLoops:
-    """Return the way that :func:`lower` goes: under the mapping, or the first simpler one."""
-    return _with_proofs(_way(legal, mapping, sizes), sizes)
+    """Return the way that :func:`lower` goes: under the mapping, or the first simpler one.
+
+    What was to be private to threads and cannot be gets the windows that the schedule leaves it.
+    """
+    way = _way(legal, mapping, sizes)
+    left = way.program.not_private
+    if left:
+        smaller = contract(legal, [name for name, _ in left])
+        if smaller.scop != legal.scop:
+            way = _way(smaller, mapping, sizes)
+            *before, last = way.loops
+            last = replace(last, not_private=(*left, *last.not_private))
+            way = replace(way, loops=(*before, last))
+    return _with_proofs(way, sizes)
 
 
 def _way(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> WayToLoops:
@@ -170,7 +186,7 @@ def _lowered(tree: Tree, goal: Goal) -> WayToLoops:
         loops.append(each.run(loops[-1], goal) if each.is_wanted(goal.mapping) else loops[-1])
     done = loops[-1]
     check_ranges(done.body, done.scop)
-    return WayToLoops(goal, tree, tuple(loops), done)
+    return WayToLoops(goal, tree, tuple(loops))
 
 
 def compile_program(program: LoopProgram, *, is_watched: bool = False) -> bytes:

@@ -44,6 +44,8 @@ class Storage(Enum):
     BLOCK = "block"  # declared inside the region
     TILE = "tile"  # none of the source's: small, a thread's own, on its stack
     SCRATCH = "scratch"  # none of the source's: on the heap while the generated code runs
+    PRIVATE = "private"  # none of the source's: a thread's own if loops allow it, else as scratch
+    ONLY_PRIVATE = "only private"  # the same, where scratch would take more than is allowed
 
 
 @pickled_by_name

@@ -126,7 +126,10 @@ def _expanded(scop: Scop, plan: StoragePlan, names: set[str]) -> Iterator[Expand
             if entry is None:
                 continue
             versions = versions_of(scop, web, entry)
-            yield Expanded(web, versions, _array(array, versions, names))
+            new = _array(array, versions, names)
+            if entry.is_private and versions.alongs:
+                new = replace(new, storage=Storage.PRIVATE)
+            yield Expanded(web, versions, new)
 
 
 def _array(array: Array, versions: Versions, names: set[str]) -> Array:

@@ -21,7 +21,7 @@ import islpy as isl
 from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.printer import c_expression
 from polygym.compiler.ir.replacing import replace_accesses
-from polygym.compiler.ir.scop import Array, Scop, Statement
+from polygym.compiler.ir.scop import Array, Scop, Statement, Storage
 from polygym.compiler.ir.verify import verify
 from polygym.compiler.poly.isl_numbers import isl_text
 from polygym.compiler.poly.schedule import Schedule
@@ -73,7 +73,7 @@ def _smaller(array: Array, windows: tuple[int, ...]) -> Array:
             continue
         extents.append(f"{{ [({window})] }}" if window else extent)
         texts.append(str(window) if window else text)
-    return replace(array, extents=tuple(extents), extents_c=tuple(texts))
+    return replace(array, extents=tuple(extents), extents_c=tuple(texts), storage=Storage.SCRATCH)
 
 
 def _rewritten(statement: Statement, changes: Mapping[str, isl.Map]) -> Statement:

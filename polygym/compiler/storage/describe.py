@@ -9,7 +9,7 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.storage.obstacles import SourceLoop, obstacles, source_loops
 from polygym.compiler.storage.plan import Along, Entry
-from polygym.compiler.storage.price import bytes_of_versions
+from polygym.compiler.storage.price import bytes_of_copies, bytes_of_versions
 from polygym.compiler.storage.versions import versions_of
 from polygym.compiler.storage.webs import Web, webs_of
 from polygym.errors import InputError
@@ -82,7 +82,10 @@ def _of_web(
 def _choices(
     scop: Scop, web: Web, around: tuple[SourceLoop, ...], sizes: Mapping[str, int]
 ) -> Iterator[Choice]:
-    """Yield renaming, then expansion along one more of the loops around the web, then along all."""
+    """Yield renaming, then expansion along one more of the loops around the web, then along all.
+
+    What is copied neither in nor out may be private to threads, too.
+    """
     first = web.writers[0].name
     names = [loop.name for loop in around]
     deepest = max(one.depth for one in web.writers)
@@ -100,3 +103,8 @@ def _choices(
             yield Choice(entry, price)
         except InputError as error:
             yield Choice(entry, None, str(error))
+    array = scop.array(web.array)
+    is_copied = web.is_read_before or (array.is_seen_after and not web.last.is_empty())
+    if names and not is_copied:
+        entry = Entry(web.array, tuple(map(Along, names)), first, is_private=True)
+        yield Choice(entry, bytes_of_copies(array, sizes))

@@ -8,6 +8,7 @@ some arrays another home; the text lists what differs from the source's::
     w=expand                  an element for every value that is written to w (single assignment)
     w=expand:i                an element for every iteration of the loops called i
     y=expand:t%2              two versions of y, which the iterations of t use in turn
+    w=private:i               an element for every iteration, and one copy for each thread
     w=rename                  the parts of the program that share no value of w get one each
     S3:w=expand:i,j           the same for the group of w's values that statement S3 writes, alone
     w=expand contract         and what the schedule leaves unused is given up again
@@ -15,6 +16,11 @@ some arrays another home; the text lists what differs from the source's::
 
 ``contract`` is said once and holds for all that is expanded: when the schedule is known, elements
 that are never alive at the same time share memory, as far as no loop loses anything by it.
+
+``private`` is for schedules what ``expand`` is: values of different iterations of the loops are
+never in each other's way. In the code a thread has memory for one iteration at a time of the loops
+that it runs, wherever no other iteration needs what is in it; elsewhere the array is as with
+``expand`` (:mod:`polygym.compiler.codegen.loops.private`).
 
 ``dead`` is said of arguments and globals whose last values are of no use: they are compared with
 nothing, and live in an array of the program's own, which may be contracted, unless another word
@@ -58,21 +64,24 @@ class Entry:
     """What becomes of an array, or of those of its values that are with one statement's.
 
     ``loops`` are those along which it is expanded, outermost first: none to give every group of
-    values an array of its own and no more; None for all loops around what writes it.
+    values an array of its own and no more; None for all loops around what writes it. If it
+    ``is_private`` each thread has it once, where that is enough.
     """
 
     array: str
     loops: tuple[Along, ...] | None = None
     statement: str = ""
+    is_private: bool = False
 
     def __str__(self) -> str:
         """Return the word of a plan."""
         where = f"{self.statement}:{self.array}" if self.statement else self.array
+        kind = "private" if self.is_private else "expand"
         if self.loops is None:
-            return f"{where}=expand"
+            return f"{where}={kind}"
         if not self.loops:
             return f"{where}=rename"
-        return f"{where}=expand:{','.join(map(str, self.loops))}"
+        return f"{where}={kind}:{','.join(map(str, self.loops))}"
 
 
 @pickled_by_name
@@ -101,6 +110,11 @@ class StoragePlan:
                 f"{' '.join(map(str, self.entries))}"
             )
         for entry in self.entries:
+            if entry.is_private and (entry.loops == () or any(a.window for a in entry.loops or ())):
+                raise InputError(
+                    "storage: expected loops whose iterations each have an element, as in "
+                    f"{entry.array}=private:i,j, found {entry}"
+                )
             for along in entry.loops or ():
                 if not 0 <= along.window <= _MOST_VERSIONS:
                     raise InputError(
@@ -177,18 +191,18 @@ def _entry(word: str) -> Entry:
     if not equals or not is_named:
         raise InputError(
             "storage: expected keep, contract, or words such as w=rename, w=expand, w=expand:i,j, "
-            f"y=expand:t%2, S3:w=expand, found {word[:100]!r}"
+            f"y=expand:t%2, S3:w=expand, w=private:i, found {word[:100]!r}"
         )
     if choice == "rename":
         return Entry(array, (), statement)
-    if choice == "expand":
-        return Entry(array, None, statement)
     kind, colon, loops = choice.partition(":")
-    if kind != "expand" or not colon:
+    if kind not in ("expand", "private"):
         raise InputError(
-            f"storage: expected rename, expand or expand:i,j for {where}, found {choice[:100]!r}"
+            "storage: expected rename, expand, expand:i,j, private or private:i,j for "
+            f"{where}, found {choice[:100]!r}"
         )
-    return Entry(array, tuple(_along(part, where) for part in loops.split(",")), statement)
+    alongs = tuple(_along(part, where) for part in loops.split(",")) if colon else None
+    return Entry(array, alongs, statement, kind == "private")
 
 
 def _along(part: str, where: str) -> Along:

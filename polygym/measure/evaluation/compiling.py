@@ -6,6 +6,7 @@ from math import prod
 
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.codegen.contraction import legal_under
+from polygym.compiler.codegen.loops.private import private_figures
 from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.ir.types import ScalarType
@@ -14,6 +15,7 @@ from polygym.compiler.poly.evaluate import longest_sum
 from polygym.compiler.poly.gathers import complaints
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.storage.price import new_arrays
 from polygym.errors import InputError
 from polygym.measure.worker import problem as measure
 from polygym.measure.worker.compare import SINGLE
@@ -67,18 +69,19 @@ def _coded(program: Program, legal: LegalSchedule, mapping: Mapping) -> measure.
     """Compile a schedule and bind its arrays and parameters to the program's."""
     scop = legal.scop
     loops = lower(legal, mapping, dict(program.parameters))
-    names = [name for name, _ in _buffers(program)]
+    names, new = [name for name, _ in _buffers(program)], new_arrays(scop)
     return measure.CompiledProgram(
         compile_program(loops),
         tuple(
             names.index(_buffer_name(program, scop, array))
             for array in scop.arrays
-            if array.storage is not Storage.SCRATCH
+            if array not in new
         ),
         tuple(program.value(parameter.name) for parameter in scop.parameters),
         _tolerance(program, mapping),
         complaints(scop, dict(program.parameters)),
         loops.mapping,
+        private_figures(loops),
     )
 
 

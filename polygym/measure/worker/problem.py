@@ -54,7 +54,9 @@ class CompiledProgram:
     each of ``parameters``. What it leaves is compared with what is expected bit for bit, or, with a
     ``tolerance``, to a relative one (:mod:`polygym.measure.worker.compare` says relative to what).
     ``complaints`` are what to say of its computed subscripts, should one be out of range. ``done``
-    is the mapping under which polygym has made it, for those who ask; the worker does not.
+    is the mapping under which polygym has made it, for those who ask; the worker does not. Nor does
+    it ask of ``private``: what each array that was to be private takes of a thread's stack, in
+    bytes, or why it is not private.
     """
 
     object_code: bytes
@@ -63,6 +65,7 @@ class CompiledProgram:
     tolerance: float | None = None
     complaints: tuple[str, ...] = ()
     done: Mapping | None = None
+    private: tuple[tuple[str, int | str], ...] = ()
 
 
 @pickled_by_name

@@ -1,6 +1,7 @@
 """``--storage`` and ``polygym storage``: plans on the command line, in files, and refused."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,11 @@ from polygym.episodes import record
 from polygym.errors import InputError
 from polygym.programs import load_program
 from tests.cli.calling import call, call_json
+from tests.compiler.storage.stored import STORED_PROGRAMS
 
 MINI = ("symm", "-d", "mini")
 PLAN = "temp2=expand:i,j"
+OUTSIDE = "its values are used where no iteration of one loop on one thread has all of them"
 
 
 def test_what_may_become_of_arrays(capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,6 +49,45 @@ def test_a_program_runs_under_a_plan_and_its_file_runs_again(
     assert (again["storage"], again["schedule"]) == (found["storage"], found["schedule"])
 
 
+def test_private_to_a_thread(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """It is offered at its price, runs, says what it takes, and runs again from its file."""
+    _, offered = call_json(capsys, "storage", *MINI)
+    each = next(
+        one for one in offered["webs"][0]["choices"] if one["storage"] == "S0:temp2=private:i,j"
+    )
+    assert each["bytes"] == 8 * (os.cpu_count() or 1)
+    words = ("--mapping", "threads=2 parallel=static tile=off vector_bits=off unroll_jam=1")
+    plan = ("--storage", "temp2=private:i,j")
+    code, found = call_json(capsys, "run", *MINI, *words, *plan, "--repeat", "1")
+    assert code == 0
+    assert (found["storage"], found["storage_bytes"]) == ("temp2=private:i,j", each["bytes"])
+    assert found["private"] == {"temp2_1": 8}
+    path = tmp_path / "found.json"
+    path.write_text(json.dumps(found))
+    code, out, _ = call(capsys, "run", *MINI, "--schedule", str(path), "--repeat", "1")
+    assert code == 0
+    assert "temp2_1: 8 bytes for each thread" in out
+    code, out, _ = call(capsys, "show", "symm", *plan, "--c")
+    assert code == 0
+    assert "; temp2_1: 8 bytes for each thread */" in out
+    assert "static _Thread_local double temp2_1 " in out
+
+
+def test_what_is_not_private_says_why(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "last.c"
+    path.write_text(STORED_PROGRAMS["live_after"])
+    words = (str(path), "-p", "n=50", "--storage", "s=private:i")
+    code, found = call_json(capsys, "run", *words, "--repeat", "1")
+    assert code == 0
+    assert found["private"] == {"s_1": OUTSIDE}
+    code, out, _ = call(capsys, "show", *words)
+    assert code == 0
+    assert f"s_1 is not private: {OUTSIDE}" in out
+    code, _, err = call(capsys, "run", *words, "--storage-limit", "200")
+    assert code != 0
+    assert f"s_1 cannot be private under this schedule and mapping: {OUTSIDE}" in err
+
+
 def test_legality_is_that_of_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
     schedule = "{ S0[i,j] -> [0,i,j,0]; S1[i,j,k] -> [1,j,k,i]; S2[i,j,k] -> [1,j,i,-i+k]; "
     schedule += "S3[i,j] -> [1,j,i,0] }"
@@ -59,7 +101,10 @@ def test_legality_is_that_of_the_plan(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("plan", "expected"),
     [
-        ("temp2=grow", "expected rename, expand or expand:i,j for temp2, found 'grow'"),
+        (
+            "temp2=grow",
+            "expected rename, expand, expand:i,j, private or private:i,j for temp2, found 'grow'",
+        ),
         ("A=expand", "expected an array that kernel_symm writes, temp2, C, found A"),
         ("C=expand", "found 25.6 GB (C_1 25.6 GB) for m = 200, n = 20"),
     ],

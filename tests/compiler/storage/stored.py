@@ -6,6 +6,8 @@ source's order.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from polygym.compiler.codegen.contraction import contract
@@ -211,12 +213,33 @@ def _random_loops(generator: np.random.Generator, loops: list[str]) -> tuple[Alo
     return tuple(Along(name, int(window)) for name, window in zip(chosen, windows, strict=True))
 
 
+def private_plan(plan: StoragePlan, generator: np.random.Generator) -> StoragePlan:
+    """Return a plan in which most entries that may be private are."""
+    entries = [
+        replace(
+            entry,
+            loops=None if entry.loops is None else tuple(Along(one.loop) for one in entry.loops),
+            is_private=True,
+        )
+        if entry.loops != () and generator.random() < 0.8
+        else entry
+        for entry in plan.entries
+    ]
+    return plan_of(entries, contracts=plan.contracts, dead=plan.dead)
+
+
 def disagreement(
-    name: str, seed: int, *, is_watched: bool = False, with_dead: bool = False
+    name: str,
+    seed: int,
+    *,
+    is_watched: bool = False,
+    with_dead: bool = False,
+    with_private: bool = False,
 ) -> str | None:
     """Run one plan, schedule and mapping; say what went wrong, if anything did.
 
-    ``with_dead`` some arrays are said to be dead, and not looked at.
+    ``with_dead`` some arrays are said to be dead, and not looked at; ``with_private`` most that are
+    expanded are private to threads.
 
     A plan that would change what is computed is :data:`NOT_FITTING`, what is too irregular for isl
     :data:`REFUSED`.
@@ -228,6 +251,8 @@ def disagreement(
         written = dict.fromkeys(one.write.array for one in scop.statements)
         dead = [array for array in written if generator.random() < 0.5]
         plan = plan_of(plan.entries, contracts=plan.contracts, dead=dead)
+    if with_private:
+        plan = private_plan(plan, generator)
     try:
         stored = applied(scop, plan)
     except InputError:

@@ -25,6 +25,13 @@ ENTRIES = st.builds(
     NAMES,
     st.none() | st.lists(LOOPS, max_size=3),
     st.sampled_from(["", "S0", "S3"]),
+) | st.builds(
+    lambda array, loops, statement: Entry(
+        array, None if loops is None else tuple(map(Along, loops)), statement, is_private=True
+    ),
+    NAMES,
+    st.none() | st.lists(st.sampled_from(["i", "j", "k"]), min_size=1, max_size=3),
+    st.sampled_from(["", "S0", "S3"]),
 )
 PLANS = st.builds(
     lambda entries, contracts, dead: plan_of(
@@ -49,6 +56,8 @@ def test_texts() -> None:
     assert parse_storage("w=rename w=expand") == parse_storage("w=expand")
     found = parse_storage("S3:w=expand:i%2,j w=rename contract")
     assert str(found) == "w=rename S3:w=expand:i%2,j contract"
+    assert str(parse_storage("S0:w=private y=private:i,j")) == "S0:w=private y=private:i,j"
+    assert parse_storage("w=expand:i w=private:i") == parse_storage("w=private:i")
     assert str(parse_storage("q=dead contract p=dead")) == "p=dead q=dead contract"
     assert parse_storage("p=dead keep") == KEEP
 
@@ -70,6 +79,9 @@ def test_texts() -> None:
         "S0:=expand",
         "1:w=expand",
         "w=rename:i",
+        "w=private:",
+        "w=private:i%2",
+        "w=private:i,",
         "auto",
         "w=expand;i",
     ],
@@ -89,5 +101,7 @@ def test_what_is_said_of_a_statement_counts_before_what_is_said_of_the_array() -
 def test_entries_out_of_order_are_refused() -> None:
     with pytest.raises(InputError, match="in the order of arrays"):
         StoragePlan((Entry("w"), Entry("a")))
+    with pytest.raises(InputError, match="loops whose iterations each have an element"):
+        StoragePlan((Entry("w", (), is_private=True),))
     with pytest.raises(InputError, match="window of 1 to"):
         StoragePlan((Entry("w", (Along("i", -1),)),))

@@ -27,7 +27,7 @@ from polygym.compiler.codegen.llvm.emit_gather import begin_checks
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
 from polygym.compiler.codegen.llvm.notes import WatchfulBuilder
-from polygym.compiler.codegen.llvm.tile_room import tiles
+from polygym.compiler.codegen.llvm.tile_room import ON_STACK, tiles
 from polygym.compiler.codegen.loops.ir import Block, Guard, Instance, Loop, LoopProgram, Node
 from polygym.compiler.codegen.loops.lanes import element_size
 from polygym.compiler.ir.scop import Array, Scop, Storage
@@ -109,7 +109,7 @@ def _emit_kernel(module: ir.Module, program: LoopProgram, *, is_watched: bool) -
 
 def _given(scop: Scop) -> tuple[Array, ...]:
     """Return the arrays that the caller has; the kernel makes the others for itself."""
-    own = (Storage.SCRATCH, Storage.TILE)
+    own = ON_STACK | {Storage.SCRATCH}
     return tuple(array for array in scop.arrays if array.storage not in own)
 
 

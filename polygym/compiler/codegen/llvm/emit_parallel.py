@@ -44,7 +44,7 @@ from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
 from polygym.compiler.codegen.llvm.emitting import Outlining
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
 from polygym.compiler.codegen.llvm.notes import WatchfulBuilder
-from polygym.compiler.codegen.llvm.tile_room import tiles
+from polygym.compiler.codegen.llvm.tile_room import ON_STACK, tiles
 from polygym.compiler.codegen.loops.ir import (
     Block,
     Guard,
@@ -123,7 +123,7 @@ def _region(
     """Emit the function that runs part of the loop; return it and what it captures."""
     program = emitter.program
     written = {statement.write.array for statement in program.scop.statements}
-    own = {array.name for array in program.scop.arrays if array.storage is Storage.TILE}
+    own = {array.name for array in program.scop.arrays if array.storage in ON_STACK}
     arrays = [name for name in emitter.storage if name not in own]
     scalars = {name for name in arrays if not program.scop.array(name).rank and name not in written}
     names = [name for name in environment if name not in emitter.parameters]

@@ -1,4 +1,4 @@
-"""Room for tiles: each function that packs some has them on its own stack."""
+"""Room for tiles and private arrays: each function that uses some has them on its own stack."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from polygym.compiler.codegen.llvm.kinds import LLVM_TYPE, POINTER
 from polygym.compiler.codegen.loops.ir import LoopProgram, Number
 from polygym.compiler.ir.scop import Storage
 
+ON_STACK = frozenset({Storage.TILE, Storage.PRIVATE})
+"""The arrays that every function has for itself."""
+
 
 def tiles(builder: ir.IRBuilder, program: LoopProgram) -> dict[str, Any]:
-    """Return room on a function's stack for the tiles that are packed; unused room is no cost."""
+    """Return room on a function's stack for what is its own; unused room is no cost."""
     found = {}
     for array, extents in zip(program.scop.arrays, program.extents, strict=True):
-        if array.storage is Storage.TILE:
+        if array.storage in ON_STACK:
             sizes = [extent.value for extent in extents if isinstance(extent, Number)]
             place = builder.alloca(LLVM_TYPE[array.type], prod(sizes), name=array.name)
             place.align = LINE

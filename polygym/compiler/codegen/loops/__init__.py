@@ -27,6 +27,8 @@
 ``lanes``               iterations of a loop as lanes of vectors
 ``pack``                copies of whole arrays, their dimensions turned
 ``part_sums``           sums and maxima along a loop in several chains
+``touched``             what the loops touch of an array, as isl's relations
+``private``             a copy for each thread of what is to be private, where that is right
 ----------------------  ---------------------------------------------------------------------------
 ``index``, ``linear``   arithmetic on indices, as trees and as sums
 ``nests``               loops directly inside each other

@@ -139,6 +139,7 @@ class LoopProgram:
     to them, which may be less than was asked for. ``unproved`` are the accesses (statement, number
     of the read or -1 for the write) of which nobody knows that they stay inside their array: code
     checks them as it runs. ``exact`` are divisions in it that are known to leave no remainder.
+    ``not_private`` are arrays that were to be private to threads and are not, with the reasons.
     """
 
     scop: Scop
@@ -149,6 +150,7 @@ class LoopProgram:
     mapping: Mapping = SEQUENTIAL_MAPPING
     unproved: frozenset[tuple[str, int]] = frozenset()
     exact: frozenset[Index] = frozenset()
+    not_private: tuple[tuple[str, str], ...] = ()
 
     @property
     def threads(self) -> int:

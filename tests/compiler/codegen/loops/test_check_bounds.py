@@ -285,6 +285,15 @@ def test_a_proof_that_takes_too_long_is_none(monkeypatch: pytest.MonkeyPatch) ->
     assert found == {("S", WRITE), ("S", 0)}
 
 
+def test_loops_say_what_is_not_proved_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_bounds, "_MOST_STEPS", 1)
+    scop = kernel_scop("gemm")
+    found = lower(LegalSchedule(scop, original(scop)), sizes=small_parameters(scop))
+    assert found.unproved == {
+        (one.name, place) for one in scop.statements for place in (WRITE, *range(len(one.reads)))
+    }
+
+
 def test_watched_code_of_kernels_keeps_its_promises() -> None:
     for kernel in ("gemm", "correlation", "nussinov"):
         scop = kernel_scop(kernel)

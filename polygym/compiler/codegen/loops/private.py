@@ -1,0 +1,370 @@
+"""Arrays that are private to threads: memory for one iteration at a time instead of for all.
+
+An array that a plan calls private has an element for every iteration, as an expanded one, until all
+other passes are done: so nothing of what they do can go wrong by memory that is shared. Then, in
+the text of the loops as they will run, loops are looked for of which
+
+1. every element is touched in one iteration alone, and
+2. the iterations follow each other on whichever thread they run: the loops are outside of all that
+   holds the elements in registers, and inside of, or the same as, every parallel loop.
+
+Memory for one iteration is enough then, whatever the order of things in it: the elements that an
+iteration touches have places of their own, and when it is over nobody asks for them again. It lies
+on the stack of the function that runs the iterations, which is the thread's own. ::
+
+    parallel for c0 = 0 .. n - 1 by 4:                  parallel for c0 = 0 .. n - 1 by 4:
+      w[c0] = 0;  …  w[c0 + 3] = 0;                →      w[0] = 0;  …  w[3] = 0;
+      for k:  w[c0] += …;  …  w[c0 + 3] += …              for k:  w[0] += …;  …  w[3] += …
+
+Of every dimension the iteration needs the places from the least subscript, a function of the
+counters around, to the greatest. Both conditions and the lengths are decided by isl, for the loops
+as they are: tiles, wavefronts, copies of iterations, lanes are loops and subscripts like others.
+The innermost loops are taken with which both hold, since they need the least memory, and LLVM keeps
+what has constant subscripts in registers.
+
+Where there are no such loops (a value is seen in another iteration of the parallel loop, by a copy
+behind the region, in another nest) the array stays what it is, and the program says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from math import prod
+
+import islpy as isl
+
+from polygym.compiler.codegen.common.loop_annotation import (
+    Hold,
+    LoopAnnotation,
+    Parallel,
+    Sequential,
+)
+from polygym.compiler.codegen.loops.index import pieces, replaced
+from polygym.compiler.codegen.loops.ir import (
+    Index,
+    IndexOperator,
+    Instance,
+    Loop,
+    LoopProgram,
+    Node,
+    Number,
+    Operation,
+    rebuilt,
+)
+from polygym.compiler.codegen.loops.linear import as_sum, from_sum
+from polygym.compiler.codegen.loops.touched import (
+    Touch,
+    elements_of,
+    index_text,
+    prefix_of,
+    selections,
+    touches_of,
+    with_lanes_named,
+)
+from polygym.compiler.ir.scop import Array, Storage
+from polygym.compiler.poly.isl_budget import attempt, unbounded
+from polygym.compiler.poly.isl_numbers import integer
+from polygym.errors import InputError
+
+MOST_BYTES = 256 << 10
+"""How much all private arrays of a program may take of a thread's stack."""
+
+_WANTED = (Storage.PRIVATE, Storage.ONLY_PRIVATE)
+_MOST_OPERATIONS = 5_000_000
+_MOST_BEGINNINGS = 6  # first places of a dimension that are tried
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where an array's elements are in the memory of one iteration.
+
+    ``first`` has, for the number of every loop whose iterations have such memory, the first place
+    of each dimension, in terms of the counters around; ``lengths`` are the same for all of them.
+    A dimension of length 1 is left out.
+    """
+
+    first: Mapping[int, tuple[Index, ...]]
+    lengths: tuple[int, ...]
+
+    def of(self, subscripts: tuple[Index, ...], loop: int) -> tuple[Index, ...]:
+        """Return where an element is in the memory of an iteration of a loop."""
+        return tuple(
+            from_sum(as_sum(Operation(IndexOperator.SUBTRACT, (subscript, first))))
+            for subscript, first, length in zip(
+                subscripts, self.first[loop], self.lengths, strict=True
+            )
+            if length > 1
+        )
+
+
+def privatise(program: LoopProgram) -> LoopProgram:
+    """Return the program with its private arrays in the threads' own memory, where that is right.
+
+    Raises:
+        InputError: an array that may be nothing but private is not.
+    """
+    wanted = [one for one in program.scop.arrays if one.storage in _WANTED]
+    if not wanted:
+        return program
+    left = MOST_BYTES
+    before, program = program.body, replace(program, body=with_lanes_named(program))
+    named = program.body
+    for array in wanted:
+        found = _places(program, array)
+        if isinstance(found, Places):
+            size = array.type.size * prod(found.lengths)
+            if size <= left:
+                left -= size
+                program = _moved(program, array, found)
+                continue
+            found = f"a thread would need {size:,} bytes of its stack, and {left:,} are left"
+        program = _shared(program, array, found)
+    return replace(program, body=before) if program.body is named else program
+
+
+def private_figures(program: LoopProgram) -> tuple[tuple[str, int | str], ...]:
+    """Return what each private array takes of a thread's stack, or why it is none; loops are done.
+
+    Bytes come first, then reasons.
+    """
+    taken = (
+        (
+            array.name,
+            array.type.size * prod(one.value for one in extents if isinstance(one, Number)),
+        )
+        for array, extents in zip(program.scop.arrays, program.extents, strict=True)
+        if array.storage is Storage.PRIVATE
+    )
+    return (*taken, *program.not_private)
+
+
+def private_texts(found: Iterable[tuple[str, int | str]]) -> tuple[str, ...]:
+    """Return for people what private arrays take, or why they are none.
+
+    >>> private_texts([("w_1", 8), ("s_1", "its values are seen later")])
+    ('w_1: 8 bytes for each thread', 's_1 is not private: its values are seen later')
+    """
+    return tuple(
+        f"{name} is not private: {what}"
+        if isinstance(what, str)
+        else f"{name}: {what:,} bytes for each thread"
+        for name, what in found
+    )
+
+
+def _shared(program: LoopProgram, array: Array, reason: str) -> LoopProgram:
+    """Return the program with an array that has an element for every iteration after all."""
+    if array.storage is Storage.ONLY_PRIVATE:
+        raise InputError(
+            f"storage: {array.name} cannot be private under this schedule and mapping: {reason}; "
+            "and an element for every iteration would take more memory than is allowed"
+        )
+    arrays = _with(program.scop.arrays, replace(array, storage=Storage.SCRATCH))
+    return replace(
+        program,
+        scop=replace(program.scop, arrays=arrays),
+        not_private=(*program.not_private, (array.name, reason)),
+    )
+
+
+def _with(arrays: Sequence[Array], changed: Array) -> tuple[Array, ...]:
+    return tuple(changed if one.name == changed.name else one for one in arrays)
+
+
+def _places(program: LoopProgram, array: Array) -> Places | str:
+    """Return where the elements of an array are in its threads' memory, or why they are not."""
+    touches = touches_of(program, array.name)
+    if not touches:
+        return Places({}, (1,) * array.rank)
+    least, most = _depths(touches, array.name)
+    if least > most:
+        return "its values are used where no iteration of one loop on one thread has all of them"
+    reason = ""
+    try:
+        with unbounded(), attempt(_MOST_OPERATIONS):
+            elements = [elements_of(touch, program) for touch in touches]
+            for depth in range(most, least - 1, -1):
+                if not _are_apart(touches, elements, depth):
+                    reason = "its values are used in several iterations of the loops around them"
+                    # What is not apart in outer loops is not in inner ones.
+                    if depth == most > least and not _are_apart(touches, elements, least):
+                        break
+                    continue
+                found = _first_places(program, touches, elements, depth)
+                if found is not None:
+                    return found
+                reason = "how much an iteration needs of it has no bound that is known"
+    except isl.Error:
+        reason = "the loops are too irregular to tell which iterations use it"
+    return reason
+
+
+def _depths(touches: Sequence[Touch], array: str) -> tuple[int, int]:
+    """Return the least and the greatest number of loops around the memory of an iteration."""
+    statements = frozenset(touch.statement for touch in touches)
+    least, most = 1, min(len(touch.way.loops) for touch in touches)
+    for touch in touches:
+        for number, loop in enumerate(touch.way.loops):
+            if isinstance(loop.annotation, Parallel):
+                least = max(least, number + 1)
+            if not _is_in_turn(loop.annotation, statements, array):
+                most = min(most, number)
+    return least, most
+
+
+def _is_in_turn(annotation: LoopAnnotation, statements: frozenset[str], array: str) -> bool:
+    """Whether a loop's iterations follow each other on a thread, and nothing of the array waits."""
+    match annotation:
+        case Sequential():
+            return True
+        case Parallel(_, sums, held):
+            apart = all(name != array for name, _ in sums)
+            return apart and (held is None or held.statements.isdisjoint(statements))
+        case Hold(held_statements):
+            return held_statements.isdisjoint(statements)
+        case _:
+            return False
+
+
+def _are_apart(touches: Sequence[Touch], elements: Sequence[isl.Map], depth: int) -> bool:
+    """Whether every element is touched in one iteration of the loops at a depth alone."""
+    found: isl.Map | None = None
+    for touch, relation in zip(touches, elements, strict=True):
+        number = isl.Val(touch.way.numbers[depth - 1])
+        own = _outside(relation, depth).insert_dims(isl.dim_type.in_, 0, 1)
+        own = own.fix_val(isl.dim_type.in_, 0, number)
+        found = own if found is None else found.union(own)
+    assert found is not None
+    return bool(found.coalesce().is_injective())
+
+
+def _outside(relation: isl.Map, depth: int) -> isl.Map:
+    """Return a relation from the outermost counters alone."""
+    inner = relation.dim(isl.dim_type.in_) - depth
+    return relation.project_out(isl.dim_type.in_, depth, inner)
+
+
+def _first_places(
+    program: LoopProgram, touches: Sequence[Touch], elements: Sequence[isl.Map], depth: int
+) -> Places | None:
+    """Return the places in the memory of an iteration of the loops at a depth, if it is bounded."""
+    rank = len(touches[0].subscripts)
+    first: dict[int, tuple[Index, ...]] = {}
+    lengths = [1] * rank
+    for number in dict.fromkeys(touch.way.numbers[depth - 1] for touch in touches):
+        here = [place for place, one in enumerate(touches) if one.way.numbers[depth - 1] == number]
+        own = [touches[place] for place in here]
+        together = _outside(elements[here[0]], depth)
+        for place in here[1:]:
+            together = together.union(_outside(elements[place], depth))
+        begins = []
+        for dimension in range(rank):
+            found = _first_place(program, own, together.coalesce(), dimension, depth)
+            if found is None:
+                return None
+            begins.append(found[0])
+            lengths[dimension] = max(lengths[dimension], found[1])
+        first[number] = tuple(begins)
+    return Places(first, tuple(lengths))
+
+
+def _first_place(
+    program: LoopProgram, touches: Sequence[Touch], together: isl.Map, dimension: int, depth: int
+) -> tuple[Index, int] | None:
+    """Return the first place of a dimension that needs the fewest, and how many that are."""
+    rank = together.dim(isl.dim_type.out)
+    own = together.project_out(isl.dim_type.out, dimension + 1, rank - dimension - 1)
+    own = own.project_out(isl.dim_type.out, 0, dimension)
+    best: tuple[Index, int] | None = None
+    for begin in _beginnings(touches, dimension, depth):
+        span = _span(program, touches[0], own, begin, depth)
+        if span is None:
+            continue
+        low, high = span
+        if best is None or high - low + 1 < best[1]:
+            shifted = from_sum((lambda found: (found[0], found[1] + low))(as_sum(begin)))
+            best = shifted, high - low + 1
+        if best[1] == 1:
+            break
+    return best
+
+
+def _beginnings(touches: Sequence[Touch], dimension: int, depth: int) -> list[Index]:
+    """Return what may be the first place: subscripts where the loops inside begin, and 0."""
+    found: dict[Index, None] = {}
+    for touch in touches:
+        for one in _at_the_beginning(touch.subscripts[dimension], touch, depth):
+            if not any(selections(one)):
+                found[from_sum(as_sum(one))] = None
+    return [*list(found)[:_MOST_BEGINNINGS], Number(0)]
+
+
+def _at_the_beginning(index: Index, touch: Touch, depth: int) -> Iterator[Index]:
+    """Yield an index with the counters of the loops inside at the pieces of their lower bounds."""
+    choices: list[Index] = [index]
+    if touch.lanes is not None:
+        choices = [replaced(index, {touch.lanes.variable: touch.lanes.base})]
+    for loop in reversed(touch.way.loops[depth:]):
+        lows = pieces(loop.lower, IndexOperator.MAXIMUM)
+        choices = [replaced(one, {loop.variable: low}) for one in choices for low in lows]
+        choices = choices[:_MOST_BEGINNINGS]
+    yield from choices
+
+
+def _span(
+    program: LoopProgram, touch: Touch, subscripts: isl.Map, begin: Index, depth: int
+) -> tuple[int, int] | None:
+    """Return how far subscripts are from a place, at least and at most; None without bounds."""
+    sizes = dict(program.sizes or ())
+    names = ", ".join(loop.variable for loop in touch.way.loops[:depth])
+    start = isl.Map(f"{prefix_of(program)}{{ [{names}] -> [{index_text(begin, sizes)}] }}")
+    both = subscripts.flat_range_product(start).range()
+    far = both.apply(isl.Map("{ [s, b] -> [s - b] }"))
+    if far.is_empty():
+        return 0, 0
+    low, high = far.dim_min_val(0), far.dim_max_val(0)
+    return (integer(low), integer(high)) if low.is_int() and high.is_int() else None
+
+
+def _moved(program: LoopProgram, array: Array, places: Places) -> LoopProgram:
+    """Return the program in which an array is in the memory of one iteration."""
+    statements = {one.name: one for one in program.scop.statements}
+    numbers = count()
+
+    def moved(instance: Instance, loop: int) -> Instance:
+        statement = statements[instance.statement]
+        write, *reads = (
+            places.of(subscripts, loop) if access.array == array.name else subscripts
+            for access, subscripts in zip(
+                (statement.write, *statement.reads), (instance.write, *instance.reads), strict=True
+            )
+        )
+        return replace(instance, write=write, reads=tuple(reads))
+
+    def walk(node: Node, loop: int | None) -> Node:
+        """Return a node; ``loop`` is the one around it whose iterations have the memory."""
+        match node:
+            case Loop(body=body):
+                number = next(numbers)
+                return replace(node, body=walk(body, number if number in places.first else loop))
+            case Instance():
+                return node if loop is None else moved(node, loop)
+            case _:
+                return rebuilt(node, lambda part: walk(part, loop))
+
+    body = walk(program.body, None)
+    lengths = [length for length in places.lengths if length > 1]
+    small = replace(
+        array,
+        extents=tuple(f"{{ [({length})] }}" for length in lengths),
+        extents_c=tuple(map(str, lengths)),
+        storage=Storage.PRIVATE,
+    )
+    extents = tuple(
+        tuple(map(Number, lengths)) if one.name == array.name else own
+        for one, own in zip(program.scop.arrays, program.extents, strict=True)
+    )
+    scop = replace(program.scop, arrays=_with(program.scop.arrays, small))
+    return replace(program, scop=scop, body=body, extents=extents)
