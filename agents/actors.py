@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from agents.documents import loaded
 from agents.experiments import RESERVED_ARGUMENTS, Experiment, make_env, plain
 from agents.legs.options import OPTIONS
 from agents.models import algorithm_of
@@ -59,9 +60,16 @@ class Ahead:
     @property
     def name(self) -> str:
         """The option that is asked for, if one is."""
-        if self.simulations is not None:
-            return "--search"
-        return "--beam" if self.width is not None else ""
+        return self.of_agent("").partition(" ")[0]
+
+    def of_agent(self, agent: str) -> str:
+        """Return what an agent is called that looks ahead so.
+
+        >>> Ahead(simulations=64).of_agent("runs/mvt"), Ahead().of_agent("runs/mvt")
+        ('runs/mvt --search 64', 'runs/mvt')
+        """
+        asked = (("--search", self.simulations), ("--beam", self.width))
+        return " ".join([agent, *(f"{name} {n}" for name, n in asked if n is not None)]).strip()
 
     def policy(self, experiment: Experiment, model: Any) -> Policy:
         """Return the policy of a trained model.
@@ -185,15 +193,13 @@ def with_arguments(experiment: Experiment, texts: Sequence[str], **more: Any) ->
 
 
 def _overrides(texts: Sequence[str]) -> dict[str, Any]:
-    import yaml
-
     found = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise InputError(f"--set: expected ARGUMENT=VALUE, found {text!r}")
         try:
-            found[name.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError:
+            found[name.strip()] = loaded(value)
+        except InputError:
             raise InputError(f"--set: expected a value, found {text!r}") from None
     return found

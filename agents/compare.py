@@ -12,6 +12,7 @@ first agent's.
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.commands import parser_of
+from agents.commands import exit_code, expect_folder_of, parser_of
 from agents.results import Result, read
-from polygym.errors import InputError, PolygymError
+from polygym.errors import InputError
 
 _DRAWS = 2000
 _WORST = 1e-3  # what has failed
@@ -42,14 +43,16 @@ def compared(found: Sequence[Result], by: str) -> list[Compared]:
     """Return the agents in the order in which they come.
 
     Raises:
-        InputError: they have no kernel in common.
+        InputError: they have no kernel in common, an episode twice, or were asked for other things.
     """
+    _expect_once(found)
     agents = list(dict.fromkeys(one.agent for one in found))
     common = set.intersection(
         *({one.kernel for one in found if one.agent == agent} for agent in agents)
     )
     if not common:
         raise InputError("results: expected kernels that all agents have, found none")
+    _expect_alike([one for one in found if one.kernel in common], by)
     kernels = [name for name in dict.fromkeys(one.kernel for one in found) if name in common]
     tables = [_table(found, agent, kernels, by) for agent in agents]
     first = tables[0].mean(axis=0)
@@ -71,6 +74,38 @@ def compared(found: Sequence[Result], by: str) -> list[Compared]:
             )
         )
     return rows
+
+
+def _expect_once(found: Sequence[Result]) -> None:
+    """Refuse an episode that is there twice: its agent would count as if it had more of them."""
+    seen = set()
+    for one in found:
+        episode = one.agent, one.seed, one.kernel, one.episode
+        if episode in seen:
+            raise InputError(
+                f"{one.agent}: expected episode {one.episode} of {one.kernel}, seed {one.seed}, "
+                "once, found it twice"
+            )
+        seen.add(episode)
+
+
+def _expect_alike(found: Sequence[Result], by: str) -> None:
+    """Refuse numbers that say nothing beside each other: of other sizes, threads, rewards."""
+    first: dict[str, tuple[str, dict[str, Any]]] = {}
+    for one in found:
+        arguments, program = one.record.get("arguments"), one.record.get("program")
+        if not isinstance(arguments, dict) or not isinstance(program, dict):
+            continue  # a record that says nothing of it
+        own = {"parameters": program.get("parameters"), "threads": arguments.get("threads")}
+        if by == "reward":
+            own["reward"] = arguments.get("reward")
+        agent, known = first.setdefault(one.kernel, (one.agent, own))
+        for name, value in own.items():
+            if value != known[name]:
+                raise InputError(
+                    f"{one.agent}: expected for {one.kernel} the {name} of {agent}, "
+                    f"{known[name]}, found {value}"
+                )
 
 
 def _table(found: Sequence[Result], agent: str, kernels: Sequence[str], by: str) -> Any:
@@ -128,22 +163,24 @@ def draw(rows: Sequence[Compared], by: str, file: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Compare; return 0, or 2 for what cannot be done."""
+    """Compare; return 0, 1 after Ctrl-C, 2 for what cannot be done."""
     parser = parser_of("compare", __doc__)
     parser.add_argument("files", nargs="+", type=Path, metavar="RESULTS")
     parser.add_argument("--by", choices=("reward", "speedup"), default="reward")
     parser.add_argument("--picture", type=Path, help="an SVG, PNG or PDF file")
     options = parser.parse_args(arguments)
-    try:
-        found = [one for file in options.files for one in read(file)]
-        rows = compared(found, options.by)
-        print(markdown(rows, options.by))
-        if options.picture is not None:
+    return exit_code(lambda: _compare(options), "ended")
+
+
+def _compare(options: Namespace) -> None:
+    expect_folder_of(options.picture, "--picture")
+    rows = compared([one for file in options.files for one in read(file)], options.by)
+    print(markdown(rows, options.by))
+    if options.picture is not None:
+        try:
             draw(rows, options.by, options.picture)
-    except (PolygymError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+        except ValueError as error:  # an ending that is none of a picture
+            raise InputError(f"--picture: {error}") from None
 
 
 if __name__ == "__main__":

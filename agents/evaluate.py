@@ -23,7 +23,7 @@ from pathlib import Path
 
 from agents import results
 from agents.actors import FIRST_SEED, Ahead, add_arguments, agents_of, with_arguments
-from agents.commands import exit_code, parser_of
+from agents.commands import exit_code, expect_folder_of, parser_of
 from agents.experiments import Experiment, make_env
 from agents.policies.protocol import Policy, inner, run_episode
 from agents.results import Result
@@ -75,7 +75,7 @@ def _geometric(found: Sequence[Result]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Evaluate; return 0, or 2 for what cannot be done."""
+    """Evaluate; return 0, 1 after Ctrl-C, 2 for what cannot be done."""
     parser = parser_of("evaluate", __doc__)
     add_arguments(parser)
     parser.add_argument("--kernels", required=True, help="a selection, split:test among them")
@@ -89,13 +89,15 @@ def main(arguments: list[str] | None = None) -> int:
 def _evaluate(options: Namespace) -> None:
     if options.episodes < 1 or options.seeds < 1:
         raise InputError("--episodes and --seeds: expected numbers from 1 on")
+    expect_folder_of(options.out, "--out")
+    ahead = Ahead.of(options)
     experiment, policies = agents_of(
-        options.agent, options.environment, range(options.seeds), Ahead.of(options)
+        options.agent, options.environment, range(options.seeds), ahead
     )
     experiment = with_arguments(experiment, options.overrides)
     kernels = chosen(options.kernels)
-    found = []
-    for one in evaluated(options.agent, experiment, policies, kernels, options.episodes):
+    found, name = [], ahead.of_agent(options.agent)
+    for one in evaluated(name, experiment, policies, kernels, options.episodes):
         found.append(one)
         print(f"seed {one.seed}, {one.kernel}: {one.reward:.3f}", file=sys.stderr, flush=True)
         if options.out is not None:

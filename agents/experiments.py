@@ -32,17 +32,15 @@ and what is wrong is said by its place: nothing is found out after an hour.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from inspect import signature
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 
-from agents.legs.options import OPTIONS, defaults
-from agents.models import algorithm_of, new_model
+from agents.documents import loaded
+from agents.hyperparameters import check_hyperparameters
 from agents.places import Place
 from agents.policies.protocol import inner
 from agents.rewriting import GRAPH, KNOSSOS, REWRITE, check_terms, terms_of
@@ -60,11 +58,6 @@ CORPUS = "corpus"
 """The teacher that is what comes with polygym."""
 
 _TEACHERS = f"a rule ({', '.join(POLICIES)}), {CORPUS}, or the file of one (.sqlite, .xz)"
-# What is said elsewhere in an experiment, or makes no sense in one.
-_RESERVED = (
-    "policy", "env", "seed", "verbose", "_init_setup_model", "tensorboard_log", "device",
-)  # fmt: skip
-
 
 RESERVED_ARGUMENTS = ("kernel", "seed", "render_mode")
 """Arguments of environments that are said elsewhere."""
@@ -134,16 +127,17 @@ def read(file: Path, overrides: Sequence[str] = ()) -> Experiment:
     Raises:
         InputError: the file cannot be read, or an entry is wrong.
     """
-    import yaml
-
     try:
-        data = yaml.safe_load(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: expected an experiment, found: {error}") from None
-    except yaml.YAMLError as error:
-        raise InputError(f"{file}: expected YAML, found: {' '.join(str(error).split())}") from None
+    try:
+        data = loaded(text)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
     if not isinstance(data, dict) or len(data) != 1:
-        raise InputError(f"{file}: expected one environment at the top, one of {', '.join(IDS)}")
+        known = ", ".join((*IDS, REWRITE))
+        raise InputError(f"{file}: expected one environment at the top, one of {known}")
     for text in overrides:
         _override(data, text)
     found = parsed(data, str(file))
@@ -210,12 +204,15 @@ def _check(found: Experiment, at: Place) -> None:
                 f"{at.part('arguments')}: the entry {name} stands elsewhere or nowhere"
             )
     try:
-        env = make_env(found)
-        _load(found, env)
+        _load(found, make_env(replace(found, wrappers=())))
     except InputError as error:
         raise InputError(f"{at.part('arguments')}: {error}") from None
     except TypeError as error:  # an argument that there is not
         raise InputError(f"{at.part('arguments')}: {plain(error)}") from None
+    try:
+        env = make_env(found)
+    except InputError as error:
+        raise InputError(f"{at.part('wrappers')}: {error}") from None
     if found.algorithm == KNOSSOS:
         raise InputError(
             f"{at.part('algorithm')}: expected another one than {KNOSSOS}, which "
@@ -224,7 +221,7 @@ def _check(found: Experiment, at: Place) -> None:
     if found.algorithm == "dqn" and found.network == "sets":
         raise InputError(f"{at.part('network')}: expected mlp for dqn, found sets")
     _check_teacher(found, at)
-    _check_hyperparameters(found, at.part("hyperparameters"))
+    check_hyperparameters(found, at.part("hyperparameters"), env)
 
 
 def _load(found: Experiment, env: Any) -> None:
@@ -273,51 +270,13 @@ def is_file(teacher: str) -> bool:
     return teacher != CORPUS and teacher != "" and teacher not in POLICIES
 
 
-def _check_hyperparameters(found: Experiment, at: Place) -> None:
-    """Refuse what an algorithm does not take, and values with which it cannot be made."""
-    from stable_baselines3.common.vec_env import DummyVecEnv
-
-    usually = _hyperparameters(found.algorithm)
-    for name, value in at.mapping(found.hyperparameters, list(usually)).items():
-        usual = usually[name]
-        kinds = {bool: (bool,), int: (int,), float: (int, float)}.get(type(usual))
-        is_switch = isinstance(value, bool) and bool not in (kinds or (bool,))
-        if kinds is not None and (is_switch or not isinstance(value, kinds)):
-            raise at.part(name).wrong(f"a value such as {usual}", value)
-    if found.algorithm in OPTIONS:
-        try:
-            OPTIONS[found.algorithm](**found.hyperparameters)
-        except InputError as error:
-            raise InputError(f"{at}.{error}") from None
-    envs = DummyVecEnv([lambda: make_env(found)])
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            new_model(found, envs, 0)
-    except (AssertionError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-        message = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{at}: expected values that {found.algorithm} takes: {message}") from None
-
-
-def _hyperparameters(algorithm: str) -> dict[str, Any]:
-    """Return the hyperparameters that an algorithm takes, with what they usually are."""
-    if algorithm in OPTIONS:
-        return defaults(algorithm)
-    parameters = signature(algorithm_of(algorithm).__init__).parameters
-    return {
-        name: one.default for name, one in parameters.items() if name not in ("self", *_RESERVED)
-    }
-
-
 def plain(error: TypeError) -> str:
     """Return what an error says of arguments that there are not, without Python's own words."""
-    words = str(error)
+    words = str(error).partition(" was raised from")[0]  # Gymnasium says what else it was given
     return f"unknown: {words.rpartition('argument ')[2]}" if "keyword argument" in words else words
 
 
 def _override(data: dict[Any, Any], text: str) -> None:
-    import yaml
-
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise InputError(f"an override: expected ENTRY=VALUE, found {text!r}")
@@ -326,6 +285,6 @@ def _override(data: dict[Any, Any], text: str) -> None:
     try:
         for key in path:
             own = own.setdefault(key, {})
-        own[last] = yaml.safe_load(value)
-    except (AttributeError, TypeError, yaml.YAMLError):
+        own[last] = loaded(value)
+    except (AttributeError, TypeError, InputError):
         raise InputError(f"an override: expected an entry of the file, found {text!r}") from None

@@ -39,6 +39,9 @@ def algorithm_of(name: str) -> Any:
 def new_model(experiment: Experiment, envs: Any, seed: int, boards: str | None = None) -> Any:
     """Return the model; ``boards`` is a folder for TensorBoard's files."""
     given = of_model(experiment.algorithm, experiment.hyperparameters)
+    if experiment.algorithm == "dqn":
+        # More than all steps are never in it; stable-baselines3 wants a million.
+        given["buffer_size"] = min(given.get("buffer_size", experiment.steps), experiment.steps)
     policy: Any = "MultiInputPolicy"
     kind = algorithm_of(experiment.algorithm)
     if experiment.network == "sets":

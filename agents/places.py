@@ -34,9 +34,11 @@ class Place:
 
     def mapping(self, found: object, known: Sequence[str] | None = None) -> dict[str, Any]:
         """Return entries by their names, which may be those that are known."""
-        if not isinstance(found, Mapping) or not all(isinstance(key, str) for key in found):
+        if not isinstance(found, Mapping):
             raise self.wrong("entries by their names", found)
         for key in found:
+            if not isinstance(key, str):
+                raise self.wrong("entries by their names, which are texts", key)
             if known is not None and key not in known:
                 raise InputError(
                     f"{self.part(key)}: expected one of {', '.join(known)}, found {key}"
@@ -46,7 +48,7 @@ class Place:
     def whole(self, found: object, least: int) -> int:
         """Return a whole number that is large enough."""
         if type(found) is not int or found < least:
-            raise self.wrong(f"a number from {least} on", found)
+            raise self.wrong(f"a whole number from {least} on", found)
         return found
 
     def one_of(self, found: object, known: Sequence[str]) -> str:

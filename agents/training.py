@@ -10,8 +10,8 @@ threads would wait busily beside the environments and what these measure.
 A folder has for every seed::
 
     experiment.yaml             what is trained, as it was read
-    seed-0/checkpoint.zip       the model after the last leg; replay-N.pkl beside it for dqn, and
-                                replay-N.npz for expert iteration and knossos
+    seed-0/checkpoint.zip       the model after the last leg; replay-N.npz beside it for dqn,
+                                expert iteration and knossos
     seed-0/episodes.csv         every episode: steps so far, kernel, reward, length, status
     seed-0/evaluations.csv      after every leg: steps, kernel, episode, reward, status, speedup
     seed-0/model.zip            the model at the end, with model.json, which says what it is

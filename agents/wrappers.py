@@ -110,11 +110,11 @@ class RuntimePointEstimate(gymnasium.Wrapper[Observation, np.int64, Observation,
 
     def __init__(self, env: _Env, estimate: str = "median") -> None:
         super().__init__(env)
-        if estimate not in _ESTIMATES:
+        if not isinstance(estimate, str) or estimate not in ESTIMATES:
             raise InputError(
-                f"estimate: expected one of {', '.join(_ESTIMATES)}, found {estimate!r}"
+                f"estimate: expected one of {', '.join(ESTIMATES)}, found {estimate!r}"
             )
-        self._estimate = _ESTIMATES[estimate]
+        self._estimate = ESTIMATES[estimate]
 
     def step(self, action: np.int64) -> tuple[Observation, SupportsFloat, bool, bool, Info]:
         """Take an action; at the end the reward and the times are those of the estimate."""
@@ -134,7 +134,7 @@ class RuntimePointEstimate(gymnasium.Wrapper[Observation, np.int64, Observation,
         return inner(self.env).action_masks()
 
 
-_ESTIMATES: dict[str, Callable[[Sequence[float]], Any]] = {
+ESTIMATES: dict[str, Callable[[Sequence[float]], Any]] = {
     "minimum": min, "median": statistics.median, "mean": statistics.fmean,
 }  # fmt: skip
 

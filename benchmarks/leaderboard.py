@@ -11,8 +11,9 @@ what counts. What fails counts as slower by the timeout's factor. An agent that 
 one seed, whatever is asked for, and a training has its own.
 
 `board/leaderboard.jsonl` gets a line for every kernel, seed and budget, and the same command leaves
-out what is there. Kernels are those of a split (`--kernels split:test`, the usual), at LARGE, in
-two threads. Nothing else should run meanwhile.
+out what is there. Tables are of the lines at the sizes and in the threads that are asked for.
+Kernels are those of a split (`--kernels split:test`, the usual), at LARGE, in two threads. Nothing
+else should run meanwhile.
 """
 
 from __future__ import annotations
@@ -143,16 +144,16 @@ def main() -> int:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     file = options.out / "leaderboard.jsonl"
-    names = ("agent", "kernel", "seed", "budget", "machine")
+    names = ("agent", "kernel", "seed", "budget", "dataset", "threads", "machine")
     known = {tuple(row[name] for name in names) for row in rows_of(file)}
-    rules = Rules(options.budget, options.dataset, options.threads)
+    rules, machine = Rules(options.budget, options.dataset, options.threads), fingerprint().key
     try:
         for agent in options.agents:
             expect_agent(agent)
         for agent in () if options.report else options.agents:
             for kernel in chosen(options.kernels):
                 for seed in seeds_of(agent, options.seeds, options.budget):
-                    if (agent, kernel, seed, options.budget, fingerprint().key) in known:
+                    if (agent, kernel, seed, options.budget, *rules.asked, machine) in known:
                         continue
                     row = measured(agent, kernel, seed, rules)
                     with file.open("a", encoding="utf-8") as lines:
@@ -161,7 +162,8 @@ def main() -> int:
     except PolygymError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    rows = [row for row in rows_of(file) if row["machine"] == fingerprint().key]
+    asked = (*rules.asked, machine)
+    rows = [row for row in rows_of(file) if tuple(row[name] for name in names[4:]) == asked]
     print(table(rows), by_kernel(rows), sep="\n\n")
     return int(any(row["wrong"] for row in rows))
 

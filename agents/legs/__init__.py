@@ -3,10 +3,10 @@
 A *leg* is so many steps, from one checkpoint to the next (:mod:`agents.training`); a *learner* does
 one. ``protocol`` says what that is, ``learners`` which one an algorithm has, ``beginning`` loads
 what every leg begins with. ``baselines`` are the algorithms of stable-baselines3 and sb3-contrib as
-they are, ``cloning`` learns to do what a teacher did in ``demonstrations``, ``iteration`` what a
-search finds that the network itself guides. These two keep ``positions``, and share how a network
-is ``fitting`` them. ``knossos`` trains no policy but the value function of searches over terms.
-``options`` are the hyperparameters.
+they are, and ``replays`` keeps what DQN learns from. ``cloning`` learns to do what a teacher did in
+``demonstrations``, ``iteration`` what a search finds that the network itself guides. These two keep
+``positions``, and share how a network is ``fitting`` them. ``knossos`` trains no policy but the
+value function of searches over terms. ``options`` are the hyperparameters.
 """
 
 from __future__ import annotations

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.late import Late, noted, settle
+from agents.legs import replays
 from agents.legs.beginning import begun, steps_of_leg
 from agents.legs.protocol import memory_of
 from agents.policies.protocol import inner
 from agents.tables import Played
+from polygym.errors import InputError
 
 if TYPE_CHECKING:
     from agents.experiments import Experiment
@@ -33,18 +35,27 @@ class Baseline:
     def begun(
         experiment: Experiment, seed: int, checkpoint: Path, elsewhere: Elsewhere | None = None
     ) -> Baseline:
-        """Return the learner of the leg behind a checkpoint; ``elsewhere`` measures, if given."""
+        """Return the learner of the leg behind a checkpoint; ``elsewhere`` measures, if given.
+
+        Raises:
+            InputError: the replay buffer is missing that belongs to the checkpoint.
+        """
         beginning = begun(experiment, seed, checkpoint)
         inner(beginning.env).elsewhere = elsewhere
         model = beginning.model
-        memory = ".pkl" if experiment.algorithm == "dqn" else ""
-        if memory and (replay := memory_of(checkpoint, int(model.num_timesteps), memory)).exists():
-            model.load_replay_buffer(replay)
+        memory = ".npz" if experiment.algorithm == "dqn" else ""
+        if memory and checkpoint.exists():
+            kept = memory_of(checkpoint, int(model.num_timesteps), memory)
+            if not kept.exists():
+                raise InputError(
+                    f"{kept}: expected what the checkpoint has learned from, found none"
+                )
+            replays.restore(model.replay_buffer, kept)
         return Baseline(experiment, model, memory)
 
     def keep(self, file: Path) -> None:
         """Write the replay buffer."""
-        self.model.save_replay_buffer(file)
+        replays.keep(self.model.replay_buffer, file)
 
     def leg(self) -> list[Played]:
         """Learn up to the next checkpoint; return the episodes that ended meanwhile."""

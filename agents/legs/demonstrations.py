@@ -4,7 +4,7 @@ A *rule* plays the kernels of the experiment, one episode each, or as many as ``
 says if it rolls dice. A *corpus* shows for each of its cases (a program, its sizes, threads, a kind
 of machine) the best of what was measured that an episode can reach from isl's schedule
 (:mod:`polygym.episodes.toward`); the environment has that program, those sizes and threads. Cases
-of test kernels, and of programs that do what one of these does, are left out.
+of test kernels, and of programs that do what one of these does, are left out, whoever teaches.
 
 The return of a rule's episode is what the environment paid for it; that of a case is what was
 measured where the environment pays for a measurement, else again what the environment pays.
@@ -46,6 +46,7 @@ from polygym.episodes.reward import Reward, of_success
 from polygym.episodes.tables import Observation
 from polygym.episodes.toward import nest_by_nest, toward
 from polygym.errors import InputError, PolygymError
+from polygym.search.corpus.held_out import is_held_out
 from polygym.search.corpus.packed import NEAR, SHIPPED, opened
 from polygym.search.corpus.rows import Row
 from polygym.search.corpus.samples import Group, groups, target_of, without_tests
@@ -93,7 +94,7 @@ def demonstrations(experiment: Experiment, folder: Path) -> Positions:
     options = CloningOptions(**experiment.hyperparameters)
     left_out: list[LeftOut] = []
     if experiment.teacher in POLICIES:
-        shown = _of_rule(experiment, found)
+        shown = _of_rule(experiment, found, left_out)
     else:
         shown = _of_corpus(experiment, found, left_out)
     rows = []
@@ -110,13 +111,23 @@ def demonstrations(experiment: Experiment, folder: Path) -> Positions:
     return found
 
 
-def _of_rule(experiment: Experiment, into: Positions) -> Iterator[_Shown]:
-    """Yield the episodes of a rule, kernel by kernel; without an end if the rule rolls dice."""
-    kernels = chosen(experiment.kernels)
-    envs = {kernel: make_env(experiment, kernel) for kernel in kernels}
+def _of_rule(experiment: Experiment, into: Positions, left_out: list[LeftOut]) -> Iterator[_Shown]:
+    """Yield the episodes of a rule, kernel by kernel; without an end if the rule rolls dice.
+
+    What does the same as a test kernel, under whatever name, goes to ``left_out``.
+    """
+    envs = {}
+    for kernel in chosen(experiment.kernels):
+        env = make_env(experiment, kernel)
+        env.reset(seed=_SEED)
+        program = inner(env).subject.program
+        if is_held_out(program.name, program):
+            left_out.append(LeftOut(kernel, "it does what one of the kernels for tests does"))
+        else:
+            envs[kernel] = env
     rule = Heuristic(experiment.teacher, seed=0)
     is_always_same = experiment.teacher in DETERMINISTIC
-    for number, kernel in zip(count(), kernels if is_always_same else cycle(kernels)):
+    for number, kernel in zip(count(), envs if is_always_same else cycle(envs)):
         teacher = _Watched(rule)
         ending = run_episode(envs[kernel], teacher, seed=_SEED + number)
         yield (
@@ -134,7 +145,7 @@ def _say(left_out: Sequence[LeftOut], folder: Path) -> None:
         writer = csv.writer(lines, lineterminator="\n")
         writer.writerow(LeftOut._fields)
         writer.writerows(left_out)
-    print(f"{len(left_out)} cases of the corpus teach nothing: {file} says why", file=sys.stderr)
+    print(f"{len(left_out)} cases teach nothing: {file} says why", file=sys.stderr)
 
 
 def _of_corpus(

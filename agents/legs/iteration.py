@@ -78,7 +78,8 @@ class ExpertIteration:
         played: list[Played] = []
         while self.model.num_timesteps < end:
             played.append(self._episode(search, None if played else self.seed))
-        for _ in range(options.updates):
+        # Where every step was forced there is nothing to learn.
+        for _ in range(options.updates if len(self.replay) else 0):
             numbers = dice.integers(len(self.replay), size=options.batch_size)
             fit(self.model, self.replay.batch(numbers.tolist()), options)
         return played

@@ -89,6 +89,8 @@ class _OverSets(_Policy):  # type: ignore[misc]
         first: int = 0,
         **others: Any,
     ) -> None:
+        if type(width) is not int or width < 1:
+            raise InputError(f"width: expected a number from 1 on, found {width!r}")
         self._width = width
         others |= {
             "net_arch": [],

@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from pathlib import Path
@@ -57,6 +57,11 @@ class Rules:
     budget: int
     dataset: str
     threads: int
+
+    @property
+    def asked(self) -> tuple[str, int]:
+        """The sizes and the threads, which a row's numbers depend on."""
+        return self.dataset, self.threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +120,21 @@ def _optimized(agent: str, kernel: str, seed: int, rules: Rules) -> Outcome:
         "optimize", kernel, "--policy", agent, "--budget", rules.budget, "--seed", seed,
         "--threads", rules.threads, "--dataset", rules.dataset,
     )  # fmt: skip
-    over = [one["speedup_over_isl"] for one in document["ranking"] if one["speedup_over_isl"]]
     isl = document["isl"]
-    return Outcome(
-        max(over, default=None), isl and isl["speedup"], document["wrong"] + document["crashed"]
-    )
+    wrong = document["wrong"] + document["crashed"]
+    return Outcome(best_of(document["ranking"]), isl and isl["speedup"], wrong)
+
+
+def best_of(ranking: Sequence[Mapping[str, Any]]) -> float | None:
+    """Return what an agent's best is worth beside isl's schedule; None where nothing of it ran.
+
+    Whoever plays, the automatic schedule is ranked too, by its name: it is not the agent's.
+
+    >>> best_of([{"index": "auto", "speedup_over_isl": 3.0}, {"index": 0, "speedup_over_isl": 2.0}])
+    2.0
+    """
+    own = [one["speedup_over_isl"] for one in ranking if not isinstance(one["index"], str)]
+    return max((one for one in own if one), default=None)
 
 
 def _tuned(kernel: str, seed: int, rules: Rules) -> Outcome:

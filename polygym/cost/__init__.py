@@ -1,22 +1,22 @@
 """What candidates cost: features of their loops, and models that learn from measurements.
 
 ``ground`` is what all schedules of a program share, ``shape`` what it looks like before, ``bodies``
-what its innermost loops do, whatever things are called. ``reach`` is what statements
-do at given sizes, whatever the schedule; ``nests`` the loops around them in a planned
-tree; ``columns`` says which numbers of these there are, ``nest_columns`` works them out for
-many nests, by what all of them touch (``touches``); ``candidate`` has the numbers of a schedule
-under a mapping; ``loop_tree`` keeps the loops themselves, ``configuration`` the entries of the
-mapping. ``model`` says what models are and learn from; ``trees`` are the boosted ones, one of which
-is ``shipped`` with the package (``tree_files`` are their files; as ``walked_trees`` they are asked
-without LightGBM); ``tree_gru`` is the network that walks over loops
-(``tree_network``), with as many ``torch_threads`` as it is told; a ``network`` of a few layers,
-which NumPy asks and PyTorch trains (``network_training``), is what policies learn by; a
-``correction`` adds to either what one program's measurements say; ``saved`` reads either from a
-file, ``chosen`` says which one is asked, ``archives`` keep networks, and ``validation`` asks them
-about programs that they have not seen.
-``rows`` are numbers of a schedule alone, without a tree: ``stacked`` loops of the statements in a
-``stack``, and what their ``ordering`` leaves free, by what dependences demand (``demands``);
-``row_columns`` says which numbers there are. ``limit`` is a package: how fast a program could be.
+what its innermost loops do, whatever things are called. ``reach`` is what statements do at given
+sizes, whatever the schedule (``counts`` says how often, ``steps`` by how much their loops grow);
+``nests`` the loops around them in a planned tree; ``columns`` says which numbers of these there
+are, ``nest_columns`` works them out for many nests, by what all of them touch (``touches``);
+``candidate`` has the numbers of a schedule under a mapping; ``loop_tree`` keeps the loops
+themselves, ``configuration`` the entries of the mapping. ``model`` says what models are and learn
+from; ``trees`` are the boosted ones, one of which is ``shipped`` with the package (``tree_files``
+are their files; as ``walked_trees`` they are asked without LightGBM); ``tree_gru`` is the network
+that walks over loops (``tree_network``), with as many ``torch_threads`` as it is told; a
+``network`` of a few layers, which NumPy asks and PyTorch trains (``network_training``), is what
+policies learn by; a ``correction`` adds to either what one program's measurements say; ``saved``
+reads either from a file, ``chosen`` says which one is asked, ``archives`` keep networks, and
+``validation`` asks them about programs that they have not seen. ``rows`` are numbers of a schedule
+alone, without a tree: ``stacked`` loops of the statements in a ``stack``, and what their
+``ordering`` leaves free, by what dependences demand (``demands``); ``row_columns`` says which
+numbers there are. ``limit`` is a package: how fast a program could be.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ statement's corners (:mod:`polygym.cost.reach`), without isl:
 
 * The *length* of a loop is how many values its row takes between its least and its greatest, in
   tiles of s the number of tiles, and inside a tile of the same row no more than there are in it. A
-  row whose factors have a common divisor takes every so many-th value: 2·i at i < 5 takes 5.
+  row whose factors have a common divisor takes every so many-th value: 2·i at i < 5 takes 5; and so
+  does one in a domain with holes (:mod:`polygym.cost.steps`).
 * The rows of the innermost loops, those that are independent of rows further out, form a matrix A
   with θ = A·x, so that x = A⁻¹·θ: an access with subscripts F·x moves by the columns of F·A⁻¹, one
   for each loop, and by s times that for a loop over tiles of s.
@@ -15,13 +16,15 @@ Example: C[i][j] += A[i][k] * B[k][j] in tiles of 32 of all loops at n = 1000, f
 (1, 0), (0, 0), (0, 1).
 
 How many elements an access touches inside loops: every subscript takes no more values than lie
-between its ends, 1 + Σ |c|·(length - 1), no more than the array has, and all together no more than
+between its ends, 1 + Σ |c|·(length - 1), of which it is every second one in A[2i] and A[4i + 2j],
+no more than the array has, and all together no more than
 the loops on which they depend have iterations, nor than all instances touch, which is counted
 exactly. Where loops run over a box and the subscripts each follow loops of their own that is the
 exact number for every loop, and everywhere it is for the outermost (the tests enumerate). For inner
 loops it is a bound, that of the box around: in for i < 8 for j <= i, lengths are 8 and 8, the outer
 loop has 36 instances and touches 36 elements of A[i][j], the inner one 8 and 8 in its longest
-execution; the rows of a star of five points touch their three lines. Two accesses of one array are
+execution; the rows of a star of five points touch their three lines; in for i < n for j from i to
+i + 3 the inner loop is n long. Two accesses of one array are
 one reference where they move alike; A[i][k] and A[j][k] are two.
 """
 
@@ -31,7 +34,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,14 +42,12 @@ from polygym.compiler.codegen.common.loop_annotation import LoopAnnotation, Sequ
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.poly.innermost import independent
 from polygym.cost.reach import Touch, Work
+from polygym.cost.steps import Factors, step
 
 LINE = 64
 """Bytes that come from memory together."""
 
 Floats = NDArray[np.float64]
-
-Factors: TypeAlias = tuple[int, ...]
-"""A row's factors of the iterators."""
 
 _NEARLY = 1e-9
 
@@ -57,8 +57,9 @@ class Reference:
     """Accesses of one array that move alike, as A[i - 1] and A[i + 1] do.
 
     ``moves`` has a row for every subscript and a column for every loop; ``spread`` says how far
-    apart the accesses are in every subscript. ``free`` are subscripts that may be anything. All
-    instances together touch ``most`` elements.
+    apart the accesses are in every subscript, ``grain`` what all its values are multiples of, but
+    for the first. ``free`` are subscripts that may be anything. All instances together touch
+    ``most`` elements.
     """
 
     array: str
@@ -67,6 +68,7 @@ class Reference:
     writes: int
     moves: Floats
     spread: tuple[int, ...]
+    grain: tuple[int, ...]
     extents: tuple[int, ...]
     free: tuple[bool, ...]
     most: float
@@ -130,8 +132,12 @@ def nest(work: Work, members: Sequence[Member], offsets: Sequence[Sequence[int]]
             points.append(rows[place])
         else:
             tiles += [(part.rows[0].iterators, part.size) for part in member.parts]
+    steps = [
+        step(work.holes, row, _points_of(rows[:place], is_point)) for place, row in enumerate(rows)
+    ]
     sizes = np.array(
-        [max(member.parts[0].size, _step(_row(member))) for member in members], dtype=np.float64
+        [max(member.parts[0].size, by) for member, by in zip(members, steps, strict=True)],
+        dtype=np.float64,
     )
     return Nest(
         work,
@@ -149,7 +155,7 @@ def untiled(
 
     ``plane`` are the equations of a domain that lies in a plane of its own: no loop leaves it.
     """
-    steps = [_step(row) for row in rows]
+    steps = [step(work.holes, row, rows[:place]) for place, row in enumerate(rows)]
     spans = [work.span(row, 0) for row in rows]
     lengths = [
         float(max(1, (high - low) // step + 1))
@@ -165,13 +171,9 @@ def untiled(
     )
 
 
-def _step(row: Factors) -> int:
-    """Return by how much a row grows at the least: the common divisor of its factors.
-
-    >>> _step((4, 6)), _step((0, 0))
-    (2, 1)
-    """
-    return math.gcd(*row) or 1
+def _points_of(rows: Sequence[Factors], is_point: Sequence[bool]) -> list[Factors]:
+    """Return those of some outer rows that stay what they are from one iteration to the next."""
+    return [row for row, stays in zip(rows, is_point, strict=False) if stays]
 
 
 def settled(moves: Floats) -> Floats:
@@ -204,18 +206,24 @@ def _length(
         return float(found)
     (part,) = member.parts
     least, greatest = work.span(part.rows[0].iterators, constants[0])
-    found = min(found, max(1, (greatest - least) // _step(part.rows[0].iterators) + 1))
+    by = step(work.holes, part.rows[0].iterators, points)
+    found = min(found, max(1, (greatest - least) // by + 1))
     larger = [one for one in tiles if one[1] > part.size]
-    return float(min(found, _inside(part.rows[0].iterators, part.size, larger, points)))
+    return float(min(found, _inside(part.rows[0].iterators, part.size, by, larger, points)))
 
 
 def _inside(
-    row: Factors, size: int, tiles: Sequence[tuple[Factors, int]], points: Sequence[Factors]
+    row: Factors,
+    size: int,
+    by: int,
+    tiles: Sequence[tuple[Factors, int]],
+    points: Sequence[Factors],
 ) -> int | float:
     """Return how many values ⌊row / size⌋ takes while outer points stay and tiles hold all else.
 
     With row = Σ a·point + Σ b·tile's row, a tile of s lets its row take s values, so the row has
-    Σ |b|·(s - 1) + 1: inside tiles of 32 by 32 for i and j the diagonal i + j has 63.
+    Σ |b|·(s - 1) + 1: inside tiles of 32 by 32 for i and j the diagonal i + j has 63. It grows
+    ``by`` so much.
     """
     sizes: dict[Factors, int] = {}
     for one, width in tiles:
@@ -231,7 +239,7 @@ def _inside(
         if one in sizes and one not in points
     )
     values = math.floor(reach + 1e-9) + 1
-    return min(-(-values // size), math.floor((reach + 1e-9) / _step(row)) + 1)
+    return min(-(-values // size), math.floor((reach + 1e-9) / by) + 1)
 
 
 @lru_cache(maxsize=65536)
@@ -302,12 +310,28 @@ def references(work: Work, directions: Floats) -> tuple[Reference, ...]:
                 sum(touch.writes for touch in group),
                 settled(matrix @ directions),
                 tuple(max(values) - min(values) for values in offsets),
+                tuple(
+                    _grain(work, row, values)
+                    for row, values in zip(subscripts, offsets, strict=True)
+                ),
                 group[0].extents,
                 tuple(row is None for row in subscripts),
                 float(max(1, work.elements.get((array, subscripts), math.inf))),
             )
         )
     return tuple(found)
+
+
+def _grain(work: Work, row: Factors | None, offsets: Sequence[int]) -> int:
+    """Return what the values of a subscript, and of those that move alike, are multiples of.
+
+    That is but for the first of them. Example: A[2i], A[2i + 4] take every second element, A[2i]
+    and A[2i + 1] all.
+    """
+    if row is None:
+        return 1
+    apart = math.gcd(*(value - offsets[0] for value in offsets))
+    return math.gcd(step(work.holes, row) if any(row) else 0, apart) or 1
 
 
 def touched(nest: Nest, reference: Reference) -> tuple[Floats, Floats]:
@@ -337,7 +361,9 @@ def touched(nest: Nest, reference: Reference) -> tuple[Floats, Floats]:
                 most *= lengths[place]
         ranges = [
             min(
-                inner if reference.free[one] else reach[one] + reference.spread[one] + 1.0,
+                inner
+                if reference.free[one]
+                else (reach[one] + reference.spread[one]) / reference.grain[one] + 1.0,
                 float(reference.extents[one]),
             )
             for one in dimensions

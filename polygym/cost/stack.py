@@ -33,6 +33,7 @@ class References:
     moves: Floats
     strides: Floats
     spread: Floats
+    grain: Floats
     extents: Floats
     anywhere: Flags
     bytes: Floats
@@ -52,18 +53,20 @@ class References:
         moves = np.zeros((count, most, depth))
         strides, spread = np.zeros((count, most)), np.zeros((count, most))
         extents, anywhere = np.ones((count, most)), np.zeros((count, most), dtype=np.bool_)
+        grain = np.ones((count, most))
         for place, one in enumerate(every):
             first = most - len(one.extents)
             moves[place, first:, : one.moves.shape[1]] = one.moves
             strides[place, first:] = np.cumprod([1, *one.extents[:0:-1]])[::-1][: len(one.extents)]
             spread[place, first:], extents[place, first:] = one.spread, one.extents
-            anywhere[place, first:] = one.free
+            anywhere[place, first:], grain[place, first:] = one.free, one.grain
         return References(
             starts=np.cumsum([0, *lengths[:-1]], dtype=np.int64),
             owners=np.repeat(np.arange(len(works)), lengths),
             moves=moves,
             strides=strides,
             spread=spread,
+            grain=grain,
             extents=extents,
             anywhere=anywhere,
             bytes=np.array([one.bytes for one in every], dtype=np.float64),
@@ -85,6 +88,7 @@ class References:
             moves=self.moves[places],
             strides=self.strides[places],
             spread=self.spread[places],
+            grain=self.grain[places],
             extents=self.extents[places],
             anywhere=self.anywhere[places],
             bytes=self.bytes[places],

@@ -28,6 +28,7 @@ import numpy as np
 from polygym.compiler.poly.innermost import independent
 from polygym.cost.nests import Floats, settled
 from polygym.cost.stack import Integers, Stack
+from polygym.cost.steps import step
 from polygym.cost.touches import Loops
 
 # Up to this a determinant in floating point is wrong by far less than 1/2.
@@ -55,13 +56,26 @@ def loops(stack: Stack, rows: Floats) -> RowLoops:
     vectors = every[places, chosen] * is_loop[:, :, None]
     values = stack.corners @ vectors.transpose(0, 2, 1)
     high, low = np.floor(values.max(axis=1) + _CLOSE), np.ceil(values.min(axis=1) - _CLOSE)
-    steps = np.maximum(1.0, np.gcd.reduce(vectors.astype(np.int64), axis=2, initial=0))
+    steps = _steps(stack, vectors)
     lengths = np.where(is_loop, np.maximum(1.0, (high - low) // steps + 1.0), 1.0)
     square = np.where(is_loop[:, :, None], vectors, stack.planes.fillers)
     inverse = np.linalg.inv(square) * (is_loop * steps)[:, None, :]
     moves = settled(stack.references.moves @ inverse[stack.references.owners])
     strides = np.einsum("re,rel->rl", stack.references.strides, moves)
     return RowLoops(stack.counts, lengths, moves, strides, chosen, vectors)
+
+
+def _steps(stack: Stack, vectors: Floats) -> Floats:
+    """Return by how much the rows of loops grow, S·D."""
+    rows = vectors.astype(np.int64)
+    found = np.maximum(1.0, np.gcd.reduce(rows, axis=2, initial=0))
+    for place, work in enumerate(stack.works):
+        if not work.holes:
+            continue
+        own = [tuple(map(int, row)) for row in rows[place, : stack.counts[place], : work.depth]]
+        for number, row in enumerate(own):
+            found[place, number] = step(work.holes, row, own[:number])
+    return found
 
 
 def _chosen(stack: Stack, rows: Floats) -> Integers:

@@ -94,7 +94,7 @@ def touches(references: References, found: Loops) -> Touches:
     inner[:, :width] = lengths[:, ::-1].cumprod(axis=1)[:, ::-1]
     moved = np.where(np.asarray(moves.any(axis=1)), lengths, 1.0)
     most[:, :width] = moved[:, ::-1].cumprod(axis=1)[:, ::-1]
-    ranges = reach + references.spread[:, :, None] + 1.0
+    ranges = (reach + references.spread[:, :, None]) / references.grain[:, :, None] + 1.0
     if references.anywhere.any():
         ranges = np.where(references.anywhere[:, :, None], inner[:, None, :], ranges)
     ranges = np.minimum(ranges, references.extents[:, :, None])

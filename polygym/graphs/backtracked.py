@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from polygym.graphs.costs.measured import Costs, Measured
 from polygym.graphs.ir.domain import TENSORS
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.optimize import Optimized
+from polygym.graphs.optimize import Optimized, Processor
 from polygym.rewrite.backtracking import backtrack
 from polygym.rewrite.egraph import Report, StopReason
 from polygym.rewrite.rule import Rule
@@ -57,6 +57,7 @@ def backtracked(
         explored=Report(StopReason.ITERATIONS, found.iterations, found.seen, 0, found.seconds),
         extraction_seconds=0.0,
         seconds=found.seconds,
+        processor=Processor(found.cpu, 0.0, found.cpu, found.cpu_to_best),
         measured=(costs.measured_now if isinstance(costs, Measured) else 0) - measured,
         seconds_to_best=found.seconds_to_best,
     )

@@ -32,9 +32,10 @@ TOLERANCE = 1e-4
 
 
 class Runner(Enum):
-    """Who runs a graph."""
+    """Who runs a graph; unfused is polygym with a kernel for every operator."""
 
     POLYGYM = "polygym"
+    UNFUSED = "unfused"
     TORCH = "torch"
     TORCH_COMPILE = "torch.compile"
     ONNXRUNTIME = "onnxruntime"
@@ -155,10 +156,11 @@ def _prepared(
 ) -> Callable[[], list[Any]]:
     """Return a call without arguments that gives a list of results."""
     match runner:
-        case Runner.POLYGYM:
+        case Runner.POLYGYM | Runner.UNFUSED:
             from polygym.graphs.running import compile_model
 
-            compiled = compile_model(model, threads=threads)
+            is_fused = runner is Runner.POLYGYM
+            compiled = compile_model(model, threads=threads, fuse=is_fused)
 
             def run() -> list[Any]:
                 results = compiled(*arrays)

@@ -71,6 +71,9 @@ class Found:
     initial_cost: float
     seconds: float
     seconds_to_best: float
+    cpu: float
+    """Seconds of the processor that this process took."""
+    cpu_to_best: float
     iterations: int
     """How many graphs were taken out of the queue."""
     steps: tuple[tuple[str, float], ...]
@@ -102,13 +105,13 @@ def backtrack(
     """
     if not alpha >= 1:
         raise InputError(f"alpha: expected 1 or more, found {alpha}")
-    begin = time.perf_counter()
+    begin, begun = time.perf_counter(), time.process_time()
     deadline = begin + seconds
     types = types_of(domain)
     types.of(root)
     value = Valuation(types, cost)
     initial = least = value.of(root)
-    best, found_at, best_steps = root, begin, None
+    best, found_at, found_after, best_steps = root, begin, begun, None
     seen = {value.fingerprint}
     count = 0
     queue: list[_Waiting] = [(initial, 0, None, None, None)]
@@ -141,13 +144,25 @@ def backtrack(
             after: Step = ((match.rule.name, price), steps)
             heappush(queue, (price, count, places, match, after))
             if price < least:
-                least, best, found_at, best_steps = price, other, time.perf_counter(), after
+                least, best, best_steps = price, other, after
+                found_at, found_after = time.perf_counter(), time.process_time()
         if progress is not None:
             now = time.perf_counter()
             progress(Progress(taken, least, len(queue), len(seen), now - begin))
-    now = time.perf_counter()
-    names = _in_order(best_steps)
-    return Found(best, least, initial, now - begin, found_at - begin, taken, names, len(seen), stop)
+    seconds, cpu = time.perf_counter() - begin, time.process_time() - begun
+    return Found(
+        best,
+        least,
+        initial,
+        seconds,
+        found_at - begin,
+        cpu,
+        found_after - begun,
+        taken,
+        _in_order(best_steps),
+        len(seen),
+        stop,
+    )
 
 
 class Valuation:

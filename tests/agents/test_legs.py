@@ -244,6 +244,20 @@ def test_dice_play_as_many_episodes_as_are_wanted(tmp_path: Path) -> None:
         assert np.array_equal(batches[0].worths, batches[1].worths)
 
 
+def test_a_rule_teaches_nothing_of_what_does_the_same_as_a_test_kernel(
+    tmp_path: Path, capsys: Any
+) -> None:
+    given = {**CLONING, "kernels": "random:2, mvt", "arguments": {"reward": "static"}}
+    demonstrations(small(**given), tmp_path)
+    assert [row["kernel"] for row in rows_of(tmp_path / "demonstrations.csv")] == ["mvt"]
+    (left,) = rows_of(tmp_path / "left-out.csv")
+    assert left == {"program": "random:2", "why": "it does what one of the kernels for tests does"}
+    assert "1 cases teach nothing" in capsys.readouterr().err
+    (tmp_path / "demonstrations.npz").unlink()
+    with pytest.raises(InputError, match="expected decisions to learn from, found none of uniform"):
+        demonstrations(small(**{**given, "teacher": "uniform", "kernels": "random:2"}), tmp_path)
+
+
 def corpus(path: Path) -> Path:
     """Write a corpus of three cases: one to learn from, one of a test kernel, one out of reach."""
     here = fingerprint()

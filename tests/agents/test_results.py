@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
 from agents import compare, evaluate, validate
 from agents.results import Result, read, write
+from polygym.episodes.ids import IDS, OPTIMIZE
 from polygym.errors import InputError
 from tests.agents.test_training import small, train
 
@@ -90,7 +92,7 @@ def test_trained_agents_act(tmp_path: Path, capsys: Any) -> None:
     assert one.status == "ok"
     assert one.speedup == pytest.approx(one.record["outcome"]["speedup"], abs=1e-5)
     assert validate.main([str(file), "--run", "--slack", "1000"]) == 0
-    claim = replace(one, speedup=one.speedup * 1e6)
+    claim = replace(one, speedup=one.speedup * 1e6, reward=one.speedup * 1e6)
     claim.record["outcome"]["speedup"] = claim.speedup
     write(file, [claim])
     assert validate.main([str(file)]) == 0  # it is only run where that is asked for
@@ -106,6 +108,8 @@ def test_trained_agents_act(tmp_path: Path, capsys: Any) -> None:
         (["earliest", "--kernels", "mvt", "--set", "reward"], "--set: expected ARGUMENT=VALUE"),
         (["earliest", "--kernels", "mvt", "--set", "reward=fast"], "reward: expected one of"),
         (["earliest", "--kernels", "mvt", "--episodes", "0"], "expected numbers from 1 on"),
+        (["earliest", "--kernels", "mvt", "--out", "none/x.jsonl"], "--out: expected a folder"),
+        (["earliest", "--kernels", "mvt", "--out", "tests"], "--out: expected a file or nothing"),
     ],
 )
 def test_what_cannot_be_evaluated(given: list[str], said: str, capsys: Any) -> None:
@@ -122,6 +126,9 @@ def test_claims_that_do_not_hold_are_found(tmp_path: Path, capsys: Any) -> None:
     (one,) = read(file)
     for wrong in (
         replace(one, speedup=7.0),
+        replace(one, reward=one.reward + 0.01),
+        replace(one, kernel="gemm"),
+        replace(one, status="ok"),
         replace(one, record={**one.record, "schedule": "{ S0[i, j] -> [i, j] }"}),
         replace(one, record={**one.record, "actions": [*one.record["actions"][:-1], 0]}),
         replace(one, record={}),
@@ -129,6 +136,65 @@ def test_claims_that_do_not_hold_are_found(tmp_path: Path, capsys: Any) -> None:
         write(file, [one, wrong])
         assert validate.main([str(file)]) == 1
         assert "1 of 2 hold" in capsys.readouterr().out
+
+
+def test_what_the_mask_forbids_is_counted_again(tmp_path: Path, capsys: Any) -> None:
+    found, dice = [], np.random.default_rng(0)
+    for name in IDS:
+        given = {"kernel": "jacobi-1d", "dataset": "mini", "reward": "static"}
+        env: Any = gymnasium.make(f"polygym:{name}", **given)
+        for number in range(4):
+            _, info = env.reset(seed=number)
+            total, over = 0.0, False
+            while not over:
+                wild = dice.random() < 0.3 * number
+                places = (
+                    np.arange(env.action_space.n) if wild else np.flatnonzero(info["action_mask"])
+                )
+                _, reward, over, _, info = env.step(int(dice.choice(places)))
+                total += float(reward)
+            record = env.unwrapped.export()
+            found.append(
+                Result(
+                    name, 0, info["kernel"], number, round(total, 6), 0.0, info["status"], record
+                )
+            )
+    assert {one.status for one in found} >= {"not measured", "invalid"}
+    write(tmp_path / "x.jsonl", found)
+    assert validate.main([str(tmp_path / "x.jsonl")]) == 0
+    assert f"{len(found)} of {len(found)} hold" in capsys.readouterr().out
+    write(tmp_path / "x.jsonl", [replace(one, reward=one.reward + 0.1) for one in found])
+    assert validate.main([str(tmp_path / "x.jsonl")]) == 1
+    assert f"0 of {len(found)} hold" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["model", "speedup", "log_speedup"])
+def test_other_rewards_hold_too(kind: str, tmp_path: Path, capsys: Any) -> None:
+    if kind == "model":
+        pytest.importorskip("lightgbm")
+    file = tmp_path / "x.jsonl"
+    given = ["earliest", "--environment", OPTIMIZE, "--kernels", "mvt", *SMALL]
+    assert evaluate.main([*given, "--set", f"reward={kind}", "--out", str(file)]) == 0
+    assert validate.main([str(file)]) == 0
+    (one,) = read(file)
+    write(file, [replace(one, reward=one.reward + 1.0)])
+    assert validate.main([str(file)]) == 1
+    assert "expected the reward" in capsys.readouterr().out
+
+
+def test_another_estimate_of_the_time_holds(tmp_path: Path) -> None:
+    wrappers = [{"RuntimePointEstimate": {"estimate": "mean"}}]
+    train(small(steps=64, evaluation=None, wrappers=wrappers), tmp_path / "run", lambda text: None)
+    file = tmp_path / "x.jsonl"
+    given = [str(tmp_path / "run"), "--kernels", "mvt", "--out", str(file)]
+    assert evaluate.main([*given, "--set", "reward=speedup"]) == 0
+    assert validate.main([str(file)]) == 0
+
+
+def test_a_slack_that_makes_no_sense(tmp_path: Path, capsys: Any) -> None:
+    for slack in ("nan", "0.5", "inf"):
+        assert validate.main([str(tmp_path / "x.jsonl"), "--run", "--slack", slack]) == 2
+        assert "--slack: expected a number from 1 on" in capsys.readouterr().err
 
 
 # Putting them beside each other
@@ -183,3 +249,30 @@ def test_what_cannot_be_compared(tmp_path: Path, capsys: Any) -> None:
     found = [result("a", 0, "mvt", 1.0), result("a", 1, "mvt", 1.0), result("a", 1, "lu", 1.0)]
     with pytest.raises(InputError, match="a: expected lu of seed 0 too"):
         compare.compared(found, "reward")
+    with pytest.raises(
+        InputError, match="a: expected episode 0 of mvt, seed 0, once, found it twice"
+    ):
+        compare.compared([found[0], found[0]], "reward")
+    for name in ("x.nothing", "none/x.svg"):
+        write(tmp_path / "y.jsonl", found[:1])
+        assert compare.main([str(tmp_path / "y.jsonl"), "--picture", str(tmp_path / name)]) == 2
+        assert capsys.readouterr().err.startswith("error: --picture: ")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"arguments": {"reward": "model", "threads": 1}}, "reward of a, static, found model"),
+        ({"arguments": {"reward": "static", "threads": 2}}, "threads of a, 1, found 2"),
+        ({"program": {"parameters": {"n": 5}}}, "parameters of a, {'n': 4}, found {'n': 5}"),
+    ],
+)
+def test_what_was_asked_for_otherwise_is_not_compared(change: dict[str, Any], said: str) -> None:
+    asked = {
+        "arguments": {"reward": "static", "threads": 1}, "program": {"parameters": {"n": 4}}
+    }  # fmt: skip
+    one, other = (result(agent, 0, "mvt", 1.0) for agent in ("a", "b"))
+    alike = [replace(one, record=asked), replace(other, record=asked)]
+    assert len(compare.compared(alike, "reward")) == 2
+    with pytest.raises(InputError, match=f"b: expected for mvt the {said}"):
+        compare.compared([alike[0], replace(other, record={**asked, **change})], "reward")

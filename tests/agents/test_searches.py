@@ -16,6 +16,7 @@ from agents.policies import BeamSearch, Heuristic, TreeSearch, run_episode
 from agents.policies.guide import even, scaled
 from agents.policies.protocol import inner
 from agents.policies.tree import Bounds
+from agents.results import read
 from agents.training import train
 from polygym.envs.base import PolygymEnv
 from polygym.episodes.episode import Episode
@@ -220,11 +221,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("algorithm", ["expert-iteration", "ppo"])
-def test_networks_look_ahead(folder: Path, algorithm: str, capsys: Any) -> None:
-    rewards = []
+def test_networks_look_ahead(folder: Path, algorithm: str, tmp_path: Path, capsys: Any) -> None:
+    rewards, names, file = [], [], tmp_path / "x.jsonl"
     for more in ([], ["--search", "24"], ["--beam", "6"]):
-        assert evaluate([str(folder / algorithm), "--kernels", "mvt", *more]) == 0
+        given = [str(folder / algorithm), "--kernels", "mvt", *more, "--out", str(file)]
+        assert evaluate(given) == 0
         rewards.append(float(capsys.readouterr().out.split("\n")[1].split()[1]))
+        names += [one.agent for one in read(file)]
+    plain = str(folder / algorithm)
+    assert names == [plain, f"{plain} --search 24", f"{plain} --beam 6"]  # three to be compared
     assert all(0 < one <= 1 for one in rewards[1:])  # PPO alone knows no mask
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import leaderboard
 import pytest
+from board.entrants import best_of
 
 from agents.train import main as train
 
@@ -33,7 +34,7 @@ def test_tables_by_hand() -> None:
 
 
 def test_whoever_plays_has_a_row_and_plays_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("lightgbm")
     pytest.importorskip("sb3_contrib")
@@ -58,6 +59,22 @@ def test_whoever_plays_has_a_row_and_plays_once(
     assert all(row["over_isl"] > 0.1 and row["wrong"] == 0 for row in rows)
     assert run(monkeypatch, *words) == 0
     assert (tmp_path / "board" / "leaderboard.jsonl").read_text().splitlines() == lines
+    others = [words[0], *words[4:-1], tmp_path / "board", "--dataset", "small"]
+    capsys.readouterr()
+    assert run(monkeypatch, *others) == 0
+    *_, last = (tmp_path / "board" / "leaderboard.jsonl").read_text().splitlines()
+    row = json.loads(last)
+    assert (row["agent"], row["dataset"]) == ("bias_coeff_0", "small")
+    said = capsys.readouterr().out
+    assert "rollouts" not in said  # whose row is of other sizes
+    assert f"| {row['over_isl']:.2f} |" in said
+
+
+def test_the_automatic_schedule_is_nobodys() -> None:
+    own = {"index": 3, "speedup_over_isl": 0.5}
+    auto = {"index": "auto", "speedup_over_isl": 4.0}
+    assert best_of([auto, own, {"index": 1, "speedup_over_isl": None}]) == 0.5
+    assert best_of([auto]) is None
 
 
 def test_who_is_nobody_is_refused(

@@ -185,6 +185,81 @@ def test_a_triangle_a_star_and_a_stride_by_hand() -> None:
     assert stride == {"O": [8, 1, 1], "I": [17, 3, 1], "inner": [24, 3]}
 
 
+STEPS = {
+    "loops with steps": """
+      for (int i = 1; i < n; i += 2)
+        for (int j = 0; j < n; j += 3)
+    S:    A[i][j] += B[2 * j][i];
+    """,
+    "downwards": """
+      for (int i = n - 1; i >= 0; i -= 3)
+        for (int j = n - 1; j > 0; j--)
+    S:    A[i][j] += B[i][2 * j];
+    """,
+    "red and black": """
+      for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+          if ((i + j) % 2 == 0)
+    S:      A[i][j] += B[i][2 * j + 1];
+    """,
+    "every other element, twice": """
+      for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+    S:    A[i][2 * j] += B[i][2 * j] + B[i][2 * j + 2];
+    """,
+    "windows with gaps": """
+      for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+          for (int k = 0; k < 3; k++)
+    S:      A[i][j] += B[i][4 * j + 2 * k];
+    """,
+}
+
+
+@pytest.mark.parametrize("text", ["sequential", "tile=6x12", "tile=4x5x2"])
+@pytest.mark.parametrize("what", STEPS)
+def test_what_has_steps(what: str, text: str) -> None:
+    """Loops are as long as they are, and what they leave out is not touched."""
+    scop = parse_text(
+        f"""
+        void f(int n, double A[n][2 * n], double B[2 * n][4 * n + 4]) {{
+        #pragma scop
+        {STEPS[what]}
+        #pragma endscop
+        }}
+        """
+    )
+    whole = parse_mapping(text)
+    for found, truth in looked_at(scop, whole, {"n": 13}, by_isl=False):
+        if text == "sequential":
+            assert found.lengths.tolist() == truth.lengths
+            if what != "red and black":  # whose rows are read and written, so twice as many may be
+                assert_same(found, truth)
+        assert (found.lengths >= truth.lengths).all()
+        for reference, counts in zip(found.references, truth.elements.values(), strict=True):
+            said = touched(found, reference)[0]
+            assert (said >= counts).all()
+            assert said[0] == counts[0]
+
+
+def test_strides_of_loops_with_steps_by_hand() -> None:
+    """One iteration of j += 3 moves A by three elements and B by six rows of 56."""
+    scop = parse_text(
+        f"""
+        void f(int n, double A[n][2 * n], double B[2 * n][4 * n + 4]) {{
+        #pragma scop
+        {STEPS["loops with steps"]}
+        #pragma endscop
+        }}
+        """
+    )
+    ((found, _),) = looked_at(scop, parse_mapping("sequential"), {"n": 13}, by_isl=False)
+    assert found.lengths.tolist() == [6.0, 5.0]
+    assert found.inner.tolist() == [30.0, 5.0]
+    strides = {one.array: one.stride.tolist() for one in found.references}
+    assert strides == {"A": [2 * 26.0, 3.0], "B": [2.0, 6 * 56.0]}
+
+
 def test_rows_with_common_divisors_take_as_many_values_as_there_are() -> None:
     scop = kernel_scop("gemm")
     rows = "S0[i, j] -> [0, 2i, 3j, 0]; S1[i, k, j] -> [1, 2i, 3j, k]"

@@ -163,6 +163,8 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "neg": torch.neg,
     "abs": torch.abs,
     "reciprocal": torch.reciprocal,
+    "sin": torch.sin,
+    "cos": torch.cos,
     "clip": lambda low, high, x: torch.clamp(x, low, high),
     "leaky-relu": lambda slope, x: functional.leaky_relu(x, slope),
     "elu": lambda alpha, x: functional.elu(x, alpha),

@@ -15,7 +15,8 @@ from polygym.graphs.ir.reference import evaluate
 from polygym.graphs.optimize import Extraction, Optimized, Options, cost_of, optimize, summary
 from polygym.graphs.rules import standard
 from polygym.graphs.sources import open_source
-from polygym.rewrite.egraph import Limits
+from polygym.rewrite.egraph import CycleFilter, Limits
+from polygym.rewrite.extraction import CycleConstraints
 
 COSTS = Roofline()
 NAMES = library.NAMES
@@ -50,6 +51,23 @@ def test_networks_compute_the_same_and_cost_no_more(name: str) -> None:
     assert found.bound <= found.cost <= found.greedy_cost <= found.initial_cost
     assert found.cost == pytest.approx(cost_of(found.after, COSTS))
     assert found.initial_cost == pytest.approx(cost_of(found.before, COSTS))
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("order", [CycleConstraints.REAL, CycleConstraints.INTEGER])
+def test_extraction_keeps_its_limit(order: CycleConstraints) -> None:
+    """50,000 nodes in circles: landmarks alone would take ten seconds of the processor.
+
+    What has no limit of its own (reading the e-graph, the tables of the program, a step of the
+    solver) takes four at most.
+    """
+    options = Options(Limits(k_multi=2), CycleFilter.NONE, order=order, extraction_seconds=2.0)
+    found = optimize(library.graph("nasrnn"), COSTS, options)
+    assert found.explored.nodes == 50_000
+    assert found.cost <= found.greedy_cost < found.initial_cost
+    assert 0 < found.bound <= found.cost
+    assert found.processor.extraction < 6
+    assert found.processor.exploration + found.processor.extraction <= found.processor.whole
 
 
 @pytest.mark.parametrize(

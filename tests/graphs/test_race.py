@@ -20,11 +20,12 @@ from polygym.graphs.race import Entrant, Race, Runner, race
 def test_equal_graphs_by_several_runners() -> None:
     entrants = (
         Entrant("polygym"),
+        Entrant("unfused", Runner.UNFUSED),
         Entrant("torch", Runner.TORCH),
         Entrant("onnxruntime", Runner.ONNXRUNTIME),
     )
     done = race(Race("squeezenet:small", entrants, rounds=3, seconds=0.2))
-    assert list(done) == ["polygym", "torch", "onnxruntime"]
+    assert list(done) == ["polygym", "unfused", "torch", "onnxruntime"]
     for one in done.values():
         assert one.is_right, one.trouble
         assert len(one.samples) >= 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from polygym.cli.output import heading, say
 from polygym.cli.tables import print_table
 from polygym.errors import InputError
 from polygym.search.corpus import packed as packing
+from polygym.search.corpus.damage import TakenOut
 from polygym.search.corpus.export import export as export_rows
 from polygym.search.corpus.merge import merge as merge_corpora
 from polygym.search.corpus.statistics import Statistics, statistics
@@ -55,7 +57,11 @@ def stats(file: Path, as_json: bool) -> Answer:
 @click.option("--mend", is_flag=True, help="Take out what is damaged, and what is of it.")
 @json_option
 def check(file: Path, mend: bool, as_json: bool) -> Answer:
-    """Say whether the file is whole; exit code 1 if it is not."""
+    """Say whether the file is whole; exit code 1 if it is not.
+
+    With --mend, --json also counts what was taken out.
+    """
+    taken = TakenOut(0, 0, 0, 0)
     with open_corpus(file) as corpus:
         found = corpus.check()
         if mend and found:
@@ -64,7 +70,8 @@ def check(file: Path, mend: bool, as_json: bool) -> Answer:
             if not as_json:
                 say(f"taken out: {taken}")
     if as_json:
-        return Answer(int(bool(found)), {"file": str(file), "complaints": found})
+        counted = {"taken_out": asdict(taken)} if mend else {}
+        return Answer(int(bool(found)), {"file": str(file), "complaints": found, **counted})
     for one in found:
         say(one)
     say(f"{file}: {'damaged' if found else 'whole'}")

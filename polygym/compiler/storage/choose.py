@@ -34,6 +34,9 @@ _ROUNDS = 4
 # than a parallel loop saves.
 _MOST_GROWTH = 4
 
+# An array may be copied in or out that is smaller than all of them by so much.
+_NEGLIGIBLE = 64
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -63,7 +66,7 @@ def chosen_plan(
     loops = source_loops(scop)
     before = obstacles(scop, loops)
     chosen: dict[Candidate, Entry] = {}
-    for one in candidates(scop, loops, before):
+    for one in candidates(scop, loops, before, _negligible(scop, sizes)):
         entry = _affordable(scop, one, sizes, limit)
         if entry is not None:
             chosen[one] = entry
@@ -93,8 +96,13 @@ def chosen_plan(
     return KEEP
 
 
-def candidates(scop: Scop, loops: tuple[SourceLoop, ...], before: Obstacles) -> Iterator[Candidate]:
-    """Yield the webs that stand in the way of loops by memory."""
+def candidates(
+    scop: Scop, loops: tuple[SourceLoop, ...], before: Obstacles, negligible: frozenset[str]
+) -> Iterator[Candidate]:
+    """Yield the webs that stand in the way of loops by memory.
+
+    Only ``negligible`` arrays, and scalars, are copied in or out.
+    """
     memory = {array for _, arrays in before.loops.values() for array in arrays}
     for array in scop.arrays:
         if array.name not in memory:
@@ -104,7 +112,7 @@ def candidates(scop: Scop, loops: tuple[SourceLoop, ...], before: Obstacles) -> 
         except InputError:  # computed subscripts, or too irregular
             continue
         for web in webs:
-            if array.rank and _is_copied(scop, web):
+            if array.name not in negligible and _is_copied(scop, web):
                 continue
             touching = web.names | {read.statement for read in web.reads}
             own = tuple(
@@ -114,6 +122,16 @@ def candidates(scop: Scop, loops: tuple[SourceLoop, ...], before: Obstacles) -> 
             )
             if own:
                 yield Candidate(web, own)
+
+
+def _negligible(scop: Scop, sizes: Mapping[str, int] | None) -> frozenset[str]:
+    """Return scalars, and arrays whose copies are next to nothing; without sizes there are none."""
+    scalars = frozenset(array.name for array in scop.arrays if not array.rank)
+    if sizes is None:
+        return scalars
+    own = {array.name: bytes_of(array, sizes) for array in scop.arrays}
+    most = sum(own.values()) / _NEGLIGIBLE
+    return scalars | {name for name, taken in own.items() if taken <= most}
 
 
 def _is_provable(scop: Scop, entry: Entry) -> bool:

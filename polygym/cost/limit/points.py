@@ -10,8 +10,8 @@ from polygym.compiler.codegen.common.sizes import Sizes, at_sizes
 from polygym.compiler.poly.dependences import sets
 from polygym.compiler.poly.isl_budget import attempt
 from polygym.compiler.poly.isl_numbers import count, isl_text
+from polygym.cost.counts import exact_instances
 from polygym.cost.limit.flows import MOST_OPERATIONS
-from polygym.cost.reach import exact_instances
 
 
 def points(found: isl.Set, sizes: Sizes) -> int:

@@ -22,7 +22,7 @@ FREE = frozenset({"input", "weight", "noop", "split0", "split1", "reshape"})
 """Operators that never move a byte."""
 
 _FUNCTION = 10
-_DEAR = frozenset("tanh sigmoid gelu gelu-tanh exp log erf elu pow".split())
+_DEAR = frozenset("tanh sigmoid gelu gelu-tanh exp log erf elu pow sin cos".split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,12 +105,16 @@ _TABLE = (
     _row("less", "x:T y:T", rules.broadcast, "1 where x < y, elsewhere 0, broadcast"),
     _row("equal", "x:T y:T", rules.broadcast, "1 where x = y, elsewhere 0, broadcast"),
     _row("where", "c:T x:T y:T", rules.choice, "y where c is 0, elsewhere x, broadcast"),
+    _row("sin", "x:T", rules.of_reals(rules.unary), "sine"),
+    _row("cos", "x:T", rules.of_reals(rules.unary), "cosine"),
 )
 
 OPERATORS: dict[str, Operator] = {one.name: one for one in _TABLE}
 """All operators by name, the ``concat`` of every count apart."""
 
-UNARY = frozenset("relu tanh sigmoid gelu gelu-tanh exp log sqrt erf neg abs reciprocal".split())
+UNARY = frozenset(
+    "relu tanh sigmoid gelu gelu-tanh exp log sqrt erf neg abs reciprocal sin cos".split()
+)
 """Functions of one element."""
 
 ELEMENTWISE = UNARY | frozenset(

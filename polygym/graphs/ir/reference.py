@@ -116,6 +116,8 @@ _UNARY: dict[str, Callable[[Array], Array]] = {
     "neg": np.negative,
     "abs": np.abs,
     "reciprocal": lambda x: np.asarray(1 / x),
+    "sin": np.sin,
+    "cos": np.cos,
 }
 
 

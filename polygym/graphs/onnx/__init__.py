@@ -4,9 +4,9 @@
 inputs. ``reading`` goes over the ``nodes``, in the order that ``ordering`` finds, and translates
 each by the table in ``translations``, whose ``rows`` stand in ``elementwise``, ``truths``,
 ``counting``, ``products``, ``images``, ``deconvolving``, ``resizing``, ``normalising``,
-``recurrent``, ``shaping`` and ``attention``; ``folding`` computes what is known, ``building`` keeps
-what was made, ``names`` makes names safe, and ``patterns`` finds layer norm and gelu again.
-``writing`` goes back: ``emitting`` makes the nodes, by the table in ``leaving``.
+``recurrent``, ``shaping``, ``choosing`` and ``attention``; ``folding`` computes what is known,
+``building`` keeps what was made, ``names`` makes names safe, and ``patterns`` finds layer norm and
+gelu again. ``writing`` goes back: ``emitting`` makes the nodes, by the table in ``leaving``.
 """
 
 from typing import TYPE_CHECKING

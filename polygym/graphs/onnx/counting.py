@@ -139,6 +139,20 @@ def _is_no_number(node: Node) -> Term:
     return node.pairwise("sub", node.scalar(1.0, x), node.make("equal", x, x))
 
 
+def _is_infinite(node: Node) -> Term:
+    """Say where x is ∞, -∞, or either, as is asked for."""
+    x = node.term(0)
+    infinity = node.scalar(np.inf, x)
+    match bool(node.attribute("detect_negative", 1)), bool(node.attribute("detect_positive", 1)):
+        case True, True:
+            return node.make("equal", node.make("abs", x), infinity)
+        case False, True:
+            return node.make("equal", x, infinity)
+        case True, False:
+            return node.make("equal", node.make("neg", x), infinity)
+    return node.make("less", x, node.scalar(-np.inf, x))
+
+
 def _one_of_many(node: Node) -> Term:
     indices = node.term(0)
     depth, values = node.array(1, "the depth"), node.array(2, "the values")
@@ -172,5 +186,6 @@ ROWS: tuple[Row, ...] = (
     Row("Round", _round),
     Row("Sign", _sign),
     Row("IsNaN", _is_no_number),
+    Row("IsInf", _is_infinite, "detect_negative detect_positive"),
     Row("OneHot", _one_of_many, "axis"),
 )

@@ -25,6 +25,8 @@ _UNARY = {
     "Neg": "neg",
     "Abs": "abs",
     "Reciprocal": "reciprocal",
+    "Sin": "sin",
+    "Cos": "cos",
 }
 _PAIRS = {"Add": "add", "Sub": "sub", "Mul": "mul"}
 _MANY = {"Sum": "add", "Min": "minimum", "Max": "maximum"}
@@ -155,6 +157,11 @@ def _softplus(node: Node) -> Term:
     return _softplus_of(node, node.term(0))
 
 
+def _tangent(node: Node) -> Term:
+    x = node.term(0)
+    return node.pairwise("div", node.make("sin", x), node.make("cos", x))
+
+
 def _softsign(node: Node) -> Term:
     x = node.term(0)
     return node.pairwise("div", x, node.pairwise("add", node.make("abs", x), node.scalar(1.0, x)))
@@ -226,6 +233,7 @@ ROWS: tuple[Row, ...] = (
     Row("Gelu", _gelu, "approximate"),
     Row("Softplus", _softplus),
     Row("Softsign", _softsign),
+    Row("Tan", _tangent),
     Row("Mish", _mish),
     Row("Swish", _swish, "alpha"),
     Row("PRelu", _prelu),

@@ -241,6 +241,8 @@ TABLE: dict[str, Emission] = {
     "neg": _plain("Neg"),
     "abs": _plain("Abs"),
     "reciprocal": _plain("Reciprocal"),
+    "sin": _plain("Sin"),
+    "cos": _plain("Cos"),
     "clip": _clip,
     "leaky-relu": _with_number("LeakyRelu", "alpha"),
     "elu": _with_number("Elu", "alpha"),
@@ -263,8 +265,8 @@ TABLE: dict[str, Emission] = {
 
 _REAL = frozenset(
     """
-    conv poolmax poolavg tanh sigmoid gelu gelu-tanh exp log sqrt erf reciprocal leaky-relu elu
-    softmax layer-norm reduce-mean clip
+    conv poolmax poolavg tanh sigmoid gelu gelu-tanh exp log sqrt erf reciprocal sin cos
+    leaky-relu elu softmax layer-norm reduce-mean clip
     """.split()
 )
 """Operators that ONNX has for floating-point numbers alone; and bounds may be fractions."""

@@ -6,10 +6,13 @@ broadcast is repeated before, and a vector is a matrix of one row or column.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
+from string import ascii_letters
 
 import numpy as np
 
+from polygym.graphs.ir.build import words
 from polygym.graphs.onnx.elementwise import expanded
 from polygym.graphs.onnx.nodes import Node, real
 from polygym.graphs.onnx.rows import Row
@@ -89,32 +92,85 @@ def _gemm(node: Node) -> Term:
 
 
 def _einsum(node: Node) -> Term:
-    """Two tensors whose letters are each in one class are a product of matrices in a batch.
+    """Contract tensors two by two; two whose letters are each in one class are a product.
 
-    Letters of both and of the result are the batch, of both alone what is summed over, of one and
-    the result rows or columns. ``bhqd,bhkd->bhqk``: the batch is bh, rows q, columns k, summed d.
+    Letters of both that are needed later are the batch, of both alone what is summed over, of one
+    rows or columns. ``bhqd,bhkd->bhqk``: the batch is bh, rows q, columns k, summed d. What only
+    one has and nobody needs is summed before.
     """
+    parts, result = _letters(node)
+    terms = node.terms()
+    sizes: dict[str, int] = {}
+    for one, letters in zip(terms, parts, strict=True):
+        shape = node.builder.shape(one)
+        for letter, extent in zip(letters, shape, strict=True):
+            if sizes.setdefault(letter, extent) != extent:
+                node.refuse(f"expected one extent for {letter}, found {sizes[letter]} and {extent}")
+    x, left = terms[0], parts[0]
+    for place in range(1, len(terms)):
+        later = {*result, *(letter for one in parts[place + 1 :] for letter in one)}
+        x, left = _contracted(node, (x, left), (terms[place], parts[place]), later, sizes)
+    x, left = _summed(node, x, left, set(result))
+    return node.builder.transposed(x, tuple(left.index(letter) for letter in result))
+
+
+def _letters(node: Node) -> tuple[list[str], str]:
+    """Return the letters of every tensor and of the result, ``...`` as letters of its own."""
     equation = node.attribute("equation", b"").decode("ascii", "replace").replace(" ", "")
     taken, arrow, result = equation.partition("->")
     parts = taken.split(",")
-    if not arrow or len(parts) != 2 or not (taken + result).replace(",", "").isalpha():
-        node.refuse(f"expected two tensors and a result such as ij,jk->ik, found {equation!r}")
-    left, right = parts
-    batch = [one for one in result if one in left and one in right]
-    rows = [one for one in result if one in left and one not in right]
-    columns = [one for one in result if one in right and one not in left]
-    inner = [one for one in left if one in right and one not in result]
+    ranks = [len(node.shape(place)) for place in range(len(node.values))]
+    if len(parts) != len(ranks):
+        node.refuse(f"expected an equation of {len(ranks)} tensors, found {equation!r}")
+    free = [one for one in ascii_letters if one not in equation]
+    if not arrow:  # then what is there once, in order
+        plain = taken.replace(",", "").replace("...", "")
+        once = sorted(one for one in set(plain) if plain.count(one) == 1)
+        result = ("..." if "..." in taken else "") + "".join(once)
+    hidden = {
+        rank - len(one.replace("...", ""))
+        for one, rank in zip(parts, ranks, strict=True)
+        if "..." in one
+    }
+    if len(hidden) > 1 or min(hidden, default=0) < 0 or max(hidden, default=0) > len(free):
+        node.refuse(f"expected as many axes for every ..., found {equation!r} of {ranks}")
+    wild = "".join(free[: max(hidden, default=0)])
+    parts = [one.replace("...", wild, 1) for one in parts]
+    result = result.replace("...", wild, 1)
     is_understood = (
-        all(len(set(one)) == len(one) for one in (left, right, result))
-        and set(left) == {*batch, *rows, *inner}
-        and set(right) == {*batch, *columns, *inner}
-        and set(result) == {*batch, *rows, *columns}
+        all(len(set(one)) == len(one) for one in (*parts, result))
+        and "".join((*parts, result, "a")).isalpha()
+        and set(result) <= set("".join(parts))
+        and [len(one) for one in parts] == ranks
     )
-    x, y = node.term(0), node.term(1)
-    shapes = node.builder.shape(x), node.builder.shape(y)
-    if not is_understood or [len(one) for one in shapes] != [len(left), len(right)]:
-        node.refuse(f"expected an equation that is one product of matrices, found {equation!r}")
-    sizes = dict(zip(left + right, (*shapes[0], *shapes[1]), strict=True))
+    if not is_understood:
+        node.refuse(f"expected an equation of products and sums, found {equation!r} of {ranks}")
+    return parts, result
+
+
+def _summed(node: Node, x: Term, letters: str, needed: set[str]) -> tuple[Term, str]:
+    """Sum over the letters that nobody needs."""
+    axes = tuple(place for place, letter in enumerate(letters) if letter not in needed)
+    if not axes:
+        return x, letters
+    rest = "".join(letter for letter in letters if letter in needed)
+    return node.make("reduce-sum", words(axes), 0, x), rest
+
+
+def _contracted(
+    node: Node,
+    one: tuple[Term, str],
+    other: tuple[Term, str],
+    later: set[str],
+    sizes: Mapping[str, int],
+) -> tuple[Term, str]:
+    """Return the product of two tensors, summed over what both have and nobody needs later."""
+    x, left = _summed(node, *one, later | set(other[1]))
+    y, right = _summed(node, *other, later | set(left))
+    batch = [letter for letter in left if letter in right and letter in later]
+    inner = [letter for letter in left if letter in right and letter not in later]
+    rows = [letter for letter in left if letter not in right]
+    columns = [letter for letter in right if letter not in left]
 
     def arranged(one: Term, letters: str, *groups: list[str]) -> Term:
         order = tuple(letters.index(letter) for group in groups for letter in group)
@@ -125,9 +181,8 @@ def _einsum(node: Node) -> Term:
     z = product(
         node, arranged(x, left, batch, rows, inner), arranged(y, right, batch, inner, columns)
     )
-    made = [*batch, *rows, *columns]
-    z = node.builder.reshaped(z, tuple(sizes[letter] for letter in made))
-    return node.builder.transposed(z, tuple(made.index(letter) for letter in result))
+    made = "".join((*batch, *rows, *columns))
+    return node.builder.reshaped(z, tuple(sizes[letter] for letter in made)), made
 
 
 ROWS: tuple[Row, ...] = (

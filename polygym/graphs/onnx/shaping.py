@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polygym.graphs.ir.types import DTYPES, shape_text
+from polygym.graphs.onnx.choosing import counted_from_start
 from polygym.graphs.onnx.elementwise import expanded
 from polygym.graphs.onnx.nodes import Node
 from polygym.graphs.onnx.rows import Row
@@ -174,7 +175,8 @@ def _gather(node: Node) -> Term:
     axis = node.axis(node.attribute("axis", 0), len(shape))
     known = node.known(1)
     if known is None:
-        return node.make("gather", axis, table, node.term(1))
+        places = counted_from_start(node, node.term(1), (shape[axis],))
+        return node.make("gather", axis, table, places)
     if known.size and not -shape[axis] <= known.min() <= known.max() < shape[axis]:
         node.refuse(f"expected indices below {shape[axis]}, found {known.min()} to {known.max()}")
     chosen = np.where(known < 0, known + shape[axis], known).astype(known.dtype)

@@ -7,6 +7,7 @@ import numpy as np
 from polygym.errors import printable
 from polygym.graphs.onnx import (
     attention,
+    choosing,
     counting,
     deconvolving,
     elementwise,
@@ -38,6 +39,7 @@ _TABLES = (
     recurrent.ROWS,
     truths.ROWS,
     counting.ROWS,
+    choosing.ROWS,
 )
 
 ROWS: dict[str, Row] = {row.name: row for table in _TABLES for row in table}

@@ -100,7 +100,7 @@ class _Calls:
             "maximum": torch.maximum, "relu": torch.relu, "tanh": torch.tanh, "exp": torch.exp,
             "sigmoid": torch.sigmoid, "gelu": functional.gelu, "log": torch.log,
             "sqrt": torch.sqrt, "erf": torch.erf, "neg": torch.neg, "abs": torch.abs,
-            "reciprocal": torch.reciprocal,
+            "reciprocal": torch.reciprocal, "sin": torch.sin, "cos": torch.cos,
             "split0": lambda pair: pair[0], "split1": lambda pair: pair[1],
         }  # fmt: skip
         compared = {"less": torch.lt, "equal": torch.eq}

@@ -6,6 +6,7 @@ literals, is met where it is admissible; the others are left to the dice.
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from polygym.graphs.rules.shapes import LITERALS, Maker, literal_data
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.expressions import text_of
 from polygym.rewrite.rule import Rule
-from polygym.rewrite.term import Term, is_variable, postorder
+from polygym.rewrite.term import Term, is_variable, postorder, variables
 
 __all__ = ["Instance", "attempt", "data_pass", "holds", "instances", "kinds"]
 
@@ -32,6 +33,15 @@ _ATTEMPTS = 60
 
 _AGAIN = 4
 """How often an instance is yielded."""
+
+_USUAL, _LARGEST_NAMED = 16, 128
+"""Extents are tried that a rule names, and those beside them, up to the larger of these."""
+
+_MOST_ELEMENTS = 40_000
+"""How many numbers there may be, times the largest extent, where that is more than usual."""
+
+_AT_BORDERS = 12
+"""How often each literal is tried of which conditions speak: they may hold for few of them."""
 
 _FAILURES = 50
 """How many instances are given up, if there was none, before a rule is."""
@@ -119,8 +129,16 @@ def instances(rule: Rule, seed: int, count: int) -> Iterator[Instance]:
     dice.shuffle(pins)
     seen: Counter[Any] = Counter()
     failed = 0
-    for pinned in [{}, *pins, *({} for _ in range(max(count, 2 * count - len(pins))))]:
+    conditioned = set(variables(rule.conditions))
+    often = [one for one in singles for _ in range(_AT_BORDERS) if conditioned.issuperset(one)]
+    others: list[dict[str, Data]] = [{}] * max(count, 2 * count - len(pins))
+    hopeless: set[str] = set()
+    for pinned in [{}, *pins, *often, *others]:
+        if repr(pinned) in hopeless:
+            continue
         found = attempt(rule, dice, pinned, _ATTEMPTS)
+        if found is None and len(pinned) == 1:
+            hopeless.add(repr(pinned))
         if found is None:
             failed += 1
             if failed == _FAILURES and not seen:
@@ -137,6 +155,8 @@ def attempt(
 ) -> Instance | None:
     """Return an instance with some variables pinned, if the dice find one."""
     roles, extents, dtypes = _hints(rule)
+    largest = max(extents, default=0)
+    most = _MOST_ELEMENTS / largest if largest > _USUAL + 1 else math.inf
     for _ in range(attempts):
         maker = Maker(dice, pins, propose, roles, extents, dice.choice(dtypes))
         try:
@@ -144,6 +164,8 @@ def attempt(
                 maker.make(source, None)
             data = data_pass(rule.sources, maker.bound)
         except (Inadmissible, ValueError, IndexError, ZeroDivisionError):
+            continue
+        if sum(one.elements for one in data.values() if isinstance(one, Tensor)) > most:
             continue
         if holds(rule, maker.bound, data):
             return Instance(maker.bound, data)
@@ -186,7 +208,7 @@ def _hints(rule: Rule) -> tuple[dict[str, str], tuple[int, ...], tuple[str, ...]
     named = {
         one.head
         for one in postorder((*rule.sources, *rule.targets, *rule.conditions))
-        if not one.children and isinstance(one.head, int) and 0 < one.head <= 16
+        if not one.children and isinstance(one.head, int) and 0 < one.head <= _LARGEST_NAMED
     }
     near = {value + step for value in named for step in (-1, 0, 1)}
     heads = {one.head for one in postorder((*rule.sources, *rule.targets))}

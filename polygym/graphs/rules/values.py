@@ -28,7 +28,7 @@ __all__ = ["differ", "is_exact", "points", "values_pass"]
 
 _INEXACT = frozenset(
     "tanh sigmoid gelu gelu-tanh exp log sqrt erf reciprocal div pow elu softmax layer-norm "
-    "poolavg reduce-mean cast".split()
+    "poolavg reduce-mean cast sin cos".split()
 )
 _POSITIVE = frozenset("log sqrt div pow reciprocal".split())
 _LARGEST = float(2**53)

@@ -9,6 +9,9 @@ from polygym.rewrite.term import Head, Term
 
 __all__ = ["conv", "pool"]
 
+_SMALL = 6
+"""How high and wide images are at most, but for long windows."""
+
 
 def conv(maker: Maker, one: Term, want: Shape | None) -> None:
     """Bind what is under a convolution."""
@@ -77,18 +80,24 @@ def _windows(
 def _image(
     maker: Maker, want: list[int], kernel: tuple[int, int], stride: tuple[int, int], padding: Head
 ) -> list[int]:
-    """Return a height and a width that make as many windows as wanted, if that is said."""
-    found = []
+    """Return a height and a width that make as many windows as wanted, if that is said.
+
+    A window larger than all small images sees everything of them: then one side is as long as the
+    window, or longer.
+    """
+    found: list[int] = []
     images = [
         data.shape
         for data in maker.bound.values()
         if isinstance(data, Tensor) and len(data.shape) == 4
     ]
     for axis in (0, 1):
-        sizes = [maker.dice.choice((1, 2, 3, 4, 5, 6)) for _ in range(6)]
+        is_long = kernel[axis] > _SMALL and max(found, default=0) <= _SMALL
+        long = (kernel[axis], kernel[axis] + 1) if is_long else ()
+        sizes = [maker.dice.choice((*range(1, _SMALL + 1), *long)) for _ in range(6)]
         fit = [
             size
-            for size in (sizes if not want[axis] else range(1, 9))
+            for size in (sizes if not want[axis] else (*range(1, 9), *long))
             if (many := _windows([size, size], kernel, stride, padding)[axis])
             and want[axis] in (0, many)
         ]

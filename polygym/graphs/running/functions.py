@@ -127,7 +127,7 @@ def _floating(name: str, values: Sequence[float], dtype: str) -> str:
             twice = 2 * (2 / np.pi) ** 0.5
             inner = f"{n(twice)} * ({{0}} + {n(0.044715)} * {{0}} * {{0}} * {{0}})"
             return f"({{0}} / ({n(1)} + exp(-({inner}))))"
-        case "exp" | "log" | "sqrt":
+        case "exp" | "log" | "sqrt" | "sin" | "cos":
             return f"{name}({{0}})"
         case "erf":
             return _erf("{0}", dtype)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from polygym.graphs.study.plan import Method
+from polygym.graphs.study.times import taken
 from polygym.pictures import style
 from polygym.pictures.chart import (
     COLUMN,
@@ -85,9 +86,9 @@ def _gains(pairs: Sequence[tuple[str, Row, Row]]) -> Picture:
 
 def _times(pairs: Sequence[tuple[str, Row, Row]]) -> Picture:
     bars = [
-        ("backtracking", OTHERS[0], [theirs["seconds"] for _, _, theirs in pairs]),
-        ("to its best", OTHERS[3], [theirs["seconds_to_best"] for _, _, theirs in pairs]),
-        ("saturation", OURS, [ours["seconds"] for _, ours, _ in pairs]),
+        ("backtracking", OTHERS[0], [taken(theirs) for _, _, theirs in pairs]),
+        ("to its best", OTHERS[3], [taken(theirs, "seconds_to_best") for _, _, theirs in pairs]),
+        ("saturation", OURS, [taken(ours) for _, ours, _ in pairs]),
     ]
     return _bars([model for model, _, _ in pairs], bars, "seconds", is_log=True)
 
@@ -153,7 +154,7 @@ def _value(row: Row, field: str) -> float:
         case "cost":
             return float(row["cost"]) / float(row["initial_cost"])
         case _:
-            found = float(row[field])
+            found = taken(row, field)
             return found if math.isfinite(found) else 0.0
 
 

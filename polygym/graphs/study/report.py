@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from polygym.graphs.race import Runner
 from polygym.graphs.study.plan import Method, Part
+from polygym.graphs.study.times import sentence, taken
 
 __all__ = ["report"]
 
@@ -17,7 +19,8 @@ _NONE = "-"
 def report(rows: Sequence[Row]) -> str:
     """Return all tables for which there are rows."""
     parts = (_searches, _settings, _multi, _order, _cycles, _ends)
-    return "\n".join(text for part in parts if (text := part(rows)))
+    tables = "\n".join(text for part in parts if (text := part(rows)))
+    return f"{sentence(rows)}\n\n{tables}" if tables else ""
 
 
 def _searches(rows: Sequence[Row]) -> str:
@@ -29,7 +32,7 @@ def _searches(rows: Sequence[Row]) -> str:
         theirs = _find(rows, model, Method.BACKTRACKING, alpha=1.0, iterations=100)
         if ours is None or theirs is None:
             continue
-        ratio = theirs["seconds"] / ours["seconds"]
+        ratio = taken(theirs) / taken(ours)
         ratios.append(ratio)
         lines.append(
             (
@@ -41,9 +44,9 @@ def _searches(rows: Sequence[Row]) -> str:
                 _bound(ours),
                 _gain(theirs),
                 _gain(ours),
-                _seconds(theirs["seconds"]),
-                _seconds(theirs["seconds_to_best"]),
-                _seconds(ours["seconds"]),
+                _seconds(taken(theirs)),
+                _seconds(taken(theirs, "seconds_to_best")),
+                _seconds(taken(ours)),
                 f"{ratio:.1f}",
                 *((_NONE,) * 3 if more is None else _deeper(more)),
             )
@@ -64,7 +67,7 @@ def _searches(rows: Sequence[Row]) -> str:
 
 
 def _deeper(row: Row) -> tuple[str, str, str]:
-    return f"{row['cost']:.1f}", _bound(row), _seconds(row["seconds"])
+    return f"{row['cost']:.1f}", _bound(row), _seconds(taken(row))
 
 
 def _settings(rows: Sequence[Row]) -> str:
@@ -77,7 +80,7 @@ def _settings(rows: Sequence[Row]) -> str:
             continue
         cells = [model]
         for one in (usual, wider, longer):
-            cells += [_NONE] * 2 if one is None else [_gain(one), _seconds(one["seconds"])]
+            cells += [_NONE] * 2 if one is None else [_gain(one), _seconds(taken(one))]
         lines.append(tuple(cells))
     if not lines:
         return ""
@@ -90,7 +93,7 @@ def _multi(rows: Sequence[Row]) -> str:
         return (
             f"{row['cost']:.1f}",
             _bound(row),
-            _seconds(row["seconds"]),
+            _seconds(taken(row)),
             str(row["egraph"]["nodes"]),
             row["egraph"]["stop"],
         )
@@ -108,7 +111,7 @@ def _multi(rows: Sequence[Row]) -> str:
 
 def _order(rows: Sequence[Row]) -> str:
     def of(row: Row) -> str:
-        return f"{_seconds(row['extraction_seconds'])} ({row['status']}, {row['cost']:.1f})"
+        return f"{_seconds(taken(row, 'extraction_seconds'))} ({row['status']}, {row['cost']:.1f})"
 
     return _across(
         rows,
@@ -124,7 +127,7 @@ def _order(rows: Sequence[Row]) -> str:
 
 def _cycles(rows: Sequence[Row]) -> str:
     def of(row: Row) -> str:
-        return f"{_seconds(row['exploration_seconds'])} ({row['egraph']['nodes']} nodes)"
+        return f"{_seconds(taken(row, 'exploration_seconds'))} ({row['egraph']['nodes']} nodes)"
 
     return _across(
         rows,
@@ -172,21 +175,26 @@ def _ends(rows: Sequence[Row]) -> str:
                 f"{before['seconds'] / after['seconds']:.2f}"
                 if before["seconds"] and after["seconds"]
                 else _NONE,
+                _over(race, Runner.UNFUSED, after["seconds"]),
                 *(
-                    _NONE
-                    if not race[name]["seconds"] or best is None
-                    else f"{race[name]['seconds'] / best:.2f}"
-                    for name in ("torch", "torch.compile", "onnxruntime")
+                    _over(race, one, best)
+                    for one in (Runner.TORCH, Runner.TORCH_COMPILE, Runner.ONNXRUNTIME)
                 ),
             )
         )
     if not lines:
         return ""
     head = (
-        "model", "before", "after", "before / after", "PyTorch / polygym",
+        "model", "before", "after", "before / after", "unfused before / after", "PyTorch / polygym",
         "torch.compile / polygym", "onnxruntime / polygym",
     )  # fmt: skip
     return "## End to end\n\n" + _table(head, lines)
+
+
+def _over(race: dict[str, Any], runner: Runner, own: float | None) -> str:
+    """Return another's time over our own; earlier studies did not have all of them."""
+    other = race.get(runner.value, {}).get("seconds")
+    return _NONE if not other or not own else f"{other / own:.2f}"
 
 
 def _models(rows: Iterable[Row]) -> list[str]:

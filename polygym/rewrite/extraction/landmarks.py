@@ -23,6 +23,7 @@ all its landmarks together at most once, and an answer pays for one node of each
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 
@@ -55,8 +56,12 @@ class Making:
         self.needing = Needing(choices)
         self._counts = [len(needs) for needs in choices.children]
 
-    def left_out(self, order: Sequence[int]) -> Landmark:
-        """Return the nodes that would let the root be made when let in in this order."""
+    def left_out(self, order: Sequence[int], deadline: float = math.inf) -> Landmark:
+        """Return the nodes that would let the root be made when let in in this order.
+
+        None of them if that takes longer than until a time of :func:`time.perf_counter`: a node
+        that is let in may make thousands of classes that are taken back again.
+        """
         owners, users = self.needing.owners, self.needing.users
         missing = self._counts[:]
         is_in, is_made = bytearray(len(owners)), bytearray(len(users))
@@ -65,6 +70,8 @@ class Making:
             is_in[node] = 1
             if missing[node] or is_made[owners[node]]:
                 continue
+            if time.perf_counter() >= deadline:
+                return ()
             made = [owners[node]]
             is_made[made[0]] = 1
             place = 0
@@ -140,11 +147,13 @@ def _border(needing: Needing, seen: Settled, costs: Sequence[float]) -> list[int
     return border
 
 
-def overlooked(making: Making, values: Sequence[float]) -> list[Landmark]:
+def overlooked(
+    making: Making, values: Sequence[float], deadline: float = math.inf
+) -> list[Landmark]:
     """Return landmarks of which an answer in fractions has less than one.
 
     For each fraction, the nodes that the answer has come first, that one comes behind them, and
-    those that it does not have last.
+    those that it does not have last. When time is up there are those that were found until then.
     """
     costs = making.needing.choices.costs
     order = sorted(range(len(costs)), key=lambda node: (-round(values[node], 6), costs[node], node))
@@ -154,7 +163,9 @@ def overlooked(making: Making, values: Sequence[float]) -> list[Landmark]:
     seeds.sort(key=lambda node: -costs[node] * values[node])
     found: dict[Landmark, None] = {}
     for seed in seeds[: min(_SEEDS, 1 + _MOST_AT_ONCE // (1 + len(costs)))]:
-        mark = making.left_out([*(node for node in had if node != seed), seed, *rest])
+        mark = making.left_out([*(node for node in had if node != seed), seed, *rest], deadline)
+        if not mark:
+            break
         if sum(values[node] for node in mark) < 1 - _LESS:
             found[mark] = None
     return list(found)

@@ -28,6 +28,8 @@ _SCALED = 1000.0
 """What the first choice costs for the solver, whose tolerances are absolute."""
 _SHARE = 0.25
 """How much of the time goes into landmarks, and into a better start, at most."""
+_SHARE_OF_FRACTIONS = 0.5
+"""How much of what is left goes into fractions, so that there is some for whole numbers."""
 _ROUNDS = 30
 """How often landmarks are looked for that fractions overlook, at most."""
 
@@ -76,9 +78,9 @@ class _Search:
         self._take(improved(self._choices, self._best, self._part_of_time()))
         return self._result(self._is_proved() or self._solve(model, scale))
 
-    def _part_of_time(self) -> float:
+    def _part_of_time(self, share: float = _SHARE) -> float:
         now = time.perf_counter()
-        return now + (self._deadline - now) * _SHARE
+        return now + (self._deadline - now) * share
 
     def _is_proved(self) -> bool:
         return self._least * (1 - NOTHING) <= self._bound
@@ -95,8 +97,9 @@ class _Search:
 
     def _solve_in_fractions(self, model: Model, scale: float) -> None:
         """Raise the bound by landmarks that fractions overlook."""
+        deadline = self._part_of_time(_SHARE_OF_FRACTIONS)
         for _ in range(_ROUNDS):
-            left = self._deadline - time.perf_counter()
+            left = deadline - time.perf_counter()
             answer = solve(model.program, left, in_fractions=True)
             self._bound = max(self._bound, answer.bound / scale)
             if answer.values is None or not answer.is_optimal:
@@ -106,7 +109,8 @@ class _Search:
                 self._take(chosen)
             if self._is_proved():
                 return
-            marks = overlooked(self._making, answer.values[: len(self._choices.costs)])
+            values = answer.values[: len(self._choices.costs)]
+            marks = overlooked(self._making, values, deadline)
             for mark in marks:
                 model.require(mark)
             if not marks:

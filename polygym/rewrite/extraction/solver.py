@@ -23,6 +23,14 @@ ones with places in an order, against all answers); without it none of them is w
 """
 
 
+_UNSEEN = 2e-5
+"""For how many seconds a coefficient HiGHS may go on without looking at its clock.
+
+Presolving 190,000 of them, and single steps of its search, took 1.7 to 2.6 seconds of the processor
+in which nothing could end it; so that much earlier it is asked to end.
+"""
+
+
 @dataclass(slots=True)
 class IntegerProgram:
     """Columns with costs, from 0 to a bound each; rows ``lower ≤ a·x ≤ upper``. To be minimised."""
@@ -87,7 +95,7 @@ def solve(
         ("random_seed", 0),
         ("mip_rel_gap", 0.0),
         ("presolve_rule_off", _WITHOUT_AGGREGATOR),
-        ("time_limit", float(seconds)),
+        ("time_limit", max(seconds - _UNSEEN * len(program.values), seconds / 2)),
     ):
         solver.setOptionValue(option, value)
     solver.passModel(_model(program, in_fractions))

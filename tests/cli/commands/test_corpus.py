@@ -162,6 +162,13 @@ def test_damage_is_taken_out(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     code, text, _ = call(capsys, "corpus", "check", "--mend", file)
     assert (code, "taken out: 0 rows, 1 time of the clock" in text) == (0, True)
     assert call(capsys, "corpus", "stats", file)[0] == 0
+    with open_corpus(Path(file)) as corpus:
+        corpus.tick(fingerprint().key, 1.0, 1.0)
+        corpus.connection.execute("UPDATE clocks SET moment = -1.0")
+    taken = {"rows": 0, "visits": 0, "clocks": 1, "machines": 0}
+    for counted in (taken, dict.fromkeys(taken, 0)):
+        found = call_json(capsys, "corpus", "check", "--mend", file)
+        assert found == (0, {"file": file, "complaints": [], "taken_out": counted})
 
 
 def test_what_is_wrong_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

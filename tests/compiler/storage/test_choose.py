@@ -74,9 +74,20 @@ def test_kernels() -> None:
     }
     assert found == {
         "ludcmp": "S0:w=expand:i,j S3:w=expand:i,j S6:w=expand:i S9:w=expand:i contract",
-        "doitgen": "keep",  # its sum is an argument, and would be copied out
+        "doitgen": "S0:sum=expand:r,q contract",  # an argument, but what is copied out is small
         "gemm": "keep",
     }
+
+
+@pytest.mark.parametrize(
+    ("sizes", "is_expanded"),
+    [({"nq": 20, "nr": 25, "np": 30}, True), ({"nq": 4, "nr": 4, "np": 30}, False), (None, False)],
+)
+def test_what_is_copied_out_has_to_be_next_to_nothing(
+    sizes: dict[str, int] | None, is_expanded: bool
+) -> None:
+    """A row of 30 numbers beside 15,930 others, beside 1,410, and beside nobody knows how many."""
+    assert (chosen_plan(kernel_scop("doitgen"), sizes) != KEEP) == is_expanded
 
 
 def test_choices_with_their_prices() -> None:

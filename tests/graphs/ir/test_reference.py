@@ -42,6 +42,8 @@ _UNARY_IN_TORCH = {
     "neg": torch.neg,
     "abs": torch.abs,
     "reciprocal": torch.reciprocal,
+    "sin": torch.sin,
+    "cos": torch.cos,
 }
 
 

@@ -276,6 +276,20 @@ class Counted(nn.Module):
         return best, x.argmin(0, keepdim=True), chosen, whole, x.cumsum(-1)
 
 
+class Waves(nn.Module):
+    """Times as waves, columns that are written to, diagonals, elements by places, a last word."""
+
+    def forward(self, x):
+        angles = x[:, :1] * torch.exp(-0.5 * torch.arange(3.0))
+        waves = torch.cat([angles.sin(), angles.cos()], -1)
+        y = x.clone()
+        y[:, 0] = waves[:, 1]
+        y[1:3, 2:4] = 2 * x[1:3, :2]
+        chosen = x.gather(1, x.argmax(1, keepdim=True))
+        scores = torch.einsum("bi,ij,bj->b", x, waves @ waves.t(), x[:, :4])
+        return y, torch.diagonal(y), chosen, x[[0, 2], [3, 1]], scores, x[:, -1]
+
+
 def depthwise(width: int, filters: int, stride: int, activation: type[nn.Module]) -> nn.Module:
     return nn.Sequential(
         nn.Conv2d(width, width, 3, stride, 1, groups=width, bias=False),
@@ -404,6 +418,7 @@ MODELS = {
     "turned": (Turned(), (2, 5, 16)),
     "shifted": (Windows(), (1, 4, 4, 8)),
     "counted": (Counted(), (4, 6)),
+    "waves": (Waves(), (4, 4)),
     "encoder": (nn.TransformerEncoderLayer(32, 4, 64, batch_first=True), (2, 7, 32)),
     "encoder-first": (
         nn.TransformerEncoderLayer(32, 4, 64, batch_first=True, activation="gelu", norm_first=True),

@@ -84,6 +84,19 @@ def test_whole_numbers(kind: str, tmp_path: Path) -> None:
     same(tmp_path / "one.onnx", kind, (9 * DICE.standard_normal((4, 50))).astype(np.float32))
 
 
+@pytest.mark.parametrize("attributes", [{}, {"detect_negative": 0}, {"detect_positive": 0}])
+def test_infinite(attributes: dict[str, int], tmp_path: Path) -> None:
+    array = np.array([1.0, np.inf, -np.inf, np.nan, 3e38, 0.0], np.float32)
+    nodes = [
+        helper.make_node("IsInf", ["x"], ["t"], **attributes),
+        helper.make_node("Cast", ["t"], ["y"], to=TensorProto.FLOAT),
+    ]
+    path = save(tmp_path / "one.onnx", nodes, {"x": (6,)}, opset=20)
+    model = read(path)
+    for found in (evaluated(model, [array])[0], compile_model(model)(array)):
+        np.testing.assert_array_equal(found, run(path, [array])[0])
+
+
 def test_no_number(tmp_path: Path) -> None:
     """What attention to nothing at all gives, and how PyTorch's export makes it 0."""
     array = np.array([1.0, np.nan, -np.inf, np.nan, 0.0], np.float32)

@@ -28,8 +28,8 @@ from tests.graphs.onnx.sessions import (
 )
 
 UNARY = """
-    Relu Tanh Sigmoid Exp Log Sqrt Erf Neg Abs Reciprocal Identity HardSwish Softplus Softsign Mish
-    LeakyRelu Elu Selu Celu HardSigmoid Gelu Dropout
+    Relu Tanh Sigmoid Exp Log Sqrt Erf Neg Abs Reciprocal Sin Cos Tan Identity HardSwish Softplus
+    Softsign Mish LeakyRelu Elu Selu Celu HardSigmoid Gelu Dropout
 """.split()
 PAIRS = "Add Sub Mul Div Pow Min Max Sum Mean PRelu".split()
 REDUCTIONS = "Mean Sum Max Min L1 L2 SumSquare LogSum LogSumExp".split()

@@ -105,6 +105,18 @@ def test_tables_of_waves(tmp_path: Path) -> None:
     assert heads(path) == ["ewmul", "sub"]
 
 
+def test_running_sums_along_a_list_of_one_axis(tmp_path: Path) -> None:
+    """So the exporter of PyTorch writes what ``diagonal`` needs."""
+    nodes = [
+        helper.make_node("CumSum", ["ones", "axis"], ["sums"]),
+        helper.make_node("Mul", ["x", "sums"], ["y"]),
+    ]
+    weights = {"ones": np.ones((2, 3), np.float32), "axis": integers(1)}
+    path = save(tmp_path / "m.onnx", nodes, {"x": (2, 3)}, weights=weights)
+    assert_same(path, [numbers(2, 3)])
+    assert heads(path) == ["ewmul"]
+
+
 def test_results_that_are_constants(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Shape", ["x"], ["s"]),

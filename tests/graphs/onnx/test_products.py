@@ -13,6 +13,7 @@ pytest.importorskip("onnxruntime")
 from onnx import helper
 
 from polygym.errors import InputError
+from polygym.graphs.onnx import read
 from tests.graphs.onnx.sessions import (
     assert_same,
     check,
@@ -65,16 +66,44 @@ def test_gemm(bias: Any, turned: tuple[int, int], tmp_path: Path) -> None:
         ("ij,k->kij", (2, 3), (4,)),
         ("i,i->i", (3,), (3,)),
         ("ij,ij->", (2, 3), (2, 3)),
+        ("ij,jk", (2, 3), (3, 4)),
+        ("kj,ji", (2, 3), (3, 4)),
+        ("ij,jk->k", (2, 3), (3, 4)),
+        ("ij,kl->jl", (2, 3), (3, 4)),
+        ("...ij,jk->...ik", (2, 4, 2, 3), (3, 4)),
+        ("...i,ij->j...", (2, 4, 3), (3, 5)),
+        ("b...i,b...j->b...", (2, 4, 3), (2, 4, 5)),
     ],
 )
 def test_einsum(equation: str, left: Any, right: Any, tmp_path: Path) -> None:
     check(tmp_path, "Einsum", numbers(*left), numbers(*right, seed=1), equation=equation)
 
 
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("bij->bji", [(2, 3, 4)]),
+        ("ijk->j", [(2, 3, 4)]),
+        ("ij", [(2, 3)]),
+        ("...ij->...ji", [(2, 3, 4)]),
+        ("bi,ij,bj->b", [(2, 3), (3, 4), (2, 4)]),
+        ("i,j,k->kij", [(2,), (3,), (4,)]),
+        ("ij,jk,kl,lm->im", [(2, 3), (3, 4), (4, 2), (2, 5)]),
+    ],
+)
+def test_einsum_of_one_and_of_many(
+    equation: str, shapes: list[tuple[int, ...]], tmp_path: Path
+) -> None:
+    arrays = [numbers(*shape, seed=seed) for seed, shape in enumerate(shapes)]
+    check(tmp_path, "Einsum", *arrays, equation=equation)
+
+
 def test_other_equations_are_refused(tmp_path: Path) -> None:
-    for equation in ("ii,ij->j", "ij,jk", "ij,jk->k", "...i,ij->...j"):
+    for equation in ("ii,ij->j", "ij,jk->l", "ij,jk->ii", "i...j,...->ij", "i,ij->j", "ij->i"):
+        node = helper.make_node("Einsum", ["x", "w"], ["y"], equation=equation)
+        path = save(tmp_path / "one.onnx", [node], {"x": (3, 3), "w": (3, 3)})
         with pytest.raises(InputError, match=r"Einsum.*expected"):
-            check(tmp_path, "Einsum", numbers(3, 3), numbers(3, 3), equation=equation)
+            read(path)
 
 
 @pytest.mark.parametrize("heads", [(4, 4), (4, 2)])

@@ -49,6 +49,24 @@ def test_a_sound_rule_is_accepted(rule: Rule) -> None:
     assert found.cases >= 3
 
 
+def test_conditions_may_name_extents_that_are_not_small() -> None:
+    """A rule for 64 rows is met by the budget that files have, and only where it is sound."""
+    sound, wrong = parse_rules(
+        """
+        sound: (matmul none (matmul none ?x ?y) ?z) => (matmul none ?x (matmul none ?y ?z))
+            if (equal (=extent ?x 0) 64)
+        wrong: (matmul none ?x (matmul relu ?y ?z)) => (matmul none (matmul relu ?x ?y) ?z)
+            if (equal (=extent ?x 0) 64)
+        """
+    )
+    found = verify(sound, 400)
+    assert isinstance(found, Verified)
+    assert found.cases >= 3
+    counter = verify(wrong, 400)
+    assert isinstance(counter, Counterexample)
+    assert counter.binding["?x"].shape[0] == 64
+
+
 def test_a_counterexample_is_small_and_readable() -> None:
     """The shapes, the numbers, the place and both values."""
     [rule] = parse_rules("wrong: (relu (ewadd ?x ?y)) => (ewadd (relu ?x) (relu ?y))")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from polygym.errors import InputError
-from polygym.graphs.costs import Roofline
+from polygym.graphs.costs import Measured, Roofline
 from polygym.graphs.rules import standard
+from polygym.graphs.study import running
 from polygym.graphs.study.figures import figures
 from polygym.graphs.study.folder import open_study, rows_of
 from polygym.graphs.study.plan import Part, Trial, trials
 from polygym.graphs.study.report import report
 from polygym.graphs.study.running import Setting, run_trial
+from polygym.graphs.study.times import Clock, clock_of, sentence, taken
 
 SETTING = {"size": "small", "rules": "abc"}
 
@@ -65,7 +68,9 @@ def test_report_and_figures_of_small_networks() -> None:
     wanted = trials([Part.SEARCH, Part.K, Part.ORDER, Part.CYCLES], ["bert", "vgg19"])
     rows = [run_trial(one, setting) for one in wanted]
     json.dumps(rows, allow_nan=False)
+    assert {row["clock"] for row in rows} == {"processor"}
     text = report(rows)
+    assert text.startswith("Seconds of optimising are of the processor, the least of several runs")
     assert "| vgg19 |" in text
     assert "| bert |" in text
     assert "| ratio | k = 2 | proved | takes |" in text
@@ -74,6 +79,48 @@ def test_report_and_figures_of_small_networks() -> None:
     found = figures(rows)
     assert set(found) == {"gains", "times", "k-costs", "k-times", "k-nodes"}
     assert all(one.png.startswith(b"\x89PNG") for one in found.values())
+
+
+def test_short_trials_are_run_several_times_and_the_least_time_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seconds = iter([0.5, 0.2, 0.4, 0.3, 0.9])
+
+    def ran(*_: object) -> dict[str, Any]:
+        times = dict.fromkeys(
+            ("seconds", "exploration_seconds", "extraction_seconds", "seconds_to_best"),
+            next(seconds),
+        )
+        return {**times, "cpu": {name: one / 2 for name, one in times.items()}}
+
+    monkeypatch.setattr(running, "_ran", ran)
+    setting = Setting(Roofline(), standard(), "small", 1, 60.0)
+    row = run_trial(Trial("k", "bert", "saturation"), setting)
+    assert (row["runs"], row["seconds"], taken(row)) == (5, 0.2, 0.1)
+    seconds = iter([0.5, 0.4])
+    assert run_trial(Trial("settings", "bert", "backtracking"), setting)["runs"] == 1
+    assert next(seconds) == 0.4
+    seconds = iter([61.0])
+    assert run_trial(Trial("k", "bert", "saturation"), setting)["runs"] == 1, "at its limit"
+
+
+def test_what_is_measured_is_timed_on_the_wall() -> None:
+    assert clock_of(Measured()) is Clock.WALL
+    row = {"clock": "wall", "seconds": 3.0, "cpu": {"seconds": 1.0}}
+    assert taken(row) == 3.0
+    assert sentence([row]) == "Seconds are of the wall."
+
+
+def test_ends_by_hand() -> None:
+    times = {"before": 4.0, "unfused": 6.0, "after": 3.0, "torch": 9.0, "onnxruntime": 1.5}
+    race = {name: {"seconds": seconds} for name, seconds in times.items()}
+    race["torch.compile"] = {"seconds": None}
+    row = {"trial": Trial("end", "bert", "race").to_json(), "race": race, "clock": "wall"}
+    earlier = {**row, "trial": Trial("end", "vgg19", "race").to_json()}
+    earlier["race"] = {name: one for name, one in race.items() if name not in ("unfused", "after")}
+    text = report([row, earlier])
+    assert "| bert | 4.0 s | 3.0 s | 1.33 | 2.00 | 3.00 | - | 0.50 |" in text
+    assert "| vgg19 | 4.0 s | 4.0 s | 1.00 | - | 2.25 | - | 0.38 |" in text
 
 
 def test_a_trial_names_all_that_it_is() -> None:

@@ -43,6 +43,16 @@ def test_every_answer_has_one_of_each(seed: int, is_cyclic: bool) -> None:
     assert bound >= settled(making.needing, choices.costs, Value.DEAREST).values[0] - 1e-6
 
 
+def test_no_time_no_landmarks() -> None:
+    choices = random_choices(1, True)
+    making = Making(choices)
+    values = [0.5] * len(choices.costs)
+    late = time.perf_counter()
+    assert making.left_out(range(len(values)), late) == ()
+    assert overlooked(making, values, late) == []
+    assert making.left_out(range(len(values)), math.inf)
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 10**6), st.booleans())
 def test_what_is_left_out_is_as_small_as_can_be(seed: int, is_cyclic: bool) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     default="torch,onnxruntime",
     show_default=True,
     metavar="NAME[,NAME]",
-    help="torch, torch.compile, onnxruntime.",
+    help="torch, torch.compile, onnxruntime, unfused (a kernel for every operator).",
 )
 @click.option(
     "--seconds",

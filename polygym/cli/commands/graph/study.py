@@ -30,7 +30,8 @@ _HELP = """Make the tables and figures of the TENSAT paper on this machine, tria
   end       end to end, beside PyTorch, torch.compile and onnxruntime
 
 All of them if none is named. Every trial is kept in --out once it is known; the same command goes
-on where it was ended. Tables come to report.md there, figures beside it.
+on where it was ended. Tables come to report.md there, figures beside it. Their seconds are of the
+processor (`cpu` in study.jsonl), with --costs measured of the wall; --time-limit is of the wall.
 
 \b
 Examples:
@@ -89,6 +90,7 @@ def command(
     from polygym.graphs.study.folder import open_study
     from polygym.graphs.study.plan import Part, Trial, trials
     from polygym.graphs.study.running import Setting, run_trial
+    from polygym.graphs.study.times import clock_of, taken
     from polygym.measure.evaluation.fingerprint import fingerprint
     from polygym.rewrite.rule import text_of_rules
 
@@ -105,6 +107,7 @@ def command(
             "study": "graphs",
             "size": size,
             "costs": kind,
+            "clock": clock_of(costs).value,
             "threads": threads,
             "time_limit": time_limit,
             "rules": _digest(text_of_rules(rules)),
@@ -123,7 +126,7 @@ def command(
             journal.append(row)
             rows.append(row)
             if not as_json:
-                say(f"  {row['cost']:.1f} in {seconds(row['seconds'])}", err=True)
+                say(f"  {row['cost']:.1f} in {seconds(taken(row))}", err=True)
     tables = _written(out, rows)
     if as_json:
         return Answer(document=rows)

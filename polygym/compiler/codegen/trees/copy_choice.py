@@ -11,7 +11,7 @@ from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, LoopAnnot
 from polygym.compiler.codegen.trees.across import VECTORS
 from polygym.compiler.codegen.trees.group import Group
 from polygym.compiler.codegen.trees.model import Copies, copies, small_block
-from polygym.compiler.codegen.trees.moves import shares_vectors
+from polygym.compiler.codegen.trees.moves import Move, shares_vectors
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.trips import length
 
@@ -19,7 +19,11 @@ from polygym.compiler.codegen.trees.trips import length
 def copies_of(group: Group, setting: Setting) -> Copies:
     """Return how many iterations of a group run together."""
     usual = copies(
-        group.roles, len(group.statements), setting.machine, rows_share=_rows_share(group)
+        group.roles,
+        len(group.statements),
+        setting.machine,
+        rows_share=_rows_share(group),
+        streams=_streams(group, setting),
     )
     return as_asked(_small_block(group, setting) or usual, setting)
 
@@ -31,6 +35,20 @@ def _rows_share(group: Group) -> bool:
         return False
     rows = group.moves[jammed].values()
     return 3 * sum(row.again for row in rows) >= max(1, sum(len(row.reads) for row in rows))
+
+
+def _streams(group: Group, setting: Setting) -> int:
+    """Return how many different reads of a sum need the same vectors for all jammed rows."""
+    jammed, vector = group.roles.jammed, group.roles.vector
+    if not group.held or jammed is None or vector is None or len(group.statements) > 1:
+        return 1
+    (name,) = group.statements
+    reads = setting.scop.statement(name).reads
+    moves = zip(
+        reads, group.moves[jammed][name].reads, group.moves[vector][name].reads, strict=True
+    )
+    found = {read for read, down, along in moves if down is Move.SAME and along is Move.NEXT}
+    return max(1, len(found))
 
 
 def as_asked(found: Copies, setting: Setting) -> Copies:
@@ -87,4 +105,5 @@ def _small_block(group: Group, setting: Setting) -> Copies | None:
     )
     shared = shares_vectors(group.moves[jammed][name], group.moves[vector][name])
     width = setting.lanes(group.statements)
-    return small_block(rows, columns, width, setting.machine, shared=shared)
+    streams = _streams(group, setting)
+    return small_block(rows, columns, width, setting.machine, shared=shared, streams=streams)

@@ -53,7 +53,7 @@ from polygym.compiler.codegen.trees.tree import (
     Tree,
     restricted,
 )
-from polygym.compiler.codegen.trees.where import Where
+from polygym.compiler.codegen.trees.where import Inequality, Where
 from polygym.compiler.poly.distance import Pairs
 
 
@@ -93,19 +93,12 @@ def free_tiles(
     if not numbers or setting.sizes is None:
         return None
     tiles = _Tiles(setting.scop, band, numbers, around.parameters, setting.sizes)
-    inside = {name: tiles.of(name) for name in band.statements}
-    free = isl.Set.empty(tiles.space)
-    for name in sums:
-        free = free.union(inside[name])
-    for pair in around.pairs:
-        free = free.subtract(tiles.held_up(pair, sums, around)).coalesce()
-        if free.is_empty():
-            return None
-    conditions = conditions_of(free, inside)
-    if conditions is None:
+    told = setting.memory.of(
+        ("free", band, numbers, tuple(sums.items()), around), lambda: _told(tiles, sums, around)
+    )
+    if told is None:
         return None
-    there = isl.Set(tiles.where_text(conditions))
-    names = tuple(n for n in band.statements if not inside[n].is_disjoint(there))
+    conditions, names = told
     places = [band.statements.index(name) for name in names]
     own = tuple(Part(tuple(one.rows[k] for k in places), one.size) for one in numbers)
     members = tuple(restricted(one, band.statements, names) for one in band.members)
@@ -123,6 +116,25 @@ def free_tiles(
     ):
         return None
     return FreeTiles(alone, numbers, Where(own, conditions), found, setting)
+
+
+def _told(
+    tiles: _Tiles, sums: dict[str, int], around: Surroundings
+) -> tuple[tuple[tuple[Inequality, ...], ...], tuple[str, ...]] | None:
+    """Return what tells free tiles from the others, and the statements that run in some of them."""
+    inside = {name: tiles.of(name) for name in tiles.band.statements}
+    free = isl.Set.empty(tiles.space)
+    for name in sums:
+        free = free.union(inside[name])
+    for pair in around.pairs:
+        free = free.subtract(tiles.held_up(pair, sums, around)).coalesce()
+        if free.is_empty():
+            return None
+    conditions = conditions_of(free, inside)
+    if conditions is None:
+        return None
+    there = isl.Set(tiles.where_text(conditions))
+    return conditions, tuple(name for name in inside if not inside[name].is_disjoint(there))
 
 
 def _turning(setting: Setting) -> Setting:

@@ -4,7 +4,8 @@ A band in which something is held (a matrix product, say) is tiled so that what 
 again stays near: the held loop runs over K points and the vector loop over N, and K·N elements fill
 half of the level 2 cache; the jammed loop's tiles are small, since they are shared out among
 threads. The block of copies c·v (c jammed iterations of v vectors) fills the vector registers but
-for v + 1, which hold the operands: with 32 registers 8·3 accumulators, with 16 registers 4·3.
+for v + 1, which hold the operands: with 32 registers 8·3 accumulators, with 16 registers 4·3. Sums
+whose terms have several such operands, as A·Bᵀ + B·Aᵀ, need more for these (:func:`operands`).
 
 A band in which no member is coincident is a stencil in time: it is tiled in all members, smaller in
 the outer ones, and its tiles run along wavefronts. Those of the first loop of space are larger
@@ -50,11 +51,30 @@ class Copies:
     vector_copies: int
 
 
-def copies(roles: Roles, statements: int, machine: Machine, *, rows_share: bool = False) -> Copies:
+def operands(streams: int, vectors: int) -> int:
+    """Return how many registers a block needs beside its sums.
+
+    Each of s ``streams``, reads of which all rows use the same v vectors, has v of them and one for
+    its products; those of several streams wait for each other, in one more.
+
+    Example, 32 registers and 8 rows: C[i][j] += A[i][k] * B[k][j] has one stream, and with three
+    vectors 24 sums and 4 operands. C[i][j] += A[i][k] * B[j][k] + B[i][k] * A[j][k] has two, and
+    would need 24 + 9 with three; with two it needs 16 + 7.
+
+    >>> [operands(streams, vectors) for streams, vectors in ((1, 3), (2, 3), (2, 2))]
+    [4, 9, 7]
+    """
+    return streams * (vectors + 1) + (1 if streams > 1 else 0)
+
+
+def copies(
+    roles: Roles, statements: int, machine: Machine, *, rows_share: bool = False, streams: int = 1
+) -> Copies:
     """Return how many copies keep the registers busy without spilling them.
 
     Jammed rows that ``rows_share`` much of what they read, as those of a stencil in which r rows
-    load r + 2 vectors in place of 3·r, are eight where there are registers for them.
+    load r + 2 vectors in place of 3·r, are eight where there are registers for them. ``streams``
+    are as for :func:`operands`.
     """
     if roles.held is None and roles.vector is None:
         return Copies(8 if statements == 1 else 4, 1)  # a diagonal: chains to overlap
@@ -63,9 +83,12 @@ def copies(roles: Roles, statements: int, machine: Machine, *, rows_share: bool 
         return Copies(rows if statements == 1 else 2, 1)
     if roles.vector is None:
         return Copies(8 if statements == 1 else 4, 1)
-    vectors = 3 if statements == 1 else 1
     rows = 8 if machine.registers >= 32 else 4
-    return Copies(rows if statements == 1 else max(2, rows // 2), vectors)
+    if statements > 1:
+        return Copies(max(2, rows // 2), 1)
+    return Copies(
+        rows, next((v for v in (3, 2) if rows * v + operands(streams, v) <= machine.registers), 1)
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -79,6 +102,7 @@ def block(
     most: int = MOST_VECTORS,
     spare: int = 0,
     load: float = 0.0,
+    streams: int = 1,
 ) -> Copies:
     """Return the block of sums in registers for so many rows to jam and columns along vectors.
 
@@ -86,7 +110,7 @@ def block(
     rows, two of these in a cycle, and adds r·v products, two in a cycle as well, each four cycles
     after the one before it in the same sum. So a block takes max(r·v / 2, (r + v) / 2, 4) cycles,
     and the best one is that with which all blocks together take the fewest, the largest among
-    equals. It needs r·v + v + 1 registers.
+    equals. It needs r·v registers and those of its :func:`operands`.
 
     Where the vectors are not ``shared`` among the rows, since each sums up lines of its own, r·v of
     them are loaded, and one block of all columns is better than several of more rows.
@@ -109,7 +133,7 @@ def block(
         Copies(r, v)
         for v in range(1, min(most, max(1, -(-columns // width))) + 1)
         for r in range(1, _MOST_ROWS + 1)
-        if r <= max(rows, 1) and r * v + v + 1 + spare <= machine.registers
+        if r <= max(rows, 1) and r * v + operands(streams, v) + spare <= machine.registers
     ]
     return min(
         choices,
@@ -157,7 +181,7 @@ def ends(rows: int, columns: int, width: int, *, scattered: bool) -> float:
 
 
 def small_block(
-    rows: int, columns: int, width: int, machine: Machine, *, shared: bool
+    rows: int, columns: int, width: int, machine: Machine, *, shared: bool, streams: int = 1
 ) -> Copies | None:
     """Return the block for sums with fewer rows or columns than a tile; None where there are more.
 
@@ -165,7 +189,8 @@ def small_block(
     """
     if rows >= _SHARED and columns >= 2 * _SHARED:
         return None
-    return block(min(rows, _SHARED), min(columns, 2 * _SHARED), width, machine, shared=shared)
+    rows, columns = min(rows, _SHARED), min(columns, 2 * _SHARED)
+    return block(rows, columns, width, machine, shared=shared, streams=streams)
 
 
 def tile_sizes(

@@ -93,7 +93,7 @@ def conditions_of(
     every = isl.Set.empty(free.get_space())
     for tiles in inside.values():
         every = every.union(tiles)
-    free = free.gist(every.convex_hull()).coalesce()
+    free = free.gist(every.simple_hull()).coalesce()
     if free.n_basic_set() > _MOST_CONDITIONS:
         return None
     found = []

@@ -202,6 +202,26 @@ def annotations(tree: Tree) -> list[object]:
     return [member.annotation for member in members_of(tree) if member.annotation != ALONE]
 
 
+BOTH = parse_text(
+    "void f(int n, double C[n][n], double A[n][n], double B[n][n], double D[n][n]) {\n"
+    "#pragma scop\n"
+    "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++)\n"
+    "S: C[i][j] += A[i][k] * B[k][j] + B[i][k] * D[k][j];\n#pragma endscop\n}\n"
+)
+
+
+def test_sums_of_two_products_have_registers_for_the_operands_of_both() -> None:
+    found = annotations(planned(BOTH, original(BOTH), parse_mapping("tile=off"), LARGE))
+    assert found == [Jam(8), Vector(512, 2), Hold(frozenset({"S"}))]
+    found = annotations(planned(BOTH, original(BOTH), parse_mapping("tile=off"), SMALL))
+    assert found == [Jam(4), Vector(256, 2), Hold(frozenset({"S"}))]
+    known = planned(BOTH, original(BOTH), parse_mapping("tile=off"), LARGE, {"n": 40})
+    (jam, vector, _) = annotations(known)
+    assert isinstance(jam, Jam)
+    assert isinstance(vector, Vector)
+    assert jam.copies * vector.count + 2 * (vector.count + 1) + 1 <= LARGE.registers
+
+
 def test_a_product_gets_vectors_a_held_sum_and_copies() -> None:
     scop = PRODUCT
     found = annotations(planned(scop, original(scop), parse_mapping("tile=off"), LARGE))

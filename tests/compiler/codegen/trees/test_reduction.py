@@ -148,9 +148,13 @@ def test_trips(row: Row, expected: int) -> None:
 @pytest.mark.parametrize("registers", [16, 32])
 @pytest.mark.parametrize("rows", [1, 3, 4, 16, 100])
 @pytest.mark.parametrize("columns", [1, 5, 12, 16, 26, 54, 1000])
-def test_blocks_fit_the_registers_and_the_sum(registers: int, rows: int, columns: int) -> None:
-    chosen = block(rows, columns, 16, Machine(registers=registers))
-    assert chosen.unroll_jam * chosen.vector_copies + chosen.vector_copies + 1 <= registers
+@pytest.mark.parametrize("streams", [1, 2, 3])
+def test_blocks_fit_the_registers_and_the_sum(
+    registers: int, rows: int, columns: int, streams: int
+) -> None:
+    chosen = block(rows, columns, 16, Machine(registers=registers), streams=streams)
+    sums = chosen.unroll_jam * chosen.vector_copies
+    assert sums + streams * (chosen.vector_copies + 1) + (streams > 1) <= registers
     assert chosen.unroll_jam <= rows
     assert 16 * (chosen.vector_copies - 1) < columns or chosen == Copies(1, 1)
 

@@ -1,0 +1,114 @@
+"""What a result claims beside its record, and whether the record says so too.
+
+A line of a file of results says twice what it is worth: in its own entries, which tables are made
+of, and in its record, which is played again. Whoever edits the first has to be found out as well as
+who edits the second. So of an episode that was played again it is known
+
+* the kernel, and the status: that of the outcome where something was measured, else what a look at
+  the end says (``invalid``, ``does not compile``, ``not measured``);
+* the speedup: an estimate of the outcome's times, 0 where nothing was measured;
+* the reward: -0.1 for every forbidden action but the one that ends the episode, and what its end is
+  worth, by the outcome under a reward with a clock and computed again under one without.
+
+Example: an episode of 30 actions of which two were forbidden, whose schedule has a static score of
+0.62, has the reward 0.42, whatever the line says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agents.results import Result
+from agents.wrappers import ESTIMATES
+from polygym.envs.settling import Terms
+from polygym.episodes import reward
+from polygym.episodes.episode import Episode
+from polygym.episodes.record import Replay
+from polygym.episodes.reward import Reward
+from polygym.measure.worker.outcome import Status
+
+_CLOSE = 1e-5
+"""Numbers of results are rounded to six places."""
+
+
+def outcome_of(one: Result) -> dict[str, Any] | None:
+    """Return what a record says that was measured; None where nothing was."""
+    found = one.record.get("outcome")
+    return found if isinstance(found, dict) else None
+
+
+def unlike(one: Result, played: Replay) -> str | None:
+    """Return what a result says otherwise than its record, which was played again.
+
+    Raises:
+        PolygymError: its reward cannot be computed.
+    """
+    kernel = played.subject.program.name
+    if one.kernel != kernel:
+        return f"expected the kernel of the record, {kernel}, found {one.kernel}"
+    if played.episode is None or not played.episode.is_over:
+        return "expected an episode to its end, found none"
+    outcome = outcome_of(one)
+    if outcome is None:
+        return _unmeasured(one, played, played.episode)
+    if one.status != outcome["status"]:
+        return f"expected the status of the record, {outcome['status']}, found {one.status}"
+    speedups = _speedups(outcome)
+    if not any(_is_close(one.speedup, known) for known in speedups):
+        return f"expected the speedup of the record, {speedups[0]:.3f}, found {one.speedup:.3f}"
+    kind, factor = Reward.named(one.record["arguments"]["reward"]), played.measuring.timeout_factor
+    if kind not in (Reward.SPEEDUP, Reward.LOG_SPEEDUP):
+        return f"expected no outcome under the reward {kind.value}, found one"
+    worth = reward.of_failure(kind, factor)
+    if one.status == Status.OK.value:
+        worth = reward.of_success(kind, one.speedup, factor)
+    return _other_reward(one, worth, played.episode)
+
+
+def _unmeasured(one: Result, played: Replay, episode: Episode) -> str | None:
+    """Return what is wrong with a result of an episode that nobody measured."""
+    if one.speedup != 0:
+        return f"expected the speedup of the record, which has none, found {one.speedup:.3f}"
+    kind = Reward.named(one.record["arguments"]["reward"])
+    if played.schedule is not None and kind in (Reward.SPEEDUP, Reward.LOG_SPEEDUP):
+        return f"expected an outcome under the reward {kind.value}, found none"
+    # Without a schedule nothing is measured, whatever the reward.
+    found = Terms(kind, played.measuring, None).settle(played.subject, episode)
+    if one.status != found.info["status"]:
+        return f"expected the status {found.info['status']}, found {one.status}"
+    return _other_reward(one, found.value, episode)
+
+
+def _other_reward(one: Result, worth: float, episode: Episode) -> str | None:
+    expected = worth + reward.ILLEGAL * _forbidden(episode)
+    if _is_close(one.reward, expected):
+        return None
+    return f"expected the reward {expected:.6f}, found {one.reward:.6f}"
+
+
+def _forbidden(episode: Episode) -> int:
+    """Return how many actions the mask forbade, but for the one that ended the episode."""
+    found, state = 0, _first(episode)
+    for action in episode.actions[:-1]:
+        found += not state.mask()[action]
+        state = state.after(action)
+    return found
+
+
+def _first(episode: Episode) -> Episode:
+    task = episode.task if episode.task.written is None else episode.task.written
+    return task.start()
+
+
+def _speedups(outcome: dict[str, Any]) -> Sequence[float]:
+    """Return the speedups that an outcome's times have, by each way to estimate them."""
+    first = float(outcome["speedup"])
+    times, before = outcome["samples"], outcome["baseline_samples"]
+    if not times or not before or min(times) <= 0:
+        return (first,)
+    return (first, *(float(of(before)) / float(of(times)) for of in ESTIMATES.values()))
+
+
+def _is_close(found: float, expected: float) -> bool:
+    return abs(found - expected) <= _CLOSE * max(1.0, abs(expected))
