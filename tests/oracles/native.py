@@ -125,6 +125,8 @@ def _quick_object(llvm_ir: str, passes: int) -> bytes:
 @lru_cache(maxsize=1)
 def _quick_machine() -> Any:
     """Return this machine, as :mod:`polygym.compiler.codegen.llvm.jit` has it but for the level."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=host().processor,
         features=host().target,

@@ -1,5 +1,7 @@
 """What stands in the way of loops, and which plan a program gets without a search."""
 
+import os
+
 import pytest
 
 from polygym.compiler.ir.scop import Scop
@@ -92,11 +94,13 @@ def test_what_is_copied_out_has_to_be_next_to_nothing(
 
 def test_choices_with_their_prices() -> None:
     t, c = storage_choices(scop_of("symmetric"), SIZES)
+    copies = os.cpu_count() or 1
     assert (t.array, t.around, t.in_the_way) == ("t", ("i", "j"), ("i", "j"))
     assert [(str(one.entry), one.bytes) for one in t.choices] == [
         ("S0:t=rename", 8),
         ("S0:t=expand:i", 800),
         ("S0:t=expand:i,j", 96_000),
         ("S0:t=expand", 9_600_000),
+        ("S0:t=private:i,j", copies * 8),
     ]
     assert (t.is_seen_after, c.is_seen_after) == (False, True)
