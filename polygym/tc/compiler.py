@@ -18,6 +18,7 @@ DECIDING = (
     "compiler/frontend/tc",
     "compiler/ir",
     "compiler/poly",
+    "compiler/storage",
     "tc",
 )
 """The folders of the package whose modules decide what a comprehension's code is."""

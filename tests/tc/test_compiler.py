@@ -24,7 +24,6 @@ DECIDES_NOTHING = {"errors", "lru", "pickles", "version"}
 OTHERS = {
     "closing": "ends blocks",
     "compiler.frontend.c": "reads C, and no comprehension",
-    "compiler.storage": "moves arrays of programs that are searched; those of kernels stay",
     "cost": "ranks candidates: the schedule and the mapping of a kernel are kept beside its code",
     "episodes": "plays schedules, which are kept likewise",
     "errors": "says what is wrong",
