@@ -13,7 +13,7 @@ from polygym.compiler.codegen.common.boxes import Box
 from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.frontend import tc
-from polygym.compiler.frontend.c import parse_text, translation
+from polygym.compiler.frontend.c import parse_text, remembered, translation
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly import isl_numbers
 from polygym.compiler.poly.baselines import original
@@ -195,6 +195,7 @@ def test_c_is_read_or_refused_under_every_bound(monkeypatch: pytest.MonkeyPatch)
     refused = 0
     for operations in range(10, 12_000, 130):
         monkeypatch.setattr(translation, "_MAXIMUM_OPERATIONS", operations)
+        remembered._texts.clear()
         try:
             assert parse_text(STRIDED) == right
         except LimitError:
