@@ -38,6 +38,7 @@ from polygym.compiler.codegen.loops.ir import (
 from polygym.compiler.codegen.loops.linear import difference
 
 _MOST_STEPS = 10_000
+_MOST_COMBINATIONS = 3_000
 
 Access: TypeAlias = tuple[str, int]
 """A statement, and the number of one of its reads, or ``WRITE``."""
@@ -48,6 +49,9 @@ def with_proofs(program: LoopProgram, sizes: Mapping[str, int] | None) -> LoopPr
     """Return the program with what is known of it, and what is not, at the sizes or at all."""
     effort = Effort(left=_MOST_STEPS)
     unproved = _unproved(program, sizes, effort)
+    if unproved:  # perhaps more is known of what is around than bounds one by one
+        harder = Effort(left=_MOST_STEPS, combinations=_MOST_COMBINATIONS)
+        unproved &= _unproved(program, sizes, harder)
     exact = frozenset(index for index, is_exact in effort.exact.items() if is_exact)
     if effort.left < 0:  # not all places were looked at
         exact = frozenset()
@@ -96,6 +100,7 @@ class _Walk:
                     self.node(child, context)
             case Loop(variable, body=body):
                 inside = context.inside({})
+                inside.assume_not_empty(node.lower, node.upper)
                 self.node(body, inside.inside({variable: counter_of(inside, node)}))
             case Guard(condition, then, otherwise):
                 inside = context.inside({})

@@ -20,11 +20,12 @@ a loop in steps of 2, (3i + 1)/2 is 3k + 2.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor, gcd, lcm
 from typing import TypeAlias, assert_never
 
+from polygym.compiler.codegen.loops.index import pieces
 from polygym.compiler.codegen.loops.ir import (
     Index,
     IndexOperator,
@@ -133,10 +134,12 @@ class TooHardError(Exception):
 class Effort:
     """What all proofs of a program have in common: the next variable, and the steps left.
 
+    ``combinations`` is how many bounds may still be made of two others; there may be very many.
     ``exact`` says of every division that isl calls exact whether that is so wherever it stands.
     """
 
     left: int
+    combinations: int = 0
     variables: int = 0
     exact: dict[Index, bool] = field(default_factory=dict)
 
@@ -266,12 +269,21 @@ class Context:
                     self.assume(operand, holds=False)
             case Operation(operator, (left, right)) if operator in _ORDERS:
                 difference = self.form(left).plus(self.form(right), -1)
+                is_tie = operator is IndexOperator.EQUAL and holds
                 for sign, least in _ORDERS[operator][holds]:
-                    self._learn(difference.times(sign).shifted(-least))
+                    self._learn(difference.times(sign).shifted(-least), combines=is_tie)
                 if operator is IndexOperator.EQUAL and not holds:
                     self._learn_unequal(difference)
             case _:
                 return
+
+    def assume_not_empty(self, lower: Index, upper: Index) -> None:
+        """Learn from a loop whose body runs: none of its lower bounds is beyond an upper one."""
+        if self.effort.combinations <= 0:
+            return
+        for low in pieces(lower, IndexOperator.MAXIMUM):
+            for high in pieces(upper, IndexOperator.MINIMUM):
+                self._learn(self.form(high).plus(self.form(low), -1), combines=True)
 
     def _learn_unequal(self, form: Form) -> None:
         """Note that an integer form is not 0: at least 1, if it is known not to be negative."""
@@ -279,22 +291,35 @@ class Context:
             if self.is_at_least(form.times(sign), 0):
                 self._learn(form.times(sign).shifted(-1))
 
-    def _learn(self, form: Form) -> None:
-        """Note that a form is not negative: a bound of its innermost variable."""
+    def _learn(self, form: Form, *, combines: bool = False) -> None:
+        """Note that a form is not negative: a bound of its innermost variable.
+
+        With ``combines`` what bounds that on the other side is not beyond it, which is a bound of
+        the variables around (Fourier and Motzkin): where k <= j - 1, and i - j = k by a guard,
+        i - j <= j - 1, so that j >= (i + 1)/2.
+        """
         if not form.terms:
             return
         (variable, coefficient), *rest = form.terms
         bound = Form(tuple(rest), form.constant).times(Fraction(-1, coefficient))
         before = self.bounds[variable]
-        if coefficient > 0 and not before.any_low:
-            self.bounds[variable] = Bounds(
-                (*before.lows, bound), before.highs, before.any_low, before.any_high
-            )
-        elif coefficient < 0 and not before.any_high:
-            self.bounds[variable] = Bounds(
-                before.lows, (*before.highs, bound), before.any_low, before.any_high
-            )
+        if bound in (before.lows if coefficient > 0 else before.highs):
+            return
+        if coefficient > 0:
+            others = () if before.any_high else before.highs
+            if not before.any_low:
+                self.bounds[variable] = replace(before, lows=(*before.lows, bound))
+        else:
+            others = () if before.any_low else before.lows
+            if not before.any_high:
+                self.bounds[variable] = replace(before, highs=(*before.highs, bound))
         self.known.clear()
+        for other in others if combines else ():
+            if self.effort.combinations <= 0:
+                return
+            self.effort.combinations -= 1
+            between = other.plus(bound, -1).times(1 if coefficient > 0 else -1)
+            self._learn(between, combines=True)
 
     def greatest(self, form: Form) -> Rational | None:
         """Return a number that the form does not exceed, None if none is found."""

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polybench import Dataset
 from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.codegen.llvm.contract import Broken
 from polygym.compiler.codegen.loops import check_bounds
@@ -32,6 +33,7 @@ from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.legality import LegalSchedule
+from polygym.programs import load_program
 from tests.compiler.codegen.llvm.test_emit_index import value_of
 from tests.oracles.native import random_arrays, run_code
 from tests.sources import kernel_scop, small_parameters
@@ -292,6 +294,15 @@ def test_loops_say_what_is_not_proved_of_them(monkeypatch: pytest.MonkeyPatch) -
     assert found.unproved == {
         (one.name, place) for one in scop.statements for place in (WRITE, *range(len(one.reads)))
     }
+
+
+@pytest.mark.parametrize("name", ["lu", "ludcmp", "cholesky", "trisolv", "nussinov"])
+def test_nothing_is_left_unproved_of_tiles_of_factorisations(name: str) -> None:
+    """Bounds that follow from loops that are not empty, and from guards with those around."""
+    program = load_program(name, dataset=Dataset.LARGE)
+    legal = LegalSchedule(program.scop, isl_schedule(program.scop))
+    found = lower(legal, parse_mapping("threads=2"), dict(program.parameters))
+    assert found.unproved == frozenset()
 
 
 def test_watched_code_of_kernels_keeps_its_promises() -> None:
