@@ -284,7 +284,7 @@ def _first_place(
             continue
         low, high = span
         if best is None or high - low + 1 < best[1]:
-            shifted = from_sum((lambda found: (found[0], found[1] + low))(as_sum(begin)))
+            shifted = from_sum(as_sum(Operation(IndexOperator.ADD, (begin, Number(low)))))
             best = shifted, high - low + 1
         if best[1] == 1:
             break

@@ -11,7 +11,7 @@ from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, LoopAnnot
 from polygym.compiler.codegen.trees.across import VECTORS
 from polygym.compiler.codegen.trees.group import Group
 from polygym.compiler.codegen.trees.model import Copies, copies, small_block
-from polygym.compiler.codegen.trees.moves import Move, shares_vectors
+from polygym.compiler.codegen.trees.moves import shared_vectors, shares_vectors
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.trips import length
 
@@ -44,11 +44,8 @@ def _streams(group: Group, setting: Setting) -> int:
         return 1
     (name,) = group.statements
     reads = setting.scop.statement(name).reads
-    moves = zip(
-        reads, group.moves[jammed][name].reads, group.moves[vector][name].reads, strict=True
-    )
-    found = {read for read, down, along in moves if down is Move.SAME and along is Move.NEXT}
-    return max(1, len(found))
+    shared = shared_vectors(group.moves[jammed][name], group.moves[vector][name])
+    return max(1, len({reads[number] for number in shared}))
 
 
 def as_asked(found: Copies, setting: Setting) -> Copies:

@@ -70,8 +70,13 @@ class Moves:
 
 def shares_vectors(rows: Moves, columns: Moves) -> bool:
     """Whether the iterations of one loop need the same vectors, which run along another one."""
-    pairs = zip(rows.reads, columns.reads, strict=True)
-    return any(down is Move.SAME and along is Move.NEXT for down, along in pairs)
+    return bool(shared_vectors(rows, columns))
+
+
+def shared_vectors(rows: Moves, columns: Moves) -> tuple[int, ...]:
+    """Return the reads of which all iterations of one loop need the same vectors along another."""
+    pairs = enumerate(zip(rows.reads, columns.reads, strict=True))
+    return tuple(k for k, (down, along) in pairs if down is Move.SAME and along is Move.NEXT)
 
 
 def moves_of(
