@@ -30,6 +30,7 @@ from typing import assert_never
 import numpy as np
 
 from polygym.compiler.codegen.common.loop_annotation import (
+    Diagonal,
     Hold,
     Jam,
     LoopAnnotation,
@@ -174,8 +175,8 @@ def _annotated(annotation: LoopAnnotation, nest: Nest) -> tuple[str, float, floa
             return "sequential", 1.0, 1.0
         case Parallel():
             return "parallel", 1.0, 1.0
-        case Jam(copies) | Rows(copies=copies):
-            # Models have learned from rows that are jammed.
+        case Jam(copies) | Rows(copies=copies) | Diagonal(copies=copies):
+            # Models have learned from rows and diagonals that are jammed.
             return "jam", float(copies), 1.0
         case Vector(bits, copies):
             return "vector", float(copies), lanes_of(bits, nest)

@@ -22,7 +22,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, Parallel, Rows, Vector
+from polygym.compiler.codegen.common.loop_annotation import (
+    Diagonal,
+    Hold,
+    Jam,
+    Parallel,
+    Rows,
+    Vector,
+)
 from polygym.cost.columns import AS_THEY_ARE, KNOWLEDGE, WAIT, slog
 from polygym.cost.nests import Floats, Nest, settled
 from polygym.cost.reach import Work
@@ -85,7 +92,7 @@ class _Blocks:
         for one, nest in enumerate(nests):
             for place, annotation in enumerate(nest.annotations):
                 match annotation:
-                    case Jam(copies) | Rows(copies=copies):
+                    case Jam(copies) | Rows(copies=copies) | Diagonal(copies=copies):
                         jam[one, place] = copies
                     case Vector(wide, number):
                         vector[one], bits[one], vectors[one] = place, wide, number

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from polygym.compiler.codegen.common.loop_annotation import (
+    Diagonal,
     Hold,
     Jam,
     Parallel,
@@ -113,14 +114,16 @@ def _check(
                                     for i in (source, sink)
                                 )
                                 assert apart == 0 or after >= before, f"{sink} before {source}"
-                        case Parallel() | Jam() | Vector() | Rows():
+                        case Parallel() | Jam() | Vector() | Rows() | Diagonal():
                             assert apart == 0, f"{source} and {sink} run together at {place}"
                         case _:
                             assert_never(member.annotation)
                 if isinstance(member.annotation, Hold):
                     assert place == len(members) - 1, "held inside another loop"
                     # The loops around stand still, but for copies that run together.
-                    jammed = [one for one in members if isinstance(one.annotation, Jam | Rows)]
+                    jammed = [
+                        one for one in members if isinstance(one.annotation, Diagonal | Jam | Rows)
+                    ]
                     copy = {
                         i: tuple(member_value(one, statements, i, sizes) for one in jammed)
                         for i in instances
@@ -186,7 +189,9 @@ def _standing(
     instances: frozenset[Instance],
     sizes: tuple[int, ...],
 ) -> list[frozenset[Instance]]:
-    standing = [m for m in members if not isinstance(m.annotation, Hold | Jam | Rows | Vector)]
+    standing = [
+        m for m in members if not isinstance(m.annotation, Diagonal | Hold | Jam | Rows | Vector)
+    ]
     return _groups(standing, statements, instances, sizes)
 
 

@@ -11,7 +11,14 @@ from math import prod
 
 import numpy as np
 
-from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, Parallel, Rows, Vector
+from polygym.compiler.codegen.common.loop_annotation import (
+    Diagonal,
+    Hold,
+    Jam,
+    Parallel,
+    Rows,
+    Vector,
+)
 from polygym.cost.columns import AS_THEY_ARE, CACHES, RELATIONS, THRESHOLDS, Touched, lanes_of, slog
 from polygym.cost.nests import Floats, Nest
 
@@ -50,7 +57,7 @@ class _Block:
         vector_at, lanes, vectors, jams, held = None, 1.0, 1.0, 1.0, False
         for place, annotation in enumerate(nest.annotations):
             match annotation:
-                case Jam(copies) | Rows(copies=copies):
+                case Jam(copies) | Rows(copies=copies) | Diagonal(copies=copies):
                     jams *= min(float(copies), nest.lengths[place])
                 case Vector(bits, copies):
                     vector_at, lanes, vectors = place, lanes_of(bits, nest), float(copies)
@@ -140,7 +147,7 @@ def knowledge(seen: Touched, threads: int) -> Floats:
 def _accesses(nest: Nest, block: _Block) -> tuple[float, float, float, float]:
     """Return loads, gathers, broadcasts, and stores of a block of copies, each per operation."""
     loads = gathers = broadcasts = stores = 0.0
-    jammed = [k for k, one in enumerate(nest.annotations) if isinstance(one, Jam | Rows)]
+    jammed = [k for k, one in enumerate(nest.annotations) if isinstance(one, Diagonal | Jam | Rows)]
     for reference in nest.references:
         stride = reference.stride
         along = abs(stride[block.vector_at]) if block.vector_at is not None else 0.0

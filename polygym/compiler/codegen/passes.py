@@ -2,8 +2,8 @@
 
 A legal schedule becomes a tree, the tree becomes loops, the loops become LLVM IR::
 
-    build  plan  |  generate  peel  pack_tiles  move_initialisers  separate  turn_rows  unroll_jam
-                 |  vectorise  pack  part_sums  privatise  |  emit  optimise
+    build  plan  |  generate  peel  pack_tiles  move_initialisers  separate  turn_rows  skew_tiles
+                 |  unroll_jam  vectorise  pack  part_sums  privatise  |  emit  optimise
 
 A pass is a pure function of what the one before has left and of the :class:`Goal`. What a mapping
 does not ask for is left out. :mod:`polygym.compiler.codegen.pipeline` runs the table, checks what
@@ -33,6 +33,7 @@ from polygym.compiler.codegen.loops.part_sums import part_sums
 from polygym.compiler.codegen.loops.peel import peel
 from polygym.compiler.codegen.loops.private import privatise
 from polygym.compiler.codegen.loops.separate import separate
+from polygym.compiler.codegen.loops.skew_tiles import skew_tiles
 from polygym.compiler.codegen.loops.term_tiles import compute_tiles
 from polygym.compiler.codegen.loops.tile_pack import pack_tiles
 from polygym.compiler.codegen.loops.turn_rows import turn_rows
@@ -128,6 +129,10 @@ def _separate(program: LoopProgram, goal: Goal) -> LoopProgram:
 
 def _turn_rows(program: LoopProgram, _: Goal) -> LoopProgram:
     return turn_rows(program)
+
+
+def _skew_tiles(program: LoopProgram, _: Goal) -> LoopProgram:
+    return skew_tiles(program)
 
 
 def _unroll_jam(program: LoopProgram, _: Goal) -> LoopProgram:
@@ -239,6 +244,13 @@ LOOPS: tuple[Pass[LoopProgram, LoopProgram], ...] = (
         Form.LOOPS,
         "recurrences along rows run in lanes, a row in each, through turned tiles (pack=on)",
         _turn_rows,
+        lambda mapping: mapping.pack,
+    ),
+    Pass(
+        "skew_tiles",
+        Form.LOOPS,
+        "diagonals run in vectors, through copies of which they are rows (pack=on)",
+        _skew_tiles,
         lambda mapping: mapping.pack,
     ),
     Pass(

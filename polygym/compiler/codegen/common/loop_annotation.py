@@ -51,6 +51,18 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
+class Diagonal:
+    """Iterations are independent and go along a diagonal of arrays.
+
+    They run in vectors of ``bits``, through copies in which a diagonal is a row; where that cannot
+    be, or does not pay, ``copies`` of them run together.
+    """
+
+    bits: int
+    copies: int
+
+
+@dataclass(frozen=True, slots=True)
 class Chains:
     """The iterations of a sum in ``count`` independent chains of ``width`` lanes each.
 
@@ -89,7 +101,7 @@ class Parallel:
     held: Hold | None = None
 
 
-LoopAnnotation: TypeAlias = Sequential | Parallel | Jam | Vector | Rows | Hold
+LoopAnnotation: TypeAlias = Sequential | Parallel | Jam | Vector | Rows | Diagonal | Hold
 
 SEQUENTIAL = Sequential()
 
@@ -113,6 +125,8 @@ def annotation_text(annotation: LoopAnnotation) -> str:
             return f"{count} vector{'s' * (count > 1)} of {bits} bits"
         case Rows(bits, count, _):
             return f"rows, turned: {count} vector{'s' * (count > 1)} of {bits} bits"
+        case Diagonal(bits, _):
+            return f"diagonal, skewed: vectors of {bits} bits"
         case Hold(statements, chains):
             names = f"holds {', '.join(sorted(statements))}"
             return names if chains is None else f"{names} in {_chains_text(chains)}"

@@ -9,7 +9,7 @@ Subscripts that are computed are 0 here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import assert_never
 
 import islpy as isl
@@ -21,16 +21,14 @@ from polygym.compiler.codegen.loops.ir import (
     Block,
     Guard,
     Index,
-    IndexOperator,
     Instance,
     Loop,
     LoopProgram,
     Node,
     Number,
-    Operation,
-    Variable,
 )
 from polygym.compiler.codegen.loops.names import counter_names, counter_place
+from polygym.compiler.codegen.loops.read_ast import index_of, node_of
 from polygym.compiler.codegen.trees.isl_tree import PLACE, to_isl
 from polygym.compiler.codegen.trees.tree import Tree, depth, free_sums_in, path
 from polygym.compiler.ir.expr import Access
@@ -38,34 +36,7 @@ from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.evaluate import evaluate
 from polygym.compiler.poly.gathers import anchored
 from polygym.compiler.poly.isl_budget import bounded, unbounded
-from polygym.compiler.poly.isl_numbers import integer, isl_c_text
 from polygym.compiler.poly.legality import LegalSchedule
-from polygym.errors import InternalError
-
-_OPERATORS = {
-    isl.ast_expr_op_type.minus: IndexOperator.NEGATE,
-    isl.ast_expr_op_type.add: IndexOperator.ADD,
-    isl.ast_expr_op_type.sub: IndexOperator.SUBTRACT,
-    isl.ast_expr_op_type.mul: IndexOperator.MULTIPLY,
-    isl.ast_expr_op_type.div: IndexOperator.DIVIDE_EXACT,
-    isl.ast_expr_op_type.fdiv_q: IndexOperator.DIVIDE_FLOOR,
-    isl.ast_expr_op_type.pdiv_q: IndexOperator.DIVIDE_NONNEGATIVE,
-    isl.ast_expr_op_type.pdiv_r: IndexOperator.REMAINDER_NONNEGATIVE,
-    isl.ast_expr_op_type.zdiv_r: IndexOperator.REMAINDER_ZERO_TEST,
-    isl.ast_expr_op_type.min: IndexOperator.MINIMUM,
-    isl.ast_expr_op_type.max: IndexOperator.MAXIMUM,
-    isl.ast_expr_op_type.cond: IndexOperator.SELECT,
-    isl.ast_expr_op_type.select: IndexOperator.SELECT,
-    isl.ast_expr_op_type.eq: IndexOperator.EQUAL,
-    isl.ast_expr_op_type.lt: IndexOperator.LESS,
-    isl.ast_expr_op_type.le: IndexOperator.LESS_EQUAL,
-    isl.ast_expr_op_type.gt: IndexOperator.GREATER,
-    isl.ast_expr_op_type.ge: IndexOperator.GREATER_EQUAL,
-    isl.ast_expr_op_type.and_: IndexOperator.AND,
-    isl.ast_expr_op_type.and_then: IndexOperator.AND,
-    isl.ast_expr_op_type.or_: IndexOperator.OR,
-    isl.ast_expr_op_type.or_else: IndexOperator.OR,
-}
 
 
 def generate_loops(
@@ -81,7 +52,7 @@ def generate_loops(
         build = isl.AstBuild.from_context(at_sizes(isl.Set(scop.context), sizes))
         extents = tuple(
             tuple(
-                _index(build.expr_from_pw_aff(isl.PwAff(extent)))
+                index_of(build.expr_from_pw_aff(isl.PwAff(extent)))
                 if sizes is None
                 else Number(evaluate(extent, sizes))
                 for extent in array.extents
@@ -99,10 +70,11 @@ def generate_loops(
         if annotate.failure is not None:
             raise annotate.failure
         with unbounded():  # reading what is there; isl would leave out numbers at its bound
-            places: dict[int, int] = {}
-            read = _node(ast, instances, places)
+            marks: dict[int, str] = {}
+            read = node_of(ast, _numbered(instances), marks)
         numbers = {id(instance): number for number, instance in enumerate(instances)}
         check_legal_order(read, annotate.released(), numbers, scop, sizes, free_sums_in(tree))
+    places = {node: int(mark.removeprefix(PLACE)) for node, mark in marks.items()}
     body = with_annotations(read, tree, places)
     known = None if sizes is None else tuple(sizes.items())
     return LoopProgram(scop, body, extents, _guarded_reads(scop, sizes), sizes=known)
@@ -158,6 +130,11 @@ def with_annotations(node: Node, tree: Tree, places: Mapping[int, int] | None = 
                 assert_never(node)
 
     return walk(node, None)[0]
+
+
+def _numbered(instances: list[Instance]) -> Callable[[isl.AstNode], Instance]:
+    """Return what runs at a leaf, which has its number."""
+    return lambda leaf: instances[int(leaf.get_annotation().get_name().removeprefix("instance_"))]
 
 
 class _Annotator:
@@ -219,7 +196,7 @@ def _iterators(
 ) -> tuple[Index, ...]:
     """Return the values of the statement's iterators in terms of the loops' counters."""
     return tuple(
-        _index(build.expr_from_pw_aff(instance_at.get_pw_aff(position)))
+        index_of(build.expr_from_pw_aff(instance_at.get_pw_aff(position)))
         for position in range(statement.depth)
     )
 
@@ -237,7 +214,8 @@ def _subscripts(
         return tuple(Number(0) for _ in range(access.dim(isl.dim_type.out)))
     expression = build.access_from_pw_multi_aff(at_counters)
     return tuple(
-        _index(expression.get_op_arg(position)) for position in range(1, expression.get_op_n_arg())
+        index_of(expression.get_op_arg(position))
+        for position in range(1, expression.get_op_n_arg())
     )
 
 
@@ -250,70 +228,4 @@ def _guarded_reads(scop: Scop, sizes: Sizes | None) -> frozenset[tuple[str, int]
         if not at_sizes(isl.Set(statement.domain), sizes).is_subset(
             at_sizes(anchored(access), sizes).domain()
         )
-    )
-
-
-def _node(node: isl.AstNode, instances: list[Instance], places: dict[int, int]) -> Node:
-    """Convert one node of isl's AST; ``places`` gets the branches that nodes are marked with."""
-    kind = node.get_type()
-    if kind == isl.ast_node_type.for_:
-        return _loop(node, instances, places)
-    if kind == isl.ast_node_type.if_:
-        else_node = node.if_get_else_node() if node.if_has_else_node() else None
-        otherwise = None if else_node is None else _node(else_node, instances, places)
-        return Guard(
-            _index(node.if_get_cond()),
-            _node(node.if_get_then_node(), instances, places),
-            otherwise,
-        )
-    if kind == isl.ast_node_type.block:
-        children = node.block_get_children()
-        return Block(
-            tuple(
-                _node(children.get_at(k), instances, places) for k in range(children.n_ast_node())
-            )
-        )
-    if kind == isl.ast_node_type.user:
-        return instances[int(node.get_annotation().get_name().removeprefix("instance_"))]
-    if kind == isl.ast_node_type.mark:
-        marked = _node(node.mark_get_node(), instances, places)
-        places[id(marked)] = int(node.mark_get_id().get_name().removeprefix(PLACE))
-        return marked
-    raise InternalError(f"an isl AST node of a kind that is never asked for: {isl_c_text(node)}")
-
-
-def _loop(node: isl.AstNode, instances: list[Instance], places: dict[int, int]) -> Node:
-    """Convert a loop; a degenerate one (a single iteration) keeps its counter as a constant."""
-    variable = node.for_get_iterator().get_id().get_name()
-    lower = _index(node.for_get_init())
-    body = _node(node.for_get_body(), instances, places)
-    if node.for_is_degenerate():
-        return Loop(variable, lower, lower, 1, body)
-    condition = _index(node.for_get_cond())
-    match condition:
-        case Operation(IndexOperator.LESS_EQUAL, (Variable(name), upper)) if name == variable:
-            inclusive: Index = upper
-        case Operation(IndexOperator.LESS, (Variable(name), upper)) if name == variable:
-            inclusive = Operation(IndexOperator.SUBTRACT, (upper, Number(1)))
-        case _:
-            raise InternalError(f"an isl loop with an unforeseen condition: {isl_c_text(node)}")
-    step = node.for_get_inc()
-    return Loop(variable, lower, inclusive, integer(step.get_val()), body)
-
-
-def _index(expression: isl.AstExpr) -> Index:
-    """Convert an expression of isl's AST."""
-    kind = expression.get_type()
-    if kind == isl.ast_expr_type.int:
-        return Number(integer(expression.get_val()))
-    if kind == isl.ast_expr_type.id:
-        return Variable(expression.get_id().get_name())
-    operator = _OPERATORS.get(expression.get_op_type())
-    if operator is None:
-        raise InternalError(
-            f"an isl AST expression of an unforeseen kind: {isl_c_text(expression)}"
-        )
-    return Operation(
-        operator,
-        tuple(_index(expression.get_op_arg(k)) for k in range(expression.get_op_n_arg())),
     )

@@ -28,7 +28,7 @@ behind the region, in another nest) the array stays what it is, and the program 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from math import prod
@@ -41,7 +41,7 @@ from polygym.compiler.codegen.common.loop_annotation import (
     Parallel,
     Sequential,
 )
-from polygym.compiler.codegen.loops.index import pieces, replaced
+from polygym.compiler.codegen.loops.first_places import first_place, outside
 from polygym.compiler.codegen.loops.ir import (
     Index,
     IndexOperator,
@@ -57,15 +57,11 @@ from polygym.compiler.codegen.loops.linear import as_sum, from_sum
 from polygym.compiler.codegen.loops.touched import (
     Touch,
     elements_of,
-    index_text,
-    prefix_of,
-    selections,
     touches_of,
     with_lanes_named,
 )
 from polygym.compiler.ir.scop import Array, Storage
 from polygym.compiler.poly.isl_budget import attempt, unbounded
-from polygym.compiler.poly.isl_numbers import integer
 from polygym.errors import InputError
 
 MOST_BYTES = 256 << 10
@@ -73,7 +69,6 @@ MOST_BYTES = 256 << 10
 
 _WANTED = (Storage.PRIVATE, Storage.ONLY_PRIVATE)
 _MOST_OPERATIONS = 5_000_000
-_MOST_BEGINNINGS = 6  # first places of a dimension that are tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,17 +228,11 @@ def _are_apart(touches: Sequence[Touch], elements: Sequence[isl.Map], depth: int
     found: isl.Map | None = None
     for touch, relation in zip(touches, elements, strict=True):
         number = isl.Val(touch.way.numbers[depth - 1])
-        own = _outside(relation, depth).insert_dims(isl.dim_type.in_, 0, 1)
+        own = outside(relation, depth).insert_dims(isl.dim_type.in_, 0, 1)
         own = own.fix_val(isl.dim_type.in_, 0, number)
         found = own if found is None else found.union(own)
     assert found is not None
     return bool(found.coalesce().is_injective())
-
-
-def _outside(relation: isl.Map, depth: int) -> isl.Map:
-    """Return a relation from the outermost counters alone."""
-    inner = relation.dim(isl.dim_type.in_) - depth
-    return relation.project_out(isl.dim_type.in_, depth, inner)
 
 
 def _first_places(
@@ -256,76 +245,18 @@ def _first_places(
     for number in dict.fromkeys(touch.way.numbers[depth - 1] for touch in touches):
         here = [place for place, one in enumerate(touches) if one.way.numbers[depth - 1] == number]
         own = [touches[place] for place in here]
-        together = _outside(elements[here[0]], depth)
+        together = outside(elements[here[0]], depth)
         for place in here[1:]:
-            together = together.union(_outside(elements[place], depth))
+            together = together.union(outside(elements[place], depth))
         begins = []
         for dimension in range(rank):
-            found = _first_place(program, own, together.coalesce(), dimension, depth)
+            found = first_place(program, own, together.coalesce(), dimension, depth)
             if found is None:
                 return None
             begins.append(found[0])
             lengths[dimension] = max(lengths[dimension], found[1])
         first[number] = tuple(begins)
     return Places(first, tuple(lengths))
-
-
-def _first_place(
-    program: LoopProgram, touches: Sequence[Touch], together: isl.Map, dimension: int, depth: int
-) -> tuple[Index, int] | None:
-    """Return the first place of a dimension that needs the fewest, and how many that are."""
-    rank = together.dim(isl.dim_type.out)
-    own = together.project_out(isl.dim_type.out, dimension + 1, rank - dimension - 1)
-    own = own.project_out(isl.dim_type.out, 0, dimension)
-    best: tuple[Index, int] | None = None
-    for begin in _beginnings(touches, dimension, depth):
-        span = _span(program, touches[0], own, begin, depth)
-        if span is None:
-            continue
-        low, high = span
-        if best is None or high - low + 1 < best[1]:
-            shifted = from_sum(as_sum(Operation(IndexOperator.ADD, (begin, Number(low)))))
-            best = shifted, high - low + 1
-        if best[1] == 1:
-            break
-    return best
-
-
-def _beginnings(touches: Sequence[Touch], dimension: int, depth: int) -> list[Index]:
-    """Return what may be the first place: subscripts where the loops inside begin, and 0."""
-    found: dict[Index, None] = {}
-    for touch in touches:
-        for one in _at_the_beginning(touch.subscripts[dimension], touch, depth):
-            if not any(selections(one)):
-                found[from_sum(as_sum(one))] = None
-    return [*list(found)[:_MOST_BEGINNINGS], Number(0)]
-
-
-def _at_the_beginning(index: Index, touch: Touch, depth: int) -> Iterator[Index]:
-    """Yield an index with the counters of the loops inside at the pieces of their lower bounds."""
-    choices: list[Index] = [index]
-    if touch.lanes is not None:
-        choices = [replaced(index, {touch.lanes.variable: touch.lanes.base})]
-    for loop in reversed(touch.way.loops[depth:]):
-        lows = pieces(loop.lower, IndexOperator.MAXIMUM)
-        choices = [replaced(one, {loop.variable: low}) for one in choices for low in lows]
-        choices = choices[:_MOST_BEGINNINGS]
-    yield from choices
-
-
-def _span(
-    program: LoopProgram, touch: Touch, subscripts: isl.Map, begin: Index, depth: int
-) -> tuple[int, int] | None:
-    """Return how far subscripts are from a place, at least and at most; None without bounds."""
-    sizes = dict(program.sizes or ())
-    names = ", ".join(loop.variable for loop in touch.way.loops[:depth])
-    start = isl.Map(f"{prefix_of(program)}{{ [{names}] -> [{index_text(begin, sizes)}] }}")
-    both = subscripts.flat_range_product(start).range()
-    far = both.apply(isl.Map("{ [s, b] -> [s - b] }"))
-    if far.is_empty():
-        return 0, 0
-    low, high = far.dim_min_val(0), far.dim_max_val(0)
-    return (integer(low), integer(high)) if low.is_int() and high.is_int() else None
 
 
 def _moved(program: LoopProgram, array: Array, places: Places) -> LoopProgram:

@@ -128,17 +128,23 @@ def with_lanes_named(program: LoopProgram) -> Node:
     return named(program.body)
 
 
-def touches_of(program: LoopProgram, array: str) -> tuple[Touch, ...]:
-    """Return all accesses to an array, equal ones of an instance once."""
+def touches_of(
+    program: LoopProgram, array: str, *, writes: bool | None = None
+) -> tuple[Touch, ...]:
+    """Return all accesses to an array, equal ones of an instance once: or only those that write.
+
+    Without ``writes``, only those that read.
+    """
     statements = {one.name: one for one in program.scop.statements}
     found = []
     for instance, way in ways_of(program.body):
         statement = statements[instance.statement]
-        own = [instance.write] if statement.write.array == array else []
+        is_written = statement.write.array == array and writes is not False
+        own = [instance.write] if is_written else []
         own += [
             subscripts
             for access, subscripts in zip(statement.reads, instance.reads, strict=True)
-            if access.array == array
+            if access.array == array and not writes
         ]
         for subscripts in dict.fromkeys(own):
             found.append(Touch(statement.name, way, instance.lanes, subscripts))

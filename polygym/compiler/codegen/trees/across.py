@@ -187,8 +187,8 @@ def _work(
             if kind:
                 tiles.add((access.array, _row(access), is_written))
         nodes = list(walk(statement.body))
-        divisions += sum(map(_divides, nodes))
-        operations += sum(isinstance(node, Binary) and not _divides(node) for node in nodes)
+        divisions += sum(map(divides, nodes))
+        operations += sum(isinstance(node, Binary) and not divides(node) for node in nodes)
         waits = max(waits, _LATENCY * _depth(statement.body, written))
     if not tiles:
         return None
@@ -217,7 +217,8 @@ def _row(access: Access) -> str:
     return str(relation.project_out(isl.dim_type.out, last, 1))
 
 
-def _divides(node: Expression) -> bool:
+def divides(node: Expression) -> bool:
+    """Whether a node takes as long as a division of floats, or longer."""
     match node:
         case Binary(operator=BinaryOperator.DIVIDE, type=kind):
             return kind.is_floating

@@ -7,12 +7,20 @@ is left over (:mod:`polygym.compiler.codegen.trees.model`).
 
 from __future__ import annotations
 
-from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, LoopAnnotation, Rows, Vector
+from polygym.compiler.codegen.common.loop_annotation import (
+    Diagonal,
+    Hold,
+    Jam,
+    LoopAnnotation,
+    Rows,
+    Vector,
+)
 from polygym.compiler.codegen.trees.across import VECTORS
 from polygym.compiler.codegen.trees.group import Group
 from polygym.compiler.codegen.trees.model import Copies, copies, small_block
 from polygym.compiler.codegen.trees.moves import shared_vectors, shares_vectors
 from polygym.compiler.codegen.trees.setting import Setting
+from polygym.compiler.codegen.trees.skewed import may_be_skewed
 from polygym.compiler.codegen.trees.trips import length
 
 
@@ -65,6 +73,8 @@ def annotations_of(group: Group, setting: Setting) -> dict[int, LoopAnnotation]:
     elif chosen.vector is not None or chosen.jammed is not None:
         number = copies_of(group, setting)
         found = given_to(chosen.vector, chosen.jammed, number, setting.vector_bits)
+        if chosen.jammed in found and may_be_skewed(group, setting):
+            found[chosen.jammed] = Diagonal(setting.vector_bits, number.unroll_jam)
     if chosen.held is not None and group.held:
         found[chosen.held] = Hold(group.held)
     return found

@@ -29,10 +29,10 @@ class Group:
 
     ``held`` are the statements whose elements live in registers during the held member. With
     ``along_rows`` the held member is a recurrence along rows, which are the jammed one; with
-    ``across`` these run in lanes. With ``sums`` all that waits are sums that may have chains of
-    their own. The members ``last`` are those that the mapping wants innermost, in their order. It
-    is ``crowded`` where statements share loops that do not sum up innermost as asked: alone each
-    does better.
+    ``across`` these run in lanes. With ``diagonal`` the jammed member runs along diagonals of two
+    others. With ``sums`` all that waits are sums that may have chains of their own. The members
+    ``last`` are those that the mapping wants innermost, in their order. It is ``crowded`` where
+    statements share loops that do not sum up innermost as asked: alone each does better.
     """
 
     statements: tuple[str, ...]
@@ -43,6 +43,7 @@ class Group:
     held: frozenset[str] = frozenset()
     along_rows: bool = False
     across: bool = False
+    diagonal: bool = False
     sums: bool = False
     last: tuple[int, ...] = ()
     crowded: bool = False

@@ -233,7 +233,7 @@ def _diagonal(band: Band, around: Surroundings) -> Arrangement:
     inner = around.inside(others, band.statements)
     members = (point(rows, coincident=False), point(first.rows, coincident=True))
     chosen = Roles(vector=None, held=None, jammed=1)
-    group = Group(band.statements, members, inner, (), chosen)
+    group = Group(band.statements, members, inner, (), chosen, diagonal=True)
     places = tuple(range(count))
     return Arrangement(places[:-2], places[-2:], (group,), diagonal=True)
 

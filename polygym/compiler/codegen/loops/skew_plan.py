@@ -1,0 +1,389 @@
+"""Which tiles get skewed copies, in which a diagonal of an array is a row; nothing is changed here.
+
+::
+
+    for t:  for w:  for i (diagonal):  A[i][w - i] = f(A[i - 1][w - i], A[i][w - i - 1], ...)
+
+From one i to the next every access to A moves by (1, -1), and no vector can be loaded. In a copy
+B[i + j][i] it moves by (0, 1): vectors are rows. So what a *region* of the program touches, all
+loops inside of some others, goes to such a copy before it and what it has written comes back after
+it. Of a vector v with v_p = 1 or -1, the copy has v_p x_p as the last of its subscripts, and the
+others are x_q - v_q v_p x_p, which stand still.
+
+Side conditions.
+
+1. What is copied is exact, and isl says what it is: for all values of the counters around the
+   region, what the region reads and what it writes. Threads run other iterations of the loops
+   around at the same time, which are independent of this one: they write nothing that it reads or
+   writes, and may read and write everything else.
+2. The region runs on one thread, and in turn: no loop inside is parallel, and nothing that loops
+   around hold, or sum up apart, is copied.
+3. Every access to the array inside goes to the copy.
+4. Around the region the copy has constant size, and begins at a function of the counters.
+
+It pays where the cycles of a point are fewer. With w lanes, of which diagonals fill a part f, they
+are ::
+
+    one by one:  max(O / 2, A / 2, 5 D)
+    in lanes:    max(O / 2, A / 2, 10 D) / (f w)  +  2 E
+
+for O operations, A accesses, D divisions (as in :mod:`polygym.compiler.codegen.trees.across`) and
+E elements that are copied, there or back. Example, seidel-2d in tiles of 16 by 32 by 256: O = 8,
+A = 10, D = 1 and 131072 points, for which 16562 elements come and go, make 5 cycles against 1.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import islpy as isl
+
+from polygym.compiler.codegen.common.loop_annotation import Diagonal, Hold, Parallel, Sequential
+from polygym.compiler.codegen.common.packable import LINE, spare
+from polygym.compiler.codegen.loops.first_places import first_place, outside
+from polygym.compiler.codegen.loops.index import coefficient
+from polygym.compiler.codegen.loops.ir import (
+    Block,
+    Guard,
+    Index,
+    IndexOperator,
+    Instance,
+    Loop,
+    LoopProgram,
+    Node,
+    Number,
+    Operation,
+    directly_in,
+    loops_in,
+)
+from polygym.compiler.codegen.loops.lanes import (
+    element_size,
+    is_vectorisable,
+    narrows,
+    statements_in,
+)
+from polygym.compiler.codegen.loops.linear import as_sum, from_sum
+from polygym.compiler.codegen.loops.nests import instances_alone
+from polygym.compiler.codegen.loops.tile_plan import iterations
+from polygym.compiler.codegen.loops.touched import Touch, Way, elements_of, touches_of
+from polygym.compiler.codegen.trees.across import divides
+from polygym.compiler.codegen.trees.skewed import is_skewed
+from polygym.compiler.ir.expr import Binary, Update, walk
+from polygym.compiler.ir.scop import Array, Scop, Storage
+from polygym.compiler.poly.isl_budget import attempt, unbounded
+
+MOST_BYTES = 256 << 10
+_MOST_OPERATIONS = 2_000_000
+_OWN = frozenset({Storage.TILE, Storage.PRIVATE, Storage.ONLY_PRIVATE})
+_GAIN, _COPIED = 1.25, 2
+_DIVISION, _VECTOR_DIVISION = 5, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Skew:
+    """How an array is copied: by which ``step`` its accesses move, one entry of which is unit."""
+
+    array: Array
+    step: tuple[int, ...]
+
+    @property
+    def dimension(self) -> int:
+        """The dimension that runs along rows of the copy."""
+        return next(place for place, one in enumerate(self.step) if abs(one) == 1)
+
+    def of(self, subscripts: Sequence[Index]) -> tuple[Index, ...]:
+        """Return the subscripts of an element in a copy of the whole array."""
+        unit = self.dimension
+        along = _times(subscripts[unit], self.step[unit])
+        others = (
+            _sum(IndexOperator.SUBTRACT, subscript, _times(along, step))
+            for place, (subscript, step) in enumerate(zip(subscripts, self.step, strict=True))
+            if place != unit
+        )
+        return (*others, _sum(IndexOperator.ADD, along, Number(0)))
+
+
+@dataclass(frozen=True, slots=True)
+class SkewedCopy:
+    """The copy for a region: where it begins, how large it is, and what comes and goes.
+
+    ``read`` and ``written`` are the elements, by the values of the counters around; None if nothing
+    is.
+    """
+
+    skew: Skew
+    first: tuple[Index, ...]
+    lengths: tuple[int, ...]
+    read: isl.Map | None
+    written: isl.Map | None
+
+    @property
+    def room(self) -> tuple[int, ...]:
+        """The lengths with whole lines of a cache as rows, but not a crowd of them."""
+        *others, row = self.lengths
+        size = self.skew.array.type.size
+        line = max(1, LINE // size)
+        whole = -(-row // line) * line
+        return (*others, whole + spare(whole, size))
+
+    @property
+    def size(self) -> int:
+        """How many bytes it takes."""
+        return prod(self.room) * self.skew.array.type.size
+
+    def place(self, subscripts: Sequence[Index]) -> tuple[Index, ...]:
+        """Return where in the copy an element is."""
+        return tuple(
+            _sum(IndexOperator.SUBTRACT, one, first)
+            for one, first in zip(self.skew.of(subscripts), self.first, strict=True)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A node, the way to it, and the program with nothing else."""
+
+    node: Node
+    way: Way
+    program: LoopProgram
+
+    @property
+    def depth(self) -> int:
+        """How many loops are around."""
+        return len(self.way.loops)
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """The counters of the loops around."""
+        return tuple(loop.variable for loop in self.way.loops)
+
+    def alone(self, node: Node) -> LoopProgram:
+        """Return the program with nothing but a node in the region's place."""
+        return replace(self.program, body=_within(self.way, node))
+
+    def reached(self) -> isl.Set:
+        """Return the values of the counters around."""
+        return elements_of(Touch("", self.way, None, (Number(0),)), self.program).domain()
+
+
+def planned_copies(region: Region) -> tuple[SkewedCopy, ...] | None:
+    """Return the copies with which a region's diagonals run in vectors; None where they cannot."""
+    skews = _skews(region)
+    if skews is None:
+        return None
+    found = []
+    left = MOST_BYTES
+    try:
+        with unbounded(), attempt(_MOST_OPERATIONS):
+            for skew in skews:
+                copy = _copy(region, skew)
+                if copy is None or copy.size > left:
+                    return None
+                left -= copy.size
+                found.append(copy)
+    except isl.Error:
+        return None
+    return tuple(found) if _pays(region, found) else None
+
+
+def _skews(region: Region) -> tuple[Skew, ...] | None:
+    """Return how arrays have to be copied; None where diagonals cannot run in vectors."""
+    diagonals = [loop for loop in loops_in(region.node) if isinstance(loop.annotation, Diagonal)]
+    if not diagonals or not _runs_in_turn(region):
+        return None
+    scop, steps = region.program.scop, dict[str, tuple[int, ...]]()
+    guarded = {name for name, _ in region.program.guarded}
+    for loop in diagonals:
+        instances = instances_alone(loop.body)
+        if instances is None or loop.step != 1:
+            return None
+        for instance in instances:
+            if instance.statement in guarded or not _is_plain(scop, instance.statement):
+                return None
+            for array, step, writes in _steps(instance, loop.variable, scop):
+                if step is None or (writes and not any(step)):
+                    return None
+                if any(step) and steps.setdefault(array, step) != step:
+                    return None
+    if not is_skewed(steps.values()):
+        return None
+    found = tuple(Skew(scop.array(name), step) for name, step in steps.items() if is_skewed([step]))
+    names = {skew.array.name for skew in found}
+    if not all(_is_certain(region.program, name, names) for name in statements_in(region.node)):
+        return None
+    if any(skew.array.storage in _OWN for skew in found) or _is_kept_outside(region, names):
+        return None
+    return found
+
+
+def _runs_in_turn(region: Region) -> bool:
+    """Whether a region runs on one thread, one iteration of the loops around after the other."""
+    if any(isinstance(loop.annotation, Parallel) for loop in loops_in(region.node)):
+        return False
+    return all(
+        isinstance(loop.annotation, Sequential | Hold | Parallel) for loop in region.way.loops
+    )
+
+
+def _is_kept_outside(region: Region, arrays: set[str]) -> bool:
+    """Whether loops around hold elements of arrays in registers, or have copies of them."""
+    scop = region.program.scop
+    writing = {
+        name for name in statements_in(region.node) if scop.statement(name).write.array in arrays
+    }
+    for loop in region.way.loops:
+        held = loop.annotation if isinstance(loop.annotation, Hold) else None
+        if isinstance(loop.annotation, Parallel):
+            held = loop.annotation.held
+            if any(name in arrays for name, _ in loop.annotation.sums):
+                return True
+        if held is not None and not held.statements.isdisjoint(writing):
+            return True
+    return False
+
+
+def _is_certain(program: LoopProgram, name: str, arrays: set[str]) -> bool:
+    """Whether a statement touches what its subscripts say of some arrays, nothing else."""
+    statement = program.scop.statement(name)
+    accesses = (statement.write, *statement.reads)
+    if not any(access.array in arrays for access in accesses):
+        return True
+    is_guarded = any(own == name for own, _ in program.guarded)
+    is_gathered = any(access.gathered for access in accesses)
+    return not (is_guarded or is_gathered or isinstance(statement.body, Update))
+
+
+def _is_plain(scop: Scop, name: str) -> bool:
+    """Whether a statement can be computed in lanes, under a mask too, and computes no subscript."""
+    statement = scop.statement(name)
+    accesses = (statement.write, *statement.reads)
+    return (
+        is_vectorisable(statement)
+        and not narrows(statement)
+        and not any(access.gathered for access in accesses)
+    )
+
+
+def _steps(
+    instance: Instance, variable: str, scop: Scop
+) -> Iterator[tuple[str, tuple[int, ...] | None, bool]]:
+    """Yield every access: its array, how it moves, and whether it writes; None if that varies."""
+    statement = scop.statement(instance.statement)
+    accesses = (statement.write, *statement.reads)
+    subscripts = (instance.write, *instance.reads)
+    for number, (access, places) in enumerate(zip(accesses, subscripts, strict=True)):
+        steps = [coefficient(place, variable) for place in places]
+        known = tuple(step for step in steps if step is not None)
+        yield access.array, known if len(known) == len(steps) else None, number == 0
+
+
+def _copy(region: Region, skew: Skew) -> SkewedCopy | None:
+    """Return the copy of an array; None where its size is not known."""
+    program, depth = region.program, region.depth
+    touches = touches_of(program, skew.array.name)
+    moved = [replace(touch, subscripts=skew.of(touch.subscripts)) for touch in touches]
+    together = _together([elements_of(touch, program) for touch in moved], depth)
+    first, lengths = [], []
+    for dimension in range(skew.array.rank):
+        found = first_place(program, moved, together, dimension, depth)
+        if found is None:
+            return None
+        first.append(found[0])
+        lengths.append(found[1])
+    read, written = (_touched(region, skew.array, writes=writes) for writes in (False, True))
+    return SkewedCopy(skew, tuple(first), tuple(lengths), read, written)
+
+
+def _touched(region: Region, array: Array, *, writes: bool) -> isl.Map | None:
+    """Return what a region reads, or writes, of an array, by the counters around."""
+    program, depth = region.program, region.depth
+    touches = touches_of(program, array.name, writes=writes)
+    if not touches:
+        return None
+    return _together([elements_of(touch, program) for touch in touches], depth)
+
+
+def _together(relations: Sequence[isl.Map], depth: int) -> isl.Map:
+    """Return the union of some relations, from the counters around a region."""
+    first, *others = (outside(relation, depth) for relation in relations)
+    for other in others:
+        first = first.union(other)
+    return first.coalesce()
+
+
+def is_exact(region: Region, node: Node, array: str, wanted: isl.Map) -> bool:
+    """Whether loops in the place of a region touch of an array what is wanted, no more, no less."""
+    program = region.alone(node)
+    found = [elements_of(touch, program) for touch in touches_of(program, array)]
+    return bool(_together(found, region.depth).is_equal(wanted))
+
+
+def _pays(region: Region, copies: Sequence[SkewedCopy]) -> bool:
+    """Whether the cycles of all points are fewer with copies."""
+    alone, lanes = 0.0, 0.0
+    for count, loop in _diagonals(region.node, 1):
+        length = iterations(loop)
+        if count is None or length is None:
+            return False
+        instances = instances_alone(loop.body) or ()
+        width = _width(region.program.scop, loop)
+        one, vector = _cycles(region.program.scop, instances)
+        alone += count * length * one
+        lanes += count * -(-length // width) * vector
+    copied = sum(
+        prod(copy.lengths) * sum(one is not None for one in (copy.read, copy.written))
+        for copy in copies
+    )
+    return alone > _GAIN * (lanes + _COPIED * copied)
+
+
+def _diagonals(node: Node, count: int | None) -> Iterator[tuple[int | None, Loop]]:
+    """Yield diagonals, and how often they run at most; None where that is not known."""
+    if isinstance(node, Loop):
+        if isinstance(node.annotation, Diagonal):
+            yield count, node
+            return
+        own = iterations(node)
+        count = None if count is None or own is None else count * -(-own // node.step)
+    for part in directly_in(node):
+        yield from _diagonals(part, count)
+
+
+def _width(scop: Scop, diagonal: Loop) -> int:
+    """Return how many lanes a diagonal's vectors have."""
+    assert isinstance(diagonal.annotation, Diagonal)
+    size = max(element_size(scop, name) for name in statements_in(diagonal))
+    return max(1, diagonal.annotation.bits // (8 * size))
+
+
+def _cycles(scop: Scop, instances: Sequence[Instance]) -> tuple[float, float]:
+    """Return the cycles of a point, and of a vector of them."""
+    operations = accesses = divisions = 0
+    for instance in instances:
+        statement = scop.statement(instance.statement)
+        nodes = list(walk(statement.body))
+        divisions += sum(map(divides, nodes))
+        operations += sum(isinstance(node, Binary) and not divides(node) for node in nodes)
+        accesses += 1 + len(set(instance.reads))
+    usual = max(operations / 2, accesses / 2)
+    return max(usual, _DIVISION * divisions), max(usual, _VECTOR_DIVISION * divisions)
+
+
+def _times(index: Index, factor: int) -> Index:
+    return Operation(IndexOperator.MULTIPLY, (Number(factor), index))
+
+
+def _sum(operator: IndexOperator, index: Index, other: Index) -> Index:
+    """Return a sum or a difference, written as a sum."""
+    return from_sum(as_sum(Operation(operator, (index, other))))
+
+
+def _within(way: Way, node: Node) -> Node:
+    """Return a node with the loops and the conditions around it that lead to another one."""
+    for condition, holds in way.conditions:
+        node = Guard(condition, node, None) if holds else Guard(condition, Block(()), node)
+    for loop in reversed(way.loops):
+        node = replace(loop, body=node)
+    return node
