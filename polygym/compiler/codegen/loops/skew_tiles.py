@@ -12,10 +12,10 @@
                                                   for i, j of what the tile writes:
                                                     A[i][j] = B[i + j - d][i - e]
 
-A region gets copies that is as large as their room in a level 2 cache lets it be, the outermost
-loops first; which, and why that is right, is in :mod:`polygym.compiler.codegen.loops.skew_plan`. The
-loops that copy are isl's, and what they touch is read off their text and compared with what has to
-be copied. Diagonals without copies are jammed.
+Which regions get copies, and why that is right, is in
+:mod:`polygym.compiler.codegen.loops.skew_plan`: the largest ones for whose copies a level 2 cache
+has room. The loops that copy are isl's; what they touch is read off their text and compared with
+what has to be copied. Diagonals without copies are jammed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ from polygym.compiler.codegen.loops.lanes import statements_in
 from polygym.compiler.codegen.loops.names import Names
 from polygym.compiler.codegen.loops.scan import scanning
 from polygym.compiler.codegen.loops.skew_plan import (
-    MOST_BYTES,
     Region,
     SkewedCopy,
     is_exact,
@@ -58,6 +57,7 @@ from polygym.compiler.poly.isl_budget import attempt, unbounded
 from polygym.errors import InternalError
 
 _MOST_OPERATIONS = 2_000_000
+_MOST_ALTOGETHER = 512 << 10
 
 
 def skew_tiles(program: LoopProgram) -> LoopProgram:
@@ -94,7 +94,7 @@ class _Skewing:
         self.arrays: list[Array] = []
         self.extents: list[tuple[Index, ...]] = []
         self.statements: list[Statement] = []
-        self.room = MOST_BYTES
+        self.room = _MOST_ALTOGETHER
 
     def node(self, node: Node, way: Way) -> Node:
         """Return what becomes of a node, to which the loops and conditions of a way lead."""
@@ -147,7 +147,7 @@ class _Skewing:
         return Block((*(loops for loops, _ in there), moved, *(loops for loops, _ in back)))
 
     def _made(self, copy: SkewedCopy, region: Region) -> _Made | None:
-        """Return a copy with the loops that fill it and empty it; None where isl has no good ones."""
+        """Return a copy with the loops that fill and empty it; None where isl's are not exact."""
         array = copy.skew.array
         name = self.names.unused(f"{array.name}_skewed")
         declared = declared_tile(array, name, copy.room)

@@ -20,7 +20,7 @@ from polygym.compiler.codegen.trees.group import Group
 from polygym.compiler.codegen.trees.model import Copies, copies, small_block
 from polygym.compiler.codegen.trees.moves import shared_vectors, shares_vectors
 from polygym.compiler.codegen.trees.setting import Setting
-from polygym.compiler.codegen.trees.skewed import may_be_skewed
+from polygym.compiler.codegen.trees.skewed import bits_of_skewed, skewed_arrays
 from polygym.compiler.codegen.trees.trips import length
 
 
@@ -73,8 +73,8 @@ def annotations_of(group: Group, setting: Setting) -> dict[int, LoopAnnotation]:
     elif chosen.vector is not None or chosen.jammed is not None:
         number = copies_of(group, setting)
         found = given_to(chosen.vector, chosen.jammed, number, setting.vector_bits)
-        if chosen.jammed in found and may_be_skewed(group, setting):
-            found[chosen.jammed] = Diagonal(setting.vector_bits, number.unroll_jam)
+        if chosen.jammed in found and skewed_arrays(group, setting):
+            found[chosen.jammed] = Diagonal(bits_of_skewed(setting), number.unroll_jam)
     if chosen.held is not None and group.held:
         found[chosen.held] = Hold(group.held)
     return found

@@ -32,6 +32,7 @@ _STENCIL = {2: (32, 256), 3: (16, 32, 256)}
 _LARGER_STENCIL = {2: 512, 3: 64, 4: 16}
 _SHARED = 64
 _STEEPEST = 4
+_SHORTEST_SKEWED = 64
 _MANY_TILES = 4  # for each thread
 _MOST_ROWS = 16
 _USUAL = 32
@@ -242,6 +243,31 @@ def larger_stencil(sizes: tuple[int, ...], width: int, threads: int) -> tuple[in
     most = _LARGER_STENCIL.get(len(sizes), 0)
     share = width // (2 * threads) // 8 * 8
     return (sizes[0], max(sizes[1], min(most, share)), *sizes[2:])
+
+
+def skewed_stencil(sizes: tuple[int, ...], element: int, machine: Machine) -> tuple[int, ...]:
+    """Return the tile sizes of a stencil along diagonals, shorter where its copies need room.
+
+    ``element`` are the bytes that all arrays have for a point. With t steps of time, s and r points
+    a copy has about r + s + 3 t rows of s + t points and a few, of half a level 2 cache at most, or
+    256 KB (:mod:`polygym.compiler.codegen.loops.skew_plan`).
+
+    >>> [skewed_stencil((16, 64, 256), element, Machine()) for element in (8, 16)]
+    [(16, 64, 256), (16, 64, 64)]
+    """
+    if len(sizes) != 3 or min(sizes) == 1:
+        return sizes
+    steps, second, last = sizes
+    room = min(256 << 10, machine.level_2 // 2)
+
+    def needed() -> int:
+        return (last + second + 3 * steps) * (second + steps + 8) * element
+
+    while needed() > room and last > _SHORTEST_SKEWED:
+        last //= 2
+    while needed() > room and second > _SHORTEST_SKEWED // 2:
+        second //= 2
+    return steps, second, last
 
 
 def few_rows(

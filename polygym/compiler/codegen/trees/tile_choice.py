@@ -7,10 +7,17 @@ around it: tiles would cut the same points once more.
 from __future__ import annotations
 
 from polygym.compiler.codegen.common.mapping import Mapping
-from polygym.compiler.codegen.trees.model import few_rows, larger_stencil, outer_sizes, tile_sizes
+from polygym.compiler.codegen.trees.model import (
+    few_rows,
+    larger_stencil,
+    outer_sizes,
+    skewed_stencil,
+    tile_sizes,
+)
 from polygym.compiler.codegen.trees.points import Arrangement
 from polygym.compiler.codegen.trees.reduction import Reduction
 from polygym.compiler.codegen.trees.setting import Setting
+from polygym.compiler.codegen.trees.skewed import skewed_arrays
 from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Band
 from polygym.compiler.codegen.trees.trips import length, lengths, width
@@ -48,8 +55,15 @@ def sizes_of_points(
             setting.machine,
             rewarding=arrangement.is_rewarding,
         )
+        skewed = frozenset[str]()
+        if arrangement.diagonal:
+            skewed = skewed_arrays(arrangement.groups[0], setting)
         if arrangement.has_vectors and not any(member.coincident for member in members):
             sizes = _of_stencil(sizes, band, around, setting)
+        elif skewed:
+            sizes = _of_stencil(sizes, band, around, setting)
+            bytes_ = sum(setting.scop.array(name).type.size for name in skewed)
+            sizes = skewed_stencil(sizes, bytes_, setting.machine)
         if setting.sizes is not None and chosen.is_product:
             names, parameters = band.statements, around.parameters
             found = lengths(setting.scop, names, members, parameters, setting.sizes)
