@@ -13,6 +13,7 @@ import pytest
 
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping, Sharing, parse_mapping
+from polygym.compiler.codegen.loops import skew_plan
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.ir.scop import Scop, Storage
 from polygym.compiler.poly.baselines import isl_schedule, original
@@ -221,6 +222,29 @@ def test_threads_do_not_race(name: str, text: str, tmp_path: Path) -> None:
     mapping = parse_mapping(f"threads=4 parallel=static {text}")
     schedule = isl_schedule(scop_of(name))
     assert run_with_threads(name, mapping, schedule, tmp_path) == ""
+
+
+@pytest.mark.skipif(GCC is None, reason="needs gcc")
+@pytest.mark.parametrize("tile", ["3x4x8", "4x3x5"])
+def test_threads_with_skewed_copies_touch_nothing_of_each_others(
+    tile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(skew_plan, "pays", lambda *_: True)
+    scop, parameters = scop_of("seidel"), {"t": 9, "n": 23}
+    mapping = parse_mapping(f"threads=4 parallel=static tile={tile}")
+    loops = lower(LegalSchedule(scop, isl_schedule(scop)), mapping, parameters)
+    assert [one.name for one in loops.scop.arrays] == ["A", "A_skewed"]
+    start = random_arrays(scop, parameters, np.random.default_rng(3))
+    text = print_c(loops)
+    assert "omp parallel" in text
+    assert race_in(scop, text, parameters, start, tmp_path) == ""
+    (tmp_path / "program.c").write_text(text + driver(scop, parameters, start)[0])
+    build(tmp_path)
+    ran = subprocess.run(["./program"], cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr + text
+    expected = {key: value.copy() for key, value in start.items()}
+    run_in_order(scop, parameters, expected)
+    assert (tmp_path / "out").read_bytes() == expected["A"].tobytes()
 
 
 @pytest.mark.skipif(GCC is None, reason="needs gcc")

@@ -3,6 +3,7 @@
 ======================  ===========================================================================
 ``ir``                  the types: blocks, loops, conditions, instances, and indices
 ``generate``            a tree becomes isl's loops, and these the IR
+``read_ast``            isl's syntax trees as the IR
 ``check_order``         by sets: do the loops keep the order of every pair of instances?
 ``check_by_running``    by running them without arrays: do they follow the tree?
 ``check_reached``       where that is too much: does each of some instances run, once?
@@ -23,17 +24,22 @@
 ``separate``            full tiles apart from partial ones
 ``row_plan``            which accesses of a recurrence along rows go through turned tiles
 ``turn_rows``           such recurrences in lanes, a row in each
+``skew_plan``           which tiles get copies in which the diagonals of an array are rows
+``skew_cost``           whether that pays
+``skew_tiles``          such copies, and diagonals in vectors
 ``jam``                 iterations of a loop together, inside the loops below it
 ``lanes``               iterations of a loop as lanes of vectors
 ``pack``                copies of whole arrays, their dimensions turned
 ``part_sums``           sums and maxima along a loop in several chains
 ``touched``             what the loops touch of an array, as isl's relations
+``first_places``        where that begins, and how far it reaches
 ``private``             a copy for each thread of what is to be private, where that is right
 ----------------------  ---------------------------------------------------------------------------
 ``index``, ``linear``   arithmetic on indices, as trees and as sums
 ``nests``               loops directly inside each other
 ``names``               names of counters, and of what passes add
 ``copying``             the statements that copy an element, and copy it back
+``scan``                loops over the elements of a set
 ======================  ===========================================================================
 
 The passes stand in the order in which :mod:`polygym.compiler.codegen.passes` runs them.

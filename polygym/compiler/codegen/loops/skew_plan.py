@@ -21,17 +21,7 @@ Side conditions.
 3. Every access to the array inside goes to the copy.
 4. Around the region the copy has constant size, and begins at a function of the counters.
 
-It pays where the cycles of a point are fewer. With w lanes, of which diagonals fill a part f, they
-are ::
-
-    one by one:  max(O / 2, A / 2, 5 D)
-    in lanes:    max(O / 2, 3 A / 4, 5 D) / (f w)  +  3 E
-
-for O operations, A accesses, D divisions (as in :mod:`polygym.compiler.codegen.trees.across`; but
-vectors are of 256 bits, and every second one of those that are loaded crosses a line of a cache)
-and E elements that are copied, there or back. Example, seidel-2d in tiles of 16 by 64 by 256:
-O = 8, A = 10, D = 1 and 262144 points, for which 29970 elements come and go, make 5 cycles against
-1.9 + 0.7. (As measured on one thread: 6.2 and 3.1.)
+Whether it pays is a question for :mod:`polygym.compiler.codegen.loops.skew_cost`.
 """
 
 from __future__ import annotations
@@ -52,24 +42,21 @@ from polygym.compiler.codegen.loops.ir import (
     Index,
     IndexOperator,
     Instance,
-    Loop,
     LoopProgram,
     Node,
     Number,
     Operation,
     Variable,
-    directly_in,
     loops_in,
 )
 from polygym.compiler.codegen.loops.lanes import (
-    element_size,
     is_vectorisable,
     narrows,
     statements_in,
 )
 from polygym.compiler.codegen.loops.linear import as_sum, from_sum
 from polygym.compiler.codegen.loops.nests import instances_alone
-from polygym.compiler.codegen.loops.tile_plan import iterations
+from polygym.compiler.codegen.loops.skew_cost import pays
 from polygym.compiler.codegen.loops.touched import (
     Touch,
     Way,
@@ -77,17 +64,14 @@ from polygym.compiler.codegen.loops.touched import (
     index_text,
     touches_of,
 )
-from polygym.compiler.codegen.trees.across import divides
 from polygym.compiler.codegen.trees.skewed import is_skewed
-from polygym.compiler.ir.expr import Binary, Update, walk
+from polygym.compiler.ir.expr import Update
 from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.poly.isl_budget import attempt, unbounded
 
 _MOST_BYTES = 256 << 10
 _MOST_OPERATIONS = 2_000_000
 _OWN = frozenset({Storage.TILE, Storage.PRIVATE, Storage.ONLY_PRIVATE})
-_GAIN, _COPIED = 1.25, 3
-_DIVISION = 5  # of a number, and of a vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +185,11 @@ def planned_copies(region: Region) -> tuple[SkewedCopy, ...] | None:
                 found.append(copy)
     except isl.Error:
         return None
-    return tuple(found) if _pays(region, found) else None
+    copied = sum(
+        prod(copy.lengths) * sum(one is not None for one in (copy.read, copy.written))
+        for copy in found
+    )
+    return tuple(found) if pays(region.node, region.program.scop, copied) else None
 
 
 def _skews(region: Region) -> tuple[Skew, ...] | None:
@@ -353,57 +341,6 @@ def is_exact(region: Region, node: Node, array: str, wanted: isl.Map) -> bool:
         outside(elements_of(touch, program), region.depth) for touch in touches_of(program, array)
     ]
     return bool(_union(found).is_equal(wanted))
-
-
-def _pays(region: Region, copies: Sequence[SkewedCopy]) -> bool:
-    """Whether the cycles of all points are fewer with copies."""
-    alone, lanes = 0.0, 0.0
-    for count, loop in _diagonals(region.node, 1):
-        length = iterations(loop)
-        if count is None or length is None:
-            return False
-        instances = instances_alone(loop.body) or ()
-        width = _width(region.program.scop, loop)
-        one, vector = _cycles(region.program.scop, instances)
-        alone += count * length * one
-        lanes += count * -(-length // width) * vector
-    copied = sum(
-        prod(copy.lengths) * sum(one is not None for one in (copy.read, copy.written))
-        for copy in copies
-    )
-    return alone > _GAIN * (lanes + _COPIED * copied)
-
-
-def _diagonals(node: Node, count: int | None) -> Iterator[tuple[int | None, Loop]]:
-    """Yield diagonals, and how often they run at most; None where that is not known."""
-    if isinstance(node, Loop):
-        if isinstance(node.annotation, Diagonal):
-            yield count, node
-            return
-        own = iterations(node)
-        count = None if count is None or own is None else count * -(-own // node.step)
-    for part in directly_in(node):
-        yield from _diagonals(part, count)
-
-
-def _width(scop: Scop, diagonal: Loop) -> int:
-    """Return how many lanes a diagonal's vectors have."""
-    assert isinstance(diagonal.annotation, Diagonal)
-    size = max(element_size(scop, name) for name in statements_in(diagonal))
-    return max(1, diagonal.annotation.bits // (8 * size))
-
-
-def _cycles(scop: Scop, instances: Sequence[Instance]) -> tuple[float, float]:
-    """Return the cycles of a point, and of a vector of them."""
-    operations = accesses = divisions = 0
-    for instance in instances:
-        statement = scop.statement(instance.statement)
-        nodes = list(walk(statement.body))
-        divisions += sum(map(divides, nodes))
-        operations += sum(isinstance(node, Binary) and not divides(node) for node in nodes)
-        accesses += 1 + len(set(instance.reads))
-    alone = max(operations / 2, accesses / 2, _DIVISION * divisions)
-    return alone, max(operations / 2, 3 * accesses / 4, _DIVISION * divisions)
 
 
 def _times(index: Index, factor: int) -> Index:

@@ -27,6 +27,7 @@
 ``roles``                 which loop of a band runs in vectors, in copies, with registers
 ``streaming``             sums that run through memory row by row instead
 ``across``                recurrences along rows in lanes, one row in each: whether that pays
+``skewed``                diagonals that may run in vectors, through copies in which they are rows
 ``group``                 the statements that share innermost loops: their roles, what they hold
 ``copy_choice``           how many iterations run together
 ``free_tiles``            tiles in which nothing is waited for but terms of sums
