@@ -56,10 +56,11 @@ class Pairs:
         form = form.set_constant_val(sink.constant - source.constant)
         coefficients = tuple(-value for value in source.iterators) + sink.iterators
         for position, value in enumerate(coefficients):
-            form = form.set_coefficient_val(isl.dim_type.in_, position, value)
+            if value:
+                form = form.set_coefficient_val(isl.dim_type.in_, position, value)
         for name, before, after in zip(parameters, source.parameters, sink.parameters, strict=True):
-            position = space.find_dim_by_name(isl.dim_type.param, name)
             if after != before:
+                position = space.find_dim_by_name(isl.dim_type.param, name)
                 form = form.set_coefficient_val(isl.dim_type.param, position, after - before)
         return form
 
