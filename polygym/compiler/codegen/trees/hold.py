@@ -35,6 +35,7 @@ import islpy as isl
 from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.isl_budget import bounded
+from polygym.compiler.poly.isl_numbers import affine
 from polygym.compiler.poly.schedule import Row
 
 
@@ -125,20 +126,12 @@ def _loops(scop: Scop, statement: Statement, rows: Sequence[Row]) -> isl.Map:
     """Return the map from instances to ρ."""
     names = tuple(parameter.name for parameter in scop.parameters)
     space = _instances(statement.name, statement.depth, names)
+    zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
     found = isl.MultiAff.zero(space.from_domain().add_dims(isl.dim_type.out, len(rows)))
     for place, row in enumerate(rows):
-        found = found.set_aff(place, _form(row, space))
+        form = affine(zero, row.iterators, row.parameters, row.constant)
+        found = found.set_aff(place, form)
     return isl.Map.from_multi_aff(found)
-
-
-def _form(row: Row, space: isl.Space) -> isl.Aff:
-    """Return a row over the instances in a space."""
-    form = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space)).set_constant_val(row.constant)
-    for kind, factors in ((isl.dim_type.in_, row.iterators), (isl.dim_type.param, row.parameters)):
-        for place, factor in enumerate(factors):
-            if factor:
-                form = form.set_coefficient_val(kind, place, factor)
-    return form
 
 
 @lru_cache(maxsize=1024)
