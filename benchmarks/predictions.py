@@ -42,7 +42,7 @@ from polygym.programs import Program, load_program
 from polygym.programs.selection import selected
 from polygym.search.explore.neighbourhood import changed
 from polygym.search.tune.annealing import CHAINS, Chains
-from polygym.search.tune.candidates import Candidate, Genes, schedules_of
+from polygym.search.tune.candidates import Candidate, Genes, Way, schedules_of
 from polygym.search.tune.edits import edited
 from polygym.search.tune.looked_at import LookedAt, together
 from polygym.search.tune.plays import Plays
@@ -60,7 +60,7 @@ def measured(name: str, steps: int, seed: int) -> tuple[int, float]:
         raise PolygymError("predictions: expected a model that comes with polygym, found none")
     program = load_program(name)
     scop, sizes = program.scop, _sizes(program)
-    ways = {ISL: _usual(program)}
+    ways: dict[Way, Schedule] = {ISL: _usual(program)}
     looked_at = LookedAt(scop, sizes, ways)
     genes = Genes.of(scop, (ISL,), sizes, START)
     dice = np.random.default_rng(seed)

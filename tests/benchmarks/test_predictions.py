@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 
@@ -17,7 +18,7 @@ from polygym.programs import load_program
 
 @pytest.fixture(autouse=True)
 def stay_on_all_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predictions.os, "sched_setaffinity", lambda *_: None)
+    monkeypatch.setattr(os, "sched_setaffinity", lambda *_: None)
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:

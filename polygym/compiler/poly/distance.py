@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from operator import neg, sub
 
 import islpy as isl
 
@@ -113,13 +114,12 @@ class Pairs:
 
     def distance(self, source: Row, sink: Row, parameters: tuple[str, ...]) -> Distance:
         """Return δ for one row of the source's and the sink's schedule."""
-        grown = zip(source.parameters, sink.parameters, strict=True)
-        sizes = tuple(after - before for before, after in grown)
+        sizes = tuple(map(sub, sink.parameters, source.parameters))
         if parameters != self.parameters:
             named = dict(zip(parameters, sizes, strict=True))
             sizes = tuple(named.pop(name, 0) for name in self.parameters)
             assert not any(named.values()), "rows are over parameters of the program"
-        iterators = tuple(-value for value in source.iterators) + sink.iterators
+        iterators = (*map(neg, source.iterators), *sink.iterators)
         return _distance(self.parameters, iterators, sizes, sink.constant - source.constant)
 
     def reversed_by(self, distance: Distance) -> Pairs:

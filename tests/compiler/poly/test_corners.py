@@ -23,7 +23,8 @@ def polytopes(draw: st.DrawFn) -> tuple[str, list[tuple[int, ...]]]:
     pieces = draw(st.lists(st.lists(row, max_size=3), min_size=1, max_size=2))
     names = _NAMES[:depth]
     box = " and ".join(f"0 <= {name} <= {_MOST}" for name in names)
-    texts, points = [], set()
+    texts: list[str] = []
+    points: set[tuple[int, ...]] = set()
     for piece in pieces:
         sums = (
             " + ".join([*(f"{a}{x}" for a, x in zip(one, names, strict=False)), str(one[-1])])
