@@ -27,14 +27,13 @@ def corners(polytope: isl.BasicSet) -> tuple[Corner, ...]:
     >>> sorted(corners(isl.BasicSet("{ [i, j] : 0 <= j and 2j <= i < 4 }")))
     [(0, 0), (3, 0), (3, Fraction(3, 2))]
     """
-    found: list[Corner] = []
-
-    def look(vertex: isl.Vertex) -> None:
-        form = vertex.get_expr()
-        found.append(tuple(_value(form.get_aff(k)) for k in range(form.dim(isl.dim_type.out))))
-
-    polytope.compute_vertices().foreach_vertex(look)
-    return tuple(found)
+    found: list[isl.Vertex] = []
+    # Under a bound isl may refuse anything, which a function that it calls could not say.
+    polytope.compute_vertices().foreach_vertex(found.append)
+    forms = (vertex.get_expr() for vertex in found)
+    return tuple(
+        tuple(_value(form.get_aff(k)) for k in range(form.dim(isl.dim_type.out))) for form in forms
+    )
 
 
 def corners_of_all(points: isl.Set) -> tuple[Corner, ...] | None:
