@@ -182,6 +182,17 @@ def test_every_figure_names_contenders_that_there_are() -> None:
         contenders.expanded(["nobody"])
 
 
+def test_figures_show_what_no_other_shows() -> None:
+    told = contenders.telling({"random", "trees", "times", "transfer"})
+    assert told == {
+        "objectives": ("random", "trees", "times"),
+        "knowledge": ("random", "trees", "transfer"),
+    }
+    assert contenders.telling({"random"}) == {}
+    every = contenders.telling(set(contenders.CONTENDERS))
+    assert every == {name: wanted for name, (_, wanted) in contenders.FIGURES.items()}
+
+
 def test_models_of_layers_want_searches_of_all_of_them(tmp_path: Path) -> None:
     with pytest.raises(PolygymError, match="C1, C2"):
         known(OF_LAYERS, [search("C1", "random", 0, [1.0])], tmp_path)
@@ -213,7 +224,8 @@ def test_a_small_study_goes_on_and_is_drawn(
     packed = str(tmp_path / "packed")
     assert run(monkeypatch, "report", "--out", str(tmp_path), "--pack", packed) == 0
     drawn = sorted(tmp_path.glob("*.svg"))
-    assert drawn
+    # The others would show the same two.
+    assert [one.name for one in drawn] == ["searches-naive-mini-1.svg"]
     (table,) = (line for line in capsys.readouterr().out.splitlines() if "| trees |" in line)
     other = str(tmp_path / "other")
     assert run(monkeypatch, "report", "--out", other, "--with", packed) == 0
