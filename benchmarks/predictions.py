@@ -8,31 +8,49 @@ processor's, not the clock's, so that a busy machine changes little.
 
     python benchmarks/predictions.py
     python benchmarks/predictions.py gemm tc:conv2d --steps 24
+
+With `--schedules` it says what a schedule costs that was not seen before, as in a search that walks
+over schedules: the milliseconds from its rows to its features under the default mapping, the proof
+that it is legal included. Half of the schedules are what policies play, half are changes of isl's.
+Left out is what is paid once for a program: what depends on what, how much statements do.
+
+    python benchmarks/predictions.py --schedules 24
 """
 
 import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from statistics import geometric_mean
+from itertools import islice
+from statistics import geometric_mean, median
 
 import numpy as np
 
 import polybench
 from polygym.compiler.codegen.common.mapping import DEFAULT
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ISL
+from polygym.cost.candidate import Candidates
+from polygym.cost.correction import expected
 from polygym.cost.shipped import shipped
 from polygym.errors import PolygymError
-from polygym.programs import load_program
+from polygym.programs import Program, load_program
 from polygym.programs.selection import selected
 from polygym.search.explore.neighbourhood import changed
 from polygym.search.tune.annealing import CHAINS, Chains
-from polygym.search.tune.candidates import Candidate, Genes, schedules_of
+from polygym.search.tune.candidates import Candidate, Genes, Way, schedules_of
+from polygym.search.tune.edits import edited
 from polygym.search.tune.looked_at import LookedAt, together
+from polygym.search.tune.plays import Plays
 
 PROGRAMS = (*(kernel.name for kernel in polybench.KERNELS), "tc:conv2d", "tc:mlp3", "tc:moments")
+
+START = replace(DEFAULT, threads=2)
+_ATTEMPTS = 200
 
 
 def measured(name: str, steps: int, seed: int) -> tuple[int, float]:
@@ -41,13 +59,10 @@ def measured(name: str, steps: int, seed: int) -> tuple[int, float]:
     if model is None:
         raise PolygymError("predictions: expected a model that comes with polygym, found none")
     program = load_program(name)
-    sizes = {one.name: program.value(one.name) for one in program.scop.parameters}
-    ways = schedules_of(program.scop, strategies=(ISL,))
-    if ISL not in ways:
-        raise PolygymError(f"{name}: isl finds no schedule in the time that is usual")
-    looked_at = LookedAt(program.scop, sizes, ways)
-    start = replace(DEFAULT, threads=2)
-    genes = Genes.of(program.scop, (ISL,), sizes, start)
+    scop, sizes = program.scop, _sizes(program)
+    ways: dict[Way, Schedule] = {ISL: _usual(program)}
+    looked_at = LookedAt(scop, sizes, ways)
+    genes = Genes.of(scop, (ISL,), sizes, START)
     dice = np.random.default_rng(seed)
 
     def score(candidates: Sequence[Candidate]) -> np.ndarray:
@@ -56,10 +71,10 @@ def measured(name: str, steps: int, seed: int) -> tuple[int, float]:
         found = np.full(len(looks), -np.inf)
         if known:
             is_known = [look is not None for look in looks]
-            found[is_known] = model.scores(together(known)[0]).mean(axis=0)
+            found[is_known] = expected(model, *together(known))
         return found
 
-    score([Candidate(ISL, start)])
+    score([Candidate(ISL, START)])
     chains = Chains([genes.random(dice) for _ in range(CHAINS)], dice)
     begin = time.process_time()
     seen = chains.run(steps, lambda one: Candidate(ISL, changed(one.mapping, dice)), score)
@@ -67,28 +82,126 @@ def measured(name: str, steps: int, seed: int) -> tuple[int, float]:
     return sum(map(np.isfinite, seen.values())), seconds
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("programs", nargs="*", help="kernels and comprehensions; the usual ones")
-    parser.add_argument("--steps", type=int, default=6, help="of every chain")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+def milliseconds(name: str, count: int, seed: int) -> list[float]:
+    """Return the milliseconds that the features of each of some new schedules take."""
+    program = load_program(name)
+    sizes = _sizes(program)
+
+    def look_at(schedule: Schedule) -> float:
+        begin = time.process_time()
+        candidates = Candidates(LegalSchedule(program.scop, schedule), sizes)
+        candidates.features([START])
+        return 1e3 * (time.process_time() - begin)
+
+    usual = _usual(program)
+    look_at(usual)
+    found = new_schedules(program.scop, usual, count, np.random.default_rng(seed))
+    if not found:
+        raise PolygymError(f"{name}: neither changes of isl's schedule nor policies lead to any")
+    return [look_at(one) for one in found]
+
+
+def new_schedules(
+    scop: Scop, usual: Schedule, count: int, dice: np.random.Generator
+) -> list[Schedule]:
+    """Return legal schedules, as many or fewer, each once: in any order, but for the usual one."""
+    seen = {usual}
+    found = [
+        *islice(_edited(scop, usual, seen, dice), count // 2),
+        *islice(_played(scop, seen, dice), count - count // 2),
+    ]
+    return [found[int(place)] for place in dice.permutation(len(found))]
+
+
+def _sizes(program: Program) -> dict[str, int]:
+    return {one.name: program.value(one.name) for one in program.scop.parameters}
+
+
+def _usual(program: Program) -> Schedule:
+    ways = schedules_of(program.scop, strategies=(ISL,))
+    if ISL not in ways:
+        raise PolygymError(f"{program.name}: isl finds no schedule in the time that is usual")
+    return ways[ISL]
+
+
+def _edited(
+    scop: Scop, usual: Schedule, seen: set[Schedule], dice: np.random.Generator
+) -> Iterator[Schedule]:
+    """Yield legal changes of a schedule, and changes of those, each once."""
+    at = usual
+    for _ in range(_ATTEMPTS):
+        found = edited(at, scop, dice)
+        if found is not None and found not in seen:
+            seen.add(found)
+            yield found
+        at = usual if found is None or dice.random() < 0.5 else found
+
+
+def _played(scop: Scop, seen: set[Schedule], dice: np.random.Generator) -> Iterator[Schedule]:
+    """Yield schedules that policies construct, each once; none where spaces are too large."""
+    plays = Plays(scop, dice)
+    while found := plays.some(lambda one: one not in seen, lambda: False):
+        seen.update(found)
+        yield from found
+
+
+def of_mappings(names: Sequence[str], steps: int, seed: int) -> bool:
+    """Print how many changes of the mapping are looked at in a second; whether there are any."""
     rates: dict[str, float] = {}
-    for name in selected(options.programs) if options.programs else PROGRAMS:
+    for name in names:
         try:
-            count, seconds = measured(name, options.steps, options.seed)
+            count, seconds = measured(name, steps, seed)
         except PolygymError as error:
             print(f"{name:16} {error}", file=sys.stderr)
             continue
         rates[name] = count / seconds
         print(f"{name:16} {rates[name]:8.0f} a second", flush=True)
     if not rates:
-        return 1
+        return False
     ordered = sorted(rates.values())
     print(f"median {ordered[len(ordered) // 2]:.0f}, geometric mean {geometric_mean(ordered):.0f}")
     print(f"at least 2,000: {sum(one >= 2000 for one in ordered)} of {len(ordered)}")
-    return 0
+    return True
+
+
+def of_schedules(names: Sequence[str], count: int, seed: int) -> bool:
+    """Print how long new schedules take to be looked at; whether there are any."""
+    times: dict[str, list[float]] = {}
+    for name in names:
+        try:
+            times[name] = milliseconds(name, count, seed)
+        except PolygymError as error:
+            print(f"{name:16} {error}", file=sys.stderr)
+            continue
+        print(f"{name:16} {_spread(times[name])}", flush=True)
+    if not times:
+        return False
+    medians = [median(some) for some in times.values()]
+    every = [one for some in times.values() for one in some]
+    print(f"all {len(every):<12} {_spread(every)}")
+    print(f"medians: {median(medians):.1f} ms in the median, {max(medians):.1f} at most")
+    return True
+
+
+def _spread(found: Sequence[float]) -> str:
+    most = sorted(found)[len(found) * 9 // 10]
+    return f"median {median(found):6.1f} ms, nine in ten up to {most:6.1f} ms"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("programs", nargs="*", help="kernels and comprehensions; the usual ones")
+    parser.add_argument("--steps", type=int, default=6, help="of every chain")
+    parser.add_argument("--schedules", type=int, help="so many new schedules instead of mappings")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    names = selected(options.programs) if options.programs else PROGRAMS
+    if options.schedules:
+        found = of_schedules(names, options.schedules, options.seed)
+    else:
+        found = of_mappings(names, options.steps, options.seed)
+    return 0 if found else 1
 
 
 if __name__ == "__main__":

@@ -107,9 +107,9 @@ class Candidates:
         self._machine = machine or this_machine()
         self._works = reach(legal.scop, sizes)
         self._work_of = {work.name: work for work in self._works}
-        self._statements = Statements.of(self._works)
+        self._statements = _statements(self._works)
         self._memory = _memory(legal.scop, tuple(sizes.items()), self._machine)
-        self._tree = build_tree(legal)
+        self._tree = build_tree(legal, self._memory)
         self._answers: Answers[_Planned] = Answers(_MOST_PLANS)
         self._columns: dict[tuple[Nest, int], tuple[Floats, Floats]] = {}
 
@@ -198,6 +198,12 @@ def _nest(
 def _memory(_scop: Scop, _sizes: tuple[tuple[str, int], ...], _machine: Machine) -> Memory:
     """Return what is remembered of plans for a program at given sizes on a machine."""
     return Memory()
+
+
+@lru_cache(maxsize=16)
+def _statements(works: tuple[Work, ...]) -> Statements:
+    """Return what a program's statements do, together; of one program there are many schedules."""
+    return Statements.of(works)
 
 
 @lru_cache(maxsize=16)

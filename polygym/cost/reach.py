@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor
 from typing import TypeAlias
@@ -23,13 +22,13 @@ import islpy as isl
 from polygym.compiler.codegen.common.sizes import Sizes, at_sizes, known_sizes
 from polygym.compiler.ir.expr import Access, Binary, Call, Unary, walk
 from polygym.compiler.ir.scop import Scop, Statement
+from polygym.compiler.poly.corners import Corner, corners
 from polygym.compiler.poly.evaluate import evaluate
 from polygym.compiler.poly.gathers import anchor
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.isl_numbers import (
     coefficients,
     constant,
-    integer,
     isl_text,
 )
 from polygym.cost.counts import instances
@@ -37,9 +36,6 @@ from polygym.cost.steps import dense, holes
 
 # Calls of math.h take as long as so many additions.
 _CALL = 12
-
-Corner: TypeAlias = int | Fraction
-"""A coordinate of a corner."""
 
 Place: TypeAlias = tuple[str, tuple[tuple[int, ...] | None, ...]]
 """An array and subscripts, as those of accesses that move alike."""
@@ -70,7 +66,7 @@ class Work:
 
     name: str
     depth: int
-    corners: tuple[tuple[Corner, ...], ...]
+    corners: tuple[Corner, ...]
     holes: str
     instances: int
     operations: int
@@ -187,25 +183,12 @@ def _touch(
     return Touch(access.array, size, writes, tuple(rows), tuple(offsets), extents)
 
 
-def _corners(points: isl.Set) -> Iterator[tuple[Corner, ...]]:
+def _corners(points: isl.Set) -> Iterator[Corner]:
     """Yield the corners of the convex pieces of a set without parameters."""
-    found: dict[tuple[Corner, ...], None] = {}
+    found: dict[Corner, None] = {}
     whole, factors, offsets = dense(points)
     for piece in whole.make_disjoint().get_basic_sets():
-        hull = piece.remove_divs()
-
-        def corner(vertex: isl.Vertex) -> None:
-            form = vertex.get_expr()
-            place = [form.get_aff(k) for k in range(form.dim(isl.dim_type.out))]
-            moved = zip(factors, map(_value, place), offsets, strict=True)
+        for place in corners(piece.remove_divs()):
+            moved = zip(factors, place, offsets, strict=True)
             found[tuple(factor * value + offset for factor, value, offset in moved)] = None
-
-        hull.compute_vertices().foreach_vertex(corner)
     yield from found
-
-
-def _value(form: isl.Aff) -> Corner:
-    """Return the value of a form that is a constant."""
-    down = integer(form.get_denominator_val())
-    up = integer(form.get_constant_val().mul(isl.Val(down)))
-    return up // down if up % down == 0 else Fraction(up, down)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from polygym.compiler.codegen.common.machine import Machine
-from polygym.compiler.codegen.common.mapping import parse_mapping
+from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.frontend.c import parse_text
+from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.legality import LegalSchedule
-from polygym.compiler.poly.schedule import parse
+from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.cost import NAMES, Features, features
 from polygym.cost.columns import CONTEXT, KNOWLEDGE, slog
 from polygym.programs.generate import generate
+from polygym.search.tune.edits import edited
 from tests.sources import kernel_scop
 
 MACHINE = Machine(vector_bits=512, registers=32)
@@ -61,6 +65,27 @@ def test_every_kernel_has_finite_features(name: str, mapping: str) -> None:
     assert found.context.shape[1] == len(CONTEXT)
     assert np.isfinite(found.vector).all()
     assert np.isfinite(found.context).all()
+
+
+@pytest.mark.parametrize("name", ["gemm", "fdtd-2d", "correlation", "nussinov"])
+def test_what_was_looked_at_before_says_nothing(name: str) -> None:
+    scop = kernel_scop(name)
+    sizes = {p.name: 40 + place for place, p in enumerate(scop.parameters)}
+    dice = np.random.default_rng(4)
+    schedules = [original(scop), isl_schedule(scop)]
+    schedules += [one for _ in range(5) if (one := edited(schedules[-1], scop, dice)) is not None]
+    both = [(one, parse_mapping(mapping)) for one in schedules for mapping in MAPPINGS[1:3]]
+
+    def look(scop: Scop, candidates: Iterable[tuple[Schedule, Mapping]]) -> list[bytes]:
+        found = (
+            features(LegalSchedule(scop, one), mapping, sizes, MACHINE)
+            for one, mapping in candidates
+        )
+        return [one.vector.tobytes() for one in found]
+
+    # Of a program with another name nothing is remembered.
+    expected = look(replace(scop, name="another"), reversed(both))
+    assert look(scop, both) == expected[::-1]
 
 
 def column(found: Features, name: str) -> float:

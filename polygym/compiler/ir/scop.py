@@ -193,7 +193,10 @@ class Scop:
 
     def statement(self, name: str) -> Statement:
         """Return the statement of that name."""
-        return next(statement for statement in self.statements if statement.name == name)
+        for statement in self.statements:
+            if statement.name == name:
+                return statement
+        raise KeyError(name)
 
     @property
     def depth(self) -> int:

@@ -28,6 +28,7 @@ module                  what it knows
 ``numbered``            statements have numbers in the place of names for it
 ----------------------  ---------------------------------------------------------------------------
 ``evaluate``            isl text at given sizes
+``corners``             the corners of sets, and what rows reach between them
 ``integers``, ``span``  exact linear algebra on integer vectors; is one a sum of those before?
 ``in_bulk``             the same on very many
 ``isl_budget``          a bound on how long isl may think

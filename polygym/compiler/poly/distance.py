@@ -18,68 +18,124 @@ Example, T -> T of y = Ax with pairs T[i, j] -> T[i, j'], j < j': under the row 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from operator import neg, sub
 
 import islpy as isl
 
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.dependences import Dependence, dependences
+from polygym.compiler.poly.isl_numbers import affine, number
 from polygym.compiler.poly.schedule import Row
+
+
+@dataclass(frozen=True)
+class Distance:
+    """δ, an affine form over pairs (within one process: holds isl).
+
+    ``iterators`` are the factors of those of the source and of the sink, ``sizes`` those of the
+    ``parameters``. Few forms come again and again, so what isl makes of one is kept with it.
+    """
+
+    parameters: tuple[str, ...]
+    iterators: tuple[int, ...]
+    sizes: tuple[int, ...]
+    constant: int
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether δ is the same for all pairs, whatever they are."""
+        return not any(self.iterators) and not any(self.sizes)
+
+    @cached_property
+    def form(self) -> isl.Aff:
+        """The form."""
+        return affine(self._zero, self.iterators, self.sizes, self.constant)
+
+    @cached_property
+    def nothing(self) -> isl.Constraint:
+        """The constraint δ = 0."""
+        return isl.Constraint.equality_from_aff(self.form)
+
+    @cached_property
+    def negative(self) -> isl.Set:
+        """Where δ ≤ -1."""
+        # Not a constraint: in a space without any dimension isl overlooks one such as -1 >= 0.
+        return (-self.form).add_constant_val(number(-1)).ge_set(self._zero)
+
+    @cached_property
+    def positive(self) -> isl.Set:
+        """Where δ ≥ 1."""
+        return self.form.add_constant_val(number(-1)).ge_set(self._zero)
+
+    @property
+    def _zero(self) -> isl.Aff:
+        """The form that is 0 everywhere."""
+        count = len(self.parameters)
+        space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, count, len(self.iterators))
+        for place, name in enumerate(self.parameters):
+            space = space.set_dim_name(isl.dim_type.param, place, name)
+        return isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
+
+
+@lru_cache(maxsize=4096)
+def _distance(
+    parameters: tuple[str, ...], iterators: tuple[int, ...], sizes: tuple[int, ...], constant: int
+) -> Distance:
+    return Distance(parameters, iterators, sizes, constant)
 
 
 @dataclass(frozen=True)
 class Pairs:
     """The pairs of a dependence that are still to be ordered (within one process: holds isl).
 
-    ``points`` lives in the flat space (iterators of the source, iterators of the sink).
+    ``points`` lives in the flat space (iterators of the source, iterators of the sink), over the
+    ``parameters``.
     """
 
     dependence: Dependence
     points: isl.Set
+    parameters: tuple[str, ...]
 
     @staticmethod
     def of(dependence: Dependence, parameters: tuple[str, ...]) -> Pairs:
         """Return all pairs of the dependence; rows will be over these parameters."""
         space = isl.Set(f"[{', '.join(parameters)}] -> {{ : }}").get_space()
         relation = isl.Map(dependence.relation).align_params(space)
-        return Pairs(dependence, relation.wrap().flatten().reset_tuple_id())
+        points = relation.wrap().flatten().reset_tuple_id()
+        count = points.dim(isl.dim_type.param)
+        names = (points.get_dim_name(isl.dim_type.param, place) for place in range(count))
+        return Pairs(dependence, points, tuple(names))
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is left to order."""
         return bool(self.points.is_empty())
 
-    def distance(self, source: Row, sink: Row, parameters: tuple[str, ...]) -> isl.Aff:
+    def distance(self, source: Row, sink: Row, parameters: tuple[str, ...]) -> Distance:
         """Return δ for one row of the source's and the sink's schedule."""
-        space = self.points.get_space()
-        form = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
-        form = form.set_constant_val(sink.constant - source.constant)
-        coefficients = tuple(-value for value in source.iterators) + sink.iterators
-        for position, value in enumerate(coefficients):
-            form = form.set_coefficient_val(isl.dim_type.in_, position, value)
-        for name, before, after in zip(parameters, source.parameters, sink.parameters, strict=True):
-            position = space.find_dim_by_name(isl.dim_type.param, name)
-            if after != before:
-                form = form.set_coefficient_val(isl.dim_type.param, position, after - before)
-        return form
+        sizes = tuple(map(sub, sink.parameters, source.parameters))
+        if parameters != self.parameters:
+            named = dict(zip(parameters, sizes, strict=True))
+            sizes = tuple(named.pop(name, 0) for name in self.parameters)
+            assert not any(named.values()), "rows are over parameters of the program"
+        iterators = (*map(neg, source.iterators), *sink.iterators)
+        return _distance(self.parameters, iterators, sizes, sink.constant - source.constant)
 
-    def reversed_by(self, distance: isl.Aff) -> Pairs:
+    def reversed_by(self, distance: Distance) -> Pairs:
         """Return the pairs with δ ≤ -1."""
-        return self._where((-distance).add_constant_val(-1))
+        return self._of(self.points.intersect(distance.negative))
 
-    def untouched_by(self, distance: isl.Aff) -> Pairs:
+    def untouched_by(self, distance: Distance) -> Pairs:
         """Return the pairs with δ = 0."""
-        constraint = isl.Constraint.equality_from_aff(distance)
-        return Pairs(self.dependence, self.points.add_constraint(constraint))
+        return self._of(self.points.add_constraint(distance.nothing))
 
-    def carried_by(self, distance: isl.Aff) -> Pairs:
+    def carried_by(self, distance: Distance) -> Pairs:
         """Return the pairs with δ ≥ 1."""
-        return self._where(distance.add_constant_val(-1))
+        return self._of(self.points.intersect(distance.positive))
 
-    def _where(self, nonnegative: isl.Aff) -> Pairs:
-        # Not as a constraint: in a space without any dimension isl overlooks one such as -1 >= 0.
-        zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self.points.get_space()))
-        return Pairs(self.dependence, self.points.intersect(nonnegative.ge_set(zero)))
+    def _of(self, points: isl.Set) -> Pairs:
+        return Pairs(self.dependence, points, self.parameters)
 
 
 @lru_cache(maxsize=64)

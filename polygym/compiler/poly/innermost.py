@@ -43,7 +43,7 @@ from polygym.compiler.ir.expr import Access, Gather, IteratorValue, Load, walk
 from polygym.compiler.ir.gathers import gathers
 from polygym.compiler.ir.scop import Statement
 from polygym.compiler.poly.gathers import anchor
-from polygym.compiler.poly.integers import Vector, dot, echelon, null_space
+from polygym.compiler.poly.integers import Vector, dot, echelon, joined, null_space
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.isl_numbers import coefficients, integer, lowest
 
@@ -78,11 +78,11 @@ def independent(rows: Sequence[Vector], before: Iterable[Vector] = ()) -> tuple[
     >>> independent([(0, 0), (1, 1), (2, 2), (0, 1)])
     (1, 3)
     """
-    basis = echelon(before)
+    basis = list(echelon(before))
     found = []
     for position, row in enumerate(rows):
-        larger = echelon([*(vector for vector, _ in basis), row])
-        if len(larger) > len(basis):
+        larger = joined(basis, row)
+        if larger is not None:
             found.append(position)
             basis = larger
     return tuple(found)
@@ -135,7 +135,10 @@ def _step(domain: str, line: Vector) -> int:
     """Return the smallest distance along a line between two points of a domain, or 1 without any.
 
     It is the minimum of s over the (s, x) with s ≥ 1, x in the domain and x + s·line in the domain.
+    Where all integer points of a convex set are in the domain, those between x and x + s·line are.
     """
+    if _is_convex(domain):
+        return 1
     points = isl.Set(domain)
     here = [f"x{place}" for place in range(len(line))]
     there = [f"{name} + {value}s" for name, value in zip(here, line, strict=True)]
@@ -146,6 +149,13 @@ def _step(domain: str, line: Vector) -> int:
         both = both.intersect(points.preimage_multi_aff(isl.MultiAff(shift)))
     # What is nowhere reached has no minimum.
     return 1 if both.is_empty() else lowest(both, 0)
+
+
+@lru_cache(maxsize=4096)
+def _is_convex(domain: str) -> bool:
+    """Whether a domain holds all integer points that satisfy some inequalities, and is seen to."""
+    pieces = isl.Set(domain).coalesce().get_basic_sets()
+    return all(piece.dim(isl.dim_type.div) == 0 for piece in pieces) and len(pieces) == 1
 
 
 def movement(statement: Statement, access: Access, loop: Innermost | None) -> Movement:
@@ -221,10 +231,14 @@ def _stand_still(statement: Statement, access: Access, loop: Innermost) -> bool:
     return True
 
 
-@lru_cache(maxsize=8192)
 def _displacement(domain: str, relation: str, move: Vector) -> Vector | None:
-    with bounded("finding how an access moves"):
-        return _constant_displacement(isl.Set(domain), isl.Map(relation), move)
+    rows = _subscripts(domain, relation)
+    return None if rows is None else _along(rows, move)
+
+
+def _along(rows: tuple[Vector, ...], move: Vector) -> Vector:
+    """Return by how much subscripts with these coefficients change along a vector."""
+    return tuple(dot(row, move) for row in rows)
 
 
 @lru_cache(maxsize=8192)
@@ -233,7 +247,8 @@ def _usual_displacement(domain: str, relation: str, move: Vector) -> Vector | No
         points, accesses = isl.Set(domain), isl.Map(relation)
         moved = _displacements(points, accesses, move)
         bound = len(_equations(moved.domain()))
-        for candidate in dict.fromkeys(_displacements_of_pieces(accesses, move)):
+        pieces = (_along(rows, move) for rows in _affine_pieces(accesses))
+        for candidate in dict.fromkeys(pieces):
             one = isl.Set(f"{{ [{', '.join(map(str, candidate))}] }}")
             if _is_thin(moved.subtract_range(one).domain(), bound):
                 return candidate
@@ -243,30 +258,35 @@ def _usual_displacement(domain: str, relation: str, move: Vector) -> Vector | No
 @lru_cache(maxsize=8192)
 def _movement(domain: str, relation: str, move: Vector) -> Movement:
     with bounded("finding how an access moves"):
-        points, function = isl.Set(domain), isl.Map(relation)
-        displacement = _constant_displacement(points, function, move)
+        displacement = _displacement(domain, relation, move)
         if displacement is not None:
             return classify(displacement)
-        return _usual_movement(points, function, move)
+        return _usual_movement(isl.Set(domain), isl.Map(relation), move)
 
 
-def _constant_displacement(points: isl.Set, relation: isl.Map, move: Vector) -> Vector | None:
-    """Return the displacement of an access that is one integer affine function everywhere."""
-    function = isl.PwMultiAff.from_map(relation)
-    if function.n_piece() != 1 or not points.is_subset(relation.domain()):
-        return None
-    return next(_displacements_of_pieces(relation, move), None)
+@lru_cache(maxsize=8192)
+def _subscripts(domain: str, relation: str) -> tuple[Vector, ...] | None:
+    """Return the coefficients of the subscripts of an access, a row for each.
+
+    It is None where the access is not one integer affine function on all of a domain.
+    """
+    with bounded("finding how an access moves"):
+        accesses = isl.Map(relation)
+        function = isl.PwMultiAff.from_map(accesses)
+        if function.n_piece() != 1 or not isl.Set(domain).is_subset(accesses.domain()):
+            return None
+        return next(_affine_pieces(accesses), None)
 
 
-def _displacements_of_pieces(relation: isl.Map, move: Vector) -> Iterator[Vector]:
-    """Yield the displacement of every piece of an access that is an integer affine function."""
+def _affine_pieces(relation: isl.Map) -> Iterator[tuple[Vector, ...]]:
+    """Yield the coefficients of every piece of an access that is an integer affine function."""
     found: list[isl.MultiAff] = []
     isl.PwMultiAff.from_map(relation).foreach_piece(lambda _, affine: found.append(affine))
     for piece in found:
         parts = [piece.get_aff(place) for place in range(piece.dim(isl.dim_type.out))]
         if any(a.dim(isl.dim_type.div) or not a.get_denominator_val().is_one() for a in parts):
             continue
-        yield tuple(dot(coefficients(part, isl.dim_type.in_), move) for part in parts)
+        yield tuple(coefficients(part, isl.dim_type.in_) for part in parts)
 
 
 def classify(displacement: Vector) -> Movement:

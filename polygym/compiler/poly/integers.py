@@ -14,6 +14,9 @@ from typing import TypeAlias
 
 Vector: TypeAlias = tuple[int, ...]
 
+Basis: TypeAlias = list[tuple[Vector, int]]
+"""Vectors with their pivots, as those of :func:`echelon`."""
+
 
 def dot(first: Sequence[int], second: Sequence[int]) -> int:
     """Return the inner product."""
@@ -62,18 +65,29 @@ def echelon(vectors: Iterable[Sequence[int]]) -> tuple[tuple[Vector, int], ...]:
     >>> echelon([(1, 1, 0), (1, 0, -1)])
     (((1, 1, 0), 1), ((-1, 0, 1), 2))
     """
-    basis: list[tuple[Vector, int]] = []
+    basis: Basis = []
     for vector in vectors:
-        reduced = reduce_by_all(vector, basis)
-        pivot = last_nonzero(reduced)
-        if pivot < 0:
-            continue
-        if reduced[pivot] < 0:
-            reduced = tuple(-value for value in reduced)
-        # The new vector is 0 at the others' pivots, so these keep their signs.
-        basis = [(reduce_by(other, reduced, pivot), at) for other, at in basis]
-        basis.append((primitive(reduced), pivot))
+        basis = joined(basis, vector) or basis
     return tuple(sorted(basis, key=lambda item: item[1]))
+
+
+def joined(basis: Basis, vector: Sequence[int]) -> Basis | None:
+    """Return a basis with one vector more, in any order; None where that is in the span already.
+
+    >>> joined([((1, 1, 0), 1)], (2, 1, -1))
+    [((1, 1, 0), 1), ((-1, 0, 1), 2)]
+    >>> joined([((1, 1, 0), 1)], (2, 2, 0)) is None
+    True
+    """
+    reduced = reduce_by_all(vector, basis)
+    pivot = last_nonzero(reduced)
+    if pivot < 0:
+        return None
+    if reduced[pivot] < 0:
+        reduced = tuple(-value for value in reduced)
+    # The new vector is 0 at the others' pivots, so these keep their signs.
+    found = [(reduce_by(other, reduced, pivot), at) for other, at in basis]
+    return [*found, (primitive(reduced), pivot)]
 
 
 def reduce_by_all(vector: Sequence[int], basis: Iterable[tuple[Vector, int]]) -> Vector:

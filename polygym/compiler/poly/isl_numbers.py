@@ -16,6 +16,8 @@ an :class:`~polygym.errors.InternalError` for what is no number.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import islpy as isl
@@ -32,6 +34,30 @@ def integer(value: isl.Val) -> int:
     if not value.is_int():
         raise InternalError(f"isl: expected an integer, found {isl_text(value)}")
     return int(isl_text(value))
+
+
+@lru_cache(maxsize=1024)
+def number(value: int) -> isl.Val:
+    """Return an integer of Python's, of any size, as isl's; that of a small one is remembered.
+
+    >>> number(2**70)
+    Val("1180591620717411303424")
+    """
+    return isl.Val(str(value))
+
+
+def affine(zero: isl.Aff, inputs: Sequence[int], parameters: Sequence[int], value: int) -> isl.Aff:
+    """Return a form with these factors and this constant, over what ``zero`` is a form of.
+
+    >>> affine(isl.Aff("[n] -> { [i, j] -> [(0)] }"), (2, 0), (-1,), 3)
+    Aff("[n] -> { [i, j] -> [(3 - n + 2i)] }")
+    """
+    found = zero.set_constant_val(number(value))
+    for kind, factors in ((isl.dim_type.in_, inputs), (isl.dim_type.param, parameters)):
+        for place, factor in enumerate(factors):
+            if factor:
+                found = found.set_coefficient_val(kind, place, number(factor))
+    return found
 
 
 def isl_text(thing: Any) -> str:

@@ -97,13 +97,17 @@ def _violation(left: Pairs, schedule: Schedule) -> Violation | None:
     rows = zip(schedule.rows(dependence.source), schedule.rows(dependence.sink), strict=True)
     for dimension, (source, sink) in enumerate(rows):
         distance = left.distance(source, sink, schedule.parameters)
+        if distance.is_constant and distance.constant > 0:
+            return None
+        if distance.is_constant and distance.constant == 0:
+            continue
         broken = left.reversed_by(distance)
         if not broken.is_empty:
             return _example(broken, dimension, schedule)
         left = left.untouched_by(distance)
         if left.is_empty:
             return None
-    return _example(left, None, schedule)
+    return None if left.is_empty else _example(left, None, schedule)
 
 
 def _example(broken: Pairs, dimension: int | None, schedule: Schedule) -> Violation:

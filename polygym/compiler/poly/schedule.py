@@ -118,7 +118,10 @@ class Schedule:
 
     def rows(self, statement: str) -> tuple[Row, ...]:
         """Return the rows of one statement."""
-        return next(part.rows for part in self.statements if part.statement == statement)
+        for part in self.statements:
+            if part.statement == statement:
+                return part.rows
+        raise KeyError(statement)
 
     def __str__(self) -> str:
         """Return the isl text; :func:`parse` reads it back to an equal value."""

@@ -12,15 +12,16 @@ import polygym
 from polygym.compiler.codegen.common.boxes import Box
 from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.codegen.pipeline import lower
+from polygym.compiler.codegen.trees import trips
 from polygym.compiler.frontend import tc
 from polygym.compiler.frontend.c import parse_text, remembered, translation
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly import isl_numbers
+from polygym.compiler.poly import distance, innermost, isl_numbers
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.dependences import _dependences, dependences
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.legality import LegalSchedule, find_violation
-from polygym.compiler.poly.schedule import parse
+from polygym.compiler.poly.schedule import Row, parse
 from polygym.errors import InternalError, LimitError
 
 DOOR = Path(isl_numbers.__file__)
@@ -171,6 +172,44 @@ def test_dependences_and_legality_are_right_or_refused(text: str) -> None:
     assert all(answer in (None, right) for answer in answers_of(ask))
     told = answers_of(lambda: find_violation(scop, schedule))
     assert all(answer in (None, violation) for answer in told)
+
+
+@pytest.mark.parametrize("text", [MATMUL, STRIDED])
+def test_what_is_remembered_is_right_whatever_was_refused_before(text: str) -> None:
+    statement = parse_text(text).statements[0]
+    width = statement.depth
+    rows = [Row(tuple(int(k == at) for k in range(width)), (0,), 0) for at in range(width)]
+    remembered_ones = (innermost._innermost, innermost._step, innermost._subscripts)
+    others = (innermost._is_convex, innermost.equations, trips._trips, trips._corners)
+
+    def forget() -> None:
+        for one in (*remembered_ones, *others, distance._distance, isl_numbers.number):
+            one.cache_clear()
+
+    def ask() -> object:
+        loop = innermost.innermost(statement.domain, [row.iterators for row in rows])
+        moved = [innermost.displacement(statement, read, loop) for read in statement.reads]
+        return loop, moved, [trips.trips(statement, row, ["n"], {"n": 9}) for row in rows]
+
+    def tell() -> object:
+        one, same = Row((1, *(0,) * (width - 1)), (2,), -3), Row((0,) * width, (0,), 0)
+        (pairs, *_) = distance.all_pairs(parse_text(text))
+        found = pairs.distance(same, one, ("n",))
+        told = (pairs.reversed_by(found), pairs.untouched_by(found), pairs.carried_by(found))
+        return [isl_numbers.isl_text(each.points) for each in told]
+
+    for question in (ask, tell):
+        forget()
+        right = question()
+        forget()
+        answers = answers_of(question)
+        assert all(answer in (None, right) for answer in answers)
+        assert answers[0] is None
+        # Every bound anew: what one leaves behind must not hide what the next one does.
+        for operations in [*range(1, 120), *range(120, 4000, 60)]:
+            forget()
+            assert under(operations, question) in (None, right)
+            assert question() == right
 
 
 def lowered(scop: Scop) -> object:

@@ -56,6 +56,10 @@ class Packing:
     is_steady: bool = False
     _decided: dict[tuple[str, str, bool], bool] = field(default_factory=dict, compare=False)
 
+    def __hash__(self) -> int:
+        """Return a hash that is quick: it is part of the key of much that is remembered."""
+        return hash((self.sizes, self.parts, self.is_steady))
+
     def allows(self, statement: Statement, access: Access) -> bool:
         """Whether a read of a statement may go to a copy of its array, and often enough to pay."""
         if access.gathered or (self.is_steady and access.relation == statement.write.relation):

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from polygym.compiler.codegen.trees.pairs import still_unordered, untouched, weakly_ordered, within
-from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence, Tree, point
-from polygym.compiler.poly.distance import Pairs, all_pairs
+from polygym.compiler.codegen.trees.memory import NOTHING, Memory
+from polygym.compiler.codegen.trees.surroundings import Surroundings
+from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence, Tree
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
 
 
-def build_tree(legal: LegalSchedule) -> Tree:
-    """Return the tree of a legal schedule."""
+def build_tree(legal: LegalSchedule, memory: Memory = NOTHING) -> Tree:
+    """Return the tree of a legal schedule; with a ``memory`` its plans need not ask again."""
     schedule = legal.schedule
     with bounded("building the schedule tree"):
-        pairs = all_pairs(legal.scop)
         names = tuple(part.statement for part in schedule.statements)
-        return _build(schedule, names, 0, pairs)
+        return _build(schedule, names, 0, Surroundings.of(legal, memory))
 
 
 def _build(
-    schedule: Schedule, statements: tuple[str, ...], dimension: int, pairs: tuple[Pairs, ...]
+    schedule: Schedule, statements: tuple[str, ...], dimension: int, around: Surroundings
 ) -> Tree:
     """Build the tree for some statements from a dimension on.
 
-    Invariant: ``pairs`` are those that no outer dimension orders, between these statements.
+    Invariant: the pairs ``around`` are those that no outer dimension orders, between these
+    statements.
     """
     while dimension < schedule.dimensions and _constant(schedule, statements, dimension):
         groups = _groups(schedule, statements, dimension)
@@ -32,21 +32,21 @@ def _build(
         if len(groups) > 1:
             return Sequence(
                 tuple(
-                    Branch(group, _build(schedule, group, dimension, within(pairs, group)))
+                    Branch(group, _build(schedule, group, dimension, around.within(group)))
                     for group in groups
                 )
             )
     if dimension == schedule.dimensions:
         return Leaf()
-    return _build_band(schedule, statements, dimension, pairs)
+    return _build_band(schedule, statements, dimension, around)
 
 
 def _build_band(
-    schedule: Schedule, statements: tuple[str, ...], dimension: int, pairs: tuple[Pairs, ...]
+    schedule: Schedule, statements: tuple[str, ...], dimension: int, around: Surroundings
 ) -> Band:
     """Collect members while every pair alive at the top of the band keeps δ ≥ 0."""
     members: list[Member] = []
-    left = pairs
+    below = around
     while dimension < schedule.dimensions:
         rows = tuple(schedule.rows(name)[dimension] for name in statements)
         if all(row.is_constant for row in rows):
@@ -54,13 +54,12 @@ def _build_band(
                 break
             dimension += 1
             continue
-        if not weakly_ordered(pairs, statements, rows, schedule.parameters):
+        if not around.allows(rows, statements):
             break
-        coincident = untouched(pairs, statements, rows, schedule.parameters)
-        members.append(point(rows, coincident))
-        left = still_unordered(left, statements, rows, schedule.parameters)
+        members.append(around.member(rows, statements))
+        below = below.in_loop(rows, statements)
         dimension += 1
-    return Band(statements, tuple(members), _build(schedule, statements, dimension, left))
+    return Band(statements, tuple(members), _build(schedule, statements, dimension, below))
 
 
 def _constant(schedule: Schedule, statements: tuple[str, ...], dimension: int) -> bool:

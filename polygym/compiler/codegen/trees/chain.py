@@ -10,11 +10,14 @@ written at j = k and read by the iteration after it, but only at that one j: tha
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import islpy as isl
 
 from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Band
 from polygym.compiler.poly.distance import Pairs
+from polygym.compiler.poly.schedule import Row
 
 _NEAR = (1, 2)
 
@@ -28,15 +31,15 @@ def is_chain(band: Band, around: Surroundings) -> bool:
     for pair in inside.pairs:
         source = rows[band.statements.index(pair.dependence.source)]
         sink = rows[band.statements.index(pair.dependence.sink)]
-        distance = pair.distance(source, sink, around.parameters)
-        if any(_is_thick(pair, distance, near) for near in _NEAR):
+        if any(_is_thick(pair, source, sink, around.parameters, near) for near in _NEAR):
             return True
     return False
 
 
-def _is_thick(pair: Pairs, distance: isl.Aff, near: int) -> bool:
+def _is_thick(pair: Pairs, source: Row, sink: Row, parameters: tuple[str, ...], near: int) -> bool:
     """Whether the pairs at a distance have as many dimensions as the instances of the sink."""
-    points = pair.untouched_by(distance.add_constant_val(-near)).points
+    back = replace(sink, constant=sink.constant - near)
+    points = pair.untouched_by(pair.distance(source, back, parameters)).points
     if points.is_empty():
         return False
     hull = points.remove_divs().affine_hull()

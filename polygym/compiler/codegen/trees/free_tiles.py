@@ -192,7 +192,7 @@ class _Tiles(TileNumbers):
         alike = self._of_a_sum(pair, sums, around)
         if alike is not None:
             return alike
-        return Pairs(pair.dependence, isl.Set.empty(pair.points.get_space()))
+        return replace(pair, points=isl.Set.empty(pair.points.get_space()))
 
     def _of_a_sum(self, pair: Pairs, sums: dict[str, int], around: Surroundings) -> Pairs | None:
         """Return those pairs that are of one sum."""

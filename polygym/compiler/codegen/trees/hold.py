@@ -28,12 +28,14 @@ W(i, j, k) is row i, A(t) row k(t), so equal rows are r(s) = i(s) = k(t) > i(t) 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import islpy as isl
 
 from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.isl_budget import bounded
+from polygym.compiler.poly.isl_numbers import affine
 from polygym.compiler.poly.schedule import Row
 
 
@@ -109,16 +111,32 @@ def _is_alone(
 
 def _at(scop: Scop, statement: Statement, access: Access, rows: Sequence[Row]) -> isl.Map:
     """Return the map from instances to (ρ, element)."""
-    loops = _loops(scop, statement, rows)
-    domain = isl.Set(statement.domain)
-    element = isl.Map(access.relation).reset_tuple_id(isl.dim_type.out)
-    return loops.intersect_domain(domain).flat_range_product(element.intersect_domain(domain))
+    element = _element(statement.domain, access.relation)
+    return _loops(scop, statement, rows).flat_range_product(element)
+
+
+@lru_cache(maxsize=1024)
+def _element(domain: str, relation: str) -> isl.Map:
+    """Return the map from the instances of a domain to the element of an access."""
+    found = isl.Map(relation).reset_tuple_id(isl.dim_type.out)
+    return found.intersect_domain(isl.Set(domain))
 
 
 def _loops(scop: Scop, statement: Statement, rows: Sequence[Row]) -> isl.Map:
     """Return the map from instances to ρ."""
-    names = [parameter.name for parameter in scop.parameters]
-    values = ", ".join(row.text(statement.iterators, names) for row in rows)
-    head = f"[{', '.join(names)}] -> " if names else ""
-    iterators = ", ".join(statement.iterators)
-    return isl.Map(f"{head}{{ {statement.name}[{iterators}] -> [{values}] }}")
+    names = tuple(parameter.name for parameter in scop.parameters)
+    space = _instances(statement.name, statement.depth, names)
+    zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
+    found = isl.MultiAff.zero(space.from_domain().add_dims(isl.dim_type.out, len(rows)))
+    for place, row in enumerate(rows):
+        form = affine(zero, row.iterators, row.parameters, row.constant)
+        found = found.set_aff(place, form)
+    return isl.Map.from_multi_aff(found)
+
+
+@lru_cache(maxsize=1024)
+def _instances(name: str, depth: int, parameters: tuple[str, ...]) -> isl.Space:
+    """Return the space of a statement's instances."""
+    head = f"[{', '.join(parameters)}] -> " if parameters else ""
+    iterators = ", ".join(f"i{place}" for place in range(depth))
+    return isl.Set(f"{head}{{ {name}[{iterators}] }}").get_space()

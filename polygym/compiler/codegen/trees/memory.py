@@ -1,10 +1,11 @@
-"""What is remembered while one schedule is planned under many mappings.
+"""What is remembered while the schedules of a program are planned under many mappings.
 
 Planning asks again and again what does not depend on the mapping, or on a part of it alone: how
 accesses move, which pairs are still unordered below some loops, which loop runs in vectors. With a
-memory such questions are answered once. It belongs to one program and one process, and is handed
-in by who plans many mappings; without one every answer is worked out, so that the effort that a
-plan takes never depends on what was planned before.
+memory such questions are answered once, also those that a schedule's tree was built by, and those
+of another schedule with the same loops. It belongs to one program and one process, and is handed in
+by who plans many mappings; without one every answer is worked out, so that the effort that a plan
+takes never depends on what was planned before.
 """
 
 from __future__ import annotations

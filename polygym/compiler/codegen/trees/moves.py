@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from polygym.compiler.codegen.common.packable import Packing, turned_dimension
+from polygym.compiler.codegen.trees.memory import NOTHING, Memory
 from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.innermost import (
@@ -80,53 +81,44 @@ def shared_vectors(rows: Moves, columns: Moves) -> tuple[int, ...]:
 
 
 def moves_of(
-    scop: Scop,
-    statement: str,
-    outer: Sequence[Row],
-    band: Sequence[Row],
-    position: int,
-    packing: Packing | None = None,
+    statement: Statement, others: Sequence[Vector], row: Vector, packing: Packing | None = None
 ) -> Moves:
-    """Return the moves with one member of a band; ``outer`` are the rows of loops around it.
+    """Return the moves with the loop of a row while those of others stand, in whatever order.
 
     With ``packing``, what a copy of the array would make a neighbour counts as one.
     """
-    found = scop.statement(statement)
-    others = [row.iterators for row in outer]
-    others += [row.iterators for place, row in enumerate(band) if place != position]
-    rows = [*others, band[position].iterators]
-    fixed = equations(found.domain)
+    rows, fixed = [*others, row], equations(statement.domain)
     kept = independent(rows, fixed)
-    if len(rows) - 1 not in kept or len(kept) + len(fixed) < found.depth:
+    if len(rows) - 1 not in kept or len(kept) + len(fixed) < statement.depth:
         # The loop has one iteration for this statement, or ties leave the direction open.
         same = len(rows) - 1 not in kept
         move = Move.SAME if same else Move.FAR
-        return Moves(move, (move,) * len(found.reads))
-    loop = innermost(found.domain, [rows[place] for place in kept])
+        return Moves(move, (move,) * len(statement.reads))
+    loop = innermost(statement.domain, [rows[place] for place in kept])
 
     def is_turned(access: Access) -> bool:
-        vector = displacement(found, access, loop)
+        vector = displacement(statement, access, loop)
         return (
             packing is not None
             and vector is not None
             and turned_dimension(vector) is not None
-            and packing.allows(found, access)
+            and packing.allows(statement, access)
         )
 
     def move_of(access: Access) -> Move:
-        vector = displacement(found, access, loop)
+        vector = displacement(statement, access, loop)
         if vector is None:
             # What wraps around now and then is cut off from the loop (codegen/loops/peel.py).
-            vector = usual_displacement(found, access, loop)
+            vector = usual_displacement(statement, access, loop)
         return Move.FAR if vector is None else _directed(vector)
 
-    again = 0 if loop is None else repeated_reads(found, loop)
-    turned = frozenset(number for number, access in enumerate(found.reads) if is_turned(access))
+    again = 0 if loop is None else repeated_reads(statement, loop)
+    turned = frozenset(number for number, access in enumerate(statement.reads) if is_turned(access))
     reads = (
         Move.NEXT if number in turned else move_of(access)
-        for number, access in enumerate(found.reads)
+        for number, access in enumerate(statement.reads)
     )
-    return Moves(move_of(found.write), tuple(reads), turned, again)
+    return Moves(move_of(statement.write), tuple(reads), turned, again)
 
 
 def repeated_reads(statement: Statement, loop: Innermost) -> int:
@@ -188,13 +180,23 @@ def table(
     outer: Mapping[str, Sequence[Row]],
     band: Sequence[tuple[Row, ...]],
     packing: Packing | None = None,
+    memory: Memory = NOTHING,
 ) -> tuple[Mapping[str, Moves], ...]:
-    """Return the moves of every statement with every member, whose rows are ``band``."""
-    own = {name: [rows[place] for rows in band] for place, name in enumerate(statements)}
+    """Return the moves of every statement with every member, whose rows are ``band``.
+
+    Loops that stand have no order, so whatever stands around the same ones shares the answers.
+    """
+
+    def moves(place: int, name: str, position: int) -> Moves:
+        around = [row.iterators for row in outer[name]]
+        around += [rows[place].iterators for at, rows in enumerate(band) if at != position]
+        row = band[position][place].iterators
+        return memory.of(
+            ("move", name, frozenset(around), row, packing),
+            lambda: moves_of(scop.statement(name), around, row, packing),
+        )
+
     return tuple(
-        {
-            name: moves_of(scop, name, outer[name], own[name], position, packing)
-            for name in statements
-        }
+        {name: moves(place, name, position) for place, name in enumerate(statements)}
         for position in range(len(band))
     )

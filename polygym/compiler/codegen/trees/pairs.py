@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import islpy as isl
-
-from polygym.compiler.poly.distance import Pairs
+from polygym.compiler.poly.distance import Distance, Pairs
 from polygym.compiler.poly.schedule import Row
 
 
@@ -23,9 +21,13 @@ def weakly_ordered(
     parameters: tuple[str, ...],
 ) -> bool:
     """Whether δ ≥ 0 for every pair: the loop may run outside all others."""
-    return all(
-        pair.reversed_by(_distance(pair, statements, rows, parameters)).is_empty for pair in pairs
-    )
+
+    def is_weak(pair: Pairs) -> bool:
+        distance = _distance(pair, statements, rows, parameters)
+        is_seen = distance.is_constant and distance.constant >= 0
+        return is_seen or pair.reversed_by(distance).is_empty
+
+    return all(map(is_weak, pairs))
 
 
 def untouched(
@@ -35,9 +37,13 @@ def untouched(
     parameters: tuple[str, ...],
 ) -> bool:
     """Whether δ ≤ 0 for every pair; with δ ≥ 0, that its iterations are independent."""
-    return all(
-        pair.carried_by(_distance(pair, statements, rows, parameters)).is_empty for pair in pairs
-    )
+
+    def is_untouched(pair: Pairs) -> bool:
+        distance = _distance(pair, statements, rows, parameters)
+        is_seen = distance.is_constant and distance.constant <= 0
+        return is_seen or pair.carried_by(distance).is_empty
+
+    return all(map(is_untouched, pairs))
 
 
 def still_unordered(
@@ -47,16 +53,22 @@ def still_unordered(
     parameters: tuple[str, ...],
 ) -> tuple[Pairs, ...]:
     """Return the pairs with δ = 0, those dependences left out that have none."""
-    left = (pair.untouched_by(_distance(pair, statements, rows, parameters)) for pair in pairs)
-    return tuple(pair for pair in left if not pair.is_empty)
+
+    def left(pair: Pairs) -> Pairs | None:
+        distance = _distance(pair, statements, rows, parameters)
+        if distance.is_constant and distance.constant:
+            return None
+        found = pair if distance.is_constant else pair.untouched_by(distance)
+        return None if found.is_empty else found
+
+    return tuple(one for one in map(left, pairs) if one is not None)
 
 
 def within(pairs: Iterable[Pairs], statements: tuple[str, ...]) -> tuple[Pairs, ...]:
     """Keep the pairs between these statements; those across groups are ordered by a sequence."""
+    names = frozenset(statements)
     return tuple(
-        pair
-        for pair in pairs
-        if pair.dependence.source in statements and pair.dependence.sink in statements
+        pair for pair in pairs if pair.dependence.source in names and pair.dependence.sink in names
     )
 
 
@@ -67,27 +79,26 @@ def in_order(
 
     None says that there is no such order: two of them wait for each other.
     """
-    left = list(groups)
-    waits = {(pair.dependence.source, pair.dependence.sink) for pair in pairs}
+    left = dict(enumerate(groups))
+    group_of = {name: place for place, group in left.items() for name in group}
+    before: dict[int, set[int]] = {place: set() for place in left}
+    for pair in pairs:
+        source = group_of.get(pair.dependence.source)
+        sink = group_of.get(pair.dependence.sink)
+        if source is not None and sink is not None and source != sink:
+            before[sink].add(source)
     found: list[tuple[str, ...]] = []
     while left:
-        needed = {
-            sink
-            for source, sink in waits
-            for group in left
-            if source in group and sink not in group
-        }
-        ready = next((group for group in left if needed.isdisjoint(group)), None)
+        ready = next((place for place in left if before[place].isdisjoint(left)), None)
         if ready is None:
             return None
-        left.remove(ready)
-        found.append(ready)
+        found.append(left.pop(ready))
     return tuple(found)
 
 
 def _distance(
     pair: Pairs, statements: tuple[str, ...], rows: tuple[Row, ...], parameters: tuple[str, ...]
-) -> isl.Aff:
+) -> Distance:
     source = rows[statements.index(pair.dependence.source)]
     sink = rows[statements.index(pair.dependence.sink)]
     return pair.distance(source, sink, parameters)

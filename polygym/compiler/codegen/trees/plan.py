@@ -69,7 +69,6 @@ from polygym.compiler.codegen.trees.tree import (
     is_last,
     parts,
 )
-from polygym.compiler.poly.distance import all_pairs
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.legality import LegalSchedule
 
@@ -99,12 +98,7 @@ def plan(
         tree = reordered(tree, mapping, loops)
         return threads.inside(tree, parallel=False) if mapping.shares else tree
     with bounded("mapping the schedule to the machine"):
-        around = memory.of(
-            ("root", parameters),
-            lambda: Surroundings(
-                all_pairs(legal.scop), {name: () for name in names}, parameters, memory=memory
-            ),
-        )
+        around = Surroundings.of(legal, memory)
         groups = parts(tree, names)
         packing = memory.of(
             ("packing", groups, mapping.pack),

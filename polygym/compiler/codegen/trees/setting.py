@@ -79,5 +79,5 @@ class Setting:
         around = tuple(tuple(outer[name]) for name in statements)
         return self.memory.of(
             ("moves", statements, around, rows, self.packing),
-            lambda: table(self.scop, statements, outer, rows, self.packing),
+            lambda: table(self.scop, statements, outer, rows, self.packing, self.memory),
         )

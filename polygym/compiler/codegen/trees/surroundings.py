@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polygym.compiler.codegen.trees.memory import NOTHING, Memory
-from polygym.compiler.codegen.trees.pairs import still_unordered, untouched, within
+from polygym.compiler.codegen.trees.pairs import still_unordered, untouched, weakly_ordered, within
 from polygym.compiler.codegen.trees.tree import Member, point
-from polygym.compiler.poly.distance import Pairs
+from polygym.compiler.poly.distance import Pairs, all_pairs
+from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Row
 
 
@@ -27,6 +28,17 @@ class Surroundings:
     parallel: bool = False
     memory: Memory = NOTHING
 
+    @staticmethod
+    def of(legal: LegalSchedule, memory: Memory = NOTHING) -> Surroundings:
+        """Return what surrounds the whole tree of a schedule."""
+        names, parameters = legal.scop.statements, legal.schedule.parameters
+        return memory.of(
+            ("root", parameters),
+            lambda: Surroundings(
+                all_pairs(legal.scop), {one.name: () for one in names}, parameters, memory=memory
+            ),
+        )
+
     def within(self, statements: tuple[str, ...]) -> Surroundings:
         """Return what surrounds a branch."""
         return self.memory.of(
@@ -44,10 +56,12 @@ class Surroundings:
         """Return what surrounds the body of some loops over points."""
         found = self
         for member in members:
-            found = found._in_loop(member.rows, statements)
+            found = found.in_loop(member.rows, statements)
         return found
 
-    def _in_loop(self, rows: tuple[Row, ...], statements: tuple[str, ...]) -> Surroundings:
+    def in_loop(self, rows: tuple[Row, ...], statements: tuple[str, ...]) -> Surroundings:
+        """Return what surrounds the body of a loop over points."""
+
         def make() -> Surroundings:
             pairs = still_unordered(self.pairs, statements, rows, self.parameters)
             own = {
@@ -61,9 +75,17 @@ class Surroundings:
         self, members: Sequence[Member], statements: tuple[str, ...]
     ) -> tuple[Member, ...]:
         """Return points with their coincidence decided for the pairs that are alive here."""
-        return tuple(self._reviewed(member.rows, statements) for member in members)
+        return tuple(self.member(member.rows, statements) for member in members)
 
-    def _reviewed(self, rows: tuple[Row, ...], statements: tuple[str, ...]) -> Member:
+    def allows(self, rows: tuple[Row, ...], statements: tuple[str, ...]) -> bool:
+        """Whether a loop may run outside all others that are here."""
+        return self.memory.of(
+            ("allows", self, rows, statements),
+            lambda: weakly_ordered(self.pairs, statements, rows, self.parameters),
+        )
+
+    def member(self, rows: tuple[Row, ...], statements: tuple[str, ...]) -> Member:
+        """Return a loop over points, with its coincidence decided for the pairs that are alive."""
         return self.memory.of(
             ("reviewed", self, rows, statements),
             lambda: point(rows, untouched(self.pairs, statements, rows, self.parameters)),

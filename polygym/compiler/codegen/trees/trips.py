@@ -14,6 +14,7 @@ import islpy as isl
 from polygym.compiler.codegen.common.sizes import Sizes, at_sizes, row_at_sizes
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.ir.scop import Scop, Statement
+from polygym.compiler.poly.corners import Corner, corners_of_all, ends
 from polygym.compiler.poly.isl_numbers import integer
 from polygym.compiler.poly.schedule import Row, added
 
@@ -75,10 +76,21 @@ def width(
 def _trips(
     statement: Statement, row: Row, parameters: tuple[str, ...], sizes: tuple[tuple[str, int], ...]
 ) -> int:
-    points = at_sizes(isl.Set(statement.domain), dict(sizes))
-    if points.is_empty():
+    at = _corners(statement.domain, sizes)
+    if at == ():
         return 0
+    if at is not None and (found := ends(row.iterators, at)) is not None:
+        least, greatest = found
+        return greatest - least + 1
+    points = at_sizes(isl.Set(statement.domain), dict(sizes))
     text = row_at_sizes(row, parameters, dict(sizes)).text(statement.iterators, parameters)
     names = ", ".join(statement.iterators)
     form = isl.Aff(f"{{ {statement.name}[{names}] -> [({text})] }}")
     return integer(points.max_val(form)) - integer(points.min_val(form)) + 1
+
+
+@lru_cache(maxsize=1024)
+def _corners(domain: str, sizes: tuple[tuple[str, int], ...]) -> tuple[Corner, ...] | None:
+    """Return the corners of a domain, none of an empty one; None where they do not say it all."""
+    points = at_sizes(isl.Set(domain), dict(sizes))
+    return () if points.is_empty() else corners_of_all(points)

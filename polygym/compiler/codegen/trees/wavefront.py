@@ -80,7 +80,7 @@ def _shifts(
     for pair in pairs:
         source = statements.index(pair.dependence.source)
         sink = statements.index(pair.dependence.sink)
-        least = pair.points.min_val(pair.distance(rows[source], rows[sink], parameters))
+        least = pair.points.min_val(pair.distance(rows[source], rows[sink], parameters).form)
         if not least.is_int():
             return None  # it has no lower bound
         bounds.append((source, sink, integer(least)))

@@ -30,7 +30,7 @@ import islpy as isl
 from polygym.compiler.poly.dependences import Dependence
 from polygym.compiler.poly.integers import Vector
 from polygym.compiler.poly.isl_budget import bounded
-from polygym.compiler.poly.isl_numbers import coefficients, constant, coordinates
+from polygym.compiler.poly.isl_numbers import coefficients, constant, coordinates, number
 from polygym.compiler.poly.spaces.generators import (
     Constraint,
     Description,
@@ -129,7 +129,7 @@ def _from_inside(points: isl.BasicSet, rational: Description, width: int) -> Des
 
 def _contains(points: isl.BasicSet, at: Vector) -> bool:
     for position, value in enumerate(at):
-        points = points.fix_val(isl.dim_type.set, position, _exactly(value))
+        points = points.fix_val(isl.dim_type.set, position, number(value))
     return not points.is_empty()
 
 
@@ -138,21 +138,16 @@ def _beyond(points: isl.BasicSet, facet: Constraint) -> list[Vector]:
     found = []
     for sign in (1, -1) if facet.is_equality else (1,):
         form = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(points.get_space()))
-        form = form.set_constant_val(_exactly(sign * facet.constant))
+        form = form.set_constant_val(number(sign * facet.constant))
         for position, value in enumerate(facet.coefficients):
             if value:
-                form = form.set_coefficient_val(isl.dim_type.in_, position, _exactly(sign * value))
+                form = form.set_coefficient_val(isl.dim_type.in_, position, number(sign * value))
         lowest = points.to_set().min_val(form)
         assert lowest.is_int(), "the rays of a facet's polyhedron are those of the set"
         if lowest.is_neg():
             at = isl.Constraint.equality_from_aff(form.add_constant_val(lowest.neg()))
             found.append(coordinates(points.add_constraint(at).sample_point()))
     return found
-
-
-def _exactly(value: int) -> isl.Val:
-    """Return a number of any size; isl takes a Python integer only up to 64 bits."""
-    return isl.Val(str(value))
 
 
 def _constraints(points: isl.BasicSet) -> list[Constraint]:

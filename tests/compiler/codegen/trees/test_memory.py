@@ -19,6 +19,8 @@ from polygym.compiler.poly.strategy import ISL
 from polygym.programs import load_program
 from polygym.search.explore.neighbourhood import changed
 from polygym.search.tune.candidates import Genes
+from polygym.search.tune.edits import edited
+from tests.oracles.random_schedules import random_legal_schedule
 
 
 @pytest.mark.parametrize(
@@ -46,6 +48,25 @@ def test_a_memory_changes_no_plan(name: str) -> None:
             tree = build_tree(legal)
             with_memory = plan(tree, legal, mapping, Machine(), sizes, memory)
             assert with_memory == plan(tree, legal, mapping, Machine(), sizes)
+
+
+@pytest.mark.parametrize("name", ["gemm", "jacobi-2d", "lu", "correlation", "nussinov", "random:4"])
+def test_a_memory_of_other_schedules_changes_no_tree(name: str) -> None:
+    program = load_program(name)
+    scop = program.scop
+    sizes = {one.name: program.value(one.name) for one in scop.parameters}
+    dice = np.random.default_rng(2)
+    memory = Memory()
+    schedules = [original(scop), isl_schedule(scop)]
+    schedules += [one for _ in range(8) if (one := edited(schedules[-1], scop, dice)) is not None]
+    schedules += [random_legal_schedule(scop, dice) for _ in range(3)]
+    for schedule in schedules:
+        legal = LegalSchedule(scop, schedule)
+        tree = build_tree(legal, memory)
+        assert tree == build_tree(legal)
+        for mapping in (DEFAULT, replace(DEFAULT, threads=2)):
+            found = plan(tree, legal, mapping, Machine(), sizes, memory)
+            assert found == plan(tree, legal, mapping, Machine(), sizes)
 
 
 def test_a_question_is_answered_once() -> None:

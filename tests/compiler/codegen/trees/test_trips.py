@@ -1,0 +1,32 @@
+"""How far rows reach, against all instances one by one."""
+
+from __future__ import annotations
+
+import islpy as isl
+import numpy as np
+import pytest
+
+from polygym.compiler.codegen.common.sizes import at_sizes
+from polygym.compiler.codegen.trees.trips import trips
+from polygym.compiler.poly.isl_numbers import coordinates
+from polygym.compiler.poly.schedule import Row, parameter_names
+from tests.cost.played import program, sizes_of
+
+
+@pytest.mark.parametrize(
+    "name", ["gemm", "lu", "nussinov", "durbin", "strided", "triangular_guarded", "random:3"]
+)
+def test_trips_are_those_of_all_instances(name: str) -> None:
+    scop = program(name)
+    parameters, sizes = parameter_names(scop), sizes_of(scop, 4)
+    dice = np.random.default_rng(0)
+    for statement in scop.statements:
+        points: list[tuple[int, ...]] = []
+        domain = at_sizes(isl.Set(statement.domain), sizes)
+        domain.foreach_point(lambda point, own=points: own.append(coordinates(point)))
+        for _ in range(12):
+            factors = tuple(int(one) for one in dice.integers(-2, 3, size=statement.depth))
+            row = Row(factors, (1,) * len(parameters), int(dice.integers(-3, 4)))
+            values = [sum(a * x for a, x in zip(factors, one, strict=True)) for one in points]
+            expected = max(values) - min(values) + 1 if values else 0
+            assert trips(statement, row, parameters, sizes) == expected
