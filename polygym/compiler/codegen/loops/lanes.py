@@ -140,6 +140,16 @@ def is_vectorisable(statement: Statement) -> bool:
     return all(_has_lanes(node) for node in walk(statement.body))
 
 
+def is_plain(statement: Statement) -> bool:
+    """Whether a statement can be computed in lanes, under a mask too, and computes no subscript."""
+    accesses = (statement.write, *statement.reads)
+    return (
+        is_vectorisable(statement)
+        and not narrows(statement)
+        and not any(access.gathered for access in accesses)
+    )
+
+
 def _has_lanes(node: Expression) -> bool:
     match node:
         case Binary(operator, _, _, type_):

@@ -33,10 +33,10 @@ from polygym.compiler.codegen.common.loop_annotation import Hold, Rows, Sequenti
 from polygym.compiler.codegen.common.packable import LINE
 from polygym.compiler.codegen.loops.index import coefficient, mentions, replaced
 from polygym.compiler.codegen.loops.ir import Index, Instance, Loop, LoopProgram
-from polygym.compiler.codegen.loops.lanes import element_size, is_vectorisable, narrows
+from polygym.compiler.codegen.loops.lanes import element_size, is_plain
 from polygym.compiler.codegen.loops.linear import as_sum
 from polygym.compiler.codegen.loops.nests import instances_alone
-from polygym.compiler.ir.scop import Array, Scop, Statement
+from polygym.compiler.ir.scop import Array, Scop
 
 MOST_COLUMNS, _FEWEST_COLUMNS = 64, 16
 _NEAR = 24 << 10  # of a level 1 cache of 32 KB
@@ -136,7 +136,7 @@ def planned_rows(loop: Loop, program: LoopProgram) -> RowPlan | None:
     guarded = {name for name, _ in program.guarded}
     if len({*names}) < len(names) or not guarded.isdisjoint(names):
         return None
-    if not all(map(_is_plain, statements)):
+    if not all(map(is_plain, statements)):
         return None
     width = annotation.bits // (8 * max(element_size(program.scop, name) for name in names))
     if width < 2:
@@ -145,16 +145,6 @@ def planned_rows(loop: Loop, program: LoopProgram) -> RowPlan | None:
         return _plan(loop, along, instances, width, program.scop)
     except _OtherwiseError:
         return None
-
-
-def _is_plain(statement: Statement) -> bool:
-    """Whether a statement can be computed in lanes, under a mask too, and computes no subscript."""
-    accesses = (statement.write, *statement.reads)
-    return (
-        is_vectorisable(statement)
-        and not narrows(statement)
-        and not any(access.gathered for access in accesses)
-    )
 
 
 def _plan(

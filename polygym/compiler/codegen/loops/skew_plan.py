@@ -50,8 +50,7 @@ from polygym.compiler.codegen.loops.ir import (
     loops_in,
 )
 from polygym.compiler.codegen.loops.lanes import (
-    is_vectorisable,
-    narrows,
+    is_plain,
     statements_in,
 )
 from polygym.compiler.codegen.loops.linear import as_sum, from_sum
@@ -204,7 +203,7 @@ def _skews(region: Region) -> tuple[Skew, ...] | None:
         if instances is None or loop.step != 1:
             return None
         for instance in instances:
-            if instance.statement in guarded or not _is_plain(scop, instance.statement):
+            if instance.statement in guarded or not is_plain(scop.statement(instance.statement)):
                 return None
             for array, step, writes in _steps(instance, loop.variable, scop):
                 if step is None or (writes and not any(step)):
@@ -254,17 +253,6 @@ def _is_certain(program: LoopProgram, name: str, arrays: set[str]) -> bool:
     is_guarded = any(own == name for own, _ in program.guarded)
     is_gathered = any(access.gathered for access in accesses)
     return not (is_guarded or is_gathered or isinstance(statement.body, Update))
-
-
-def _is_plain(scop: Scop, name: str) -> bool:
-    """Whether a statement can be computed in lanes, under a mask too, and computes no subscript."""
-    statement = scop.statement(name)
-    accesses = (statement.write, *statement.reads)
-    return (
-        is_vectorisable(statement)
-        and not narrows(statement)
-        and not any(access.gathered for access in accesses)
-    )
 
 
 def _steps(
