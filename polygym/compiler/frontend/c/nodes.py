@@ -7,11 +7,14 @@ keeps the places of the original.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 from pycparser import c_ast
 
 Name = TypeVar("Name", bound=Hashable)
+
+_TREES = (c_ast.Node, list)
 
 
 def walk(node: Any) -> Iterator[Any]:
@@ -20,8 +23,36 @@ def walk(node: Any) -> Iterator[Any]:
     while pending:
         current = pending.pop()
         yield current
-        if below := current.children():  # names and numbers, half of all nodes, have none
-            pending += [child for _, child in reversed(below)]
+        for name in _below(type(current)):  # names and numbers, half of all nodes, have none
+            found = getattr(current, name)
+            if type(found) is list:
+                pending += reversed(found)
+            elif found is not None:
+                pending.append(found)
+
+
+@cache
+def _below(kind: type) -> tuple[str, ...]:
+    """Return where a kind of node keeps what is below it, the last first.
+
+    That is what its method ``children`` says of one that has its attributes' names in the place of
+    its attributes, in lists: what is one node comes out as the list, what are several as a name.
+
+    >>> _below(c_ast.ArrayRef), _below(c_ast.Compound), _below(c_ast.ID)
+    (('subscript', 'name'), ('block_items',), ())
+    """
+    probe: Any = object.__new__(kind)
+    for name in _attributes(kind):
+        setattr(probe, name, [name])
+    names = (one if isinstance(one, str) else one[0] for _, one in probe.children())
+    return tuple(reversed(list(names)))
+
+
+@cache
+def _attributes(kind: type) -> tuple[str, ...]:
+    """Return the names of all attributes of a kind of node."""
+    slots: tuple[str, ...] = kind.__slots__  # type: ignore[attr-defined]
+    return tuple(name for name in slots if name != "__weakref__")
 
 
 def names_in(node: Any) -> Iterator[Any]:
@@ -105,12 +136,13 @@ def copied(node: Any, replacement: Callable[[Any], Any] = lambda node: None) -> 
     found = replacement(node)
     if found is not None:
         return found
-    new: Any = object.__new__(type(node))
-    for name in node.__slots__:
-        if name != "__weakref__":
-            part = getattr(node, name, None)
-            is_tree = isinstance(part, c_ast.Node | list)
-            setattr(new, name, copied(part, replacement) if is_tree else part)
+    kind = type(node)
+    new: Any = object.__new__(kind)
+    for name in _attributes(kind):
+        part = getattr(node, name, None)
+        if isinstance(part, _TREES):
+            part = copied(part, replacement)
+        setattr(new, name, part)
     return new
 
 
