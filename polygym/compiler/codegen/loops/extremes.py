@@ -64,7 +64,7 @@ class Form(NamedTuple):
         constant += theirs * other.constant
         if other.terms:
             terms = _sum_of(terms, other.terms, theirs)
-        return _reduced(terms, constant, over)
+        return Form(terms, constant) if over == 1 else _reduced(terms, constant, over)
 
     def times(self, factor: Rational) -> Form:
         """Return a multiple of this form."""
@@ -72,6 +72,8 @@ class Form(NamedTuple):
             return number_form(0)
         up, down = factor.numerator, factor.denominator
         terms = self.terms if up == 1 else tuple([(v, c * up) for v, c in self.terms])
+        if down == 1 and self.over == 1:
+            return Form(terms, self.constant * up)
         return _reduced(terms, self.constant * up, self.over * down)
 
     def shifted(self, amount: Rational) -> Form:
@@ -105,8 +107,6 @@ def _rational(up: int, down: int) -> Rational:
 
 
 def _reduced(terms: Terms, constant: int, over: int) -> Form:
-    if over == 1:
-        return Form(terms, constant)
     common = gcd(over, constant)
     for _, part in terms:
         if common == 1:
