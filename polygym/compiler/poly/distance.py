@@ -27,11 +27,12 @@ from polygym.compiler.poly.dependences import Dependence, dependences
 from polygym.compiler.poly.schedule import Row
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pairs:
     """The pairs of a dependence that are still to be ordered (within one process: holds isl).
 
-    ``points`` lives in the flat space (iterators of the source, iterators of the sink).
+    ``points`` lives in the flat space (iterators of the source, iterators of the sink). Pairs are
+    compared by identity, so that what is found of them can be remembered.
     """
 
     dependence: Dependence
@@ -56,30 +57,43 @@ class Pairs:
         form = form.set_constant_val(sink.constant - source.constant)
         coefficients = tuple(-value for value in source.iterators) + sink.iterators
         for position, value in enumerate(coefficients):
-            form = form.set_coefficient_val(isl.dim_type.in_, position, value)
+            if value:
+                form = form.set_coefficient_val(isl.dim_type.in_, position, value)
         for name, before, after in zip(parameters, source.parameters, sink.parameters, strict=True):
-            position = space.find_dim_by_name(isl.dim_type.param, name)
             if after != before:
+                position = space.find_dim_by_name(isl.dim_type.param, name)
                 form = form.set_coefficient_val(isl.dim_type.param, position, after - before)
         return form
 
     def reversed_by(self, distance: isl.Aff) -> Pairs:
         """Return the pairs with δ ≤ -1."""
+        if distance.is_cst():
+            return self._if(distance.get_constant_val().sgn() < 0)
         return self._where((-distance).add_constant_val(-1))
 
     def untouched_by(self, distance: isl.Aff) -> Pairs:
         """Return the pairs with δ = 0."""
+        if distance.is_cst():
+            return self._if(distance.get_constant_val().sgn() == 0)
         constraint = isl.Constraint.equality_from_aff(distance)
         return Pairs(self.dependence, self.points.add_constraint(constraint))
 
     def carried_by(self, distance: isl.Aff) -> Pairs:
         """Return the pairs with δ ≥ 1."""
+        if distance.is_cst():
+            return self._if(distance.get_constant_val().sgn() > 0)
         return self._where(distance.add_constant_val(-1))
 
+    def _if(self, holds: bool) -> Pairs:
+        """Return all pairs or none: where δ is a number, as between loops, isl is not asked."""
+        if holds:
+            return self
+        return Pairs(self.dependence, isl.Set.empty(self.points.get_space()))
+
     def _where(self, nonnegative: isl.Aff) -> Pairs:
-        # Not as a constraint: in a space without any dimension isl overlooks one such as -1 >= 0.
-        zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self.points.get_space()))
-        return Pairs(self.dependence, self.points.intersect(nonnegative.ge_set(zero)))
+        # Of forms that are no number: in a space without any dimension isl overlooks -1 >= 0.
+        constraint = isl.Constraint.inequality_from_aff(nonnegative)
+        return Pairs(self.dependence, self.points.add_constraint(constraint))
 
 
 @lru_cache(maxsize=64)
