@@ -6,8 +6,7 @@ keeps the places of the original.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from pycparser import c_ast
@@ -23,7 +22,7 @@ def walk(node: Any) -> Iterator[Any]:
     while pending:
         current = pending.pop()
         yield current
-        for name in _below(type(current)):  # names and numbers, half of all nodes, have none
+        for name in _BELOW[type(current)]:  # names and numbers, half of all nodes, have none
             found = getattr(current, name)
             if type(found) is list:
                 pending += reversed(found)
@@ -31,28 +30,44 @@ def walk(node: Any) -> Iterator[Any]:
                 pending.append(found)
 
 
-@cache
-def _below(kind: type) -> tuple[str, ...]:
-    """Return where a kind of node keeps what is below it, the last first.
+class _OfKinds(dict[type, tuple[str, ...]]):
+    """Names that are found once for each kind of node."""
+
+    def __init__(self, find: Callable[[type], Iterable[str]]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, kind: type) -> tuple[str, ...]:
+        """Find them."""
+        found = self[kind] = tuple(self._find(kind))
+        return found
+
+
+def _attributes(kind: Any) -> Iterator[str]:
+    """Yield the names of all attributes of a kind of node."""
+    for name in kind.__slots__:
+        if name != "__weakref__":
+            yield name
+
+
+def _below(kind: type) -> Iterator[str]:
+    """Yield where a kind of node keeps what is below it, the last first.
 
     That is what its method ``children`` says of one that has its attributes' names in the place of
     its attributes, in lists: what is one node comes out as the list, what are several as a name.
 
-    >>> _below(c_ast.ArrayRef), _below(c_ast.Compound), _below(c_ast.ID)
-    (('subscript', 'name'), ('block_items',), ())
+    >>> [list(_below(kind)) for kind in (c_ast.ArrayRef, c_ast.Compound, c_ast.ID)]
+    [['subscript', 'name'], ['block_items'], []]
     """
     probe: Any = object.__new__(kind)
-    for name in _attributes(kind):
+    for name in _ATTRIBUTES[kind]:
         setattr(probe, name, [name])
-    names = (one if isinstance(one, str) else one[0] for _, one in probe.children())
-    return tuple(reversed(list(names)))
+    names = [one if isinstance(one, str) else one[0] for _, one in probe.children()]
+    return reversed(names)
 
 
-@cache
-def _attributes(kind: type) -> tuple[str, ...]:
-    """Return the names of all attributes of a kind of node."""
-    slots: tuple[str, ...] = kind.__slots__  # type: ignore[attr-defined]
-    return tuple(name for name in slots if name != "__weakref__")
+_ATTRIBUTES = _OfKinds(_attributes)
+_BELOW = _OfKinds(_below)
 
 
 def names_in(node: Any) -> Iterator[Any]:
@@ -136,9 +151,8 @@ def copied(node: Any, replacement: Callable[[Any], Any] = lambda node: None) -> 
     found = replacement(node)
     if found is not None:
         return found
-    kind = type(node)
-    new: Any = object.__new__(kind)
-    for name in _attributes(kind):
+    new: Any = object.__new__(type(node))
+    for name in _ATTRIBUTES[type(node)]:
         part = getattr(node, name, None)
         if isinstance(part, _TREES):
             part = copied(part, replacement)
