@@ -59,6 +59,11 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     for name, value in _ONE_THREAD.items():
         os.environ.setdefault(name, value)
+    from hypothesis import settings
+
+    # How long an example takes says nothing while others compute; pytest has a limit for each test.
+    settings.register_profile("polygym", deadline=None)
+    settings.load_profile("polygym")
 
 
 @pytest.hookimpl(wrapper=True)
