@@ -154,7 +154,7 @@ def _counting(label: str, count: int) -> Callable[[int], None]:
 
 
 def report(options: argparse.Namespace) -> int:
-    """Print tables, and draw every figure whose contenders there are."""
+    """Print tables, and draw every figure of which there is something that no other shows."""
     journal = _with_finals(Journal(options.out, options.packed), options.out)
     _tables(journal)
     if options.pack:
@@ -164,9 +164,9 @@ def report(options: argparse.Namespace) -> int:
             raise PolygymError(f"{options.pack}: cannot be written: {error}") from None
     for study in journal.studies():
         runs = curves.bests((finals.measured_again(study) or study).searches)
-        for name, (_, chosen) in contenders.FIGURES.items():
-            own = _common({one: runs[one] for one in chosen if one in runs})
-            if len(own) < 2 or not next(iter(own.values())):
+        for name, chosen in contenders.telling(runs).items():
+            own = _common({one: runs[one] for one in chosen})
+            if not own[chosen[0]]:
                 continue
             path = options.out / f"{name}-{study.start}-{study.dataset}-{study.threads}.svg"
             write_atomically(path, figures.picture(name, study.start, own, runs).svg)
@@ -226,8 +226,6 @@ def _with_finals(journal: Journal, folder: Path) -> Journal:
 
 def _common(runs: dict[str, dict[curves.Key, list[float]]]) -> dict[str, curves.Runs]:
     """Return the runs of those programs and seeds that all have."""
-    if not runs:
-        return {}
     keys = set.intersection(*(set(own) for own in runs.values()))
     return {name: {key: own[key] for key in keys} for name, own in runs.items()}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,6 +87,28 @@ FIGURES = {
 """The pictures of the study: what each asks, and who answers."""
 
 USUAL = ("random", "genetic", "trees", "transfer")
+
+
+def telling(there: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the figures that can be drawn of some contenders, and who is in each.
+
+    One whose contenders are all in another figure would say nothing of its own.
+
+    >>> telling({"random", "trees", "transfer"})
+    {'knowledge': ('random', 'trees', 'transfer')}
+    >>> list(telling({"random", "trees"}))
+    ['searches']
+    """
+    found = {
+        name: tuple(one for one in wanted if one in there) for name, (_, wanted) in FIGURES.items()
+    }
+    told: dict[str, tuple[str, ...]] = {}
+    for name, own in found.items():
+        is_part = any(set(own) < set(other) for other in found.values())
+        is_again = any(set(own) == set(other) for other in told.values())
+        if len(own) > 1 and not is_part and not is_again:
+            told[name] = own
+    return told
 
 
 def expanded(names: Sequence[str]) -> list[str]:

@@ -106,7 +106,7 @@ def ratio(own: Runs, at: int, other: Runs, other_at: int) -> Ratio | None:
     None where no program has both.
     """
     logs: dict[str, list[float]] = defaultdict(list)
-    for key in own.keys() & other.keys():
+    for key in sorted(own.keys() & other.keys()):  # in order, as the interval's dice need it
         if len(own[key]) < at or len(other[key]) < other_at:
             continue
         here, there = max(_WORST, own[key][at - 1]), max(_WORST, other[key][other_at - 1])

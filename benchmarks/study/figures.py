@@ -57,7 +57,8 @@ def picture(
     font = style.font(chart.TEXT)
     axes.set_xlabel("trials", fontproperties=font, color=style.INK)
     axes.set_ylabel("best so far, share of the best known", fontproperties=font, color=style.INK)
-    note = f"{len(programs)} programs, seeds: {len(seeds)}, start {start}"
+    note = f"{len(programs)} programs, start {start}, seeds: {len(seeds)}"
+    note += " (shaded: from the least to the greatest)" if len(seeds) > 1 else ""
     note += f", {len(machines)} kinds of machines" if len(machines) > 1 else ""
     note += f", without {short} shorter searches" if short else ""
     drawn.text(0.02, 0.985, title, ha="left", va="top", color=style.INK,

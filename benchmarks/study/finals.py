@@ -169,8 +169,15 @@ def keep(path: Path, finals: Finals) -> None:
 
 
 def measured_again(study: Study) -> Study | None:
-    """Return the part of a study that was measured again, None if there is none."""
-    own = tuple(one for one in study.searches if one.again is not None)
+    """Return the part of a study that was measured again, None if there is none.
+
+    A search none of whose trials was close to the best has nothing to be measured again; it is of
+    that part where others of its heat are.
+    """
+    heats_again = {heat_of(one) for one in study.searches if one.again}
+    own = tuple(
+        one for one in study.searches if one.again is not None and heat_of(one) in heats_again
+    )
     return replace(study, searches=own) if own else None
 
 
@@ -184,7 +191,9 @@ def joined(searches: Iterable[Search], known: Mapping[Heat, Finals]) -> list[Sea
     given = list(searches)
     again = {}
     for heat, own in heats(given).items():
-        found = known[heat].found if heat in known else {}
+        if heat not in known:
+            continue
+        found = known[heat].found
         for one, places in zip(own, finalists(own), strict=True):
             if all(candidate in found for candidate in places.values()):
                 again[one.task] = tuple((place, found[own]) for place, own in places.items())

@@ -20,6 +20,7 @@ from polygym.errors import InputError
 from polygym.files import write_atomically
 
 _FORMAT = "polygym trees"
+_MOST_BYTES = 1 << 28
 _NO_MODEL = (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError, zlib.error)
 
 
@@ -51,9 +52,9 @@ class TreeFile:
             InputError: it is no model, or one of another version of features.
         """
         try:
-            document = json.loads(gzip.decompress(path.read_bytes()))
+            document = json.loads(_unpacked(path))
             if document["format"] != _FORMAT:
-                raise ValueError
+                raise ValueError(f"the format {document['format']!r:.60}")
             version, names = document["version"], tuple(document["names"])
             if version != VERSION or names != NAMES:
                 raise InputError(
@@ -70,6 +71,15 @@ class TreeFile:
         except _NO_MODEL as error:
             raise InputError(f"{path}: expected a model of trees, found: {error}") from None
         return TreeFile(texts, card, names)
+
+
+def _unpacked(path: Path) -> bytes:
+    """Return what is packed in a file; it is not trusted, so there is a limit to how much."""
+    with gzip.open(path) as file:
+        text = file.read(_MOST_BYTES + 1)
+    if len(text) > _MOST_BYTES:
+        raise ValueError(f"more than {_MOST_BYTES >> 20} MB")
+    return text
 
 
 def _sum(members: Sequence[str]) -> str:

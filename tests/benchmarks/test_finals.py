@@ -77,6 +77,18 @@ def test_a_search_of_which_something_is_missing_stands_apart() -> None:
     assert Search.from_json(packed.to_json()) == packed
 
 
+def test_a_search_without_finalists_is_measured_again_only_where_its_heat_is() -> None:
+    far = search("trees", [1.0])  # far from the 6 of the other
+    assert finals.joined([DICE, far], {}) == [DICE, far]
+    nothing = replace(far, again=())
+    assert finals.measured_again(Study("naive", "mini", 1, (DICE, nothing))) is None
+    both = finals.joined([DICE, far], known(tile_4=3.0, tile_8=5.0, tile_9=7.0))
+    assert [one.again for one in both] == [((4, 3.0), (8, 5.0), (9, 7.0)), ()]
+    part = finals.measured_again(Study("naive", "mini", 1, tuple(both)))
+    assert part is not None
+    assert part.searches == tuple(both)
+
+
 def test_the_last_line_of_a_heat_counts_and_damage_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

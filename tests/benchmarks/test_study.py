@@ -30,6 +30,7 @@ from polygym.compiler.poly.baselines import isl_schedule
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ISL
 from polygym.cost.model import Samples
+from polygym.cost.shipped import digest
 from polygym.cost.trees import TreeOptions
 from polygym.cost.validation import spearman
 from polygym.errors import PolygymError
@@ -108,7 +109,9 @@ def test_searches_of_several_versions_are_said(tmp_path: Path) -> None:
     journal.add(replace(search("b", "trees", 0, [1.0]), version="two"))
     (study,) = Journal(tmp_path).studies()
     assert str(study).endswith("searches of 2 versions")
-    assert len(version()) == 16
+    sources, model = version().split("-")
+    assert len(sources) == 16
+    assert model == digest()
 
 
 THERE = replace(SETTING, machine="there", trials=2)
@@ -182,6 +185,17 @@ def test_every_figure_names_contenders_that_there_are() -> None:
         contenders.expanded(["nobody"])
 
 
+def test_figures_show_what_no_other_shows() -> None:
+    told = contenders.telling({"random", "trees", "times", "transfer"})
+    assert told == {
+        "objectives": ("random", "trees", "times"),
+        "knowledge": ("random", "trees", "transfer"),
+    }
+    assert contenders.telling({"random"}) == {}
+    every = contenders.telling(set(contenders.CONTENDERS))
+    assert every == {name: wanted for name, (_, wanted) in contenders.FIGURES.items()}
+
+
 def test_models_of_layers_want_searches_of_all_of_them(tmp_path: Path) -> None:
     with pytest.raises(PolygymError, match="C1, C2"):
         known(OF_LAYERS, [search("C1", "random", 0, [1.0])], tmp_path)
@@ -213,7 +227,8 @@ def test_a_small_study_goes_on_and_is_drawn(
     packed = str(tmp_path / "packed")
     assert run(monkeypatch, "report", "--out", str(tmp_path), "--pack", packed) == 0
     drawn = sorted(tmp_path.glob("*.svg"))
-    assert drawn
+    # The others would show the same two.
+    assert [one.name for one in drawn] == ["searches-naive-mini-1.svg"]
     (table,) = (line for line in capsys.readouterr().out.splitlines() if "| trees |" in line)
     other = str(tmp_path / "other")
     assert run(monkeypatch, "report", "--out", other, "--with", packed) == 0

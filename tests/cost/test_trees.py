@@ -16,7 +16,7 @@ from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.baselines import isl_schedule
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.cost import shipped as shipped_models
-from polygym.cost import trees
+from polygym.cost import tree_files, trees
 from polygym.cost.candidate import NAMES, features
 from polygym.cost.model import VERSION, Acquisition, Card, Objective, Samples, acquired
 from polygym.cost.shipped import FOLDER, is_of_this_machine, learned_on, path, shipped
@@ -160,6 +160,19 @@ def test_other_files_and_other_versions_are_refused(tmp_path: Path) -> None:
         path.write_bytes(damaged)
         with pytest.raises(InputError, match="expected a model of trees"):
             TreeModel.load(path)
+    path.write_bytes(gzip.compress(b'{"format": "something else"}'))
+    with pytest.raises(InputError, match="found: the format 'something else'"):
+        TreeModel.load(path)
+
+
+def test_what_is_unpacked_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "model.gz"
+    train(samples(6, 5), FEW).save(path)
+    monkeypatch.setattr(tree_files, "_MOST_BYTES", len(gzip.decompress(path.read_bytes())))
+    TreeModel.load(path)
+    monkeypatch.setattr(tree_files, "_MOST_BYTES", tree_files._MOST_BYTES - 1)
+    with pytest.raises(InputError, match="expected a model of trees, found: more than"):
+        TreeModel.load(path)
 
 
 def test_few_rows_are_refused() -> None:

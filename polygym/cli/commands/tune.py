@@ -54,10 +54,11 @@ similar comprehensions before, and with dice; then every generation has children
 rolls dice alone; policy:NAME takes schedules that a policy of the gym constructs, and changes the
 mappings of the best. model lets chains of annealing walk over mappings and schedules, uphill in
 what a model of cost expects, which learns from what is measured; filter rolls many dice and takes
-what the model likes best (both: pip install 'polygym[cost]'). A generation is compiled on all
-cores, then measured one by one beside the original order; its outputs are compared with the
-original's. One that takes several times as long as the best is cut off. In the end the best five
-are timed again together with what there was to start from, if the time is not up.
+what the model likes best (both: pip install 'polygym[cost]'). Sixteen candidates at a time (four of
+a policy's) are compiled on all cores, then measured one by one beside the original order; their
+outputs are compared with the original's. One that takes several times as long as the best is cut
+off. In the end the best five are timed again together with what there was to start from, if the
+time is not up.
 
 Where the program keeps its values and is cut is decided first, as for `run --schedule auto`, unless
 --storage or --split say so (--storage keep: as the source has it). Comprehensions stay as they are.
@@ -113,7 +114,7 @@ Examples:
     default=10,
     show_default=True,
     metavar="N",
-    help="How often candidates are chosen by what is known so far.",
+    help="How many generations; genetic chooses once for each, the others as they go.",
 )
 @click.option(
     "--population",

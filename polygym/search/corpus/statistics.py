@@ -1,7 +1,7 @@
 """What is in a corpus, in numbers: rows by program and machine, outcomes, spread, drift, outliers.
 
-A row is an *outlier* where the original order, which was measured beside it, took a third more or
-less than in the other rows of its visit, in the median: then something else was going on. A machine
+A row is an *outlier* where the original order, which was measured beside it, took a third more, or
+a quarter less, than in the median of its visit: then something else was going on. A machine
 *drifts* as far as the program that is always the same took longer or shorter, between the tenth and
 the ninetieth of a hundred measurements of it.
 """
