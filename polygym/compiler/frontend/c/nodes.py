@@ -62,7 +62,7 @@ def _below(kind: type) -> Iterator[str]:
     probe: Any = object.__new__(kind)
     for name in _ATTRIBUTES[kind]:
         setattr(probe, name, [name])
-    names = [one if isinstance(one, str) else one[0] for _, one in probe.children()]
+    names: list[str] = [one if isinstance(one, str) else one[0] for _, one in probe.children()]
     return reversed(names)
 
 
