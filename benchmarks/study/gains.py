@@ -39,6 +39,7 @@ from study.clock import check_tuned
 from study.curves import interval
 from study.journal import add_line, read_lines
 from study.programs import load
+from study.version import said, version_of_code
 
 POPULATION = 32
 
@@ -54,6 +55,7 @@ class Gain:
     ``limit`` is below what any of them can take. ``gain`` is how many times faster than the start
     the search itself has measured the best, 1 if that is the start. ``tried`` is how many
     candidates there were: all that a search begins with are tried, however few trials it has.
+    ``version`` is that of polygym, empty where it is not known.
     """
 
     program: str
@@ -75,6 +77,7 @@ class Gain:
     storage: str
     schedule: str
     mapping: str
+    version: str = ""
 
     @property
     def ratios(self) -> list[float]:
@@ -135,6 +138,7 @@ def gained(
         storage=str(home.storage),
         schedule=str(found.best.schedule),
         mapping=str(found.best.mapping),
+        version=version_of_code(),
     )  # fmt: skip
 
 
@@ -201,4 +205,4 @@ def table(rows: Sequence[Gain]) -> str:
         ]
         means = [str(interval(column)) for column in zip(*each, strict=True)]
         lines.append(f"| geometric mean | | | | | {' | '.join(means)} | | |")
-    return "\n".join(lines)
+    return "\n".join(lines) + said(one.version for one in rows)

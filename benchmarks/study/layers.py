@@ -26,6 +26,7 @@ from study import tvm_tuner
 from study.clock import check_tuned
 from study.journal import add_line, read_lines
 from study.programs import LAYERS
+from study.version import said, version_of_code
 
 POPULATION = 32
 
@@ -36,6 +37,7 @@ class Times:
 
     Trials are in whole generations, and what a search begins with is tried in any case, so
     ``tried`` may be more than were asked for. ``tvm`` is after as many as ``tried`` of TVM's.
+    ``version`` is that of polygym, empty where it is not known.
     """
 
     layer: str
@@ -47,6 +49,7 @@ class Times:
     rounds: int
     tvm: float | None = None
     tried: int = 0
+    version: str = ""
 
     @property
     def best(self) -> float:
@@ -107,7 +110,7 @@ def measured(
         found = best_times(calls, rounds)
     return Times(
         name, found["torch"], found["default"], found.get("tuned"), trials, search, rounds,
-        found.get("tvm"), tried,
+        found.get("tvm"), tried, version_of_code(),
     )  # fmt: skip
 
 
@@ -145,7 +148,7 @@ def table(rows: Sequence[Times]) -> str:
         cells.append(_mean(one.torch / one.best for one in rows))
         cells += ["", _mean(one.tvm / one.best for one in rows if one.tvm)] if has_tvm else []
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return "\n".join(lines) + said(one.version for one in rows)
 
 
 def _ms(seconds: float | None) -> str:

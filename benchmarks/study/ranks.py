@@ -38,6 +38,7 @@ from study.curves import Ratio, interval
 from study.journal import add_line, read_lines
 from study.programs import load
 from study.searching import SCHEDULE_SECONDS
+from study.version import said, version_of_code
 
 KERNELS = (
     "2mm", "3mm", "atax", "cholesky", "correlation", "doitgen", "fdtd-2d", "gemm", "gesummv",
@@ -55,6 +56,7 @@ class Ranked:
     """Speedups over the original order; 0 where there is none.
 
     ``schedules`` is how many different ones there were, ``ranked`` of how many there are features.
+    ``version`` is that of polygym, empty where it is not known.
     """
 
     program: str
@@ -69,6 +71,7 @@ class Ranked:
     others: tuple[float, ...]
     isl: float
     earliest: float
+    version: str = ""
 
     @property
     def best(self) -> float:
@@ -128,6 +131,7 @@ def ranked(
         others=tuple(known[one] for one in others),
         isl=known[by_isl[0]] if by_isl else 0.0,
         earliest=known[earliest[0]] if earliest else 0.0,
+        version=version_of_code(),
     )  # fmt: skip
 
 
@@ -200,4 +204,4 @@ def table(rows: Sequence[Ranked]) -> str:
         means = np.array([np.mean(own, axis=0) for own in shares.values()])
         whole: list[Ratio] = [interval(list(map(float, column))) for column in means.T]
         lines.append(f"| geometric mean | | | | {' | '.join(map(str, whole))} |")
-    return "\n".join(lines)
+    return "\n".join(lines) + said(one.version for one in rows)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from study import gains
+from study.version import version_of_code
 
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.poly.schedule import Schedule
@@ -34,6 +35,9 @@ def test_a_table_by_hand() -> None:
     # A program counts once: the root of 4 * 1, and 8.
     assert "| geometric mean | | | | | 4.00 (2.00 to 8.00) | 2.00 (2.00 to 2.00) |" in text
     assert gains.table([]).count("\n") == 1
+    assert "versions" not in gains.table([ROW, kept])
+    several = gains.table([ROW, replace(ROW, program="lu", version="0a")])
+    assert several.endswith("Rows of 2 versions of polygym, one of them not known.")
 
 
 def test_a_search_is_run_once(
@@ -48,6 +52,7 @@ def test_a_search_is_run_once(
     assert one.gain >= 1
     assert 0 < one.limit < min(one.original, one.isl, one.start, one.best)
     assert "->" in one.schedule
+    assert one.version == version_of_code()
     kept = path.read_text()
     monkeypatch.setattr(gains, "tune", None)
     assert run(monkeypatch, *words) == 0
