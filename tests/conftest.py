@@ -36,6 +36,9 @@ _COLLECT_AFTER = (20_000, 20, 50)
 # Tests of how compile servers begin and end.
 _OF_SERVERS = ("test_apart", "test_compiler", "test_lifetime", "test_planning")
 
+# Tests of what is given up, which a copy of the process can be.
+_OF_COPIES = ("test_apart", "test_candidates", "test_patience", "test_searching")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -56,6 +59,11 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     for name, value in _ONE_THREAD.items():
         os.environ.setdefault(name, value)
+    from hypothesis import settings
+
+    # How long an example takes says nothing while others compute; pytest has a limit for each test.
+    settings.register_profile("polygym", deadline=None)
+    settings.load_profile("polygym")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -132,6 +140,18 @@ def _servers_are_lent(request: pytest.FixtureRequest) -> Iterator[None]:
     from tests.idle_servers import lent  # later than the variables that libraries read
 
     with lent():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_copied(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Do work with a time limit in this process, but where it is the limits that are tested."""
+    if request.path.stem in _OF_COPIES:
+        yield
+        return
+    from tests.no_copies import without_copies
+
+    with without_copies():
         yield
 
 

@@ -1,4 +1,7 @@
-"""What several commands share: targets, sizes, mappings."""
+"""What several commands share: targets, sizes, mappings.
+
+What few of them need is imported where it is needed: every command would wait for it.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,8 @@ from polybench import Dataset
 from polygym.cli.output import say
 from polygym.cli.text import shorten
 from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
-from polygym.compiler.codegen.llvm.loader import is_parallel
-from polygym.compiler.frontend.c import with_extents
-from polygym.episodes.task_options import LARGEST_COEFFICIENT
 from polygym.errors import InputError
 from polygym.measure.evaluation.evaluation import LEAST_MEMORY, MEMORY_VARIABLE
-from polygym.measure.evaluation.foreign import FOREIGN, executable, missing
 from polygym.programs import is_path
 from polygym.programs.sizes import parse_sizes
 
@@ -100,6 +99,8 @@ def _keep_library(context: click.Context, _: click.Parameter, path: str | None) 
 
 def _with_extents(context: click.Context, _: click.Parameter, region: str | None) -> str | None:
     """Return the choice of a region with the sizes that are given beside it."""
+    from polygym.compiler.frontend.c import with_extents
+
     try:
         extents, library = context.meta.get(_EXTENTS, ()), context.meta.get(_LIBRARY)
         return with_extents(region, extents, library)
@@ -178,6 +179,8 @@ def timeout_option(function: F) -> F:
 
 def construction_options(function: F) -> F:
     """Add the options of spaces in which schedules are constructed."""
+    from polygym.episodes.task_options import LARGEST_COEFFICIENT
+
     for name, most, default, help_text in (
         ("--max-rays", 100_000, 64, "Rays to choose from in a dimension; see `polygym space`."),
         ("--max-dimensions", 32, 4, "Dimensions that may be constructed."),
@@ -264,6 +267,8 @@ def _parse_mapping(_: click.Context, __: click.Parameter, value: str | None) -> 
 
 def _checked_threads(context: click.Context, _: click.Parameter, value: int | None) -> int:
     """Return the number of threads; options that are given are read before those that are not."""
+    from polygym.compiler.codegen.llvm.loader import is_parallel
+
     mapping = context.params.get("mapping")
     threads = value or (1 if mapping is None else int(mapping.threads))
     if threads > 1 and not is_parallel():
@@ -333,6 +338,8 @@ def _parse_parameters(
 
 def found_compilers(names: Iterable[str]) -> tuple[str, ...]:
     """Return the other compilers that are installed; of the rest it is said what installs them."""
+    from polygym.measure.evaluation.foreign import FOREIGN, executable, missing
+
     found = []
     for name in dict.fromkeys(names):
         if name not in FOREIGN:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
@@ -13,11 +13,13 @@ from polygym.cli.text import shorten
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.splitting.cuts import Splitting, parse_splitting
 from polygym.compiler.poly.splitting.split import split
-from polygym.episodes.kernels import Source
 from polygym.episodes.recipes import Cuts, Recipe, parse_cuts
 from polygym.errors import InputError
 from polygym.programs import Program, load_scop
 from polygym.programs.pieces import in_pieces
+
+if TYPE_CHECKING:
+    from polygym.episodes.kernels import Source
 
 F = TypeVar("F", bound=Callable[..., Any])
 

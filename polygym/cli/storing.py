@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
@@ -27,11 +27,13 @@ from polygym.compiler.storage.apply import applied
 from polygym.compiler.storage.choose import chosen_plan
 from polygym.compiler.storage.plan import KEEP, StoragePlan, parse_storage
 from polygym.compiler.storage.price import USUAL_LIMIT, copies_price, price
-from polygym.episodes.kernels import Source
 from polygym.episodes.recipes import Found, Plan, Recipe, parse_plan, with_plan
 from polygym.errors import InputError
 from polygym.programs import Program
 from polygym.programs.stored import stored
+
+if TYPE_CHECKING:
+    from polygym.episodes.kernels import Source
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -29,7 +29,6 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting, parse_splitting
 from polygym.compiler.storage.plan import KEEP, StoragePlan, parse_storage
 from polygym.compiler.storage.price import USUAL_LIMIT
-from polygym.episodes.homes import home_of
 from polygym.errors import InputError, LimitError
 from polygym.measure.evaluation.patience import splitting_within
 from polygym.pickles import pickled_by_name
@@ -122,6 +121,8 @@ def with_plan(program: Program, plan: Plan, limit: int, mapping: MachineMapping)
         case StoragePlan():
             return stored(program, plan, limit)
         case Found.MODEL:
+            from polygym.episodes.homes import home_of  # with its models
+
             return home_of(program, mapping, limit)
         case Found.AUTO:
             return with_chosen_storage(program, limit)

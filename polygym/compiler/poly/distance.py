@@ -85,12 +85,12 @@ def _distance(
     return Distance(parameters, iterators, sizes, constant)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pairs:
     """The pairs of a dependence that are still to be ordered (within one process: holds isl).
 
     ``points`` lives in the flat space (iterators of the source, iterators of the sink), over the
-    ``parameters``.
+    ``parameters``. Pairs are compared by identity, so that what is found of them is remembered.
     """
 
     dependence: Dependence

@@ -13,6 +13,8 @@ something, and the code generator takes nothing else.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -21,9 +23,11 @@ from polygym.compiler.poly.dependences import Dependence
 from polygym.compiler.poly.distance import Pairs, all_pairs
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.isl_numbers import coordinates
-from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.poly.schedule import Row, Schedule
 from polygym.errors import IllegalScheduleError
 from polygym.pickles import pickled_by_name
+
+Rows: TypeAlias = tuple[Row, ...]
 
 
 @pickled_by_name
@@ -78,9 +82,13 @@ class LegalSchedule:
 
 def find_violation(scop: Scop, schedule: Schedule) -> Violation | None:
     """Return the first dependence that the schedule breaks, or None when it is legal."""
+    rows = {part.statement: part.rows for part in schedule.statements}
     for pairs in all_pairs(scop):
+        between = pairs.dependence
         with bounded("checking the schedule"):
-            violation = _violation(pairs, schedule)
+            violation = _violation(
+                pairs, rows[between.source], rows[between.sink], schedule.parameters
+            )
         if violation is not None:
             return violation
     return None
@@ -91,30 +99,37 @@ def is_legal(scop: Scop, schedule: Schedule) -> bool:
     return find_violation(scop, schedule) is None
 
 
-def _violation(left: Pairs, schedule: Schedule) -> Violation | None:
-    """Walk one dependence through the dimensions."""
-    dependence = left.dependence
-    rows = zip(schedule.rows(dependence.source), schedule.rows(dependence.sink), strict=True)
-    for dimension, (source, sink) in enumerate(rows):
-        distance = left.distance(source, sink, schedule.parameters)
+@lru_cache(maxsize=8192)
+def _violation(
+    left: Pairs, sources: Rows, sinks: Rows, parameters: tuple[str, ...]
+) -> Violation | None:
+    """Walk one dependence through the dimensions.
+
+    Answers are remembered: who edits a schedule changes the rows of few statements at a time.
+    """
+    for dimension, (source, sink) in enumerate(zip(sources, sinks, strict=True)):
+        distance = left.distance(source, sink, parameters)
         if distance.is_constant and distance.constant > 0:
             return None
         if distance.is_constant and distance.constant == 0:
             continue
         broken = left.reversed_by(distance)
         if not broken.is_empty:
-            return _example(broken, dimension, schedule)
+            return _example(broken, dimension, len(source.iterators), parameters)
         left = left.untouched_by(distance)
         if left.is_empty:
             return None
-    return None if left.is_empty else _example(left, None, schedule)
+    if left.is_empty:
+        return None
+    return _example(left, None, len(sources[0].iterators), parameters)
 
 
-def _example(broken: Pairs, dimension: int | None, schedule: Schedule) -> Violation:
-    """Return one broken pair, with parameter values as small as they can be."""
-    names = schedule.parameters
+def _example(broken: Pairs, dimension: int | None, depth: int, names: tuple[str, ...]) -> Violation:
+    """Return one broken pair, with parameter values as small as they can be.
+
+    ``depth`` is how many of the dimensions are the source's.
+    """
     points = broken.points
-    depth = len(schedule.rows(broken.dependence.source)[0].iterators)
     as_dimensions = points.move_dims(
         isl.dim_type.set, 0, isl.dim_type.param, 0, points.dim(isl.dim_type.param)
     )
@@ -122,15 +137,11 @@ def _example(broken: Pairs, dimension: int | None, schedule: Schedule) -> Violat
         points.get_dim_name(isl.dim_type.param, k) for k in range(points.dim(isl.dim_type.param))
     ]
     values = point_of(as_dimensions)
-    parameters = dict(zip(order, values, strict=False))
+    known = dict(zip(order, values, strict=False))
     source = values[len(order) : len(order) + depth]
     sink = values[len(order) + depth :]
     return Violation(
-        broken.dependence,
-        dimension,
-        {name: parameters.get(name, 0) for name in names},
-        source,
-        sink,
+        broken.dependence, dimension, {name: known.get(name, 0) for name in names}, source, sink
     )
 
 

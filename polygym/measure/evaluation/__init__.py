@@ -10,12 +10,31 @@ schedules and the like within a limit, from a copy of the process (``apart``). `
 of which kind a machine is.
 """
 
-from polygym.measure.evaluation.answers import trusted
-from polygym.measure.evaluation.compiler import Compiler, c_text
-from polygym.measure.evaluation.evaluation import NOISE, Evaluation, EvaluationOptions
-from polygym.measure.evaluation.evaluator import Evaluator
-from polygym.measure.evaluation.measuring_rule import rounds_within
-from polygym.measure.evaluation.shared import evaluator_for
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polygym.lazy import lazily
+
+if TYPE_CHECKING:
+    from polygym.measure.evaluation.answers import trusted
+    from polygym.measure.evaluation.compiler import Compiler, c_text
+    from polygym.measure.evaluation.evaluation import NOISE, Evaluation, EvaluationOptions
+    from polygym.measure.evaluation.evaluator import Evaluator
+    from polygym.measure.evaluation.measuring_rule import rounds_within
+    from polygym.measure.evaluation.shared import evaluator_for
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "answers": ("trusted",),
+            "compiler": ("Compiler", "c_text"),
+            "evaluation": ("NOISE", "Evaluation", "EvaluationOptions"),
+            "evaluator": ("Evaluator",),
+            "measuring_rule": ("rounds_within",),
+            "shared": ("evaluator_for",),
+        },
+    )
 
 __all__ = [
     "NOISE",

@@ -11,8 +11,6 @@ The text of a seed never changes within a :data:`VERSION`, which is part of the 
 
 from __future__ import annotations
 
-import numpy as np
-
 from polygym.errors import InputError
 from polygym.programs.generate.draft import Draft
 from polygym.programs.generate.nests import FAMILIES
@@ -31,6 +29,8 @@ def generate(seed: int) -> str:
     >>> generate(3) == generate(3)
     True
     """
+    import numpy as np  # a tenth of the time in which a command starts
+
     dice = np.random.default_rng([VERSION, seed])
     draft = Draft(dice, "double" if dice.random() < 0.8 else "float")
     for _ in range(1 + int(dice.choice(len(_NESTS), p=_NESTS))):

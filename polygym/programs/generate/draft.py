@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 _Item = TypeVar("_Item")
 
@@ -63,7 +64,8 @@ class Draft:
 
     def one_of(self, choices: Sequence[_Item], weights: Sequence[float] | None = None) -> _Item:
         """Return one of several."""
-        shares = None if weights is None else np.array(weights) / sum(weights)
+        total = sum(weights or ())
+        shares = None if weights is None else [one / total for one in weights]
         return choices[int(self.dice.choice(len(choices), p=shares))]
 
     def shuffled(self, items: Sequence[_Item]) -> list[_Item]:

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor, gcd, lcm
-from typing import TypeAlias, assert_never
+from typing import NamedTuple, TypeAlias, assert_never
 
 from polygym.compiler.codegen.loops.index import pieces
 from polygym.compiler.codegen.loops.ir import (
@@ -39,12 +39,11 @@ Terms: TypeAlias = tuple[tuple[int, int], ...]
 """Coefficients of variables, which are numbers in the order in which they come into being."""
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """A linear form: coefficients, none of them 0, by falling number of the variable.
 
     All of it is divided by ``over``, which has no factor in common with all the rest: integers are
-    much faster than fractions are.
+    much faster than fractions are. It is a tuple because proofs make and compare thousands.
     """
 
     terms: Terms
@@ -53,23 +52,28 @@ class Form:
 
     def plus(self, other: Form, factor: int = 1) -> Form:
         """Return this form plus a multiple of another one."""
-        whole = lcm(self.over, other.over)
-        ours, theirs = whole // self.over, factor * (whole // other.over)
-        constant = ours * self.constant + theirs * other.constant
-        if not other.terms and ours == 1:
-            return _reduced(self.terms, constant, whole)
-        found = {variable: ours * coefficient for variable, coefficient in self.terms}
-        for variable, coefficient in other.terms:
-            found[variable] = found.get(variable, 0) + theirs * coefficient
-        kept = tuple(sorted(((v, c) for v, c in found.items() if c), reverse=True))
-        return _reduced(kept, constant, whole)
+        terms, constant, over = self
+        if over == other.over:
+            theirs = factor
+        else:
+            whole = lcm(over, other.over)
+            ours, theirs, over = whole // over, factor * (whole // other.over), whole
+            if ours > 1:
+                terms = tuple([(variable, ours * part) for variable, part in terms])
+                constant *= ours
+        constant += theirs * other.constant
+        if other.terms:
+            terms = _sum_of(terms, other.terms, theirs)
+        return Form(terms, constant) if over == 1 else _reduced(terms, constant, over)
 
     def times(self, factor: Rational) -> Form:
         """Return a multiple of this form."""
         if factor == 0:
             return number_form(0)
         up, down = factor.numerator, factor.denominator
-        terms = self.terms if up == 1 else tuple((v, c * up) for v, c in self.terms)
+        terms = self.terms if up == 1 else tuple([(v, c * up) for v, c in self.terms])
+        if down == 1 and self.over == 1:
+            return Form(terms, self.constant * up)
         return _reduced(terms, self.constant * up, self.over * down)
 
     def shifted(self, amount: Rational) -> Form:
@@ -82,6 +86,18 @@ class Form:
         return _rational(self.constant, self.over)
 
 
+def _sum_of(some: Terms, others: Terms, factor: int) -> Terms:
+    """Return terms plus a multiple of others, by falling number of the variable."""
+    found = dict(some)
+    for variable, part in others:
+        total = found.get(variable, 0) + factor * part
+        if total:
+            found[variable] = total
+        else:
+            found.pop(variable, None)
+    return tuple(sorted(found.items(), reverse=True))
+
+
 def _rational(up: int, down: int) -> Rational:
     """Return a quotient, as an integer where it is one."""
     if down == 1:
@@ -91,12 +107,12 @@ def _rational(up: int, down: int) -> Rational:
 
 
 def _reduced(terms: Terms, constant: int, over: int) -> Form:
-    if over == 1:
-        return Form(terms, constant)
-    common = gcd(over, constant, *(coefficient for _, coefficient in terms))
-    if common == 1:
-        return Form(terms, constant, over)
-    fewer = tuple((variable, coefficient // common) for variable, coefficient in terms)
+    common = gcd(over, constant)
+    for _, part in terms:
+        if common == 1:
+            return Form(terms, constant, over)
+        common = gcd(common, part)
+    fewer = tuple([(variable, part // common) for variable, part in terms])
     return Form(fewer, constant // common, over // common)
 
 
@@ -149,7 +165,8 @@ class Context:
     """What is known at a place: names, and bounds of variables. Guards and loops make new ones.
 
     ``made`` are the variables of what is no linear form, so that min(a, b) is the same one wherever
-    it stands; ``known`` are greatest values.
+    it stands; ``known`` are greatest values. Places share these for as long as what bounds their
+    variables is the same; a variable that only one of them has is in no form of the others.
     """
 
     names: Mapping[str, Form]
@@ -160,7 +177,8 @@ class Context:
 
     def inside(self, names: Mapping[str, Form]) -> Context:
         """Return the context of a place inside, in which some names mean something else."""
-        return Context({**self.names, **names}, dict(self.bounds), self.effort, dict(self.made))
+        names = {**self.names, **names}
+        return Context(names, dict(self.bounds), self.effort, dict(self.made), self.known)
 
     def variable(self, bounds: Bounds) -> Form:
         """Return a new variable."""
@@ -313,7 +331,7 @@ class Context:
             others = () if before.any_low else before.lows
             if not before.any_high:
                 self.bounds[variable] = replace(before, highs=(*before.highs, bound))
-        self.known.clear()
+        self.known = {}
         for other in others if combines else ():
             if self.effort.combinations <= 0:
                 return

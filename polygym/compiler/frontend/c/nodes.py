@@ -6,12 +6,14 @@ keeps the places of the original.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from pycparser import c_ast
 
 Name = TypeVar("Name", bound=Hashable)
+
+_TREES = (c_ast.Node, list)
 
 
 def walk(node: Any) -> Iterator[Any]:
@@ -20,8 +22,52 @@ def walk(node: Any) -> Iterator[Any]:
     while pending:
         current = pending.pop()
         yield current
-        if below := current.children():  # names and numbers, half of all nodes, have none
-            pending += [child for _, child in reversed(below)]
+        for name in _BELOW[type(current)]:  # names and numbers, half of all nodes, have none
+            found = getattr(current, name)
+            if type(found) is list:
+                pending += reversed(found)
+            elif found is not None:
+                pending.append(found)
+
+
+class _OfKinds(dict[type, tuple[str, ...]]):
+    """Names that are found once for each kind of node."""
+
+    def __init__(self, find: Callable[[type], Iterable[str]]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, kind: type) -> tuple[str, ...]:
+        """Find them."""
+        found = self[kind] = tuple(self._find(kind))
+        return found
+
+
+def _attributes(kind: Any) -> Iterator[str]:
+    """Yield the names of all attributes of a kind of node."""
+    for name in kind.__slots__:
+        if name != "__weakref__":
+            yield name
+
+
+def _below(kind: type) -> Iterator[str]:
+    """Yield where a kind of node keeps what is below it, the last first.
+
+    That is what its method ``children`` says of one that has its attributes' names in the place of
+    its attributes, in lists: what is one node comes out as the list, what are several as a name.
+
+    >>> [list(_below(kind)) for kind in (c_ast.ArrayRef, c_ast.Compound, c_ast.ID)]
+    [['subscript', 'name'], ['block_items'], []]
+    """
+    probe: Any = object.__new__(kind)
+    for name in _ATTRIBUTES[kind]:
+        setattr(probe, name, [name])
+    names: list[str] = [one if isinstance(one, str) else one[0] for _, one in probe.children()]
+    return reversed(names)
+
+
+_ATTRIBUTES = _OfKinds(_attributes)
+_BELOW = _OfKinds(_below)
 
 
 def names_in(node: Any) -> Iterator[Any]:
@@ -106,11 +152,11 @@ def copied(node: Any, replacement: Callable[[Any], Any] = lambda node: None) -> 
     if found is not None:
         return found
     new: Any = object.__new__(type(node))
-    for name in node.__slots__:
-        if name != "__weakref__":
-            part = getattr(node, name, None)
-            is_tree = isinstance(part, c_ast.Node | list)
-            setattr(new, name, copied(part, replacement) if is_tree else part)
+    for name in _ATTRIBUTES[type(node)]:
+        part = getattr(node, name, None)
+        if isinstance(part, _TREES):
+            part = copied(part, replacement)
+        setattr(new, name, part)
     return new
 
 

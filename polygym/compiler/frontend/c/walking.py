@@ -25,6 +25,7 @@ from polygym.compiler.frontend.c.nodes import (
     copied,
     declaration,
     integer_node,
+    is_change,
     plain_type,
     walk,
 )
@@ -92,6 +93,7 @@ class _Function:
     def __init__(self, tree: Any, function: Any, marks: tuple[Any, Any], source: SourceMap) -> None:
         self._marks = marks
         self._body = function.body
+        self._changes = [one for one in walk(self._body) if is_change(one)]
         self._spelled = {token.text for token in source.tokens}
         declared = function.decl.type.args
         arguments = [
@@ -171,8 +173,7 @@ class _Function:
         """Whether a pointer is set, or steps, beside where it is declared."""
         own = self._declared[name].init
         return any(one is not own for one in self._settings(name)) or any(
-            isinstance(one, c_ast.UnaryOp) and one.op in _STEPS and is_name(one.expr, name)
-            for one in walk(self._body)
+            isinstance(one, c_ast.UnaryOp) and is_name(one.expr, name) for one in self._changes
         )
 
     def _root(self, target: _Target) -> tuple[str, int]:
@@ -187,11 +188,11 @@ class _Function:
         for declared in self._same[name]:
             if declared.init is not None:
                 yield declared.init
-        for one in walk(self._body):
+        for one in self._changes:
             if isinstance(one, c_ast.Assignment) and is_name(one.lvalue, name):
                 is_sum = one.op in ("+=", "-=")
                 yield one.rvalue if one.op == "=" else one.lvalue if is_sum else None
-            if name in self._arguments and isinstance(one, c_ast.UnaryOp) and one.op in _STEPS:
+            if name in self._arguments and isinstance(one, c_ast.UnaryOp):
                 if is_name(one.expr, name):
                     yield one.expr
 

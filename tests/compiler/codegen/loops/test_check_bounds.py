@@ -15,6 +15,7 @@ from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.codegen.llvm.contract import Broken
 from polygym.compiler.codegen.loops import check_bounds
 from polygym.compiler.codegen.loops.check_bounds import WRITE, unproved_accesses, with_proofs
+from polygym.compiler.codegen.loops.extremes import Context, Effort
 from polygym.compiler.codegen.loops.ir import (
     Block,
     Guard,
@@ -279,6 +280,24 @@ def test_usual_schedules_of_kernels_are_proved(kernel: str, mapping: str) -> Non
     chosen: Mapping = parse_mapping(mapping)
     for schedule in (original(scop), isl_schedule(scop)):
         assert lower(LegalSchedule(scop, schedule), chosen, sizes).unproved == frozenset()
+
+
+@pytest.mark.parametrize("kernel", ["lu", "trmm"])
+def test_places_may_share_what_they_know(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What bounds variables is the same there: each place alone finds the same, in more steps."""
+    scop = kernel_scop(kernel)
+    mapping = parse_mapping("tile=4x2 unroll_jam=2")
+    loops = lower(LegalSchedule(scop, isl_schedule(scop)), mapping)
+    taken: list[int] = []
+    found = []
+    together = Context.inside
+    for inside in (together, lambda *given: replace(together(*given), known={})):
+        monkeypatch.setattr(Context, "inside", inside)
+        effort = Effort(left=10**6, combinations=3000)
+        found.append(check_bounds._unproved(loops, None, effort))
+        taken.append(10**6 - effort.left)
+    assert found[0] == found[1]
+    assert taken[0] < taken[1]
 
 
 def test_a_proof_that_takes_too_long_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
