@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 import islpy as isl
 
 from polygym.compiler.codegen.loops.index import pieces, replaced
-from polygym.compiler.codegen.loops.ir import Index, IndexOperator, LoopProgram, Number, Operation
-from polygym.compiler.codegen.loops.linear import as_sum, from_sum
+from polygym.compiler.codegen.loops.ir import Index, IndexOperator, LoopProgram, Number
+from polygym.compiler.codegen.loops.linear import as_sum, from_sum, total
 from polygym.compiler.codegen.loops.touched import Touch, index_text, prefix_of, selections
 from polygym.compiler.poly.isl_numbers import integer
 
@@ -41,7 +41,7 @@ def first_place(
             continue
         low, high = span
         if best is None or high - low + 1 < best[1]:
-            shifted = from_sum(as_sum(Operation(IndexOperator.ADD, (begin, Number(low)))))
+            shifted = total(begin, Number(low))
             best = shifted, high - low + 1
         if best[1] == 1:
             break

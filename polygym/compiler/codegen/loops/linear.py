@@ -118,6 +118,21 @@ def from_sum(found: Sum) -> Index:
     return Operation(operator, (index, Number(abs(constant))))
 
 
+def total(index: Index, other: Index) -> Index:
+    """Return what two indices add up to, written as a sum."""
+    return from_sum(as_sum(Operation(IndexOperator.ADD, (index, other))))
+
+
+def minus(index: Index, other: Index) -> Index:
+    """Return by how much an index is greater than another one, written as a sum.
+
+    >>> n = Variable("n")
+    >>> minus(Operation(IndexOperator.ADD, (n, Number(3))), n)
+    Number(value=3)
+    """
+    return from_sum(as_sum(Operation(IndexOperator.SUBTRACT, (index, other))))
+
+
 def _scaled(found: Sum, factor: int) -> Sum:
     terms, constant = found
     if factor == 0:

@@ -44,16 +44,14 @@ from polygym.compiler.codegen.common.loop_annotation import (
 from polygym.compiler.codegen.loops.first_places import first_place, outside
 from polygym.compiler.codegen.loops.ir import (
     Index,
-    IndexOperator,
     Instance,
     Loop,
     LoopProgram,
     Node,
     Number,
-    Operation,
     rebuilt,
 )
-from polygym.compiler.codegen.loops.linear import as_sum, from_sum
+from polygym.compiler.codegen.loops.linear import minus
 from polygym.compiler.codegen.loops.touched import (
     Touch,
     elements_of,
@@ -86,7 +84,7 @@ class Places:
     def of(self, subscripts: tuple[Index, ...], loop: int) -> tuple[Index, ...]:
         """Return where an element is in the memory of an iteration of a loop."""
         return tuple(
-            from_sum(as_sum(Operation(IndexOperator.SUBTRACT, (subscript, first))))
+            minus(subscript, first)
             for subscript, first, length in zip(
                 subscripts, self.first[loop], self.lengths, strict=True
             )

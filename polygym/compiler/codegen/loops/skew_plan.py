@@ -53,7 +53,7 @@ from polygym.compiler.codegen.loops.lanes import (
     is_plain,
     statements_in,
 )
-from polygym.compiler.codegen.loops.linear import as_sum, from_sum
+from polygym.compiler.codegen.loops.linear import as_sum, from_sum, minus, total
 from polygym.compiler.codegen.loops.nests import instances_alone
 from polygym.compiler.codegen.loops.skew_cost import pays
 from polygym.compiler.codegen.loops.touched import (
@@ -90,11 +90,11 @@ class Skew:
         unit = self.dimension
         along = _times(subscripts[unit], self.step[unit])
         others = (
-            _sum(IndexOperator.SUBTRACT, subscript, _times(along, step))
+            minus(subscript, _times(along, step))
             for place, (subscript, step) in enumerate(zip(subscripts, self.step, strict=True))
             if place != unit
         )
-        return (*others, _sum(IndexOperator.ADD, along, Number(0)))
+        return (*others, total(along, Number(0)))
 
     @property
     def text(self) -> str:
@@ -135,7 +135,7 @@ class SkewedCopy:
     def place(self, subscripts: Sequence[Index]) -> tuple[Index, ...]:
         """Return where in the copy an element is."""
         return tuple(
-            _sum(IndexOperator.SUBTRACT, one, first)
+            minus(one, first)
             for one, first in zip(self.skew.of(subscripts), self.first, strict=True)
         )
 
@@ -333,11 +333,6 @@ def is_exact(region: Region, node: Node, array: str, wanted: isl.Map) -> bool:
 
 def _times(index: Index, factor: int) -> Index:
     return Operation(IndexOperator.MULTIPLY, (Number(factor), index))
-
-
-def _sum(operator: IndexOperator, index: Index, other: Index) -> Index:
-    """Return a sum or a difference, written as a sum."""
-    return from_sum(as_sum(Operation(operator, (index, other))))
 
 
 def _within(way: Way, node: Node) -> Node:

@@ -23,7 +23,7 @@ from polygym.compiler.codegen.loops.ir import (
     Operation,
     Variable,
 )
-from polygym.compiler.codegen.loops.linear import as_sum, difference, from_sum
+from polygym.compiler.codegen.loops.linear import difference, minus
 from polygym.compiler.codegen.loops.names import Names
 from polygym.compiler.codegen.loops.nests import all_of
 from polygym.compiler.ir.scop import Array, Statement, Storage
@@ -47,7 +47,7 @@ class Tile:
     @property
     def place(self) -> tuple[Index, ...]:
         """The subscripts in the copy."""
-        return tuple(_minus(Variable(loop.variable), loop.lower) for loop in self.loops)
+        return tuple(minus(Variable(loop.variable), loop.lower) for loop in self.loops)
 
     @property
     def declared(self) -> Array:
@@ -139,8 +139,3 @@ def _row(length: int, size: int) -> int:
 def _always_runs(loop: Loop) -> bool:
     length = difference(loop.upper, loop.lower)
     return length is not None and length >= 0
-
-
-def _minus(index: Index, other: Index) -> Index:
-    """Return a difference as a sum."""
-    return from_sum(as_sum(Operation(IndexOperator.SUBTRACT, (index, other))))

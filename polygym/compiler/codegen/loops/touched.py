@@ -131,9 +131,9 @@ def with_lanes_named(program: LoopProgram) -> Node:
 def touches_of(
     program: LoopProgram, array: str, *, writes: bool | None = None
 ) -> tuple[Touch, ...]:
-    """Return all accesses to an array, equal ones of an instance once: or only those that write.
+    """Return the accesses to an array, equal ones of an instance once.
 
-    Without ``writes``, only those that read.
+    They are those that write, or those that read, as ``writes`` says; all if it is None.
     """
     statements = {one.name: one for one in program.scop.statements}
     found = []

@@ -44,12 +44,11 @@ from polygym.compiler.codegen.loops.ir import (
     LoopProgram,
     Node,
     Number,
-    Operation,
     Variable,
     rebuilt,
 )
 from polygym.compiler.codegen.loops.jam import extreme_of
-from polygym.compiler.codegen.loops.linear import as_sum, difference, from_sum
+from polygym.compiler.codegen.loops.linear import difference, minus, total
 from polygym.compiler.codegen.loops.names import Names
 from polygym.compiler.codegen.loops.nests import parts_of
 from polygym.compiler.codegen.loops.row_plan import (
@@ -304,11 +303,11 @@ class _Strip:
         """Return where in its tile an element is."""
         least = least_column(tile, self.plan.along.variable, place.first, place.end)
         row = Variable(self.plan.rows.variable)
-        return _minus(subscripts[-1], least), _minus(row, place.strip)
+        return minus(subscripts[-1], least), minus(row, place.strip)
 
     def _fill(self, made: _Made, place: _Place) -> Node | None:
         """Return the loops that fill a tile, if anything has to be in it."""
-        tile, length = made.tile, _minus(place.end, place.first)
+        tile, length = made.tile, minus(place.end, place.first)
         low: Index
         high: Index
         match tile.filled:
@@ -325,7 +324,7 @@ class _Strip:
     def _back(self, made: _Made, place: _Place) -> Node:
         """Return the loops that copy what was written to the array."""
         assert made.tile.written is not None
-        first, length = Number(made.tile.written), _minus(place.end, place.first)
+        first, length = Number(made.tile.written), minus(place.end, place.first)
         return self._copied(made, place, first, _plus(length, made.tile.written), back=True)
 
     def _copied(self, made: _Made, place: _Place, low: Index, high: Index, *, back: bool) -> Node:
@@ -333,8 +332,8 @@ class _Strip:
         tile, counters, rows = made.tile, self.counters, self.plan.rows.variable
         down = counters.column
         least = least_column(tile, self.plan.along.variable, place.first, place.end)
-        there = (*tile.rows, _sum(least, Variable(down)))
-        here = (Variable(down), _minus(Variable(rows), place.strip))
+        there = (*tile.rows, total(least, Variable(down)))
+        here = (Variable(down), minus(Variable(rows), place.strip))
         statement = made.back if back else made.there
         write, read = (there, here) if back else (here, there)
         node: Node = Instance(statement.name, there, write, (read,))
@@ -357,14 +356,5 @@ class _Strip:
         return node
 
 
-def _minus(index: Index, other: Index) -> Index:
-    """Return a difference as a sum."""
-    return from_sum(as_sum(Operation(IndexOperator.SUBTRACT, (index, other))))
-
-
-def _sum(index: Index, other: Index) -> Index:
-    return from_sum(as_sum(Operation(IndexOperator.ADD, (index, other))))
-
-
 def _plus(index: Index, amount: int) -> Index:
-    return _sum(index, Number(amount))
+    return total(index, Number(amount))

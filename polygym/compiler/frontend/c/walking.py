@@ -43,8 +43,6 @@ from polygym.compiler.frontend.c.pointing import (
     wide,
 )
 
-_STEPS = ("++", "--", "p++", "p--")
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Target:
@@ -271,7 +269,7 @@ class _Function:
 
     def _element(self, pointer: Any, subscripts: Sequence[Any], node: Any) -> Any:
         """Return the element at subscripts of a pointer, None for one that stays as it is."""
-        step = pointer if isinstance(pointer, c_ast.UnaryOp) and pointer.op in _STEPS else None
+        step = pointer if isinstance(pointer, c_ast.UnaryOp) and is_change(pointer) else None
         found = sum_of(pointer if step is None else step.expr, self._is_place)
         if found is None:
             return None

@@ -30,7 +30,7 @@ import islpy as isl
 from polygym.compiler.poly.dependences import Dependence
 from polygym.compiler.poly.integers import Vector
 from polygym.compiler.poly.isl_budget import bounded
-from polygym.compiler.poly.isl_numbers import coefficients, constant, coordinates, number
+from polygym.compiler.poly.isl_numbers import affine, coefficients, constant, coordinates, number
 from polygym.compiler.poly.spaces.generators import (
     Constraint,
     Description,
@@ -137,11 +137,9 @@ def _beyond(points: isl.BasicSet, facet: Constraint) -> list[Vector]:
     """Return integer points of the set that are on the wrong side of a facet, extreme ones."""
     found = []
     for sign in (1, -1) if facet.is_equality else (1,):
-        form = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(points.get_space()))
-        form = form.set_constant_val(number(sign * facet.constant))
-        for position, value in enumerate(facet.coefficients):
-            if value:
-                form = form.set_coefficient_val(isl.dim_type.in_, position, number(sign * value))
+        zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(points.get_space()))
+        factors = [sign * value for value in facet.coefficients]
+        form = affine(zero, factors, (), sign * facet.constant)
         lowest = points.to_set().min_val(form)
         assert lowest.is_int(), "the rays of a facet's polyhedron are those of the set"
         if lowest.is_neg():
