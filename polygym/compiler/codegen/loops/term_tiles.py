@@ -43,7 +43,7 @@ from polygym.compiler.codegen.common.loop_annotation import (
     Vector,
 )
 from polygym.compiler.codegen.common.packable import LINE, OFTEN, spare
-from polygym.compiler.codegen.loops.index import coefficient, mentions, minimum, plus
+from polygym.compiler.codegen.loops.index import coefficient, mentions
 from polygym.compiler.codegen.loops.ir import (
     Block,
     Index,
@@ -52,11 +52,10 @@ from polygym.compiler.codegen.loops.ir import (
     LoopProgram,
     Node,
     Number,
-    Variable,
 )
 from polygym.compiler.codegen.loops.lanes import is_vectorisable
 from polygym.compiler.codegen.loops.names import Names
-from polygym.compiler.codegen.loops.nests import around
+from polygym.compiler.codegen.loops.nests import around, in_strips
 from polygym.compiler.codegen.loops.steady import Place
 from polygym.compiler.codegen.loops.tile_pack import (
     Copy,
@@ -269,19 +268,6 @@ def _in_blocks(length: int, block: int) -> int:
     return -(-length // block) * block if length > block else length
 
 
-def _in_strips(rows: Loop, together: int, names: Names) -> tuple[Loop, Loop]:
-    """Return the loop over strips of so many rows, and that over the rows of one.
-
-    ::
-
-        for i in 3 .. 40 (jam)   →   for s in 3 .. 40 by 8: for i in s .. min(s + 7, 40) (jam)
-    """
-    first = Variable(names.unused(f"{rows.variable}_strip"))
-    last = minimum(plus(first, together - 1), rows.upper)
-    strips = replace(rows, variable=first.name, step=together, annotation=SEQUENTIAL)
-    return strips, replace(rows, lower=first, upper=last)
-
-
 def _are_inside(found: _Planned, instance: Instance, nest: Nest, program: LoopProgram) -> bool:
     """Whether all that a tile is computed from is known to be inside of its arrays."""
     scop = program.scop
@@ -310,7 +296,8 @@ def _made(nest: Nest, found: _Planned | None, program: LoopProgram, names: Names
     one = next(statement.reads[number] for number in reads if instance.reads[number])
     strips: Loop | None = None
     if found.together:
-        strips, rows = _in_strips(found.loops[-1], found.together, names)
+        rows = found.loops[-1]
+        strips, rows = in_strips(rows, found.together, names.unused(f"{rows.variable}_strip"))
         found = replace(found, loops=(*found.loops[:-1], rows))
     tile = _tile_of(found, one, program, names)
     copy = _filling(found, tile, nest, program, names)
@@ -335,9 +322,7 @@ def _tile_of(found: _Planned, one: Access, program: LoopProgram, names: Names) -
     return Tile(array, names.unused(f"{one.array}_term"), found.loops, found.lengths, ())
 
 
-def _filling(
-    found: _Planned, tile: Tile, nest: Nest, program: LoopProgram, names: Names
-) -> Copy:
+def _filling(found: _Planned, tile: Tile, nest: Nest, program: LoopProgram, names: Names) -> Copy:
     """Return a tile with the loops that fill it: that copy to it, and that compute its elements."""
     (instance,) = nest.instances
     place = program.scop.statement(instance.statement).place
