@@ -18,10 +18,8 @@ level 1 cache. What is read along the sum is copied first, which turns it in reg
 computed with where it is. If the rows that run together are no part of a line (three, say), or
 another loop stands around theirs, there is one tile for all rows.
 
-A factor is what stands in a product or a quotient, is computed from elements that do not depend on
-the vector loop, and depends on the loop that holds the sum. Nothing in this part of the program
-writes them. The result is the same bit for bit: a factor is rounded as a product before it is
-multiplied (were it a term of a sum, the two could be rounded as one).
+Which factors these are says :mod:`polygym.compiler.codegen.loops.shared_factors`. The result is the
+same bit for bit.
 
 A tile is made before the loops that it depends on and inside of all others, where its size is known
 and small. It is computed for all iterations of its own loops, so that all elements that it reads
@@ -30,7 +28,7 @@ have to be inside their arrays whether the loops between run or not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -56,6 +54,7 @@ from polygym.compiler.codegen.loops.ir import (
 from polygym.compiler.codegen.loops.lanes import is_vectorisable
 from polygym.compiler.codegen.loops.names import Names
 from polygym.compiler.codegen.loops.nests import around, in_strips
+from polygym.compiler.codegen.loops.shared_factors import Factor, factors_of, is_shared
 from polygym.compiler.codegen.loops.steady import Place
 from polygym.compiler.codegen.loops.tile_pack import (
     Copy,
@@ -75,35 +74,13 @@ from polygym.compiler.codegen.loops.tiles import Tile
 from polygym.compiler.ir.expr import (
     Access,
     Binary,
-    BinaryOperator,
     Expression,
-    FloatLiteral,
-    IntegerLiteral,
     Load,
-    ParameterValue,
     Unary,
-    loads,
     walk,
 )
 from polygym.compiler.ir.scop import Statement, Storage
-from polygym.compiler.ir.types import ScalarType
 from polygym.errors import Place as SourcePlace
-
-_FACTORS = (BinaryOperator.MULTIPLY, BinaryOperator.DIVIDE)
-_TYPES = (ScalarType.FLOAT, ScalarType.DOUBLE)
-
-
-@dataclass(frozen=True, slots=True)
-class _Factor:
-    """A factor in a body, and the number of the first of its reads."""
-
-    value: Binary
-    first: int
-
-    @property
-    def reads(self) -> range:
-        """The numbers of its reads."""
-        return range(self.first, self.first + len(loads(self.value)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +90,7 @@ class _Planned:
     It is one of so many rows ``together``, each time, or of all of them where that is 0.
     """
 
-    factor: _Factor
+    factor: Factor
     depth: int
     loops: tuple[Loop, ...]
     lengths: tuple[int, ...]
@@ -160,55 +137,15 @@ def _planned(nest: Nest, program: LoopProgram) -> _Planned | None:
     if any(name == instance.statement for name, _ in program.guarded):
         return None
     statement = program.scop.statement(instance.statement)
-    for factor in _factors(statement):
-        if _is_shared(factor, statement, instance, nest, vector.variable):
+    for factor in factors_of(statement):
+        if is_shared(factor, statement, instance, nest, vector.variable):
             found = _tile(factor, instance, nest, program)
             if found is not None:
                 return found
     return None
 
 
-def _factors(statement: Statement) -> Iterator[_Factor]:
-    """Yield what stands in products and quotients of a body and is computed, larger ones first."""
-    number = 0
-    pending: list[tuple[Expression, bool]] = [(statement.body, False)]
-    while pending:
-        node, is_factor = pending.pop()
-        match node:
-            case Binary(operator, left, right, type_):
-                if is_factor and type_ in _TYPES and _is_plain(node):
-                    yield _Factor(node, number)
-                inside = operator in _FACTORS and type_ in _TYPES
-                pending += [(right, inside), (left, inside)]
-            case Unary(operand=operand):
-                pending.append((operand, False))
-            case _:
-                number += len(loads(node))
-
-
-def _is_plain(value: Expression) -> bool:
-    """Whether an expression is made of elements, numbers and arithmetic alone."""
-    kinds = (Binary, Unary, Load, FloatLiteral, IntegerLiteral, ParameterValue)
-    return all(
-        isinstance(node, kinds) and (not isinstance(node, Binary) or node.type in _TYPES)
-        for node in walk(value)
-    )
-
-
-def _is_shared(
-    factor: _Factor, statement: Statement, instance: Instance, nest: Nest, vector: str
-) -> bool:
-    """Whether a factor stays the same along vectors, changes along the sum, and is only read."""
-    subscripts = [index for number in factor.reads for index in instance.reads[number]]
-    arrays = {statement.reads[number].array for number in factor.reads}
-    return (
-        arrays.isdisjoint(nest.written)
-        and not any(mentions(index, vector) for index in subscripts)
-        and any(mentions(index, nest.loops[-1].variable) for index in subscripts)
-    )
-
-
-def _tile(factor: _Factor, instance: Instance, nest: Nest, program: LoopProgram) -> _Planned | None:
+def _tile(factor: Factor, instance: Instance, nest: Nest, program: LoopProgram) -> _Planned | None:
     """Return the tile of a factor, made before the loops whose iterations run together.
 
     Rows that run together are its last dimension.
