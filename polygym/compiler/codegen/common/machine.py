@@ -9,7 +9,6 @@ import llvmlite.binding as llvm
 
 from polygym.pickles import pickled_by_name
 
-
 LAST_CACHE = 32 << 20
 """How many bytes the last cache is taken to have: what is larger comes from memory and goes there.
 """

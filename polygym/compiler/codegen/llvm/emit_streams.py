@@ -24,7 +24,9 @@ _PREFETCH = "llvm.prefetch.p0"
 _READ, _NEAREST, _DATA = (ir.Constant(I32, number) for number in (0, 3, 1))
 
 
-def store_past(module: ir.Module, builder: ir.IRBuilder, value: Any, address: Any, size: int) -> None:
+def store_past(
+    module: ir.Module, builder: ir.IRBuilder, value: Any, address: Any, size: int
+) -> None:
     """Store a vector of so many bytes past the caches, where its address allows it.
 
     ``size`` is that of an element: no more is known of the address.

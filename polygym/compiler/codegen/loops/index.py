@@ -21,7 +21,6 @@ from polygym.compiler.codegen.loops.ir import (
 )
 from polygym.compiler.codegen.loops.linear import as_sum
 
-
 _OPERATIONS: Mapping[IndexOperator, Callable[..., int]] = {
     IndexOperator.NEGATE: neg,
     IndexOperator.ADD: add,

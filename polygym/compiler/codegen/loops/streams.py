@@ -42,7 +42,6 @@ from polygym.compiler.codegen.common.machine import LAST_CACHE, stores_past_cach
 from polygym.compiler.codegen.loops.index import coefficient, mentions, value_at
 from polygym.compiler.codegen.loops.ir import (
     Ahead,
-    Block,
     Guard,
     Index,
     Instance,
@@ -86,7 +85,7 @@ def stream(program: LoopProgram, least: int = LAST_CACHE) -> LoopProgram:
         past |= own - elsewhere
         past -= names - own
         elsewhere |= names
-        for one in found.ahead(visits):
+        for one in found.ahead(visits, own):
             ahead.setdefault((one.statement, one.read), one)
     return replace(program, past=frozenset(past), ahead=frozenset(ahead.values()))
 
@@ -174,13 +173,17 @@ class _Streams:
                 written.add((array, part.write, part.lanes))
         return True
 
-    def ahead(self, visits: tuple[Visit, ...]) -> Iterator[Ahead]:
-        """Yield the reads of a nest of which lines are asked for ahead, each element's once."""
+    def ahead(self, visits: tuple[Visit, ...], past: set[str]) -> Iterator[Ahead]:
+        """Yield the reads of a nest of which lines are asked for ahead, each element's once.
+
+        What the nest writes ``past`` the caches it reads from registers.
+        """
+        apart = {self.program.scop.statement(name).write.array for name in past}
         reads: defaultdict[tuple[str, int], list[Visit]] = defaultdict(list)
         for instance, way in visits:
             statement = self._statement(instance)
             for number, access in enumerate(statement.reads):
-                if access.array in self.large and not access.gathered:
+                if access.array in self.large.keys() - apart and not access.gathered:
                     reads[statement.name, number].append((instance, way))
         asked: set[tuple[str, Cell]] = set()
         for (name, number), own in reads.items():
