@@ -59,7 +59,8 @@ class FunctionEmitter:
     live in registers just now to their values; ``written`` says of those that a loop has loaded
     whether an instance has written them since. Those in ``keyed`` are extremes, and have keys for
     values. Elements in ``carried`` have values of earlier iterations, and what this one writes of
-    them is noted in ``results``. Those in ``fresh`` have gone past the caches in this iteration.
+    them is noted in ``results``. Those in ``fresh`` have gone past the caches, with no loop and no
+    condition between.
     """
 
     module: ir.Module
@@ -109,21 +110,19 @@ class FunctionEmitter:
 
     def node(self, node: Node, environment: Environment) -> None:
         """Emit a node at the builder's place, and leave the builder after it."""
-        if isinstance(node, Instance):
-            self._instance(node, environment)
-            return
-        before = dict(self.fresh)
-        self._several(node, environment)
-        self.fresh = before
-
-    def _several(self, node: Block | Loop | Guard, environment: Environment) -> None:
         match node:
             case Block():
                 emit_block(self, node, environment)
             case Loop():
+                self.fresh.clear()  # the next iteration, too, has to see what this one writes
                 self._loop(node, environment)
+                self.fresh.clear()
             case Guard():
+                self.fresh.clear()
                 self._guard(node, environment)
+                self.fresh.clear()
+            case Instance():
+                self._instance(node, environment)
             case _:
                 assert_never(node)
 

@@ -156,13 +156,17 @@ class _Streams:
         return self.program.scop.array(statement.body.access.array).storage is storage
 
     def _reads_only_what_it_has(self, node: Node, array: str) -> bool:
-        """Whether every read of an array is of what stands before it in the same iteration."""
+        """Whether every read of an array is of what stands before it in the same iteration.
+
+        No loop and no condition stand between.
+        """
         written: set[Cell] = set()
         for part in parts_of(node):
             if not isinstance(part, Instance):
                 below = (part.body,) if isinstance(part, Loop) else _branches(part)
                 if not all(self._reads_only_what_it_has(one, array) for one in below):
                     return False
+                written.clear()
                 continue
             statement = self._statement(part)
             for access, read in zip(statement.reads, part.reads, strict=True):

@@ -35,6 +35,7 @@ from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.codegen.trees.trips import lengths
+from polygym.compiler.poly.evaluate import evaluate
 
 
 def in_rows(
@@ -85,15 +86,23 @@ def runs_through_memory(
     others = (member for place, member in enumerate(members) if place != waiting)
     if not all(member.coincident for member in others):
         return False
-    found = lengths(setting.scop, statements, members, around.parameters, setting.sizes)
-    if prod(found) * setting.scop.widest(statements) < LAST_CACHE:
+    sizes = setting.sizes
+    points = prod(lengths(setting.scop, statements, members, around.parameters, sizes))
+    if points * setting.scop.widest(statements) < LAST_CACHE:
         return False
     table = setting.moves(statements, around.rows, members)
-    return any(
-        all(moves[name].write is not Move.SAME for moves in table)
-        and len(setting.scop.statement(name).iterators) >= len(members)
-        for name in statements
-    )
+
+    def writes_much(name: str) -> bool:
+        if any(any(row.iterators) for row in around.rows[name]):
+            return False  # a loop around comes by the same elements again, from a cache maybe
+        statement = setting.scop.statement(name)
+        if any(moves[name].write is Move.SAME for moves in table):
+            return False
+        array = setting.scop.array(statement.write.array)
+        elements = prod(evaluate(extent, sizes) for extent in array.extents)
+        return min(elements, points) * array.type.size >= LAST_CACHE
+
+    return any(map(writes_much, statements))
 
 
 def as_asked(chosen: Roles, usual: Roles, innermost: int, statements: tuple[str, ...]) -> Roles:

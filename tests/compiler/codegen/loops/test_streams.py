@@ -16,12 +16,14 @@ from polygym.compiler.codegen.llvm.jit import optimise
 from polygym.compiler.codegen.loops.index import minimum, plus, value_at
 from polygym.compiler.codegen.loops.ir import (
     Block,
+    Guard,
     Index,
     IndexOperator,
     Instance,
     Lanes,
     Loop,
     LoopProgram,
+    Node,
     Number,
     Operation,
     Variable,
@@ -245,7 +247,7 @@ void f(int n, double x[n], double y[n], double z[n]) {
 """
     )
     loops = lower(LegalSchedule(scop, original(scop)), sizes={"n": 16})
-    c, d = Variable("c"), Variable("d")
+    c = Variable("c")
 
     def set_from(base: Index, element: int) -> Instance:
         lanes = Lanes("l", base, 4, None)
@@ -253,23 +255,29 @@ void f(int n, double x[n], double y[n], double z[n]) {
             "S", (Number(element), Variable("l")), (Variable("l"),), ((Number(element),),), lanes
         )
 
-    taken = Instance(
-        "T", (Variable("l"),), (Variable("l"),), ((Variable("l"),),), Lanes("l", c, 4, None)
-    )
-    for second in (d, plus(c, 4)):
-        inside = Block((set_from(c, 0), set_from(second, 1), taken))
-        body = Loop("c", Number(0), Number(8), 8, Loop("d", plus(c, 2), plus(c, 2), 1, inside))
+    lanes = Lanes("l", c, 4, None)
+    taken = Instance("T", (Variable("l"),), (Variable("l"),), ((Variable("l"),),), lanes)
+    first, second = set_from(c, 0), set_from(plus(c, 2), 1)
+
+    def twice(node: Node) -> Node:
+        return Loop("d", Number(0), Number(1), 1, node)
+
+    x = random_arrays(scop, {"n": 16}, np.random.default_rng(3))["x"]
+    mixed, behind = (np.array([x[0], x[0], *(x[k], x[k])]) for k in (1, 0))
+    for inside, expected in (
+        (Block((first, second, taken)), mixed),
+        (Block((first, set_from(plus(c, 4), 1), taken)), behind),
+        (Block((first, twice(second), taken)), mixed),
+        (Block((first, twice(Block((taken, second))))), mixed),
+        (Block((first, Guard(Number(1), second, None), taken)), mixed),
+    ):
+        body = Loop("c", Number(0), Number(8), 8, inside)
         found = replace(loops, body=body, past=frozenset({"S"}), ahead=frozenset())
         start = random_arrays(scop, {"n": 16}, np.random.default_rng(3))
         arrays = {name: aligned(array) for name, array in start.items()}
         run_loops(found, {"n": 16}, arrays)
-        expected = start["z"].copy()
         for at in (0, 8):
-            row = np.full(4, start["x"][0])
-            if second is d:
-                row[2:] = start["x"][1]
-            expected[at : at + 4] = row
-        assert arrays["z"].tobytes() == expected.tobytes()
+            assert arrays["z"][at : at + 4].tobytes() == expected.tobytes(), inside
 
 
 @settings(deadline=None, max_examples=25)
