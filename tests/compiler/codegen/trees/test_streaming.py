@@ -136,11 +136,11 @@ def test_the_same_bits_come_out(
 
 
 THROUGH = {
-    "map": "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) z[i][j] = x[i][j] + y[i][j];",
+    "map": "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) z[i][j] = v[0] * x[i][j];",
     "again": """
 for (int t = 0; t < 9; t++) {
-  for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) z[i][j] = x[i][j] + y[i][j];
-  for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i][j] = z[i][j] * 0.5f;
+  for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) z[i][j] = v[0] * y[i][j];
+  for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i][j] = z[i][j] * v[1];
 }
 """,
     "shared": "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) z[i][j] = x[i][j] + v[j];",
