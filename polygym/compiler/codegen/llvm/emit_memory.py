@@ -275,10 +275,7 @@ class Memory:
         check: bool = False,
         past: bool = False,
     ) -> None:
-        """Store the elements of all lanes that exist, in the order of the lanes.
-
-        Whole vectors go ``past`` the caches, if they are to.
-        """
+        """Store all lanes that exist, in their order; whole vectors go ``past`` the caches, if so."""
         builder = self.builder
         if self._checks(subscripts, check=check):
             where = (array, subscripts, environment, lanes)
