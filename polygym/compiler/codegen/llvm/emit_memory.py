@@ -275,7 +275,7 @@ class Memory:
         check: bool = False,
         past: bool = False,
     ) -> None:
-        """Store all lanes that exist, in their order; whole vectors go ``past`` the caches, if so."""
+        """Store all lanes that exist, in their order; whole vectors ``past`` the caches, if so."""
         builder = self.builder
         if self._checks(subscripts, check=check):
             where = (array, subscripts, environment, lanes)
