@@ -53,6 +53,7 @@ from polygym.compiler.codegen.loops.names import Names
 from polygym.compiler.codegen.loops.nests import parts_of
 from polygym.compiler.codegen.loops.row_plan import (
     Filled,
+    InTile,
     RowPlan,
     RowTile,
     least_column,
@@ -197,9 +198,9 @@ class _Turning:
             statement = self.program.scop.statement(instance.statement)
             name = self.names.unused(f"{statement.name}_rows")
             reads = zip(statement.reads, plan.reads[number], strict=True)
-            elsewhere = {a: _moved(a, made[k]) for a, k in reads if k is not None}
+            elsewhere = {a: _moved(a, made[at.tile]) for a, at in reads if at is not None}
             place = plan.writes[number]
-            write = statement.write if place is None else _moved(statement.write, made[place])
+            write = statement.write if place is None else _moved(statement.write, made[place.tile])
             body = replace_accesses(statement.body, elsewhere)
             found.append(replace(statement, name=name, write=write, body=body))
         self.statements += found
@@ -285,10 +286,8 @@ class _Strip:
     def _instance(self, number: int, instance: Instance, place: _Place) -> Instance:
         plan = self.plan
 
-        def moved(subscripts: tuple[Index, ...], tile: int | None) -> tuple[Index, ...]:
-            if tile is None:
-                return subscripts
-            return self._in_tile(self.made[tile].tile, subscripts, place)
+        def moved(subscripts: tuple[Index, ...], at: InTile | None) -> tuple[Index, ...]:
+            return subscripts if at is None else self._in_tile(at, subscripts, place)
 
         return Instance(
             self.body[number].name,
@@ -298,12 +297,13 @@ class _Strip:
         )
 
     def _in_tile(
-        self, tile: RowTile, subscripts: tuple[Index, ...], place: _Place
+        self, at: InTile, subscripts: tuple[Index, ...], place: _Place
     ) -> tuple[Index, ...]:
         """Return where in its tile an element is."""
+        tile = self.made[at.tile].tile
         least = least_column(tile, self.plan.along.variable, place.first, place.end)
         row = Variable(self.plan.rows.variable)
-        return minus(subscripts[-1], least), minus(row, place.strip)
+        return minus(subscripts[-1], least), plus(minus(row, place.strip), at.row)
 
     def _fill(self, made: _Made, place: _Place) -> Node | None:
         """Return the loops that fill a tile, if anything has to be in it."""
@@ -341,7 +341,7 @@ class _Strip:
         blocks = []
         # The loop along rows of the tile is the inner one: what is turned looks for that.
         for variable, counter, first, last in (
-            (rows, counters.rows, place.strip, place.last),
+            (rows, counters.rows, place.strip, plus(place.last, tile.beyond)),
             (down, counters.columns, low, high),
         ):
             length = difference(last, first)
