@@ -3,10 +3,10 @@
 ::
 
     for i (rows):                       for s by 16:                            16 rows
-      for j = l .. u:             →       for c = l .. u by 64:                 64 columns
+      for j = l .. u:             →       for c = l .. u by 256:                256 columns
         y[i][j] = x[i][j]                   for j, i:  X[j - c][i - s] = x[i][j]
                 + b * y[i][j - 1]           for i:     Y[0][i - s] = y[i][c - 1]
-                                            for i = s .. s + 15 (vectors):  for j = c .. c + 63:
+                                            for i = s .. s + 15 (vectors):  for j = c .. c + 255:
                                               Y[j - c + 1][i - s] = X[j - c][i - s]
                                                                   + b * Y[j - c][i - s]
                                             for i, j:  y[i][j] = Y[j - c + 1][i - s]
@@ -14,7 +14,7 @@
 An operation of a recurrence waits four cycles or more for the one before. In lanes so many rows
 wait together; but neighbours in a column are far apart in memory, and gathers cost as much as the
 loads that they stand for. So a block of columns is turned in registers on its way to a tile in the
-level 1 cache (:mod:`polygym.compiler.codegen.llvm.emit_turn`), and what is computed on its way
+level 2 cache (:mod:`polygym.compiler.codegen.llvm.emit_turn`), and what is computed on its way
 back.
 
 Side conditions: the iterations of the loop over rows are independent, which its annotation says;
@@ -45,6 +45,7 @@ from polygym.compiler.codegen.loops.ir import (
     Node,
     Number,
     Variable,
+    loops_in,
     rebuilt,
 )
 from polygym.compiler.codegen.loops.jam import extreme_of
@@ -66,6 +67,7 @@ from polygym.compiler.ir.replacing import replace_accesses
 from polygym.compiler.ir.scop import Array, Statement
 
 _MOST_ALTOGETHER = 256 << 10
+_LEAST_ROOM, _MOST_ROOM = 24 << 10, 128 << 10  # for one recurrence, of a level 2 cache of 512 KB
 
 
 def turn_rows(program: LoopProgram) -> LoopProgram:
@@ -132,6 +134,7 @@ class _Turning:
         self.extents: list[tuple[Index, ...]] = []
         self.statements: list[Statement] = []
         self.room = _MOST_ALTOGETHER
+        self.share = _share(program)
 
     def node(self, node: Node) -> Node:
         match node:
@@ -147,7 +150,9 @@ class _Turning:
         """
         parts = tuple(parts_of(rows.body))
         plans = [
-            planned_rows(replace(rows, body=part), self.program) if isinstance(part, Loop) else None
+            planned_rows(replace(rows, body=part), self.program, self.share)
+            if isinstance(part, Loop)
+            else None
             for part in parts
         ]
         known = [plan for plan in plans if plan is not None]
@@ -205,6 +210,20 @@ class _Turning:
             found.append(replace(statement, name=name, write=write, body=body))
         self.statements += found
         return tuple(found)
+
+
+def _share(program: LoopProgram) -> int:
+    """Return how many bytes the tiles of each recurrence may take, so that there is room for all.
+
+    Where there are many, small ones are made as long as there is.
+    """
+    recurrences = sum(
+        isinstance(part, Loop)
+        for loop in loops_in(program.body)
+        if isinstance(loop.annotation, Rows)
+        for part in parts_of(loop.body)
+    )
+    return max(_LEAST_ROOM, min(_MOST_ROOM, _MOST_ALTOGETHER // max(1, recurrences)))
 
 
 def _moved(access: Access, made: _Made) -> Access:
