@@ -13,9 +13,8 @@
 
 An operation of a recurrence waits four cycles or more for the one before. In lanes so many rows
 wait together; but neighbours in a column are far apart in memory, and gathers cost as much as the
-loads that they stand for. So a block of columns is turned in registers on its way to a tile in the
-level 2 cache (:mod:`polygym.compiler.codegen.llvm.emit_turn`), and what is computed on its way
-back.
+loads that they stand for. So a block of columns is turned in registers on its way to a tile in a
+cache (:mod:`polygym.compiler.codegen.llvm.emit_turn`), and what is computed on its way back.
 
 Side conditions: the iterations of the loop over rows are independent, which its annotation says;
 each row keeps its order. What goes through tiles, and that nothing else touches it meanwhile, is
