@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 import pytest
@@ -184,6 +185,34 @@ def test_tiles_have_an_end() -> None:
     turned = turn_rows(annotated(program(nest, arguments), Rows(512, 16, 4)))
     assert isinstance(turned.body, Loop)
     assert turned.body.annotation == Jam(4)
+
+
+def test_blocks_are_long_where_more_rows_take_turns_than_a_processor_follows() -> None:
+    few, many = plan_of(FILTER), plan_of(STENCIL)
+    assert few is not None
+    assert many is not None
+    assert (few.height, few.columns) == (8, 64)  # of two arrays: 16
+    assert (many.height, many.columns) == (8, 256)  # of three, and two rows more: 26
+    for room in (24 << 10, 64 << 10):
+        loops = annotated(program(STENCIL))
+        assert isinstance(loops.body, Loop)
+        plan = planned_rows(loops.body, loops, room)
+        assert plan is not None
+        assert sum(tile.size(plan.height, plan.columns) for tile in plan.tiles) <= room
+
+
+def test_there_is_room_for_all_recurrences_of_a_row() -> None:
+    loop = "for (int j = 1; j < m; j++) {"
+    nests = [
+        f"{loop} y[i][j] = x[i][j] + {k}.0 * y[i][j - 1]; z[i][j] = y[i][j] - z[i][j - 1]; }}"
+        for k in range(6)
+    ]
+    scop = program(f"for (int i = 0; i < n; i++) {{ {' '.join(nests)} }}")
+    loops = turn_rows(annotated(scop, Rows(512, 2, 4)))
+    tiles = [array for array in loops.scop.arrays if array.storage is Storage.TILE]
+    assert len(tiles) == 18
+    assert sum(8 * prod(map(int, tile.extents_c)) for tile in tiles) <= 256 << 10
+    outcome(scop, finished(loops), {"n": 21, "m": 170})
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (7, 3), (16, 256), (17, 257), (33, 530), (40, 18)])
