@@ -25,6 +25,7 @@ from polygym.compiler.codegen.llvm.contract import ENTRY_POINT, FORK, NO_MEMORY
 from polygym.compiler.codegen.llvm.emit_function import FunctionEmitter
 from polygym.compiler.codegen.llvm.emit_gather import begin_checks
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
+from polygym.compiler.codegen.llvm.emit_streams import settle
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
 from polygym.compiler.codegen.llvm.notes import WatchfulBuilder
 from polygym.compiler.codegen.llvm.tile_room import ON_STACK, tiles
@@ -102,6 +103,8 @@ def _emit_kernel(module: ir.Module, program: LoopProgram, *, is_watched: bool) -
         builder.notes = checks.notes
     emitter = FunctionEmitter(module, program, builder, parameters, storage, extents, checks)
     emitter.node(program.body, dict(parameters))
+    if program.past:
+        settle(module, builder)
     _give_back(module, builder, made)
     builder.ret(ir.Constant(I32, 0) if checks is None else checks.notes.code(builder))
     return function

@@ -41,6 +41,7 @@ from polygym.compiler.codegen.llvm.emit_copies import (
     take_together,
 )
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
+from polygym.compiler.codegen.llvm.emit_streams import settle
 from polygym.compiler.codegen.llvm.emitting import Outlining
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
 from polygym.compiler.codegen.llvm.notes import WatchfulBuilder
@@ -51,6 +52,7 @@ from polygym.compiler.codegen.loops.ir import (
     Instance,
     Loop,
     Node,
+    instances_in,
 )
 from polygym.compiler.ir.scop import Storage
 
@@ -175,6 +177,8 @@ def _region(
     held = loop.annotation.held if isinstance(loop.annotation, Parallel) else None
     chunk = loop if held is None else replace(loop, annotation=held)
     inner.counted(chunk, lower, upper, parameters | counters)
+    if not program.past.isdisjoint(one.statement for one in instances_in(loop.body)):
+        settle(emitter.module, builder)
     if checks is not None:
         checks.notes.report(builder)
     builder.ret_void()
