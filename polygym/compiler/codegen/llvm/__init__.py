@@ -5,6 +5,8 @@ module                  what it emits, or does
 ======================  ===========================================================================
 ``contract``            what code and its callers agree about: the entry, what it returns
 ``kinds``               types of values: one, or one for every lane
+``declaring``           functions that are defined elsewhere
+``heap``                memory that code asks for, in huge pages where it is much
 ``notes``               what code notes as it runs: subscripts out of range, broken promises
 ``emit_index``          bounds, conditions, subscripts: arithmetic in 64-bit integers
 ``emit_exponential``    exp, for one number or for lanes

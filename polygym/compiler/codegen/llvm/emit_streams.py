@@ -17,6 +17,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from polygym.compiler.codegen.llvm.declaring import declared
 from polygym.compiler.codegen.llvm.kinds import I32, I64, POINTER
 
 _FENCE = "llvm.x86.sse.sfence"
@@ -46,16 +47,10 @@ def store_past(
 
 def settle(module: ir.Module, builder: ir.IRBuilder) -> None:
     """Emit the fence after which all stores past the caches are done."""
-    fence = module.globals.get(_FENCE)
-    if fence is None:
-        fence = ir.Function(module, ir.FunctionType(ir.VoidType(), []), _FENCE)
-    builder.call(fence, [])
+    builder.call(declared(module, _FENCE, ir.FunctionType(ir.VoidType(), [])), [])
 
 
 def ask_for(module: ir.Module, builder: ir.IRBuilder, address: Any) -> None:
     """Ask for the line of an address, which need not be one of an array."""
-    prefetch = module.globals.get(_PREFETCH)
-    if prefetch is None:
-        kind = ir.FunctionType(ir.VoidType(), [POINTER, I32, I32, I32])
-        prefetch = ir.Function(module, kind, _PREFETCH)
-    builder.call(prefetch, [address, _READ, _NEAREST, _DATA])
+    kind = ir.FunctionType(ir.VoidType(), [POINTER, I32, I32, I32])
+    builder.call(declared(module, _PREFETCH, kind), [address, _READ, _NEAREST, _DATA])
