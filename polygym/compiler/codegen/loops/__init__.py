@@ -24,6 +24,7 @@
 ``move_initialisers``   what sets an element of a sum, right before its terms
 ``separate``            full tiles apart from partial ones
 ``row_plan``            which accesses of a recurrence along rows go through turned tiles
+``near_rows``           rows near each other, which share a tile there
 ``turn_rows``           such recurrences in lanes, a row in each
 ``skew_plan``           which tiles get copies in which the diagonals of an array are rows
 ``skew_cost``           whether that pays

@@ -3,20 +3,20 @@
 ::
 
     for i (rows):                       for s by 16:                            16 rows
-      for j = l .. u:             →       for c = l .. u by 64:                 64 columns
+      for j = l .. u:             →       for c = l .. u by 256:                256 columns
         y[i][j] = x[i][j]                   for j, i:  X[j - c][i - s] = x[i][j]
                 + b * y[i][j - 1]           for i:     Y[0][i - s] = y[i][c - 1]
-                                            for i = s .. s + 15 (vectors):  for j = c .. c + 63:
+                                            for i = s .. s + 15 (vectors):  for j = c .. c + 255:
                                               Y[j - c + 1][i - s] = X[j - c][i - s]
                                                                   + b * Y[j - c][i - s]
                                             for i, j:  y[i][j] = Y[j - c + 1][i - s]
 
 An operation of a recurrence waits four cycles or more for the one before. In lanes so many rows
 wait together; but neighbours in a column are far apart in memory, and gathers cost as much as the
-loads that they stand for. So a block of columns is turned in registers on its way to a tile in the
-level 1 cache (:mod:`polygym.compiler.codegen.llvm.emit_turn`), and what is computed on its way
-back. Blocks of a tile are copied in the order of the recurrence, backwards where it runs backwards:
-a processor foresees what goes on in memory, in either direction, and not what turns to and fro.
+loads that they stand for. So a block of columns is turned in registers on its way to a tile in a
+cache (:mod:`polygym.compiler.codegen.llvm.emit_turn`), and what is computed on its way back. Blocks
+of a tile are copied in the order of the recurrence, backwards where it runs backwards: a processor
+foresees what goes on in memory, in either direction, and not what turns to and fro.
 
 Side conditions: the iterations of the loop over rows are independent, which its annotation says;
 each row keeps its order. What goes through tiles, and that nothing else touches it meanwhile, is
@@ -47,6 +47,7 @@ from polygym.compiler.codegen.loops.ir import (
     Number,
     Operation,
     Variable,
+    loops_in,
     rebuilt,
 )
 from polygym.compiler.codegen.loops.jam import extreme_of
@@ -55,6 +56,7 @@ from polygym.compiler.codegen.loops.names import Names
 from polygym.compiler.codegen.loops.nests import parts_of
 from polygym.compiler.codegen.loops.row_plan import (
     Filled,
+    InTile,
     RowPlan,
     RowTile,
     least_column,
@@ -67,6 +69,7 @@ from polygym.compiler.ir.replacing import replace_accesses
 from polygym.compiler.ir.scop import Array, Statement
 
 _MOST_ALTOGETHER = 256 << 10
+_LEAST_ROOM, _MOST_ROOM = 24 << 10, 128 << 10  # for one recurrence, of a level 2 cache of 512 KB
 
 
 def turn_rows(program: LoopProgram) -> LoopProgram:
@@ -133,6 +136,7 @@ class _Turning:
         self.extents: list[tuple[Index, ...]] = []
         self.statements: list[Statement] = []
         self.room = _MOST_ALTOGETHER
+        self.share = _share(program)
 
     def node(self, node: Node) -> Node:
         match node:
@@ -148,7 +152,9 @@ class _Turning:
         """
         parts = tuple(parts_of(rows.body))
         plans = [
-            planned_rows(replace(rows, body=part), self.program) if isinstance(part, Loop) else None
+            planned_rows(replace(rows, body=part), self.program, self.share)
+            if isinstance(part, Loop)
+            else None
             for part in parts
         ]
         known = [plan for plan in plans if plan is not None]
@@ -199,13 +205,27 @@ class _Turning:
             statement = self.program.scop.statement(instance.statement)
             name = self.names.unused(f"{statement.name}_rows")
             reads = zip(statement.reads, plan.reads[number], strict=True)
-            elsewhere = {a: _moved(a, made[k]) for a, k in reads if k is not None}
+            elsewhere = {a: _moved(a, made[at.tile]) for a, at in reads if at is not None}
             place = plan.writes[number]
-            write = statement.write if place is None else _moved(statement.write, made[place])
+            write = statement.write if place is None else _moved(statement.write, made[place.tile])
             body = replace_accesses(statement.body, elsewhere)
             found.append(replace(statement, name=name, write=write, body=body))
         self.statements += found
         return tuple(found)
+
+
+def _share(program: LoopProgram) -> int:
+    """Return how many bytes the tiles of each recurrence may take, so that there is room for all.
+
+    Where there are many, small ones are made as long as there is.
+    """
+    recurrences = sum(
+        isinstance(part, Loop)
+        for loop in loops_in(program.body)
+        if isinstance(loop.annotation, Rows)
+        for part in parts_of(loop.body)
+    )
+    return max(_LEAST_ROOM, min(_MOST_ROOM, _MOST_ALTOGETHER // max(1, recurrences)))
 
 
 def _moved(access: Access, made: _Made) -> Access:
@@ -287,10 +307,8 @@ class _Strip:
     def _instance(self, number: int, instance: Instance, place: _Place) -> Instance:
         plan = self.plan
 
-        def moved(subscripts: tuple[Index, ...], tile: int | None) -> tuple[Index, ...]:
-            if tile is None:
-                return subscripts
-            return self._in_tile(self.made[tile].tile, subscripts, place)
+        def moved(subscripts: tuple[Index, ...], at: InTile | None) -> tuple[Index, ...]:
+            return subscripts if at is None else self._in_tile(at, subscripts, place)
 
         return Instance(
             self.body[number].name,
@@ -300,12 +318,13 @@ class _Strip:
         )
 
     def _in_tile(
-        self, tile: RowTile, subscripts: tuple[Index, ...], place: _Place
+        self, at: InTile, subscripts: tuple[Index, ...], place: _Place
     ) -> tuple[Index, ...]:
         """Return where in its tile an element is."""
+        tile = self.made[at.tile].tile
         least = least_column(tile, self.plan.along.variable, place.first, place.end)
         row = Variable(self.plan.rows.variable)
-        return minus(subscripts[-1], least), minus(row, place.strip)
+        return minus(subscripts[-1], least), plus(minus(row, place.strip), at.row)
 
     def _fill(self, made: _Made, place: _Place) -> Node | None:
         """Return the loops that fill a tile, if anything has to be in it."""
@@ -343,7 +362,7 @@ class _Strip:
         blocks = []
         # The loop along rows of the tile is the inner one: what is turned looks for that.
         for variable, counter, first, last, falls in (
-            (rows, counters.rows, place.strip, place.last, False),
+            (rows, counters.rows, place.strip, plus(place.last, tile.beyond), False),
             (down, counters.columns, low, high, tile.direction < 0),
         ):
             length = difference(last, first)

@@ -2,8 +2,8 @@
 
 In ``y[i][j] = x[i][j] + b * y[i][j - 1]`` every operation waits for the one before, along j; the
 rows i are independent, but no vector can be loaded along them. Jammed, eight rows overlap what they
-wait for, one number each. In lanes, through tiles that are turned on their way to the level 1 cache
-and back (:mod:`polygym.compiler.codegen.loops.turn_rows`), vectors of them do.
+wait for, one number each. In lanes, through tiles that are turned on their way to a near cache and
+back (:mod:`polygym.compiler.codegen.loops.turn_rows`), vectors of them do.
 
 It can be where every access, when the row advances, stays, goes to its neighbour, or, when the
 recurrence does, goes to a neighbour along its row, to either side.

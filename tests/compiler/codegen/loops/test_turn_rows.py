@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ def plan_of(body: str, arguments: str | None = None) -> RowPlan | None:
     """Return the plan of the outermost loop."""
     loops = annotated(program(body) if arguments is None else program(body, arguments))
     assert isinstance(loops.body, Loop)
-    return planned_rows(loops.body, loops)
+    return planned_rows(loops.body, loops, 128 << 10)
 
 
 def outcome(scop: Scop, loops: LoopProgram, sizes: dict[str, int]) -> None:
@@ -102,6 +103,54 @@ def test_what_is_written_and_then_read_is_not_filled() -> None:
     }
 
 
+STENCIL = """
+  for (int i = 1; i < n - 1; i++)
+    for (int j = 1; j < m; j++) {
+      y[i][j] = -0.5 / (0.25 * y[i][j - 1] + 3.0);
+      z[i][j] = (x[i - 1][j] - 2.0 * x[i][j - 1] + x[i + 1][j] - z[i][j - 1]) / y[i][j];
+    }
+"""
+
+
+def test_rows_near_each_other_share_a_tile() -> None:
+    found = plan_of(STENCIL)
+    assert found is not None
+    tiles = {tile.array.name: tile for tile in found.tiles}
+    assert [(tiles[name].beyond, tiles[name].span) for name in "xyz"] == [(2, 1), (0, 1), (0, 1)]
+    number = found.tiles.index(tiles["x"])
+    rows = [at.row for at in found.reads[1] if at is not None and at.tile == number]
+    assert rows == [0, 1, 2]
+
+
+def test_rows_far_from_each_other_have_tiles_of_their_own() -> None:
+    far = "x[i + 99][j] + x[i + 100][j] + x[i + 101][j] - 2.0 * x[i][j - 1]"
+    found = plan_of(
+        STENCIL.replace("x[i - 1][j] - 2.0 * x[i][j - 1]", far),
+        "double x[n+101][m], double y[n][m], double z[n][m]",
+    )
+    assert found is not None
+    # Eight rows run together: rows of two blocks are no less to turn in one tile.
+    beyond = [(tile.array.name, tile.beyond) for tile in found.tiles]
+    assert sorted(beyond) == [("x", 0), ("x", 0), ("x", 2), ("y", 0), ("z", 0)]
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [("i", [3]), ("n - 1 - i", [3]), ("2 * i", [0, 0, 0])],
+)
+def test_rows_share_a_tile_if_some_iterations_are_between_them(
+    row: str, expected: list[int]
+) -> None:
+    # Of 2 i, 2 i + 1, 2 i + 3 the last two are one iteration from each other: too few to share.
+    found = plan_of(
+        "for (int i = 0; i < n; i++) for (int j = 1; j < m; j++)"
+        f" y[i][j] = x[{row}][j] + x[{row} + 1][j] + x[{row} + 3][j] - y[i][j - 1];",
+        "double x[2*n+3][m], double y[n][m]",
+    )
+    assert found is not None
+    assert sorted(tile.beyond for tile in found.tiles if tile.array.name == "x") == expected
+
+
 REFUSED = {
     "another row of what is written": "y[i][j] = x[i][j] + (i > 0 ? y[i - 1][j] : 0.0);",
     "two columns are written": "y[i][j] = x[i][j]; y[i][j + 1] = z[i][j];",
@@ -120,7 +169,7 @@ def test_what_cannot_go_through_tiles_is_refused_and_jammed(why: str) -> None:
     loops = annotated(program(nest, "double x[2*n+2*m][2*n+2*m], double y[2*n+2*m][2*n+2*m], "
                                     "double z[2*n+2*m][2*n+2*m]"))  # fmt: skip
     assert isinstance(loops.body, Loop)
-    assert planned_rows(loops.body, loops) is None
+    assert planned_rows(loops.body, loops, 128 << 10) is None
     turned = turn_rows(loops)
     assert isinstance(turned.body, Loop)
     assert turned.body.annotation == Jam(4)
@@ -138,8 +187,36 @@ def test_tiles_have_an_end() -> None:
     assert turned.body.annotation == Jam(4)
 
 
-@pytest.mark.parametrize("sizes", [(1, 1), (7, 3), (16, 64), (17, 65), (33, 130), (40, 18)])
-@pytest.mark.parametrize("body", [FILTER, BACK])
+def test_blocks_are_long_where_more_rows_take_turns_than_a_processor_follows() -> None:
+    few, many = plan_of(FILTER), plan_of(STENCIL)
+    assert few is not None
+    assert many is not None
+    assert (few.height, few.columns) == (8, 64)  # of two arrays: 16
+    assert (many.height, many.columns) == (8, 256)  # of three, and two rows more: 26
+    for room in (24 << 10, 64 << 10):
+        loops = annotated(program(STENCIL))
+        assert isinstance(loops.body, Loop)
+        plan = planned_rows(loops.body, loops, room)
+        assert plan is not None
+        assert sum(tile.size(plan.height, plan.columns) for tile in plan.tiles) <= room
+
+
+def test_there_is_room_for_all_recurrences_of_a_row() -> None:
+    loop = "for (int j = 1; j < m; j++) {"
+    nests = [
+        f"{loop} y[i][j] = x[i][j] + {k}.0 * y[i][j - 1]; z[i][j] = y[i][j] - z[i][j - 1]; }}"
+        for k in range(6)
+    ]
+    scop = program(f"for (int i = 0; i < n; i++) {{ {' '.join(nests)} }}")
+    loops = turn_rows(annotated(scop, Rows(512, 2, 4)))
+    tiles = [array for array in loops.scop.arrays if array.storage is Storage.TILE]
+    assert len(tiles) == 18
+    assert sum(8 * prod(map(int, tile.extents_c)) for tile in tiles) <= 256 << 10
+    outcome(scop, finished(loops), {"n": 21, "m": 170})
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (7, 3), (16, 256), (17, 257), (33, 530), (40, 18)])
+@pytest.mark.parametrize("body", [FILTER, BACK, STENCIL])
 def test_every_remainder_runs(body: str, sizes: tuple[int, int]) -> None:
     scop, (rows, columns) = program(body), sizes
     outcome(scop, finished(turn_rows(annotated(scop))), {"n": rows, "m": columns + 1})
@@ -181,9 +258,18 @@ def recurrences(draw: st.DrawFn) -> tuple[str, str]:
     def at(name: str, behind: int) -> str:
         return f"{name}[i][j {'+' if back else '-'} {behind}]" if behind else f"{name}[i][j]"
 
+    def near(row: int, behind: int) -> str:
+        place = at("h", behind)
+        return place.replace("[i]", f"[{ascent.replace('ROW', str(row))}]")
+
+    # The rows of h, which is exactly as large as what is read of it.
+    ascent = draw(st.sampled_from(["i + ROW", "2 * i + ROW", "n + 19 - i - ROW"]))
+    others = st.lists(st.sampled_from([0, 1, 2, 3, 8, 20]), max_size=3)
+    height = "2 * n + 19" if "2 * i" in ascent else "n + 20"
     lines, before = [], ["x"]
     for name in names:
         terms = [at(draw(st.sampled_from(before)), draw(st.integers(0, 2)))]
+        terms += [f"0.5 * {near(row, draw(st.integers(0, 2)))}" for row in draw(others)]
         terms += [f"{draw(st.sampled_from(['0.5', '0.25', '-0.75']))} * {at(name, k)}"
                   for k in range(1, order + 1) if k == 1 or draw(st.booleans())]  # fmt: skip
         if draw(st.booleans()):
@@ -198,7 +284,7 @@ def recurrences(draw: st.DrawFn) -> tuple[str, str]:
     last = draw(st.sampled_from(["m - 4", "m - 4", "m - 4 - i / 3"]))
     head = f"int j = {last}; j >= {first}; j--" if back else f"int j = {first}; j <= {last}; j++"
     arrays = ", ".join(f"{kind} {name}[n][m]" for name in "xyzw")
-    arrays += f", {kind} t[m][n], {kind} c[n], {kind} d[m], {kind} s[n]"
+    arrays += f", {kind} t[m][n], {kind} c[n], {kind} d[m], {kind} s[n], {kind} h[{height}][m]"
     return f"for (int i = 0; i < n; i++)\n for ({head}) {{\n  " + "\n  ".join(
         lines
     ) + "\n }", arrays
@@ -208,7 +294,7 @@ def recurrences(draw: st.DrawFn) -> tuple[str, str]:
 @given(
     recurrences(),
     st.integers(1, 50),
-    st.integers(7, 150),
+    st.one_of(st.integers(7, 60), st.integers(240, 600)),
     st.integers(1, 3),
     st.sampled_from([128, 256, 512, None]),
     st.sampled_from([None, 1, 3]),
