@@ -12,7 +12,8 @@ a folder, ``runs/clone``        its network plays as many episodes in the enviro
 ==============================  ================================================================
 
 In the end the best five of them run in turn with isl's schedule under the default mapping, in one
-process, and the best of these beside isl's is what counts.
+process, and the best of these beside isl's is what counts; of ``annealing``, which times its best
+five beside what it began with, the one that it keeps runs beside isl's.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from study.clock import clock
+from study.gains import gained
 
 import polybench
 from agents.actors import FIRST_SEED, with_arguments
@@ -46,6 +47,7 @@ from polygym.programs import load_program
 
 ANNEALING, ROLLOUTS = "annealing", "rollouts"
 
+_USUAL = ("isl", "keep")  # the strategy and the storage that everybody is compared with
 _TIMED_AGAIN, _ROUNDS = 5, 5
 _APART = 100_000  # episodes of one seed, and those of the next
 
@@ -138,14 +140,12 @@ def best_of(ranking: Sequence[Mapping[str, Any]]) -> float | None:
 
 
 def _tuned(kernel: str, seed: int, rules: Rules) -> Outcome:
-    with TemporaryDirectory() as folder:
-        document = _answer(
-            "tune", kernel, "--search", "model", "--generations", 1, "--population", rules.budget,
-            "--seed", seed, "--threads", rules.threads, "--dataset", rules.dataset,
-            "--out", Path(folder, "found"),
-        )  # fmt: skip
-    wrong = document["wrong"] + document["crashed"]
-    return Outcome(document["gain"], document["start"]["speedup"], wrong)
+    found = gained(
+        kernel, rules.dataset, rules.threads, rules.budget, "model", seed, lambda _: None
+    )
+    _, over_isl, _, _ = found.ratios
+    is_same = found.gain == 1 and not found.splitting and (found.strategy, found.storage) == _USUAL
+    return Outcome(1.0 if is_same else over_isl, found.original / found.isl, 0)
 
 
 def _answer(*words: object) -> dict[str, Any]:

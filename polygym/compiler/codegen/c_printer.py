@@ -263,7 +263,8 @@ def _lines(program: LoopProgram, node: Node, depth: int, annotated: bool) -> Ite
             yield f"{indent}}}"
         case Instance(lanes=lanes):
             if lanes is None:
-                yield f"{indent}{_assignment(program, node)}"
+                note = _streams(program, node.statement) if annotated else ""
+                yield f"{indent}{_assignment(program, node)}{note}"
                 return
             lane = f"{lanes.variable}_"
             one = replaced_in(replace(node, lanes=None), {lanes.variable: Variable(lane)})
@@ -271,6 +272,15 @@ def _lines(program: LoopProgram, node: Node, depth: int, annotated: bool) -> Ite
             yield from _lines(program, one, depth + 1, annotated)
         case _:
             assert_never(node)
+
+
+def _streams(program: LoopProgram, statement: str) -> str:
+    """Return what a statement does beyond the caches, as a comment."""
+    reads = program.scop.statement(statement).reads
+    notes = ["past the caches"] if statement in program.past else []
+    asked = sorted((one for one in program.ahead if one.statement == statement), key=repr)
+    notes += [f"asks for {reads[a.read].array} at {a.variable} + {a.by}" for a in asked]
+    return f"  /* {'; '.join(notes)} */" if notes else ""
 
 
 def _reductions(scop: Scop, sums: tuple[tuple[str, Operator], ...]) -> str:

@@ -3,7 +3,7 @@
 A legal schedule becomes a tree, the tree becomes loops, the loops become LLVM IR::
 
     build  plan  |  generate  peel  pack_tiles  move_initialisers  separate  turn_rows  skew_tiles
-                 |  unroll_jam  vectorise  pack  part_sums  privatise  |  emit  optimise
+                 |  unroll_jam  vectorise  pack  part_sums  privatise  stream  |  emit  optimise
 
 A pass is a pure function of what the one before has left and of the :class:`Goal`. What a mapping
 does not ask for is left out. :mod:`polygym.compiler.codegen.pipeline` runs the table, checks what
@@ -34,6 +34,7 @@ from polygym.compiler.codegen.loops.peel import peel
 from polygym.compiler.codegen.loops.private import privatise
 from polygym.compiler.codegen.loops.separate import separate
 from polygym.compiler.codegen.loops.skew_tiles import skew_tiles
+from polygym.compiler.codegen.loops.streams import stream
 from polygym.compiler.codegen.loops.term_tiles import compute_tiles
 from polygym.compiler.codegen.loops.tile_pack import pack_tiles
 from polygym.compiler.codegen.loops.turn_rows import turn_rows
@@ -155,6 +156,10 @@ def _part_sums(program: LoopProgram, goal: Goal) -> LoopProgram:
 
 def _privatise(program: LoopProgram, _: Goal) -> LoopProgram:
     return privatise(program)
+
+
+def _stream(program: LoopProgram, _: Goal) -> LoopProgram:
+    return stream(program)
 
 
 def _emit(program: LoopProgram, _: Goal) -> str:
@@ -284,6 +289,13 @@ LOOPS: tuple[Pass[LoopProgram, LoopProgram], ...] = (
         Form.LOOPS,
         "arrays that a storage plan calls private get a copy for each thread",
         _privatise,
+    ),
+    Pass(
+        "stream",
+        Form.LOOPS,
+        "what runs through memory once is stored past the caches, and asked for ahead",
+        _stream,
+        lambda mapping: not mapping.leaves_order,
     ),
 )
 EMIT = Pass("emit", Form.LLVM, "LLVM IR as it is emitted", _emit)

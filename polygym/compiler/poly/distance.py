@@ -107,7 +107,7 @@ class Pairs:
         names = (points.get_dim_name(isl.dim_type.param, place) for place in range(count))
         return Pairs(dependence, points, tuple(names))
 
-    @property
+    @cached_property
     def is_empty(self) -> bool:
         """Whether nothing is left to order."""
         return bool(self.points.is_empty())
@@ -122,17 +122,29 @@ class Pairs:
         iterators = (*map(neg, source.iterators), *sink.iterators)
         return _distance(self.parameters, iterators, sizes, sink.constant - source.constant)
 
+    # Where δ is one number for all pairs they are all of one kind, and isl need not be asked.
+
     def reversed_by(self, distance: Distance) -> Pairs:
         """Return the pairs with δ ≤ -1."""
+        if distance.is_constant:
+            return self if distance.constant < 0 else self._none
         return self._of(self.points.intersect(distance.negative))
 
     def untouched_by(self, distance: Distance) -> Pairs:
         """Return the pairs with δ = 0."""
+        if distance.is_constant:
+            return self if distance.constant == 0 else self._none
         return self._of(self.points.add_constraint(distance.nothing))
 
     def carried_by(self, distance: Distance) -> Pairs:
         """Return the pairs with δ ≥ 1."""
+        if distance.is_constant:
+            return self if distance.constant > 0 else self._none
         return self._of(self.points.intersect(distance.positive))
+
+    @property
+    def _none(self) -> Pairs:
+        return self._of(isl.Set.empty(self.points.get_space()))
 
     def _of(self, points: isl.Set) -> Pairs:
         return Pairs(self.dependence, points, self.parameters)

@@ -109,10 +109,6 @@ def _violation(
     """
     for dimension, (source, sink) in enumerate(zip(sources, sinks, strict=True)):
         distance = left.distance(source, sink, parameters)
-        if distance.is_constant and distance.constant > 0:
-            return None
-        if distance.is_constant and distance.constant == 0:
-            continue
         broken = left.reversed_by(distance)
         if not broken.is_empty:
             return _example(broken, dimension, len(source.iterators), parameters)

@@ -140,13 +140,8 @@ def _walk(pairs: Pairs, schedule: Schedule) -> _Walk:
     rows = zip(schedule.rows(dependence.source), schedule.rows(dependence.sink), strict=True)
     ordering: list[int] = []
     for dimension, (source, sink) in enumerate(rows):
-        if source.is_constant and sink.is_constant:
-            # δ is a number: isl need not be asked.
-            if source.constant == sink.constant:
-                continue
-            return _Walk(dependence.source, (*ordering, dimension), dimension)
         rest = left.untouched_by(left.distance(source, sink, schedule.parameters))
-        if left.points.is_subset(rest.points):
+        if rest is left or left.points.is_subset(rest.points):
             continue
         ordering.append(dimension)
         if rest.is_empty:

@@ -79,10 +79,10 @@ def test_a_mapping_that_is_out_of_reach_is_said(
 ) -> None:
     """With so little effort isl comes to loops of gemm only without tiles.
 
-    Where the process has made such loops before, that takes a tenth less: between 58,000 and 64,000
+    Where the process has made such loops before, that takes a tenth less: between 61,000 and 64,000
     operations it comes to the same in both.
     """
-    monkeypatch.setattr(pipeline, "_MOST_OPERATIONS", 61_000)
+    monkeypatch.setattr(pipeline, "_MOST_OPERATIONS", 62_500)
     monkeypatch.setattr(pipeline, "_OPERATIONS_FOR_A_DEPENDENCE", 0)
     said = "out of isl's reach, made under: tile=off sink=off"
     command = ["bench", "gemm", "-d", "small", "--schedules", "isl", "--repeat", "1"]

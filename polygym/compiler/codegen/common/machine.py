@@ -9,6 +9,10 @@ import llvmlite.binding as llvm
 
 from polygym.pickles import pickled_by_name
 
+LAST_CACHE = 32 << 20
+"""How many bytes the last cache is taken to have: what is larger comes from memory and goes there.
+"""
+
 
 @pickled_by_name
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,12 @@ def converts_half() -> bool:
     """Whether the processor converts between numbers of 16 and of 32 bits by itself."""
     features = llvm.get_host_cpu_features()
     return bool(features.get("f16c", False) or features.get("neon", False))
+
+
+@cache
+def stores_past_caches() -> bool:
+    """Whether vectors can be stored past the caches, with a fence that puts them in order."""
+    return bool(llvm.get_host_cpu_features().get("sse2", False))
 
 
 @cache

@@ -5,6 +5,8 @@ module                  what it emits, or does
 ======================  ===========================================================================
 ``contract``            what code and its callers agree about: the entry, what it returns
 ``kinds``               types of values: one, or one for every lane
+``declaring``           functions that are defined elsewhere
+``heap``                memory that code asks for, in huge pages where it is much
 ``notes``               what code notes as it runs: subscripts out of range, broken promises
 ``emit_index``          bounds, conditions, subscripts: arithmetic in 64-bit integers
 ``emit_exponential``    exp, for one number or for lanes
@@ -14,6 +16,7 @@ module                  what it emits, or does
 ``math_functions``      calls of math.h
 ``emit_expression``     what a statement computes
 ``lane_set``            lanes of a vector, and what an index is in each
+``emit_streams``        stores past the caches, the fence after them, loads asked for ahead
 ``emit_memory``         where elements are; loads and stores of one or of many lanes
 ``tile_room``           room for tiles on a function's stack
 ``emit_gather``         loads and stores at computed subscripts, none of them out of range
@@ -42,7 +45,8 @@ where it is set:
   :mod:`polygym.compiler.codegen.loops.check_bounds`, or checked before (``emit_memory``);
 * ``noalias``, of arguments: a program's arrays are apart, which callers see to; of what the code
   allocates for itself (``emit_module``, ``emit_parallel``, ``emit_copies``);
-* alignment: that of one element, and of a cache line on the stack for tiles (``emit_memory``);
+* alignment: that of one element, and of a cache line on the stack for tiles (``emit_memory``); of a
+  vector where the address has been looked at (``emit_streams``);
 * ``nounwind`` and ``readnone``, of functions of math.h (``math_functions``), and of others that
   their users declare so (``emit_foreign``);
 * ``reassoc``, where the mapping asks for it: another result, never none (``emit_expression``). What

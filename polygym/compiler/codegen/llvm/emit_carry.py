@@ -171,6 +171,14 @@ def _are_apart(cell: Cell, other: Cell, variable: str) -> bool:
     )
 
 
+def are_apart(cell: Cell, other: Cell) -> bool:
+    """Whether two instances never write the same element while no counter changes."""
+    if cell[0] != other[0]:
+        return True
+    pairs = zip(cell[1], other[1], strict=True)
+    return any(_differ(mine, their, cell[2], other[2]) for mine, their in pairs)
+
+
 def _differ(mine: Index, their: Index, lanes: Lanes | None, theirs: Lanes | None) -> bool:
     """Whether two subscripts have no value in common, whatever the lanes are."""
     if lanes is None or theirs is None:

@@ -23,11 +23,9 @@ from llvmlite import ir
 from polygym.compiler.codegen.common.reductions import Operator
 from polygym.compiler.codegen.llvm.emit_chains import combined, emit_carrying, neutral
 from polygym.compiler.codegen.llvm.emitting import Outlining
-from polygym.compiler.codegen.llvm.kinds import I64, LLVM_TYPE, POINTER
+from polygym.compiler.codegen.llvm.heap import LINE, take
+from polygym.compiler.codegen.llvm.kinds import I64, LLVM_TYPE
 from polygym.compiler.ir.types import ScalarType
-
-_LINE = 64
-_ALLOCATE, _FREE = "aligned_alloc", "free"
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Copy:
     @property
     def end(self) -> int:
         """The first byte behind it, and the rest of its cache line."""
-        return self.offset + -(-self.elements * self.type.size // _LINE) * _LINE
+        return self.offset + -(-self.elements * self.type.size // LINE) * LINE
 
 
 def copies_of(emitter: Outlining, sums: Sequence[tuple[str, Operator]]) -> tuple[Copy, ...]:
@@ -65,20 +63,7 @@ def copies_of(emitter: Outlining, sums: Sequence[tuple[str, Operator]]) -> tuple
 
 def room(module: ir.Module, builder: ir.IRBuilder, copies: Sequence[Copy], chunks: Any) -> Any:
     """Return memory for the copies of all chunks; null where there is none."""
-    allocate = module.globals.get(_ALLOCATE)
-    if allocate is None:
-        allocate = ir.Function(module, ir.FunctionType(POINTER, [I64, I64]), _ALLOCATE)
-        allocate.return_value.add_attribute("noalias")
-    size = builder.mul(chunks, ir.Constant(I64, copies[-1].end))
-    return builder.call(allocate, [ir.Constant(I64, _LINE), size])
-
-
-def give_back(module: ir.Module, builder: ir.IRBuilder, memory: Any) -> None:
-    """Give memory back."""
-    free = module.globals.get(_FREE)
-    if free is None:
-        free = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), _FREE)
-    builder.call(free, [memory])
+    return take(module, builder, builder.mul(chunks, ir.Constant(I64, copies[-1].end)))
 
 
 def place_of(builder: ir.IRBuilder, copy: Copy, memory: Any, chunk: Any, chunk_bytes: int) -> Any:

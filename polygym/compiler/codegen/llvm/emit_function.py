@@ -24,7 +24,7 @@ from llvmlite import ir
 from polygym.compiler.codegen.common.loop_annotation import Hold, LoopAnnotation, Parallel
 from polygym.compiler.codegen.common.reductions import Extreme
 from polygym.compiler.codegen.llvm.contract import Broken
-from polygym.compiler.codegen.llvm.emit_carry import emit_carrying
+from polygym.compiler.codegen.llvm.emit_carry import are_apart, emit_carrying
 from polygym.compiler.codegen.llvm.emit_expression import ExpressionEmitter
 from polygym.compiler.codegen.llvm.emit_extreme import kept
 from polygym.compiler.codegen.llvm.emit_gather import Checks, Place, emit_gather, emit_update
@@ -59,7 +59,8 @@ class FunctionEmitter:
     live in registers just now to their values; ``written`` says of those that a loop has loaded
     whether an instance has written them since. Those in ``keyed`` are extremes, and have keys for
     values. Elements in ``carried`` have values of earlier iterations, and what this one writes of
-    them is noted in ``results``.
+    them is noted in ``results``. Those in ``fresh`` have gone past the caches, with no loop and no
+    condition between.
     """
 
     module: ir.Module
@@ -73,6 +74,7 @@ class FunctionEmitter:
     written: dict[Group, Any] = field(default_factory=dict)
     keyed: dict[Cell, Extreme] = field(default_factory=dict)
     carried: dict[Cell, Any] = field(default_factory=dict)
+    fresh: dict[Cell, Any] = field(default_factory=dict)
     results: dict[Cell, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -91,6 +93,7 @@ class FunctionEmitter:
             self.program.exact,
         )
         self.statements = {statement.name: statement for statement in scop.statements}
+        self.ahead = {(one.statement, one.read): one for one in self.program.ahead}
 
     def elsewhere(
         self,
@@ -111,9 +114,13 @@ class FunctionEmitter:
             case Block():
                 emit_block(self, node, environment)
             case Loop():
+                self.fresh.clear()  # the next iteration, too, has to see what this one writes
                 self._loop(node, environment)
+                self.fresh.clear()
             case Guard():
+                self.fresh.clear()
                 self._guard(node, environment)
+                self.fresh.clear()
             case Instance():
                 self._instance(node, environment)
             case _:
@@ -212,7 +219,11 @@ class FunctionEmitter:
             read = (statement.reads[number].array, instance.reads[number], instance.lanes)
             if read in self.carried:
                 return self.carried[read]
+            if read in self.fresh:
+                return self.fresh[read]
             where = (statement.reads[number].array, instance.reads[number], environment)
+            if lanes is not None and not is_checked(number):
+                self.ask_ahead(statement.name, number, instance.reads[number], environment, lanes)
             if lanes is None:
                 return self.memory.load(*where, check=is_checked(number))
             return self.memory.load_lanes(*where, lanes, check=is_checked(number))
@@ -268,7 +279,35 @@ class FunctionEmitter:
         elif lanes is None:
             self.memory.store(result, *where, check=is_checked(WRITE))
         else:
-            self.memory.store_lanes(result, *where, lanes, check=is_checked(WRITE))
+            past = statement.name in self.program.past
+            self.memory.store_lanes(result, *where, lanes, check=is_checked(WRITE), past=past)
+            if past:
+                self._note_fresh(cell, result)
+
+    def _note_fresh(self, cell: Cell, value: Any) -> None:
+        """Note what has been stored past the caches, and forget what it may have replaced."""
+        for other in tuple(self.fresh):
+            if other != cell and not are_apart(cell, other):
+                del self.fresh[other]
+        self.fresh[cell] = value
+
+    def ask_ahead(
+        self,
+        statement: str,
+        read: int,
+        subscripts: tuple[Index, ...],
+        environment: Environment,
+        lanes: LaneSet,
+    ) -> None:
+        """Ask for what a read of lanes reads later, where that is to be."""
+        ahead = self.ahead.get((statement, read))
+        if ahead is None or ahead.variable not in environment:
+            return
+        # Nothing promises that it does not wrap: it may be no element.
+        by = ir.Constant(I64, ahead.by)
+        later = self.builder.add(environment[ahead.variable], by)
+        there = environment | {ahead.variable: later, lanes.variable: lanes.base}
+        self.memory.ask_for(self.statements[statement].reads[read].array, subscripts, there)
 
     def _update(
         self, update: Update, emitter: ExpressionEmitter, place: Place, *, check: bool

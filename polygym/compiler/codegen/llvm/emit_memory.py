@@ -21,6 +21,7 @@ from llvmlite import ir
 
 from polygym.compiler.codegen.llvm.contract import Broken
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index, emit_sum
+from polygym.compiler.codegen.llvm.emit_streams import ask_for, store_past
 from polygym.compiler.codegen.llvm.kinds import (
     I1,
     I64,
@@ -272,8 +273,9 @@ class Memory:
         lanes: LaneSet,
         *,
         check: bool = False,
+        past: bool = False,
     ) -> None:
-        """Store the elements of all lanes that exist, in the order of the lanes."""
+        """Store all lanes that exist, in their order; whole vectors ``past`` the caches, if so."""
         builder = self.builder
         if self._checks(subscripts, check=check):
             where = (array, subscripts, environment, lanes)
@@ -286,6 +288,9 @@ class Memory:
         first = environment | {lanes.variable: lanes.base}
         if steps is not None and steps and not any(steps[:-1]) and steps[-1] == 1:
             address = self._vector(array, subscripts, first)
+            if lanes.mask is None and past:
+                store_past(self.module, builder, value, address, self._size(array))
+                return
             if lanes.mask is None:
                 builder.store(value, address, align=self._size(array))
                 return
@@ -323,6 +328,11 @@ class Memory:
         address = self.address(array, subscripts, environment, exists=False)
         arguments = [value, address, self._alignment(array), mask]
         self._call_masked("llvm.masked.store", None, arguments)
+
+    def ask_for(self, array: str, subscripts: tuple[Index, ...], environment: Environment) -> None:
+        """Ask for the line in which an element would be; it need not exist."""
+        address = self.address(array, subscripts, environment, exists=False)
+        ask_for(self.module, self.builder, address)
 
     def _steps(self, subscripts: Sequence[Index], lanes: LaneSet) -> tuple[int, ...] | None:
         """Return by how much each subscript grows from lane to lane; None if one varies."""

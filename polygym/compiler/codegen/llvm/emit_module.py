@@ -17,6 +17,7 @@ they get a slot on the stack which LLVM promotes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -25,6 +26,8 @@ from polygym.compiler.codegen.llvm.contract import ENTRY_POINT, FORK, NO_MEMORY
 from polygym.compiler.codegen.llvm.emit_function import FunctionEmitter
 from polygym.compiler.codegen.llvm.emit_gather import begin_checks
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
+from polygym.compiler.codegen.llvm.emit_streams import settle
+from polygym.compiler.codegen.llvm.heap import LINE, give_back, rounded_up, stagger, take
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
 from polygym.compiler.codegen.llvm.notes import WatchfulBuilder
 from polygym.compiler.codegen.llvm.tile_room import ON_STACK, tiles
@@ -34,9 +37,6 @@ from polygym.compiler.ir.scop import Array, Scop, Storage
 
 CLOCK_MONOTONIC = 1
 NANOSECONDS_PER_SECOND = 1_000_000_000
-
-_ALLOCATE, _FREE = "aligned_alloc", "free"
-_CACHE_LINE = 64
 
 
 def emit_llvm(program: LoopProgram, *, is_watched: bool = False) -> str:
@@ -89,12 +89,13 @@ def _emit_kernel(module: ir.Module, program: LoopProgram, *, is_watched: bool) -
         argument.add_attribute("noalias")
         storage[array.name] = _place(module, builder, program, array, argument)
     made: list[Any] = []
+    new = sum(array.storage is Storage.SCRATCH and array.rank > 0 for array in scop.arrays)
     for array, sizes in zip(scop.arrays, program.extents, strict=True):
         values = tuple(emit_index(builder, size, parameters) for size in sizes)
         if array.storage is Storage.SCRATCH and not array.rank:
             storage[array.name] = builder.alloca(LLVM_TYPE[array.type], name=array.name)
         elif array.storage is Storage.SCRATCH:
-            storage[array.name] = _made(module, builder, array, values, made)
+            storage[array.name] = _made(module, builder, array, values, made, new)
         extents[array.name] = values
     storage |= tiles(builder, program)
     checks = begin_checks(builder, program, is_watched=is_watched)
@@ -102,6 +103,8 @@ def _emit_kernel(module: ir.Module, program: LoopProgram, *, is_watched: bool) -
         builder.notes = checks.notes
     emitter = FunctionEmitter(module, program, builder, parameters, storage, extents, checks)
     emitter.node(program.body, dict(parameters))
+    if program.past:
+        settle(module, builder)
     _give_back(module, builder, made)
     builder.ret(ir.Constant(I32, 0) if checks is None else checks.notes.code(builder))
     return function
@@ -119,34 +122,31 @@ def _made(
     array: Array,
     sizes: tuple[Any, ...],
     made: list[Any],
+    count: int,
 ) -> Any:
-    """Return new memory for an array; where there is none, give back what is there and return 1."""
-    allocate = module.globals.get(_ALLOCATE)
-    if allocate is None:
-        allocate = ir.Function(module, ir.FunctionType(POINTER, [I64, I64]), _ALLOCATE)
-        allocate.return_value.add_attribute("noalias")
+    """Return new memory for an array; where there is none, give back what is there and return 1.
+
+    In ``made`` stands all memory that there is, to be given back.
+    """
     size: Any = ir.Constant(I64, array.type.size)
     for extent in sizes:
         size = builder.mul(size, extent)
-    # A whole number of cache lines, one at least.
-    line = ir.Constant(I64, _CACHE_LINE)
-    size = builder.mul(builder.add(builder.udiv(size, line), ir.Constant(I64, 1)), line)
-    memory = builder.call(allocate, [line, size], name=array.name)
+    behind = stagger(len(made), count)
+    # One byte more, since there may be no element.
+    size = builder.add(size, ir.Constant(I64, behind + 1))
+    whole = rounded_up(builder, size, LINE)
+    memory = take(module, builder, whole, array.name)
     missing = builder.icmp_unsigned("==", memory, ir.Constant(POINTER, None))
     with builder.if_then(missing, likely=False):
         _give_back(module, builder, made)
         builder.ret(ir.Constant(I32, NO_MEMORY))
     made.append(memory)
-    return memory
+    return builder.gep(memory, [ir.Constant(I64, behind)], source_etype=ir.IntType(8))
 
 
-def _give_back(module: ir.Module, builder: ir.IRBuilder, made: list[Any]) -> None:
-    if made:
-        free = module.globals.get(_FREE)
-        if free is None:
-            free = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), _FREE)
-        for memory in made:
-            builder.call(free, [memory])
+def _give_back(module: ir.Module, builder: ir.IRBuilder, made: Sequence[Any]) -> None:
+    for memory in made:
+        give_back(module, builder, memory)
 
 
 def _widest(program: LoopProgram, node: Node) -> int:

@@ -31,17 +31,19 @@ from llvmlite import ir
 from polygym.compiler.codegen.common.loop_annotation import Parallel
 from polygym.compiler.codegen.common.meetings import LEAST_WORK
 from polygym.compiler.codegen.llvm.contract import FORK
+from polygym.compiler.codegen.llvm.declaring import declared
 from polygym.compiler.codegen.llvm.emit_copies import (
     Copy,
     begin,
     copies_of,
-    give_back,
     place_of,
     room,
     take_together,
 )
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
+from polygym.compiler.codegen.llvm.emit_streams import settle
 from polygym.compiler.codegen.llvm.emitting import Outlining
+from polygym.compiler.codegen.llvm.heap import give_back
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
 from polygym.compiler.codegen.llvm.notes import WatchfulBuilder
 from polygym.compiler.codegen.llvm.tile_room import ON_STACK, tiles
@@ -51,6 +53,7 @@ from polygym.compiler.codegen.loops.ir import (
     Instance,
     Loop,
     Node,
+    instances_in,
 )
 from polygym.compiler.ir.scop import Storage
 
@@ -93,11 +96,13 @@ def emit_parallel(emitter: Outlining, loop: Loop, environment: Environment) -> N
             places = [captured.index(array) for array in arrays]
             own = tuple(zip(copies, places, strict=True))
             task = _task(emitter.module, region, captured, loop.step, own)
-            fork = _declared(
+            fork = declared(
                 emitter.module,
                 FORK,
                 ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I32, I32]),
             )
+            if emitter.program.past:
+                settle(emitter.module, builder)  # what this thread has stored, the others read
             builder.call(fork, [task, frame, ir.Constant(I32, threads), ir.Constant(I32, 0)])
             if memory is not None:
                 take_together(builder, copies, arrays, memory, chunks)
@@ -175,6 +180,8 @@ def _region(
     held = loop.annotation.held if isinstance(loop.annotation, Parallel) else None
     chunk = loop if held is None else replace(loop, annotation=held)
     inner.counted(chunk, lower, upper, parameters | counters)
+    if not program.past.isdisjoint(one.statement for one in instances_in(loop.body)):
+        settle(emitter.module, builder)
     if checks is not None:
         checks.notes.report(builder)
     builder.ret_void()
@@ -262,10 +269,6 @@ def _frame(builder: ir.IRBuilder, values: list[Any]) -> Any:
 
 def _slot(builder: ir.IRBuilder, frame: Any, position: int) -> Any:
     return builder.gep(frame, [ir.Constant(I64, position)], source_etype=I64)
-
-
-def _declared(module: ir.Module, name: str, kind: ir.FunctionType) -> ir.Function:
-    return module.globals.get(name) or ir.Function(module, kind, name)
 
 
 def _trips(builder: ir.IRBuilder, loop: Loop, lower: Any, upper: Any) -> Any:

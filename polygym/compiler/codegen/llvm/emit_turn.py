@@ -72,6 +72,7 @@ def emit_turn(emitter: Copying, down: Loop, environment: Environment) -> bool:
         at = environment | {along.variable: row}
         columns = LaneSet(down.variable, first_down, width, mask)
         read = statement.reads[0].array
+        emitter.ask_ahead(statement.name, 0, copy.reads[0], at, columns)
         rows.append(memory.load_lanes(read, copy.reads[0], at, columns))
     for number, row in enumerate(turned(builder, rows, kind)[:height]):
         there = builder.add(first_down, ir.Constant(I64, number), flags=["nsw"])
@@ -101,6 +102,7 @@ def _emit_turn_back(
     if not _is_turned(down, along, copy.reads[0], copy.write):
         return False
     builder, memory = emitter.builder, emitter.memory
+    past = statement.name in emitter.program.past
     first_down, first_along, last_down, last_along = (
         emit_index(builder, index, environment)
         for index in (down.lower, along.lower, down.upper, along.upper)
@@ -125,7 +127,9 @@ def _emit_turn_back(
                 columns = LaneSet(down.variable, first_down, width, None)
                 at = environment | {along.variable: there}
                 with builder.if_then(builder.icmp_signed("<=", there, last_along)):
-                    memory.store_lanes(row, statement.write.array, copy.write, at, columns)
+                    memory.store_lanes(
+                        row, statement.write.array, copy.write, at, columns, past=past
+                    )
         with otherwise:
             emitter.counted(down, first_down, last_down, environment)
     return True

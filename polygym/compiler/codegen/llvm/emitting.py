@@ -97,6 +97,17 @@ class Carrying(Accessing, Protocol):
 class Copying(Accessing, Protocol):
     """A place where loops copy elements."""
 
+    def ask_ahead(
+        self,
+        statement: str,
+        read: int,
+        subscripts: tuple[Index, ...],
+        environment: Environment,
+        lanes: LaneSet,
+    ) -> None:
+        """Ask for what a read of lanes reads later, where that is to be."""
+        ...
+
     def counted(self, loop: Loop, lower: Any, upper: Any, environment: Environment) -> None:
         """Emit a loop whose bounds are values already."""
         ...

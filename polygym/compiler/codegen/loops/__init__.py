@@ -34,6 +34,7 @@
 ``touched``             what the loops touch of an array, as isl's relations
 ``first_places``        where that begins, and how far it reaches
 ``private``             a copy for each thread of what is to be private, where that is right
+``streams``             what goes to memory past the caches, and what is asked for ahead
 ----------------------  ---------------------------------------------------------------------------
 ``index``, ``linear``   arithmetic on indices, as trees and as sums
 ``nests``               loops directly inside each other

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import add, eq, floordiv, ge, gt, le, lt, mod, mul, neg, sub
 from typing import assert_never
 
 from polygym.compiler.codegen.loops.ir import (
@@ -19,6 +20,28 @@ from polygym.compiler.codegen.loops.ir import (
     Variable,
 )
 from polygym.compiler.codegen.loops.linear import as_sum
+
+_OPERATIONS: Mapping[IndexOperator, Callable[..., int]] = {
+    IndexOperator.NEGATE: neg,
+    IndexOperator.ADD: add,
+    IndexOperator.SUBTRACT: sub,
+    IndexOperator.MULTIPLY: mul,
+    IndexOperator.DIVIDE_EXACT: floordiv,
+    IndexOperator.DIVIDE_FLOOR: floordiv,
+    IndexOperator.DIVIDE_NONNEGATIVE: floordiv,
+    IndexOperator.REMAINDER_NONNEGATIVE: mod,
+    IndexOperator.REMAINDER_ZERO_TEST: mod,
+    IndexOperator.MINIMUM: min,
+    IndexOperator.MAXIMUM: max,
+    IndexOperator.SELECT: lambda condition, then, otherwise: then if condition else otherwise,
+    IndexOperator.EQUAL: eq,
+    IndexOperator.LESS: lt,
+    IndexOperator.LESS_EQUAL: le,
+    IndexOperator.GREATER: gt,
+    IndexOperator.GREATER_EQUAL: ge,
+    IndexOperator.AND: lambda *conditions: int(all(conditions)),
+    IndexOperator.OR: lambda *conditions: int(any(conditions)),
+}
 
 
 def plus(index: Index, amount: int) -> Index:
@@ -149,6 +172,25 @@ def monotone(index: Index, variable: str) -> bool:
             return monotone(operand, variable)
         case _:
             return coefficient(index, variable) is not None
+
+
+def value_at(index: Index, values: Mapping[str, int]) -> int:
+    """Return an index's value where its variables have these values; conditions are 0 or 1.
+
+    >>> value_at(minimum(Variable("i"), Operation(IndexOperator.NEGATE, (Variable("j"),))),
+    ...          {"i": 3, "j": 5})
+    -5
+    """
+    match index:
+        case Number(value):
+            return value
+        case Variable(name):
+            return values[name]
+        case Operation(operator, operands):
+            first, *others = (value_at(operand, values) for operand in operands)
+            return _OPERATIONS[operator](first, *others)
+        case _:
+            assert_never(index)
 
 
 def replaced(index: Index, values: Mapping[str, Index]) -> Index:

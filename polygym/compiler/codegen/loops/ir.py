@@ -129,6 +129,19 @@ Node: TypeAlias = Block | Loop | Guard | Instance
 
 
 @dataclass(frozen=True, slots=True)
+class Ahead:
+    """A read, by its statement and its number, that is asked for ahead.
+
+    What is asked for is what it reads when the counter ``variable`` is greater by ``by``.
+    """
+
+    statement: str
+    read: int
+    variable: str
+    by: int
+
+
+@dataclass(frozen=True, slots=True)
 class LoopProgram:
     """A program as loops.
 
@@ -140,6 +153,8 @@ class LoopProgram:
     of the read or -1 for the write) of which nobody knows that they stay inside their array: code
     checks them as it runs. ``exact`` are divisions in it that are known to leave no remainder.
     ``not_private`` are arrays that were to be private to threads and are not, with the reasons.
+    ``past`` are statements whose vectors go to memory past the caches, ``ahead`` reads of which
+    later ones are asked for.
     """
 
     scop: Scop
@@ -151,6 +166,8 @@ class LoopProgram:
     unproved: frozenset[tuple[str, int]] = frozenset()
     exact: frozenset[Index] = frozenset()
     not_private: tuple[tuple[str, str], ...] = ()
+    past: frozenset[str] = frozenset()
+    ahead: frozenset[Ahead] = frozenset()
 
     @property
     def threads(self) -> int:

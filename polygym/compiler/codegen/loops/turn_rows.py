@@ -15,7 +15,8 @@ An operation of a recurrence waits four cycles or more for the one before. In la
 wait together; but neighbours in a column are far apart in memory, and gathers cost as much as the
 loads that they stand for. So a block of columns is turned in registers on its way to a tile in the
 level 1 cache (:mod:`polygym.compiler.codegen.llvm.emit_turn`), and what is computed on its way
-back.
+back. Blocks of a tile are copied in the order of the recurrence, backwards where it runs backwards:
+a processor foresees what goes on in memory, in either direction, and not what turns to and fro.
 
 Side conditions: the iterations of the loop over rows are independent, which its annotation says;
 each row keeps its order. What goes through tiles, and that nothing else touches it meanwhile, is
@@ -44,6 +45,7 @@ from polygym.compiler.codegen.loops.ir import (
     LoopProgram,
     Node,
     Number,
+    Operation,
     Variable,
     rebuilt,
 )
@@ -340,20 +342,30 @@ class _Strip:
         line = LINE // tile.array.type.size
         blocks = []
         # The loop along rows of the tile is the inner one: what is turned looks for that.
-        for variable, counter, first, last in (
-            (rows, counters.rows, place.strip, place.last),
-            (down, counters.columns, low, high),
+        for variable, counter, first, last, falls in (
+            (rows, counters.rows, place.strip, place.last, False),
+            (down, counters.columns, low, high, tile.direction < 0),
         ):
             length = difference(last, first)
             if length is not None and length < line:
                 node = Loop(variable, first, last, 1, node)
                 continue
-            end = minimum(plus(Variable(counter), line - 1), last)
-            node = Loop(variable, Variable(counter), end, 1, node)
-            blocks.append((counter, first, last))
+            begin: Index = minus(first, Variable(counter)) if falls else Variable(counter)
+            end = minimum(plus(begin, line - 1), last)
+            node = Loop(variable, begin, end, 1, node)
+            blocks.append((counter, *(_falling(first, last, line) if falls else (first, last))))
         for counter, first, last in blocks:
             node = Loop(counter, first, last, line, node)
         return node
+
+
+def _falling(first: Index, last: Index, step: int) -> tuple[Index, Index]:
+    """Return the bounds of a counter that falls from the last whole step after first to first.
+
+    What is counted is ``first`` minus the counter: with 0, 47 and 16 that goes from -32 to 0.
+    """
+    steps = Operation(IndexOperator.DIVIDE_FLOOR, (minus(last, first), Number(step)))
+    return Operation(IndexOperator.MULTIPLY, (Number(-step), steps)), Number(0)
 
 
 def _plus(index: Index, amount: int) -> Index:

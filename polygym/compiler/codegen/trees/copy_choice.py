@@ -21,6 +21,7 @@ from polygym.compiler.codegen.trees.model import Copies, copies, small_block
 from polygym.compiler.codegen.trees.moves import shared_vectors, shares_vectors
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.skewed import bits_of_skewed, skewed_arrays
+from polygym.compiler.codegen.trees.streaming import runs_through_memory
 from polygym.compiler.codegen.trees.trips import length
 
 
@@ -33,7 +34,26 @@ def copies_of(group: Group, setting: Setting) -> Copies:
         rows_share=_rows_share(group),
         streams=_streams(group, setting),
     )
+    if _is_a_map(group) and _runs_through_memory(group, setting):
+        usual = Copies(1, 1)
     return as_asked(_small_block(group, setting) or usual, setting)
+
+
+def _is_a_map(group: Group) -> bool:
+    """Whether rows run in vectors and in copies that share nothing."""
+    jammed, vector, held = group.roles.jammed, group.roles.vector, group.roles.held
+    if jammed is None or vector is None or held is not None or _rows_share(group):
+        return False
+    if not group.moves:
+        return False
+    rows, columns = group.moves[jammed], group.moves[vector]
+    return not any(shares_vectors(rows[name], columns[name]) for name in group.statements)
+
+
+def _runs_through_memory(group: Group, setting: Setting) -> bool:
+    return runs_through_memory(
+        group.statements, group.members, group.roles.held, group.around, setting
+    )
 
 
 def _rows_share(group: Group) -> bool:
@@ -68,7 +88,8 @@ def annotations_of(group: Group, setting: Setting) -> dict[int, LoopAnnotation]:
     found: dict[int, LoopAnnotation] = {}
     if group.across and chosen.jammed is not None:
         number = copies_of(group, setting)
-        vectors = setting.mapping.vector_copies or VECTORS
+        usual = 1 if _runs_through_memory(group, setting) else VECTORS
+        vectors = setting.mapping.vector_copies or usual
         found = {chosen.jammed: Rows(setting.vector_bits, vectors, number.unroll_jam)}
     elif chosen.vector is not None or chosen.jammed is not None:
         number = copies_of(group, setting)

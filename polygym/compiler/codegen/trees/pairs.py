@@ -23,9 +23,7 @@ def weakly_ordered(
     """Whether δ ≥ 0 for every pair: the loop may run outside all others."""
 
     def is_weak(pair: Pairs) -> bool:
-        distance = _distance(pair, statements, rows, parameters)
-        is_seen = distance.is_constant and distance.constant >= 0
-        return is_seen or pair.reversed_by(distance).is_empty
+        return pair.reversed_by(_distance(pair, statements, rows, parameters)).is_empty
 
     return all(map(is_weak, pairs))
 
@@ -39,9 +37,7 @@ def untouched(
     """Whether δ ≤ 0 for every pair; with δ ≥ 0, that its iterations are independent."""
 
     def is_untouched(pair: Pairs) -> bool:
-        distance = _distance(pair, statements, rows, parameters)
-        is_seen = distance.is_constant and distance.constant <= 0
-        return is_seen or pair.carried_by(distance).is_empty
+        return pair.carried_by(_distance(pair, statements, rows, parameters)).is_empty
 
     return all(map(is_untouched, pairs))
 
@@ -53,15 +49,8 @@ def still_unordered(
     parameters: tuple[str, ...],
 ) -> tuple[Pairs, ...]:
     """Return the pairs with δ = 0, those dependences left out that have none."""
-
-    def left(pair: Pairs) -> Pairs | None:
-        distance = _distance(pair, statements, rows, parameters)
-        if distance.is_constant and distance.constant:
-            return None
-        found = pair if distance.is_constant else pair.untouched_by(distance)
-        return None if found.is_empty else found
-
-    return tuple(one for one in map(left, pairs) if one is not None)
+    left = (one.untouched_by(_distance(one, statements, rows, parameters)) for one in pairs)
+    return tuple(one for one in left if not one.is_empty)
 
 
 def within(pairs: Iterable[Pairs], statements: tuple[str, ...]) -> tuple[Pairs, ...]:

@@ -174,8 +174,8 @@ void f(int n, double A[n][n], double A_packed[n][n], double C[n][n], double D[n]
 
 
 def test_memory_that_is_not_there_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A cache line so long that there is no memory for one.
-    monkeypatch.setattr(emit_module, "_CACHE_LINE", 1 << 62)
+    # Arrays that begin so far behind their memory that there is none.
+    monkeypatch.setattr(emit_module, "stagger", lambda place, count: 1 << 62)
     program = load_program("syrk", parameters={"n": 40, "m": 30})
     compiled = compile_schedule(program, original(program.scop), Mapping())
     with Worker() as worker:

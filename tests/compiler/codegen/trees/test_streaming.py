@@ -4,13 +4,20 @@ import numpy as np
 import pytest
 
 from polygym.compiler.codegen import passes
-from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, LoopAnnotation, Vector
+from polygym.compiler.codegen.common.loop_annotation import (
+    Hold,
+    Jam,
+    LoopAnnotation,
+    Rows,
+    Vector,
+)
 from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import parse
 from tests.compiler.codegen.trees.tree_members import members_of
@@ -126,3 +133,52 @@ def test_the_same_bits_come_out(
         run_natively(scop, parse(order, scop), sizes, result, parse_mapping(mapping), is_known=True)
         for key, values in expected.items():
             assert result[key].tobytes() == values.tobytes(), f"{key} under {mapping}"
+
+
+THROUGH = {
+    "map": "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) z[i][j] = v[0] * x[i][j];",
+    "again": """
+for (int t = 0; t < 9; t++) {
+  for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) z[i][j] = v[0] * y[i][j];
+  for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i][j] = z[i][j] * v[1];
+}
+""",
+    "shared": "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) z[i][j] = x[i][j] + v[j];",
+    "filter": """
+for (int i = 0; i < n; i++)
+  for (int j = 0; j < m; j++) {
+    y[i][j] = x[i][j] + 0.5f * w[i] + 0.25f * (0.125f * u[i] - 2.0f * q[i]);
+    q[i] = u[i];
+    u[i] = w[i];
+    w[i] = y[i][j];
+  }
+""",
+}
+SMALLER, GREATER = {"n": 2000, "m": 4000}, {"n": 2200, "m": 4000}  # 32.0 and 35.2 MB of floats
+
+
+def given_to(name: str, sizes: dict[str, int]) -> set[LoopAnnotation]:
+    """Return what loops of a program in the order of its text are given to do, by default."""
+    arrays = "float x[n][m], float y[n][m], float z[n][m], float v[m]"
+    state = "float u[n], float w[n], float q[n]"
+    scop = parse_text(
+        f"void f(int n, int m, {arrays}, {state}) {{\n#pragma scop\n{THROUGH[name]}\n"
+        "#pragma endscop\n}"
+    )
+    legal = LegalSchedule(scop, original(scop))
+    tree = plan(build_tree(legal), legal, parse_mapping("default threads=2"), LARGE, sizes)
+    return {member.annotation for member in members_of(tree)}
+
+
+@pytest.mark.parametrize("sizes", [SMALLER, GREATER])
+def test_rows_that_share_nothing_run_alone_where_they_come_from_memory(
+    sizes: dict[str, int],
+) -> None:
+    assert (Jam(4) in given_to("map", sizes)) == (sizes == SMALLER)
+    assert Jam(4) in given_to("shared", sizes)
+    assert Jam(4) in given_to("again", sizes)
+
+
+def test_recurrences_that_come_from_memory_run_in_one_vector_of_rows() -> None:
+    assert Rows(512, 2, 4) in given_to("filter", SMALLER)
+    assert Rows(512, 1, 4) in given_to("filter", GREATER)

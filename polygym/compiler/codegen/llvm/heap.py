@@ -1,0 +1,70 @@
+"""Memory that code asks the C library for: for arrays that the kernel makes, and for copies.
+
+What is larger than 32 MB the C library asks the operating system for, and gives it back: it comes
+fresh in each run, page by page, at the first touch: 4 KB a time, each a trap of a quarter of a
+microsecond and more. So code wishes for *huge pages* (2 MB on x86), which begin at a multiple of
+their size; where there are none, or the system does not know the wish, nothing comes of it. Smaller
+arrays have the pages of the run before.
+
+Arrays of one kernel are *staggered*, as those are that callers have: addresses that are equal
+modulo 4096 make loads wait for stores that they have nothing to do with. Array k of n begins
+(2k + 1) / 2n of the way to 4096, in whole lines of the cache: two begin at 1024 and at 3072.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from polygym.compiler.codegen.llvm.declaring import declared
+from polygym.compiler.codegen.llvm.kinds import I32, I64, POINTER
+
+LINE = 64
+
+_MUCH = 32 << 20  # the most that the GNU C library keeps when it is given back
+_HUGE_PAGE = 2 << 20
+
+_ALLOCATE, _FREE, _ADVISE = "aligned_alloc", "free", "madvise"
+_HUGE_PAGES = 14  # MADV_HUGEPAGE, of Linux's sys/mman.h
+_PAGE = 4096
+
+
+def take(module: ir.Module, builder: ir.IRBuilder, size: Any, name: str = "") -> Any:
+    """Return memory of so many bytes, whole cache lines, that begins with one; null: there is none.
+
+    Much of it begins with a huge page, and is wished to be of such pages.
+    """
+    allocate = declared(module, _ALLOCATE, ir.FunctionType(POINTER, [I64, I64]))
+    allocate.return_value.add_attribute("noalias")
+    huge = ir.Constant(I64, _HUGE_PAGE)
+    is_much = builder.icmp_unsigned(">", size, ir.Constant(I64, _MUCH))
+    alignment = builder.select(is_much, huge, ir.Constant(I64, LINE))
+    whole = builder.select(is_much, rounded_up(builder, size, _HUGE_PAGE), size)
+    memory = builder.call(allocate, [alignment, whole], name=name)
+    is_there = builder.icmp_unsigned("!=", memory, ir.Constant(POINTER, None))
+    with builder.if_then(builder.and_(is_much, is_there)):
+        advise = declared(module, _ADVISE, ir.FunctionType(I32, [POINTER, I64, I32]))
+        builder.call(advise, [memory, whole, ir.Constant(I32, _HUGE_PAGES)])
+    return memory
+
+
+def give_back(module: ir.Module, builder: ir.IRBuilder, memory: Any) -> None:
+    """Give memory back."""
+    free = declared(module, _FREE, ir.FunctionType(ir.VoidType(), [POINTER]))
+    builder.call(free, [memory])
+
+
+def stagger(place: int, count: int) -> int:
+    """Return how many bytes behind the begin of its memory one of several arrays begins.
+
+    >>> [stagger(place, 2) for place in range(2)], stagger(0, 1)
+    ([1024, 3072], 2048)
+    """
+    return LINE * ((2 * place + 1) * (_PAGE // LINE) // (2 * count))
+
+
+def rounded_up(builder: ir.IRBuilder, size: Any, block: int) -> Any:
+    """Return a number of bytes as whole blocks, of a power of two each."""
+    more = builder.add(size, ir.Constant(I64, block - 1))
+    return builder.and_(more, ir.Constant(I64, -block))

@@ -1,0 +1,80 @@
+"""Memory that code asks for, on a program that makes a large array for itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
+
+import numpy as np
+import pytest
+
+from polygym.compiler.codegen.common.mapping import SEQUENTIAL
+from polygym.compiler.codegen.llvm import heap
+from polygym.compiler.codegen.llvm.loader import load
+from polygym.compiler.poly.schedule import parse
+from polygym.compiler.storage.plan import parse_storage
+from polygym.measure.evaluation.compiling import compile_schedule
+from polygym.measure.worker.problem import CompiledProgram
+from polygym.native.calls import clock
+from polygym.programs import load_program
+from polygym.programs.stored import stored
+
+TWICE = """
+void twice(int n, int m, float x[n][m], float y[n][m]) {
+  float w;
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) {
+      w = x[i][j] * 2 + 1;
+      y[i][j] = w * w;
+    }
+#pragma endscop
+}
+"""
+
+
+def compiled(folder: Path, n: int, m: int) -> CompiledProgram:
+    """Return code of two passes, between which all values are in an array of n by m floats."""
+    file = folder / "twice.c"
+    file.write_text(TWICE)
+    program = load_program(str(file), parameters={"n": n, "m": m})
+    program = stored(program, parse_storage("w=expand:i,j"), 1 << 30)
+    schedule = parse("{ S0[i, j] -> [0, i, j]; S1[i, j] -> [1, i, j] }", program.scop)
+    return compile_schedule(program, schedule, SEQUENTIAL)
+
+
+def faults_of(code: CompiledProgram, n: int, m: int) -> int:
+    """Run it twice, check what it computes, and return how many pages the second run began."""
+    x, y = np.arange(n * m, dtype=np.float32).reshape(n, m) % 97, np.zeros((n, m), np.float32)
+    program, time = load(code.object_code), clock()
+    sizes = [np.array(size) for size in (n, m)]
+    arguments = [x.ctypes.data, y.ctypes.data, *(size.ctypes.data for size in sizes)]
+    assert program.call(arguments, time) == 0
+    before = getrusage(RUSAGE_SELF).ru_minflt
+    assert program.call(arguments, time) == 0
+    found = getrusage(RUSAGE_SELF).ru_minflt - before
+    program.close()
+    np.testing.assert_array_equal(y, (x * 2 + 1) ** 2)
+    return found
+
+
+def test_a_large_array_comes_in_huge_pages(tmp_path: Path) -> None:
+    choice = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    if not choice.exists() or "[never]" in choice.read_text():
+        pytest.skip("this system has no huge pages for who wishes for them")
+    n, m = 3000, 3000  # 36 MB, 8789 pages of 4 KB
+    assert faults_of(compiled(tmp_path, n, m), n, m) < 4000
+
+
+def test_no_huge_pages_are_no_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heap, "_MUCH", 1 << 12)
+    monkeypatch.setattr(heap, "_HUGE_PAGES", 12345)  # a wish that nobody knows
+    for n, m in ((1, 1), (3, 500), (700, 900)):
+        faults_of(compiled(tmp_path, n, m), n, m)
+
+
+def test_arrays_begin_apart() -> None:
+    for count in range(1, 33):
+        places = [heap.stagger(place, count) for place in range(count)]
+        assert len(set(places)) == count
+        assert all(place % heap.LINE == 0 and 0 <= place < 4096 for place in places)
