@@ -1,4 +1,4 @@
-"""The plain network computes what the library's does, and begins with the dice that are asked for."""
+"""The plain network computes what the library's does, and begins with the dice asked for."""
 
 from __future__ import annotations
 
