@@ -39,6 +39,9 @@ _REMAINING = "remaining"
 # What sb3-contrib has in place of the score of an action that the mask forbids.
 _FORBIDDEN = -1e8
 
+# Makes a layer without rolling dice for its weights; PyTorch has no types for it.
+_skip_init: Any = nn.utils.skip_init
+
 # The types of sb3-contrib's policies say nothing that a strict check could use.
 _Policy: Any = MaskableMultiInputActorCriticPolicy
 
@@ -86,8 +89,7 @@ class MaskablePlainPolicy(_Policy):  # type: ignore[misc]
         for layers in (self.mlp_extractor.policy_net, self.mlp_extractor.value_net):
             if len(layers):
                 first = layers[0]
-                sizes = first.in_features, first.out_features
-                layers[0] = nn.utils.skip_init(_WithoutZeros, *sizes)  # which rolls no dice
+                layers[0] = _skip_init(_WithoutZeros, first.in_features, first.out_features)
                 layers[0].load_state_dict(first.state_dict())
 
     def forward(
