@@ -276,20 +276,16 @@ class FunctionEmitter:
             for group in self.written:
                 if cell in group:
                     self.written[group] = ir.Constant(I1, 1)
-        elif lanes is None:
+            return
+        # What was stored past the caches may have been replaced.
+        self.fresh = {one: value for one, value in self.fresh.items() if are_apart(cell, one)}
+        if lanes is None:
             self.memory.store(result, *where, check=is_checked(WRITE))
         else:
             past = statement.name in self.program.past
             self.memory.store_lanes(result, *where, lanes, check=is_checked(WRITE), past=past)
             if past:
-                self._note_fresh(cell, result)
-
-    def _note_fresh(self, cell: Cell, value: Any) -> None:
-        """Note what has been stored past the caches, and forget what it may have replaced."""
-        for other in tuple(self.fresh):
-            if other != cell and not are_apart(cell, other):
-                del self.fresh[other]
-        self.fresh[cell] = value
+                self.fresh[cell] = result
 
     def ask_ahead(
         self,
