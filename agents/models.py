@@ -44,10 +44,12 @@ def new_model(experiment: Experiment, envs: Any, seed: int, boards: str | None =
         given["buffer_size"] = min(given.get("buffer_size", experiment.steps), experiment.steps)
     policy: Any = "MultiInputPolicy"
     kind = algorithm_of(experiment.algorithm)
-    if experiment.network == "sets":
-        from agents.networks import MaskableSetPolicy, SetPolicy
+    is_masked = kind is algorithm_of("maskable-ppo")
+    if is_masked or experiment.network == "sets":
+        from agents.networks import MaskablePlainPolicy, MaskableSetPolicy, SetPolicy
 
         first = inner(envs.envs[0]).FIRST_ACTION
         given["policy_kwargs"] = {**given.get("policy_kwargs", {}), "first": first}
-        policy = MaskableSetPolicy if kind is algorithm_of("maskable-ppo") else SetPolicy
+        over_sets = MaskableSetPolicy if is_masked else SetPolicy
+        policy = over_sets if experiment.network == "sets" else MaskablePlainPolicy
     return kind(policy, envs, seed=seed, device="cpu", tensorboard_log=boards, **given)

@@ -12,7 +12,7 @@ from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.chain import is_chain
 from polygym.compiler.codegen.trees.hold import holdable
 from polygym.compiler.codegen.trees.levels import levels
-from polygym.compiler.codegen.trees.model import few_rows, tile_sizes
+from polygym.compiler.codegen.trees.model import few_rows, more_rows, tile_sizes
 from polygym.compiler.codegen.trees.moves import Move, Moves
 from polygym.compiler.codegen.trees.part import Part
 from polygym.compiler.codegen.trees.roles import Roles
@@ -162,6 +162,32 @@ def test_tile_sizes_of_a_product_follow_the_cache() -> None:
         assert found == ((rows, *sizes[1:]) if whole else sizes)
     steep = [point((Row((17, 10), (), 0),), True), *members[1:]]
     assert tile_sizes(steep, table, roles, 8, Machine(), rewarding=True) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 16])
+@pytest.mark.parametrize("length", [1, 63, 64, 65, 200, 257, 800, 1000, 1201, 5000])
+def test_tiles_of_many_rows_are_shared_out(length: int, threads: int) -> None:
+    sizes, roles = (64, 128, 256), Roles(vector=1, held=2, jammed=0)
+    rows, *others = more_rows(sizes, roles, length, threads, are_even=True)
+    assert others == [128, 256]
+    assert 64 <= rows <= 256
+    assert rows % 8 == 0
+    if rows > 64:  # as many tiles for each thread, two where there are several
+        tiles = -(-length // rows)
+        most = -(-tiles // threads)
+        assert most >= (1 if threads == 1 else 2)
+        assert most * rows <= length / threads + 8 * most
+    alone = threads == 1
+    uneven = more_rows(sizes, roles, length, threads, are_even=False)
+    assert uneven == ((rows, *others) if alone else sizes)
+
+
+def test_other_bands_keep_the_tiles_that_they_have() -> None:
+    roles = Roles(vector=1, held=2, jammed=0)
+    for sizes in ((64, 128, 1), (32, 64, 128, 256), (64, 128)):
+        assert more_rows(sizes, roles, 1000, 1, are_even=True) == sizes
+    without = Roles(vector=1, held=2, jammed=None)
+    assert more_rows((64, 128, 256), without, 1000, 1, are_even=True) == (64, 128, 256)
 
 
 IMPERFECT = """

@@ -19,7 +19,8 @@
 ``steady``              does a nest write what it reads of an array elsewhere?
 ``tiles``               such a copy: its rows, and the loops that fill it
 ``tile_pack``           the plan carried out
-``term_tiles``          factors that the vectors of a sum share, computed once, in tiles
+``shared_factors``      what is the same for all vectors of a sum, and is computed
+``term_tiles``          such factors, computed once, in tiles
 ``move_initialisers``   what sets an element of a sum, right before its terms
 ``separate``            full tiles apart from partial ones
 ``row_plan``            which accesses of a recurrence along rows go through turned tiles

@@ -47,7 +47,13 @@ from polygym.compiler.codegen.loops.lanes import (
     statements_in,
 )
 from polygym.compiler.codegen.loops.linear import difference
-from polygym.compiler.codegen.loops.nests import around, chain, instances_alone, parts_of
+from polygym.compiler.codegen.loops.nests import (
+    around,
+    chain,
+    instances_alone,
+    parts_of,
+    without_strips,
+)
 from polygym.compiler.ir.scop import Scop, Storage
 
 
@@ -149,7 +155,7 @@ def _into(node: Node, setting: _Setting, scop: Scop, path: tuple[Loop, ...] = ()
             there = _sum_in(node, setting.instance, scop)
             if there is None or there.statement not in statements:
                 return None
-            started = _started(setting, there, path, scop)
+            started = _started(setting, there, without_strips(path), scop)
             return None if started is None else Block((started, node))
         case Loop():
             body = _into(node.body, setting, scop, (*path, node))

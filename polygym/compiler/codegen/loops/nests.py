@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from polygym.compiler.codegen.loops.index import pieces
+from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL
+from polygym.compiler.codegen.loops.index import minimum, pieces, plus
 from polygym.compiler.codegen.loops.ir import (
     Block,
     Index,
@@ -14,6 +15,7 @@ from polygym.compiler.codegen.loops.ir import (
     Loop,
     Node,
     Operation,
+    Variable,
 )
 from polygym.compiler.codegen.loops.linear import difference
 
@@ -60,6 +62,39 @@ def spans(loop: Loop) -> Iterator[tuple[Index, Index, int]]:
             length = difference(last, first)
             if length is not None:
                 yield first, last, length
+
+
+def in_strips(loop: Loop, count: int, name: str) -> tuple[Loop, Loop]:
+    """Return a loop over strips of so many iterations, by its counter's name, and that over one.
+
+    ::
+
+        for i in 3 .. n   →   for s in 3 .. n by 8: for i in s .. min(s + 7, n)
+    """
+    first = Variable(name)
+    last = minimum(plus(first, count - 1), loop.upper)
+    strips = replace(loop, variable=name, step=count, annotation=SEQUENTIAL)
+    return strips, replace(loop, lower=first, upper=last)
+
+
+def without_strips(loops: Sequence[Loop]) -> tuple[Loop, ...]:
+    """Return loops around each other, of which those that run in strips do so no more.
+
+    >>> i = Loop("i", Variable("m"), Variable("n"), 1, Block(()))
+    >>> without_strips(in_strips(i, 8, "s")) == (i,), without_strips([i]) == (i,)
+    (True, True)
+    """
+    found: list[Loop] = []
+    for loop in loops:
+        for place, strips in enumerate(found):
+            whole = replace(loop, lower=strips.lower, upper=strips.upper)
+            _, inner = in_strips(whole, strips.step, strips.variable)
+            if inner == loop and strips.step > 1:
+                found[place] = whole
+                break
+        else:
+            found.append(loop)
+    return tuple(found)
 
 
 def all_of(conditions: Sequence[Index]) -> Index:

@@ -4,28 +4,31 @@
 
     for i (jammed): for j (vectors): for k (held):  C[i][j] += alpha * A[i][k] * B[k][j]
 
-        →   for k: for i:                   T[k][i] = alpha * A[i][k]
-            for i: for j: for k:            C[i][j] += T[k][i] * B[k][j]
+        →   for b by 8:
+              for k: for i in b .. b + 7:             T[k][i - b] = alpha * A[i][k]
+              for i in b .. b + 7: for j: for k:      C[i][j] += T[k][i - b] * B[k][j]
 
 The product alpha · A[i][k] is the same for every block of vectors, and is computed and spread to
 all lanes again for each. An element of a tile is spread as it is loaded, and those of the rows
 that run together are neighbours there. (Products of matrices of 1000 to 1200 rows: 1.1 to 1.3 times
 as fast in one thread.)
 
-A factor is what stands in a product or a quotient, is computed from elements that do not depend on
-the vector loop, and depends on the loop that holds the sum. Nothing in this part of the program
-writes them. The result is the same bit for bit: a factor is rounded as a product before it is
-multiplied (were it a term of a sum, the two could be rounded as one).
+A tile has as many rows as fill a line of the cache, and 256 terms of 8 rows of doubles stay in the
+level 1 cache. What is read along the sum is copied first, which turns it in registers, and then
+computed with where it is. If the rows that run together are no part of a line (three, say), or
+another loop stands around theirs, there is one tile for all rows.
 
-A tile is made as those of reads are (:mod:`polygym.compiler.codegen.loops.tile_plan`), before the
-loops that it depends on and inside of all others, where its size is known and small. It is computed
-for all iterations of its own loops, so that all elements that it reads have to be inside their
-arrays whether the loops between run or not.
+Which factors these are says :mod:`polygym.compiler.codegen.loops.shared_factors`. The result is the
+same bit for bit.
+
+A tile is made before the loops that it depends on and inside of all others, where its size is known
+and small. It is computed for all iterations of its own loops, so that all elements that it reads
+have to be inside their arrays whether the loops between run or not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -50,7 +53,8 @@ from polygym.compiler.codegen.loops.ir import (
 )
 from polygym.compiler.codegen.loops.lanes import is_vectorisable
 from polygym.compiler.codegen.loops.names import Names
-from polygym.compiler.codegen.loops.nests import around
+from polygym.compiler.codegen.loops.nests import around, in_strips
+from polygym.compiler.codegen.loops.shared_factors import Factor, factors_of, is_shared
 from polygym.compiler.codegen.loops.steady import Place
 from polygym.compiler.codegen.loops.tile_pack import (
     Copy,
@@ -70,45 +74,27 @@ from polygym.compiler.codegen.loops.tiles import Tile
 from polygym.compiler.ir.expr import (
     Access,
     Binary,
-    BinaryOperator,
     Expression,
-    FloatLiteral,
-    IntegerLiteral,
     Load,
-    ParameterValue,
     Unary,
-    loads,
     walk,
 )
 from polygym.compiler.ir.scop import Statement, Storage
-from polygym.compiler.ir.types import ScalarType
 from polygym.errors import Place as SourcePlace
-
-_FACTORS = (BinaryOperator.MULTIPLY, BinaryOperator.DIVIDE)
-_TYPES = (ScalarType.FLOAT, ScalarType.DOUBLE)
-
-
-@dataclass(frozen=True, slots=True)
-class _Factor:
-    """A factor in a body, and the number of the first of its reads."""
-
-    value: Binary
-    first: int
-
-    @property
-    def reads(self) -> range:
-        """The numbers of its reads."""
-        return range(self.first, self.first + len(loads(self.value)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """A factor's tile: its loops, and their lengths, before loop number ``depth``."""
+    """A factor's tile: its loops, and their lengths, before loop number ``depth``.
 
-    factor: _Factor
+    It is one of so many rows ``together``, each time, or of all of them where that is 0.
+    """
+
+    factor: Factor
     depth: int
     loops: tuple[Loop, ...]
     lengths: tuple[int, ...]
+    together: int
 
     @property
     def size(self) -> int:
@@ -151,55 +137,15 @@ def _planned(nest: Nest, program: LoopProgram) -> _Planned | None:
     if any(name == instance.statement for name, _ in program.guarded):
         return None
     statement = program.scop.statement(instance.statement)
-    for factor in _factors(statement):
-        if _is_shared(factor, statement, instance, nest, vector.variable):
+    for factor in factors_of(statement):
+        if is_shared(factor, statement, instance, nest, vector.variable):
             found = _tile(factor, instance, nest, program)
             if found is not None:
                 return found
     return None
 
 
-def _factors(statement: Statement) -> Iterator[_Factor]:
-    """Yield what stands in products and quotients of a body and is computed, larger ones first."""
-    number = 0
-    pending: list[tuple[Expression, bool]] = [(statement.body, False)]
-    while pending:
-        node, is_factor = pending.pop()
-        match node:
-            case Binary(operator, left, right, type_):
-                if is_factor and type_ in _TYPES and _is_plain(node):
-                    yield _Factor(node, number)
-                inside = operator in _FACTORS and type_ in _TYPES
-                pending += [(right, inside), (left, inside)]
-            case Unary(operand=operand):
-                pending.append((operand, False))
-            case _:
-                number += len(loads(node))
-
-
-def _is_plain(value: Expression) -> bool:
-    """Whether an expression is made of elements, numbers and arithmetic alone."""
-    kinds = (Binary, Unary, Load, FloatLiteral, IntegerLiteral, ParameterValue)
-    return all(
-        isinstance(node, kinds) and (not isinstance(node, Binary) or node.type in _TYPES)
-        for node in walk(value)
-    )
-
-
-def _is_shared(
-    factor: _Factor, statement: Statement, instance: Instance, nest: Nest, vector: str
-) -> bool:
-    """Whether a factor stays the same along vectors, changes along the sum, and is only read."""
-    subscripts = [index for number in factor.reads for index in instance.reads[number]]
-    arrays = {statement.reads[number].array for number in factor.reads}
-    return (
-        arrays.isdisjoint(nest.written)
-        and not any(mentions(index, vector) for index in subscripts)
-        and any(mentions(index, nest.loops[-1].variable) for index in subscripts)
-    )
-
-
-def _tile(factor: _Factor, instance: Instance, nest: Nest, program: LoopProgram) -> _Planned | None:
+def _tile(factor: Factor, instance: Instance, nest: Nest, program: LoopProgram) -> _Planned | None:
     """Return the tile of a factor, made before the loops whose iterations run together.
 
     Rows that run together are its last dimension.
@@ -231,12 +177,32 @@ def _tile(factor: _Factor, instance: Instance, nest: Nest, program: LoopProgram)
     again = prod(n or 0 for name, n in counts.items() if name not in {o.variable for o in loops})
     size = factor.value.type.size
     *others, row = (counts[loop.variable] or 0 for loop in loops)
+    together = _together(loops[-1], row, size) if loops[-1] is inner[0] else 0
+    row = together or row
     whole = -(-row * size // LINE) * LINE // size
-    lengths = (*others, whole + spare(whole, size))
-    found = _Planned(factor, depth, loops, lengths)
+    if together:
+        others = [_in_blocks(length, LINE // size) for length in others]
+    found = _Planned(factor, depth, loops, (*others, whole + spare(whole, size)), together)
     if again < OFTEN or found.size > MOST_BYTES:
         return None
     return found if _are_inside(found, instance, nest, program) else None
+
+
+def _together(rows: Loop, count: int, size: int) -> int:
+    """Return how many of so many rows fill a line of a tile; 0 where one tile has all of them.
+
+    A line is 8 rows of doubles, or 16 of floats: two blocks of 8 that run together.
+    """
+    if not isinstance(rows.annotation, Jam):
+        return 0
+    copies, line = rows.annotation.copies, LINE // size
+    own = copies if copies % line == 0 else line
+    return own if own % copies == 0 and own < count else 0
+
+
+def _in_blocks(length: int, block: int) -> int:
+    """Return a length as whole blocks; less than one stays what it is."""
+    return -(-length // block) * block if length > block else length
 
 
 def _are_inside(found: _Planned, instance: Instance, nest: Nest, program: LoopProgram) -> bool:
@@ -265,16 +231,25 @@ def _made(nest: Nest, found: _Planned | None, program: LoopProgram, names: Names
     statement = program.scop.statement(instance.statement)
     reads = found.factor.reads
     one = next(statement.reads[number] for number in reads if instance.reads[number])
+    strips: Loop | None = None
+    if found.together:
+        rows = found.loops[-1]
+        strips, rows = in_strips(rows, found.together, names.unused(f"{rows.variable}_strip"))
+        found = replace(found, loops=(*found.loops[:-1], rows))
     tile = _tile_of(found, one, program, names)
-    copy = _filling(found, tile, nest, statement.place)
+    copy = _filling(found, tile, nest, program, names)
     name = names.unused(f"{statement.name}_packed")
     read = Load(Access(tile.name, one.relation, tile.name), tile.array.type)
     body = _with(statement.body, found.factor.value, read)
     before, after = instance.reads[: reads.start], instance.reads[reads.stop :]
     inside: Node = replace(instance, statement=name, reads=(*before, tile.place, *after))
     for place in reversed(range(len(nest.loops))):
-        loop = holding(nest.loops[place], {statement.name: name})
-        inside = filled_before(replace(loop, body=inside), place + len(nest.outer), [copy])
+        depth = place + len(nest.outer)
+        loop = found.loops[-1] if strips and depth == found.depth else nest.loops[place]
+        loop = holding(loop, {statement.name: name})
+        inside = filled_before(replace(loop, body=inside), depth, [copy])
+        if strips and depth == found.depth:
+            inside = replace(strips, body=inside)
     return Packed(inside, (replace(statement, name=name, body=body),), (copy,))
 
 
@@ -284,28 +259,78 @@ def _tile_of(found: _Planned, one: Access, program: LoopProgram, names: Names) -
     return Tile(array, names.unused(f"{one.array}_term"), found.loops, found.lengths, ())
 
 
-def _filling(found: _Planned, tile: Tile, nest: Nest, place: SourcePlace) -> Copy:
-    """Return a tile with the loops that fill it."""
+def _filling(found: _Planned, tile: Tile, nest: Nest, program: LoopProgram, names: Names) -> Copy:
+    """Return a tile with the loops that fill it: that copy to it, and that compute its elements."""
     (instance,) = nest.instances
-    corner = ", ".join("0" for _ in found.loops)  # instances say where an element goes
-    statement = Statement(
-        tile.name,
+    place = program.scop.statement(instance.statement).place
+    reads = tuple(instance.reads[number] for number in found.factor.reads)
+    value, number = found.factor.value, _turned(found, reads)
+    if number is None:
+        statement = _computing(tile, tile.name, value, place)
+        return Copy(found.depth, tile, (statement,), _filled(tile, nest, statement, reads))
+    read = _loads(value)[number]
+    array = program.scop.array(read.access.array)
+    own = replace(tile, array=array, subscripts=reads[number])
+    copying = own.copying(names)
+    here = Load(Access(tile.name, read.access.relation, tile.name), tile.array.type)
+    name = names.unused(f"{tile.name}_value")
+    statement = _computing(tile, name, _with(value, read, here), place)
+    after = (*reads[:number], tile.place, *reads[number + 1 :])
+    loops = (own.filled((), copying, names), _filled(tile, nest, statement, after))
+    return Copy(found.depth, tile, (copying, statement), Block(loops))
+
+
+def _turned(found: _Planned, reads: Sequence[tuple[Index, ...]]) -> int | None:
+    """Return which one read goes along the sum where rows are far apart; None where none does."""
+    if not found.together:
+        return None
+    value, along, rows = found.factor.value, found.loops[-2], found.loops[-1]
+    far = [
+        number
+        for number, subscripts in enumerate(reads)
+        if any(mentions(index, rows.variable) for index in subscripts[:-1])
+    ]
+    every = _loads(value)
+    if len(far) != 1 or len({*map(id, every)}) < len(every):
+        return None
+    *others, last = reads[far[0]]
+    is_row = coefficient(last, along.variable) == 1 and not mentions(last, rows.variable)
+    if not is_row or any(mentions(index, along.variable) for index in others):
+        return None
+    return far[0] if every[far[0]].type is value.type else None
+
+
+def _loads(value: Expression) -> list[Load]:
+    """Return the reads of a factor in their order."""
+    return [node for node in walk(value) if isinstance(node, Load)]
+
+
+def _computing(tile: Tile, name: str, value: Expression, place: SourcePlace) -> Statement:
+    """Return the statement that computes an element of a tile."""
+    corner = ", ".join("0" for _ in tile.loops)  # instances say where an element goes
+    return Statement(
+        name,
         (),
-        f"{{ {tile.name}[] }}",
-        Access(tile.name, f"{{ {tile.name}[] -> {tile.name}[{corner}] }}", tile.name),
-        found.factor.value,
+        f"{{ {name}[] }}",
+        Access(tile.name, f"{{ {name}[] -> {tile.name}[{corner}] }}", tile.name),
+        value,
         f"{tile.name} = ...",
         place,
     )
-    reads = tuple(instance.reads[number] for number in found.factor.reads)
-    node: Node = Instance(tile.name, (), tile.place, reads)
-    for loop in reversed(found.loops):
+
+
+def _filled(
+    tile: Tile, nest: Nest, statement: Statement, reads: tuple[tuple[Index, ...], ...]
+) -> Node:
+    """Return the loops that compute a tile, the last of them in vectors where that can be."""
+    node: Node = Instance(statement.name, (), tile.place, reads)
+    for loop in reversed(tile.loops):
         annotation: LoopAnnotation = SEQUENTIAL
-        if loop is found.loops[-1] and _runs_in_vectors(loop, reads, statement):
+        if loop is tile.loops[-1] and _runs_in_vectors(loop, reads, statement):
             bits = (one.annotation.bits for one in nest.loops if isinstance(one.annotation, Vector))
             annotation = Vector(next(bits), 1)
         node = replace(loop, body=node, annotation=annotation)
-    return Copy(found.depth, tile, statement, node)
+    return node
 
 
 def _inside(instances: Sequence[Instance]) -> Node:

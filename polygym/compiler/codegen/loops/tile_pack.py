@@ -46,11 +46,14 @@ from polygym.compiler.ir.scop import Scop, Statement
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A tile, and the loops that fill it before the loop number ``depth`` of those around."""
+    """A tile, and the loops that fill it before the loop number ``depth`` of those around.
+
+    In them run these ``statements``.
+    """
 
     depth: int
     tile: Tile
-    statement: Statement
+    statements: tuple[Statement, ...]
     loops: Node
 
 
@@ -88,7 +91,10 @@ def with_copies(program: LoopProgram, made: Sequence[Packed]) -> LoopProgram:
     statements = tuple(
         statement
         for packed in made
-        for statement in (*packed.reading, *(copy.statement for copy in packed.copies))
+        for statement in (
+            *packed.reading,
+            *(statement for copy in packed.copies for statement in copy.statements),
+        )
     )
     scop = replace(
         program.scop,
@@ -180,7 +186,7 @@ def _inside(instances: Sequence[Instance]) -> Node:
 def _copy(depth: int, tile: Tile, nest: Nest, names: Names) -> Copy:
     """Return a tile with the loops that fill it."""
     statement = tile.copying(names)
-    return Copy(depth, tile, statement, tile.filled(nest.around[depth:], statement, names))
+    return Copy(depth, tile, (statement,), tile.filled(nest.around[depth:], statement, names))
 
 
 def holding(loop: Loop, renamed: dict[str, str]) -> Loop:

@@ -10,6 +10,7 @@ from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.trees.model import (
     few_rows,
     larger_stencil,
+    more_rows,
     outer_sizes,
     skewed_stencil,
     tile_sizes,
@@ -20,7 +21,7 @@ from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.skewed import skewed_arrays
 from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Band
-from polygym.compiler.codegen.trees.trips import length, lengths, width
+from polygym.compiler.codegen.trees.trips import are_even, length, lengths, width
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.innermost import equations, independent
 
@@ -68,6 +69,14 @@ def sizes_of_points(
             names, parameters = band.statements, around.parameters
             found = lengths(setting.scop, names, members, parameters, setting.sizes)
             element = setting.scop.widest(names)
+            assert chosen.jammed is not None
+            sizes = more_rows(
+                sizes,
+                chosen,
+                found[chosen.jammed],
+                mapping.threads if mapping.shares and not around.parallel else 1,
+                are_even=are_even(setting.scop, names, band.members[chosen.jammed], setting.sizes),
+            )
             sizes = few_rows(sizes, chosen, found, element, setting.machine, mapping.threads)
     sizes = _fresh(band, sizes, tiled, around, setting.scop)
     if around.parallel or not mapping.shares or any(size > 1 for size in sizes):

@@ -72,6 +72,21 @@ def width(
     return max(map(reach, statements, member.rows, outer.rows))
 
 
+def are_even(scop: Scop, statements: Sequence[str], member: Member, sizes: Sizes) -> bool:
+    """Whether each iteration of a member that is one loop of the source has the same work."""
+    known = tuple(sizes.items())
+    return all(
+        sum(map(bool, row.iterators)) == 1 and _is_box(scop.statement(name).domain, known)
+        for name, row in zip(statements, member.rows, strict=True)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _is_box(domain: str, sizes: tuple[tuple[str, int], ...]) -> bool:
+    """Whether the bounds of no loop around a statement depend on the others."""
+    return bool(at_sizes(isl.Set(domain), dict(sizes)).is_box())
+
+
 @lru_cache(maxsize=4096)
 def _trips(
     statement: Statement, row: Row, parameters: tuple[str, ...], sizes: tuple[tuple[str, int], ...]

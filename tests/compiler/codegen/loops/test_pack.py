@@ -188,7 +188,8 @@ def test_memory_that_is_not_there_is_an_outcome(monkeypatch: pytest.MonkeyPatch)
 
 def test_at_known_sizes_a_copy_has_to_pay() -> None:
     few = PRODUCT.format(types="double A[n][m]", read="A[i][k] * A[j][k]")
-    assert packed(lowered(few, n=200, m=50)) == [("A", ("m", "n"))]
+    assert packed(lowered(few, n=600, m=50)) == [("A", ("m", "n"))]
+    assert packed(lowered(few, n=200, m=50)) == []  # one tile of rows, which has its own
     assert packed(lowered(few, n=4, m=5000)) == []
     assert packed(lowered(few, n=40_000, m=40_000)) == []  # 12 GB
     batched = """
@@ -203,7 +204,7 @@ void f(int b, int n, double y[b][n], double A[n][n], double x[b][n]) {
 """
     assert [name for name, _ in packed(lowered(batched))] == ["A"]
     assert packed(lowered(batched, b=2, n=400)) == []
-    assert [name for name, _ in packed(lowered(batched, b=256, n=400))] == ["A"]
+    assert [name for name, _ in packed(lowered(batched, b=600, n=400))] == ["A"]
 
 
 def test_copies_are_made_in_one_thread_where_loops_are() -> None:
@@ -324,7 +325,8 @@ def test_rows_of_copies_do_not_crowd_a_cache(
     read: str, sizes: dict[str, int], expected: list[tuple[str, tuple[str, ...]]]
 ) -> None:
     text = PRODUCT.format(types="double A[n][m], double B[m][n]", read=read)
-    program = lowered(text, **sizes)
+    mapping = "tile=64x128x256"  # more tiles of rows than have copies of their own
+    program = lowered(text, mapping, **sizes)
     assert packed(program) == expected
     for array, extents in zip(program.scop.arrays, program.extents, strict=True):
         if array.storage is Storage.SCRATCH:
@@ -336,5 +338,5 @@ def test_rows_of_copies_do_not_crowd_a_cache(
     arrays = random_arrays(scop, sizes, np.random.default_rng(3))
     result = {name: values.copy() for name, values in arrays.items()}
     run_natively(scop, original(scop), sizes, arrays)
-    run_natively(scop, original(scop), sizes, result, Mapping(), is_known=True)
+    run_natively(scop, original(scop), sizes, result, parse_mapping(mapping), is_known=True)
     assert result["C"].tobytes() == arrays["C"].tobytes()

@@ -267,6 +267,33 @@ def test_few_rows_stay_together(rows: int, columns: int, whole: bool) -> None:
     assert (first >= rows) is whole
 
 
+TRIANGLE = """
+void f(int n, double C[n][n], double A[n][n], double B[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j <= i; j++)
+      for (int k = 0; k < n; k++)
+        C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "threads", "rows"),
+    [("n", 1, 200), ("n", 2, 200), ("n", 4, 104), ("i + 1", 1, 200), ("i + 1", 2, 64)],
+)
+def test_a_product_has_large_tiles_of_rows_if_all_have_the_same_work(
+    end: str, threads: int, rows: int
+) -> None:
+    scop = parse_text(TRIANGLE.replace("j <= i", f"j < {end}"))
+    mapping = parse_mapping(f"threads={threads}")
+    first = next(members_of(planned(scop, original(scop), mapping, LARGE, {"n": 800})))
+    assert {part.size for part in first.parts} == {rows}
+    unknown = next(members_of(planned(scop, original(scop), mapping, LARGE)))
+    assert {part.size for part in unknown.parts} == {64}
+
+
 def test_hold_off_is_honoured() -> None:
     found = annotations(
         planned(PRODUCT, original(PRODUCT), parse_mapping("vector_bits=off registers=off"))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import islpy as isl
 import numpy as np
 import pytest
 
 from polygym.compiler.codegen.common.sizes import at_sizes
-from polygym.compiler.codegen.trees.trips import trips
+from polygym.compiler.codegen.trees.tree import point
+from polygym.compiler.codegen.trees.trips import are_even, trips
 from polygym.compiler.poly.isl_numbers import coordinates
 from polygym.compiler.poly.schedule import Row, parameter_names
 from tests.cost.played import program, sizes_of
@@ -30,3 +33,26 @@ def test_trips_are_those_of_all_instances(name: str) -> None:
             values = [sum(a * x for a, x in zip(factors, one, strict=True)) for one in points]
             expected = max(values) - min(values) + 1 if values else 0
             assert trips(statement, row, parameters, sizes) == expected
+
+
+@pytest.mark.parametrize("name", ["gemm", "lu", "nussinov", "strided", "triangular_guarded"])
+def test_even_loops_do_the_same_in_every_iteration(name: str) -> None:
+    """One that is said to be even is; one that is not said to be may be."""
+    scop = program(name)
+    count, sizes = len(parameter_names(scop)), sizes_of(scop, 5)
+    found = []
+    for statement in scop.statements:
+        points: list[tuple[int, ...]] = []
+        domain = at_sizes(isl.Set(statement.domain), sizes)
+        domain.foreach_point(lambda point, own=points: own.append(coordinates(point)))
+        for place in range(statement.depth):
+            factors = tuple(int(k == place) for k in range(statement.depth))
+            member = point((Row(factors, (0,) * count, 0),), coincident=True)
+            work = Counter(one[place] for one in points)
+            is_even = are_even(scop, [statement.name], member, sizes)
+            assert len(set(work.values())) <= 1 or not is_even
+            found.append(is_even)
+            skewed = tuple(1 for _ in range(statement.depth))
+            member = point((Row(skewed, (0,) * count, 0),), coincident=True)
+            assert statement.depth == 1 or not are_even(scop, [statement.name], member, sizes)
+    assert any(found) is (name == "gemm")
