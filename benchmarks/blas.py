@@ -1,0 +1,89 @@
+"""Is a product of matrices as fast as the library's that NumPy comes with?
+
+    python benchmarks/blas.py --threads 2
+    python benchmarks/blas.py --threads 1 --sizes 2000x2000x2000
+
+`gemm`, C = beta C + alpha A B, under isl's schedule and the default mapping, and NumPy's product of
+the same matrices into memory that is there already, run in turn in one process; the library is left
+time to send its threads to sleep before ours begin. Both run twice, and the second time counts.
+What ours computes is compared. Nothing else should run meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from dataclasses import replace
+from statistics import median
+
+_AWAKE = 0.2  # seconds; threads of OpenBLAS wait for more work for some milliseconds, busily
+_ALPHA, _BETA = 1.5, 1.2
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--sizes", default="1000x1100x1200", help="rows, columns, terms of a sum")
+    parser.add_argument("--rounds", type=int, default=25)
+    options = parser.parse_args()
+    os.environ["OPENBLAS_NUM_THREADS"] = str(options.threads)  # read as NumPy is imported
+    import numpy as np
+
+    from polygym.compiler.codegen.common.mapping import DEFAULT
+    from polygym.compiler.codegen.llvm.loader import load
+    from polygym.compiler.poly.baselines import isl_schedule
+    from polygym.measure.evaluation.compiling import compile_schedule
+    from polygym.native.calls import clock
+    from polygym.programs import load_program
+
+    ni, nj, nk = map(int, options.sizes.split("x"))
+    program = load_program("gemm", parameters={"ni": ni, "nj": nj, "nk": nk})
+    mapping = replace(DEFAULT, threads=options.threads)
+    code = load(compile_schedule(program, isl_schedule(program.scop), mapping).object_code)
+    dice = np.random.default_rng(0)
+    values = {
+        "A": dice.random((ni, nk)),
+        "B": dice.random((nk, nj)),
+        "C": np.ones((ni, nj)),
+        "alpha": np.array([_ALPHA]),
+        "beta": np.array([_BETA]),
+    }
+    sizes = {name: np.array(size) for name, size in (("ni", ni), ("nj", nj), ("nk", nk))}
+    buffers = [
+        *(values[array.name] for array in program.scop.arrays),
+        *(sizes[parameter.name] for parameter in program.scop.parameters),
+    ]
+    arguments, clocked = [buffer.ctypes.data for buffer in buffers], clock()
+    product, library, ours = np.empty((ni, nj)), [], []
+    for _ in range(options.rounds):
+        for _ in range(2):
+            begin = time.perf_counter()
+            np.dot(values["A"], values["B"], out=product)
+            took = time.perf_counter() - begin
+        library.append(took)
+        time.sleep(_AWAKE)
+        values["C"][:] = 1
+        for _ in range(2):
+            assert code.call(arguments, clocked) == 0
+        ours.append(clocked[0] / 1e9)
+    # Two times, one after the other, from ones.
+    expected = _BETA * (_BETA + _ALPHA * product) + _ALPHA * product
+    np.testing.assert_allclose(values["C"], expected, rtol=1e-9)
+    for name, times in (("NumPy's library", library), ("polygym", ours)):
+        rate = 2e-9 * ni * nj * nk / min(times)
+        print(
+            f"{name:16}{1e3 * min(times):9.2f} ms, {1e3 * median(times):.2f} in the median, "
+            f"{rate:.0f} GFLOP/s"
+        )
+    print(
+        f"polygym is {min(library) / min(ours):.2f} times as fast, "
+        f"{median(library) / median(ours):.2f} in the median"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
