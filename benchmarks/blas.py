@@ -15,6 +15,7 @@ import argparse
 import os
 import time
 from dataclasses import replace
+from math import prod
 from statistics import median
 
 _AWAKE = 0.2  # seconds; threads of OpenBLAS wait for more work for some milliseconds, busily
@@ -30,6 +31,23 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=25)
     options = parser.parse_args()
     os.environ["OPENBLAS_NUM_THREADS"] = str(options.threads)  # read as NumPy is imported
+    sizes = dict(zip(("ni", "nj", "nk"), map(int, options.sizes.split("x")), strict=True))
+    library, ours = timed(sizes, options.threads, options.rounds)
+    for name, times in (("NumPy's library", library), ("polygym", ours)):
+        rate = 2e-9 * prod(sizes.values()) / min(times)
+        print(
+            f"{name:16}{1e3 * min(times):9.2f} ms, {1e3 * median(times):.2f} in the median, "
+            f"{rate:.0f} GFLOP/s"
+        )
+    print(
+        f"polygym is {min(library) / min(ours):.2f} times as fast, "
+        f"{median(library) / median(ours):.2f} in the median"
+    )
+    return 0
+
+
+def timed(sizes: dict[str, int], threads: int, rounds: int) -> tuple[list[float], list[float]]:
+    """Return the seconds of the library's product and of ours, round by round."""
     import numpy as np
 
     from polygym.compiler.codegen.common.mapping import DEFAULT
@@ -39,10 +57,10 @@ def main() -> int:
     from polygym.native.calls import clock
     from polygym.programs import load_program
 
-    ni, nj, nk = map(int, options.sizes.split("x"))
-    program = load_program("gemm", parameters={"ni": ni, "nj": nj, "nk": nk})
-    mapping = replace(DEFAULT, threads=options.threads)
+    program = load_program("gemm", parameters=sizes)
+    mapping = replace(DEFAULT, threads=threads)
     code = load(compile_schedule(program, isl_schedule(program.scop), mapping).object_code)
+    ni, nj, nk = (sizes[name] for name in ("ni", "nj", "nk"))
     dice = np.random.default_rng(0)
     values = {
         "A": dice.random((ni, nk)),
@@ -51,14 +69,13 @@ def main() -> int:
         "alpha": np.array([_ALPHA]),
         "beta": np.array([_BETA]),
     }
-    sizes = {name: np.array(size) for name, size in (("ni", ni), ("nj", nj), ("nk", nk))}
     buffers = [
         *(values[array.name] for array in program.scop.arrays),
-        *(sizes[parameter.name] for parameter in program.scop.parameters),
+        *(np.array(sizes[parameter.name]) for parameter in program.scop.parameters),
     ]
     arguments, clocked = [buffer.ctypes.data for buffer in buffers], clock()
     product, library, ours = np.empty((ni, nj)), [], []
-    for _ in range(options.rounds):
+    for _ in range(rounds):
         for _ in range(2):
             begin = time.perf_counter()
             np.dot(values["A"], values["B"], out=product)
@@ -72,17 +89,7 @@ def main() -> int:
     # Two times, one after the other, from ones.
     expected = _BETA * (_BETA + _ALPHA * product) + _ALPHA * product
     np.testing.assert_allclose(values["C"], expected, rtol=1e-9)
-    for name, times in (("NumPy's library", library), ("polygym", ours)):
-        rate = 2e-9 * ni * nj * nk / min(times)
-        print(
-            f"{name:16}{1e3 * min(times):9.2f} ms, {1e3 * median(times):.2f} in the median, "
-            f"{rate:.0f} GFLOP/s"
-        )
-    print(
-        f"polygym is {min(library) / min(ours):.2f} times as fast, "
-        f"{median(library) / median(ours):.2f} in the median"
-    )
-    return 0
+    return library, ours
 
 
 if __name__ == "__main__":

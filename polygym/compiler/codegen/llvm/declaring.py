@@ -5,7 +5,11 @@ from __future__ import annotations
 from llvmlite import ir
 
 
-def declared(module: ir.Module, name: str, kind: ir.FunctionType) -> ir.Function:
-    """Return a function of this name and type, declared where it is not yet."""
+def declared(module: ir.Module, name: str, kind: ir.FunctionType, *attributes: str) -> ir.Function:
+    """Return a function of this name and type, declared with its attributes where it is not yet."""
     found = module.globals.get(name)
-    return ir.Function(module, kind, name) if found is None else found
+    if found is None:
+        found = ir.Function(module, kind, name)
+        for attribute in attributes:
+            found.attributes.add(attribute)
+    return found

@@ -25,12 +25,13 @@ from typing import Any
 
 from llvmlite import ir
 
+from polygym.compiler.codegen.llvm.cells import are_apart
 from polygym.compiler.codegen.llvm.emit_index import Environment
 from polygym.compiler.codegen.llvm.emitting import Carrying, Cell
 from polygym.compiler.codegen.llvm.kinds import I64
 from polygym.compiler.codegen.loops.check_bounds import WRITE
-from polygym.compiler.codegen.loops.index import coefficient, mentions, plus, replaced
-from polygym.compiler.codegen.loops.ir import Index, Instance, Lanes, Loop, Variable
+from polygym.compiler.codegen.loops.index import mentions, plus, replaced
+from polygym.compiler.codegen.loops.ir import Index, Instance, Loop, Variable
 from polygym.compiler.codegen.loops.linear import difference
 from polygym.compiler.codegen.loops.nests import instances_alone
 from polygym.compiler.ir.expr import Update
@@ -108,7 +109,7 @@ def _chains(emitter: Carrying, variable: str, instances: Sequence[Instance]) -> 
             continue
         others = list(written)
         others.remove(cell)
-        if not all(_are_apart(cell, other, variable) for other in others):
+        if not all(are_apart(cell, other, variable) for other in others):
             continue
         read = dict(_read_again(emitter, cell, variable, instances))
         before: list[Cell] = []
@@ -156,37 +157,6 @@ def _moved(subscripts: tuple[Index, ...], variable: str, back: int) -> tuple[Ind
     """Return subscripts as they were some iterations before."""
     before = {variable: plus(Variable(variable), -back)}
     return tuple(replaced(subscript, before) for subscript in subscripts)
-
-
-def _are_apart(cell: Cell, other: Cell, variable: str) -> bool:
-    """Whether two instances never write the same element, in any two iterations and lanes."""
-    if cell[0] != other[0]:
-        return True
-    lanes, theirs = cell[2], other[2]
-    pairs = zip(cell[1], other[1], strict=True)
-    return any(
-        _differ(mine, their, lanes, theirs)
-        for mine, their in pairs
-        if not (mentions(mine, variable) or mentions(their, variable))
-    )
-
-
-def are_apart(cell: Cell, other: Cell) -> bool:
-    """Whether two instances never write the same element while no counter changes."""
-    if cell[0] != other[0]:
-        return True
-    pairs = zip(cell[1], other[1], strict=True)
-    return any(_differ(mine, their, cell[2], other[2]) for mine, their in pairs)
-
-
-def _differ(mine: Index, their: Index, lanes: Lanes | None, theirs: Lanes | None) -> bool:
-    """Whether two subscripts have no value in common, whatever the lanes are."""
-    if lanes is None or theirs is None:
-        return lanes is theirs and bool(difference(mine, their))
-    if (lanes.variable, lanes.width) != (theirs.variable, theirs.width) or mine != their:
-        return False
-    step, shift = coefficient(mine, lanes.variable), difference(lanes.base, theirs.base)
-    return bool(step) and shift is not None and abs(shift) >= lanes.width
 
 
 def _load(emitter: Carrying, cell: Cell, environment: Environment) -> Any:

@@ -20,10 +20,11 @@ from typing import Any
 
 from llvmlite import ir
 
+from polygym.compiler.codegen.common.packable import LINE
 from polygym.compiler.codegen.common.reductions import Operator
 from polygym.compiler.codegen.llvm.emit_chains import combined, emit_carrying, neutral
 from polygym.compiler.codegen.llvm.emitting import Outlining
-from polygym.compiler.codegen.llvm.heap import LINE, take
+from polygym.compiler.codegen.llvm.heap import take
 from polygym.compiler.codegen.llvm.kinds import I64, LLVM_TYPE
 from polygym.compiler.ir.types import ScalarType
 

@@ -10,6 +10,7 @@ from typing import Any
 from llvmlite import ir
 
 from polygym.compiler.codegen.llvm.contract import foreign_symbol, library_text
+from polygym.compiler.codegen.llvm.declaring import declared
 from polygym.compiler.codegen.llvm.kinds import I8, LLVM_TYPE
 from polygym.compiler.ir.expr import Foreign
 from polygym.compiler.ir.types import ScalarType
@@ -27,13 +28,8 @@ def emit_foreign(
     if function.library:
         name = foreign_symbol(function.digest, name)
         _name_library(module, function)
-    known = module.globals.get(name)
-    if known is None:
-        kinds = [LLVM_TYPE[one] for one in function.takes]
-        known = ir.Function(module, ir.FunctionType(LLVM_TYPE[type_], kinds), name)
-        for attribute in ("nounwind", "readnone"):
-            known.attributes.add(attribute)
-    return builder.call(known, arguments)
+    kind = ir.FunctionType(LLVM_TYPE[type_], [LLVM_TYPE[one] for one in function.takes])
+    return builder.call(declared(module, name, kind, "nounwind", "readnone"), arguments)
 
 
 def _name_library(module: ir.Module, function: Foreign) -> None:

@@ -23,12 +23,13 @@ from llvmlite import ir
 
 from polygym.compiler.codegen.common.loop_annotation import Hold, LoopAnnotation, Parallel
 from polygym.compiler.codegen.common.reductions import Extreme
+from polygym.compiler.codegen.llvm.cells import are_apart, cell_of
 from polygym.compiler.codegen.llvm.contract import Broken
-from polygym.compiler.codegen.llvm.emit_carry import are_apart, emit_carrying
+from polygym.compiler.codegen.llvm.emit_carry import emit_carrying
 from polygym.compiler.codegen.llvm.emit_expression import ExpressionEmitter
 from polygym.compiler.codegen.llvm.emit_extreme import kept
 from polygym.compiler.codegen.llvm.emit_gather import Checks, Place, emit_gather, emit_update
-from polygym.compiler.codegen.llvm.emit_hold import cell_of, emit_block, emit_holding
+from polygym.compiler.codegen.llvm.emit_hold import emit_block, emit_holding
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_condition, emit_index
 from polygym.compiler.codegen.llvm.emit_memory import Memory
 from polygym.compiler.codegen.llvm.emit_parallel import emit_parallel
@@ -270,22 +271,34 @@ class FunctionEmitter:
             result = emitter.emit(statement.body)
         if cell in self.results:
             self.results[cell] = result
-        where = (statement.write.array, instance.write, environment)
-        if held:
-            self.held[cell] = result
-            for group in self.written:
-                if cell in group:
-                    self.written[group] = ir.Constant(I1, 1)
+        if not held:
+            self._store(cell, result, statement.name, environment, lanes)
             return
-        # What was stored past the caches may have been replaced.
+        self.held[cell] = result
+        for group in self.written:
+            if cell in group:
+                self.written[group] = ir.Constant(I1, 1)
+
+    def _store(
+        self,
+        cell: Cell,
+        result: Any,
+        statement: str,
+        environment: Environment,
+        lanes: LaneSet | None,
+    ) -> None:
+        """Store what a statement computes; what went past the caches may be replaced by it."""
         self.fresh = {one: value for one, value in self.fresh.items() if are_apart(cell, one)}
+        array, subscripts, _ = cell
+        check = (statement, WRITE) in self.program.unproved
         if lanes is None:
-            self.memory.store(result, *where, check=is_checked(WRITE))
-        else:
-            past = statement.name in self.program.past
-            self.memory.store_lanes(result, *where, lanes, check=is_checked(WRITE), past=past)
-            if past:
-                self.fresh[cell] = result
+            self.memory.store(result, array, subscripts, environment, check=check)
+            return
+        past = statement in self.program.past
+        where = (array, subscripts, environment, lanes)
+        self.memory.store_lanes(result, *where, check=check, past=past)
+        if past:
+            self.fresh[cell] = result
 
     def ask_ahead(
         self,

@@ -25,6 +25,7 @@ from typing import Any, TypeAlias
 from llvmlite import ir
 
 from polygym.compiler.codegen.common.loop_annotation import Hold
+from polygym.compiler.codegen.llvm.cells import are_apart, cell_of
 from polygym.compiler.codegen.llvm.emit_chains import emit_chains
 from polygym.compiler.codegen.llvm.emit_columns import columns, emit_column
 from polygym.compiler.codegen.llvm.emit_extreme import (
@@ -39,17 +40,10 @@ from polygym.compiler.codegen.llvm.kinds import I1, I64
 from polygym.compiler.codegen.loops.check_bounds import WRITE
 from polygym.compiler.codegen.loops.index import coefficient, mentions
 from polygym.compiler.codegen.loops.ir import Block, Instance, Loop, Node
-from polygym.compiler.codegen.loops.linear import difference
 from polygym.compiler.codegen.loops.nests import parts_of
-from polygym.compiler.ir.scop import Statement
 
 Counters: TypeAlias = tuple[str, ...]
 """The loops around an instance, by their counters."""
-
-
-def cell_of(statement: Statement, instance: Instance) -> Cell:
-    """Return what an instance of a statement writes."""
-    return (statement.write.array, instance.write, instance.lanes)
 
 
 def emit_block(emitter: Holding, block: Block, environment: Environment) -> None:
@@ -97,7 +91,7 @@ def _leaves_alone(emitter: Holding, instance: Instance, cell: Cell) -> bool:
     """Whether an instance touches a cell as its own or not at all."""
     statement = emitter.statements[instance.statement]
     own = cell_of(statement, instance)
-    if own[0] == cell[0] and own != cell and not _are_apart(cell, own):
+    if own[0] == cell[0] and own != cell and not are_apart(cell, own):
         return False
     return all(
         access.array != cell[0] or number in statement.own_reads
@@ -325,28 +319,9 @@ def _cells(emitter: Holding, loop: Loop, annotation: Hold) -> Iterator[Cell]:
         if cell in unproved:  # loaded before the loops, nothing would check it
             continue
         if _one_element_a_lane(cell) and all(
-            other == cell or other[0] != cell[0] or _are_apart(cell, other) for other in written
+            other == cell or other[0] != cell[0] or are_apart(cell, other) for other in written
         ):
             yield cell
-
-
-def _are_apart(cell: Cell, other: Cell) -> bool:
-    """Whether two cells of one array are known to be different elements, in every lane."""
-    _, subscripts, lanes = cell
-    _, others, their_lanes = other
-    pairs = tuple(zip(subscripts, others, strict=True))
-    if lanes is None or their_lanes is None:
-        return lanes is their_lanes and any(difference(*pair) for pair in pairs)
-    if (lanes.variable, lanes.width) != (their_lanes.variable, their_lanes.width):
-        return False
-    shift = difference(lanes.base, their_lanes.base)
-    for mine, theirs in pairs:
-        step = coefficient(mine, lanes.variable)
-        if step == 0 and difference(mine, theirs):
-            return True
-        if step and shift is not None and abs(shift) >= lanes.width and mine == theirs:
-            return True
-    return False
 
 
 def _inside(loop: Loop) -> tuple[tuple[str, ...], tuple[Instance, ...]] | None:

@@ -20,6 +20,7 @@ from typing import Any
 from llvmlite import ir
 
 from polygym.compiler.codegen.llvm.contract import Broken
+from polygym.compiler.codegen.llvm.declaring import declared
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index, emit_sum
 from polygym.compiler.codegen.llvm.emit_streams import ask_for, store_past
 from polygym.compiler.codegen.llvm.kinds import (
@@ -391,10 +392,7 @@ class Memory:
         address = arguments[1].type if stores else arguments[0].type
         where = f"v{address.count}p0" if isinstance(address, ir.VectorType) else "p0"
         full = f"{name}.{value.intrinsic_name}.{where}"
-        function = self.module.globals.get(full)
-        if function is None:
-            kind = ir.FunctionType(
-                ir.VoidType() if stores else result, [argument.type for argument in arguments]
-            )
-            function = ir.Function(self.module, kind, full)
-        return self.builder.call(function, arguments)
+        kind = ir.FunctionType(
+            ir.VoidType() if stores else result, [argument.type for argument in arguments]
+        )
+        return self.builder.call(declared(self.module, full, kind), arguments)

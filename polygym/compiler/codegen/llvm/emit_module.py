@@ -22,12 +22,13 @@ from typing import Any
 
 from llvmlite import ir
 
+from polygym.compiler.codegen.common.packable import LINE
 from polygym.compiler.codegen.llvm.contract import ENTRY_POINT, FORK, NO_MEMORY
 from polygym.compiler.codegen.llvm.emit_function import FunctionEmitter
 from polygym.compiler.codegen.llvm.emit_gather import begin_checks
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
 from polygym.compiler.codegen.llvm.emit_streams import settle
-from polygym.compiler.codegen.llvm.heap import LINE, give_back, rounded_up, stagger, take
+from polygym.compiler.codegen.llvm.heap import give_back, rounded_up, stagger, take
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
 from polygym.compiler.codegen.llvm.notes import WatchfulBuilder
 from polygym.compiler.codegen.llvm.tile_room import ON_STACK, tiles

@@ -7,8 +7,9 @@ So each asks for it, a test that the processor foresees::
     if address mod 64 = 0:  store past the caches
     else:                   store
 
-Such stores are not in order with others. A fence at the end of a task, and of the kernel, is: who
-has seen that a task is done sees all that it has stored.
+Such stores are not in order with others. Fences are, before other threads begin with a task, at its
+end, and at that of the kernel: who has seen that a task is there, or done, sees all that was stored
+before.
 """
 
 from __future__ import annotations

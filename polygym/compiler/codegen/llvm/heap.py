@@ -17,10 +17,9 @@ from typing import Any
 
 from llvmlite import ir
 
+from polygym.compiler.codegen.common.packable import LINE
 from polygym.compiler.codegen.llvm.declaring import declared
 from polygym.compiler.codegen.llvm.kinds import I32, I64, POINTER
-
-LINE = 64
 
 _MUCH = 32 << 20  # the most that the GNU C library keeps when it is given back
 _HUGE_PAGE = 2 << 20

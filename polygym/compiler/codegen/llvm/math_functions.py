@@ -13,6 +13,7 @@ from llvmlite import ir
 
 from polygym.compiler.codegen.common.math_forms import EXTREMES, INTRINSICS
 from polygym.compiler.codegen.common.special.definitions import SPECIAL
+from polygym.compiler.codegen.llvm.declaring import declared
 from polygym.compiler.codegen.llvm.emit_exponential import emit_exponential
 from polygym.compiler.codegen.llvm.emit_foreign import emit_foreign
 from polygym.compiler.codegen.llvm.emit_special import emit_special
@@ -48,12 +49,8 @@ def emit_call(
             INTRINSICS[function], [kind], ir.FunctionType(kind, [kind] * function.arity)
         )
         return builder.call(intrinsic, arguments)
-    name = function.c_name(type_)
-    known = module.globals.get(name)
-    if known is None:
-        known = ir.Function(module, ir.FunctionType(kind, [kind] * function.arity), name)
-        for attribute in ("nounwind", "readnone"):
-            known.attributes.add(attribute)
+    of_c = ir.FunctionType(kind, [kind] * function.arity)
+    known = declared(module, function.c_name(type_), of_c, "nounwind", "readnone")
     return builder.call(known, arguments)
 
 

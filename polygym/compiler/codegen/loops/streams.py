@@ -25,7 +25,7 @@ Example, 4096 by 2160 floats on one core of an EPYC (Zen 4): the loop above take
 5.9 with stores past the caches, 3.6 with both; the same in whole rows takes 4.8 and 3.7.
 
 Side conditions: none. A store past the caches is a store, in order with those of its own thread,
-and a fence at the end of a task puts it in order with others
+and fences put it in order with others, where tasks begin and where they end
 (:mod:`polygym.compiler.codegen.llvm.emit_streams`); asking for a line changes no value. How often
 something runs is an estimate, from the bounds of loops with the counters around them in the middle.
 """
@@ -139,7 +139,7 @@ class _Streams:
         if isinstance(statement.body, Update) or statement.write.gathered:
             return False
         if instance.lanes is None:
-            return self._copies(statement, Storage.TILE)
+            return self._comes_from_a_tile(statement)
         size = self.large[statement.write.array].array.type.size
         *others, last = instance.write
         counter = instance.lanes.variable
@@ -149,11 +149,11 @@ class _Streams:
             and not any(mentions(other, counter) for other in others)
         )
 
-    def _copies(self, statement: Statement, storage: Storage) -> bool:
-        """Whether a statement copies from an array of a kind."""
+    def _comes_from_a_tile(self, statement: Statement) -> bool:
+        """Whether a statement copies elements of a tile."""
         if not isinstance(statement.body, Load):
             return False
-        return self.program.scop.array(statement.body.access.array).storage is storage
+        return self.program.scop.array(statement.body.access.array).storage is Storage.TILE
 
     def _reads_only_what_it_has(self, node: Node, array: str) -> bool:
         """Whether every read of an array is of what stands before it in the same iteration.
@@ -182,12 +182,13 @@ class _Streams:
 
         What the nest writes ``past`` the caches it reads from registers.
         """
-        apart = {self.program.scop.statement(name).write.array for name in past}
+        written = {self.program.scop.statement(name).write.array for name in past}
+        asked_for = self.large.keys() - written
         reads: defaultdict[tuple[str, int], list[Visit]] = defaultdict(list)
         for instance, way in visits:
             statement = self._statement(instance)
             for number, access in enumerate(statement.reads):
-                if access.array in self.large.keys() - apart and not access.gathered:
+                if access.array in asked_for and not access.gathered:
                     reads[statement.name, number].append((instance, way))
         asked: set[tuple[str, Cell]] = set()
         for (name, number), own in reads.items():

@@ -21,11 +21,9 @@ def weakly_ordered(
     parameters: tuple[str, ...],
 ) -> bool:
     """Whether δ ≥ 0 for every pair: the loop may run outside all others."""
-
-    def is_weak(pair: Pairs) -> bool:
-        return pair.reversed_by(_distance(pair, statements, rows, parameters)).is_empty
-
-    return all(map(is_weak, pairs))
+    return all(
+        pair.reversed_by(_distance(pair, statements, rows, parameters)).is_empty for pair in pairs
+    )
 
 
 def untouched(
@@ -35,11 +33,9 @@ def untouched(
     parameters: tuple[str, ...],
 ) -> bool:
     """Whether δ ≤ 0 for every pair; with δ ≥ 0, that its iterations are independent."""
-
-    def is_untouched(pair: Pairs) -> bool:
-        return pair.carried_by(_distance(pair, statements, rows, parameters)).is_empty
-
-    return all(map(is_untouched, pairs))
+    return all(
+        pair.carried_by(_distance(pair, statements, rows, parameters)).is_empty for pair in pairs
+    )
 
 
 def still_unordered(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL
+from polygym.compiler.codegen.common.packable import LINE
 from polygym.compiler.codegen.llvm import heap
 from polygym.compiler.codegen.llvm.loader import load
 from polygym.compiler.poly.schedule import parse
@@ -77,4 +78,4 @@ def test_arrays_begin_apart() -> None:
     for count in range(1, 33):
         places = [heap.stagger(place, count) for place in range(count)]
         assert len(set(places)) == count
-        assert all(place % heap.LINE == 0 and 0 <= place < 4096 for place in places)
+        assert all(place % LINE == 0 and 0 <= place < 4096 for place in places)

@@ -10,6 +10,7 @@ from polygym.compiler.codegen.loops.ir import (
     Variable,
 )
 from polygym.compiler.codegen.loops.steady import Condition, Place, hull
+from tests.oracles.loops import value
 
 
 def times(factor: int, name: str) -> Index:
@@ -75,25 +76,5 @@ def test_the_hull_has_bounds_of_its_own() -> None:
         for b in range(4):
             values = {"a": a, "b": b}
             widest = max((min(8 * b + 7, i - 1) for i in range(8 * a, 8 * a + 8)), default=-1)
-            assert evaluated(box.upper, values) == widest
-            assert evaluated(box.lower, values) == 8 * b
-
-
-def evaluated(index: Index, values: dict[str, int]) -> int:
-    match index:
-        case Number(value):
-            return value
-        case Variable(name):
-            return values[name]
-        case Operation(operator, operands):
-            parts = [evaluated(one, values) for one in operands]
-            match operator:
-                case IndexOperator.ADD:
-                    return sum(parts)
-                case IndexOperator.SUBTRACT:
-                    return parts[0] - parts[1]
-                case IndexOperator.MULTIPLY:
-                    return parts[0] * parts[1]
-                case IndexOperator.MINIMUM:
-                    return min(parts)
-    raise AssertionError(operator)
+            assert value(box.upper, values) == widest
+            assert value(box.lower, values) == 8 * b
