@@ -40,9 +40,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class Lessons:
     """The rows of all cases, as arrays with an entry for each.
 
-    ``case``, ``program`` and ``corpus`` are numbers, ``names`` has the programs' names. ``rows`` are
-    nan where ``is_default`` says that the mapping is another one; ``is_isl`` says that the schedule is
-    isl's usual one.
+    ``case``, ``program`` and ``corpus`` are numbers, and ``names`` has the programs' names.
+    ``rows`` are nan where ``is_default`` says that the mapping is another one; ``is_isl`` says that
+    the schedule is isl's usual one.
     """
 
     features: Array
