@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 from polygym.compiler.codegen.common.loop_annotation import LoopAnnotation, Sequential
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.poly.innermost import independent
+from polygym.cost.packable import NOTHING, Packable
 from polygym.cost.reach import Touch, Work
 from polygym.cost.steps import Factors, step
 
@@ -87,6 +88,8 @@ class Nest:
     """The loops around a statement, outermost first.
 
     ``directions`` has a column for each: by what the iterators move in one of its steps.
+    ``spans`` says how many values lie between the ends of the rows of points, 1 for tiles. Of the
+    arrays in ``packs`` there may be copies.
     """
 
     work: Work
@@ -94,6 +97,13 @@ class Nest:
     annotations: tuple[LoopAnnotation, ...]
     tiled: tuple[bool, ...]
     directions: Floats
+    spans: tuple[int, ...] = ()
+    packs: Packable = NOTHING
+
+    @property
+    def is_box(self) -> bool:
+        """Whether the instances are all points between the ends of their rows."""
+        return math.prod(self.spans) == self.work.instances
 
     @cached_property
     def references(self) -> tuple[Reference, ...]:
@@ -112,7 +122,12 @@ class Nest:
         return np.asarray(np.minimum(box, max(1.0, float(self.work.instances))))
 
 
-def nest(work: Work, members: Sequence[Member], offsets: Sequence[Sequence[int]]) -> Nest:
+def nest(
+    work: Work,
+    members: Sequence[Member],
+    offsets: Sequence[Sequence[int]],
+    packs: Packable = NOTHING,
+) -> Nest:
     """Return the loops of a statement, given those around it in a planned tree.
 
     ``offsets`` are the constants of the rows of every member's parts, parameters counted in.
@@ -145,7 +160,18 @@ def nest(work: Work, members: Sequence[Member], offsets: Sequence[Sequence[int]]
         tuple(member.annotation for member in members),
         tuple(not one for one in is_point),
         directions * sizes,
+        tuple(
+            _values(work, row, by) if place in kept else 1
+            for place, (row, by) in enumerate(zip(rows, steps, strict=True))
+        ),
+        packs,
     )
+
+
+def _values(work: Work, row: Factors, by: int) -> int:
+    """Return how many values lie between the ends of a row that grows by so much."""
+    least, greatest = work.span(row, 0)
+    return max(1, (greatest - least) // by + 1)
 
 
 def untiled(
