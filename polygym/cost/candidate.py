@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -24,7 +24,7 @@ from polygym.cost.columns import KNOWLEDGE, RELATIONS, TRAFFIC, Touched, context
 from polygym.cost.loop_tree import LoopTree, Statement, loop_tree
 from polygym.cost.nest_columns import Statements, columns
 from polygym.cost.nests import Floats, Nest, nest
-from polygym.cost.packable import NOTHING, Packable, Packs, in_free_tiles, packable
+from polygym.cost.packable import NOTHING, Packs, in_free_tiles, packable
 from polygym.cost.reach import Work, reach
 from polygym.errors import PolygymError
 
@@ -113,6 +113,7 @@ class Candidates:
         self._memory = _memory(legal.scop, tuple(sizes.items()), self._machine)
         self._tree = build_tree(legal, self._memory)
         self._parts = parts(self._tree, tuple(part.statement for part in legal.schedule.statements))
+        self._may_pack: dict[bool, Packs] = {}
         self._answers: Answers[_Planned] = Answers(_MOST_PLANS)
         self._columns: dict[tuple[Nest, int], tuple[Floats, Floats]] = {}
 
@@ -143,13 +144,11 @@ class Candidates:
 
     def _packs(self, mapping: Mapping) -> Packs:
         """Return what statements may read copies of under a mapping."""
-        if mapping.leaves_order:
-            return {}
-        scop, sizes, groups = self._legal.scop, self._sizes, self._parts
-        return self._memory.of(
-            ("packs", groups, mapping.pack),
-            lambda: packable(packing_of(scop, mapping, sizes, groups)),
-        )
+        is_on, scop = mapping.pack, self._legal.scop
+        if is_on not in self._may_pack:
+            packing = packing_of(scop, mapping, self._sizes, self._parts)
+            self._may_pack[is_on] = packable(packing)
+        return self._may_pack[is_on]
 
     def _nests(
         self, tree: Tree, statements: tuple[str, ...], packs: Packs
@@ -162,11 +161,14 @@ class Candidates:
             return
 
         def nest_of(name: str, members: tuple[Member, ...], *, is_free: bool) -> Nest:
-            own = packs.get((name, is_free), NOTHING)
-            return self._memory.of(
-                ("nest", name, members, parameters, own),
-                lambda: _nest(self._work_of[name], members, parameters, sizes, own),
+            alike = self._memory.of(
+                ("nest", name, members, parameters),
+                lambda: {NOTHING: _nest(self._work_of[name], members, parameters, sizes)},
             )
+            own = packs.get((name, is_free), NOTHING)
+            if own not in alike:
+                alike[own] = replace(alike[NOTHING], packs=own)
+            return alike[own]
 
         def nests_of() -> list[tuple[str, Nest]]:
             free = in_free_tiles(tree)
@@ -208,13 +210,12 @@ def _nest(
     members: tuple[Member, ...],
     parameters: tuple[str, ...],
     sizes: Sizes,
-    packs: Packable = NOTHING,
 ) -> Nest:
     offsets = [
         [constant_at(part.rows[0], parameters, sizes) for part in member.parts]
         for member in members
     ]
-    return nest(work, members, offsets, packs)
+    return nest(work, members, offsets)
 
 
 @lru_cache(maxsize=16)

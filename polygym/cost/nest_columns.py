@@ -147,7 +147,7 @@ def columns(
     )
     blocks = _Blocks.of(nests, found.lengths.shape[1])
     lanes, jams = _lanes(statements, blocks), _jams(found, blocks)
-    copies = packed(nests, statements.references, found)
+    copies = packed(nests, blocks.vector, statements.references, found)
     accesses = _accesses(statements, found, blocks, lanes, jams, copies)
     chain = _chain(statements, found, blocks, jams)
     sharing = _sharing(statements, found, blocks, np.array(threads, dtype=np.float64))

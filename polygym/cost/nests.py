@@ -88,8 +88,8 @@ class Nest:
     """The loops around a statement, outermost first.
 
     ``directions`` has a column for each: by what the iterators move in one of its steps.
-    ``spans`` says how many values lie between the ends of the rows of points, 1 for tiles. Of the
-    arrays in ``packs`` there may be copies.
+    ``points`` has the rows of its loops over points and by what these grow, None for tiles and for
+    rows that follow from others. Of the arrays in ``packs`` there may be copies.
     """
 
     work: Work
@@ -97,8 +97,13 @@ class Nest:
     annotations: tuple[LoopAnnotation, ...]
     tiled: tuple[bool, ...]
     directions: Floats
-    spans: tuple[int, ...] = ()
+    points: tuple[tuple[Factors, int] | None, ...] = ()
     packs: Packable = NOTHING
+
+    @cached_property
+    def spans(self) -> tuple[int, ...]:
+        """How many values lie between the ends of the rows of points, 1 for other loops."""
+        return tuple(1 if one is None else _values(self.work, *one) for one in self.points)
 
     @property
     def is_box(self) -> bool:
@@ -122,12 +127,7 @@ class Nest:
         return np.asarray(np.minimum(box, max(1.0, float(self.work.instances))))
 
 
-def nest(
-    work: Work,
-    members: Sequence[Member],
-    offsets: Sequence[Sequence[int]],
-    packs: Packable = NOTHING,
-) -> Nest:
+def nest(work: Work, members: Sequence[Member], offsets: Sequence[Sequence[int]]) -> Nest:
     """Return the loops of a statement, given those around it in a planned tree.
 
     ``offsets`` are the constants of the rows of every member's parts, parameters counted in.
@@ -160,11 +160,7 @@ def nest(
         tuple(member.annotation for member in members),
         tuple(not one for one in is_point),
         directions * sizes,
-        tuple(
-            _values(work, row, by) if place in kept else 1
-            for place, (row, by) in enumerate(zip(rows, steps, strict=True))
-        ),
-        packs,
+        tuple((row, steps[place]) if place in kept else None for place, row in enumerate(rows)),
     )
 
 

@@ -34,11 +34,10 @@ from functools import lru_cache
 import numpy as np
 
 from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, Parallel, Vector
-from polygym.compiler.codegen.common.packable import OFTEN, spare
+from polygym.compiler.codegen.common.packable import CROWDED, OFTEN
 from polygym.compiler.codegen.loops.pack import LONG
 from polygym.compiler.codegen.loops.tile_plan import MOST_BYTES, MOST_TIMES
 from polygym.cost.nests import Floats, Nest
-from polygym.cost.packable import NOTHING
 from polygym.cost.reach import Place, Work
 from polygym.cost.stack import Flags, Integers, References
 from polygym.cost.touches import Loops
@@ -52,16 +51,88 @@ class Packed:
     elements: Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Bounds:
-    """Between which loops of each nest copies are made.
+def packed(nests: Sequence[Nest], vector: Integers, references: References, loops: Loops) -> Packed:
+    """Return what is read from copies in nests, the references of which these are.
 
-    From loop ``first`` on inwards there are no tiles and no threads, further in than ``last`` there
-    is one copy for what runs together. ``sums`` are the long loops that hold sums, N·W.
-    ``instances`` are those of the statements, ``spans`` the values of loops over points, N·W.
+    ``vector`` says which of the loops of each nest runs in vectors, -1 for none.
+    """
+    owners, count = references.owners, len(references.owners)
+    found = Packed(np.zeros(count, dtype=np.bool_), np.zeros(count))
+    along = loops.moves[np.arange(count), :, vector[owners]]
+    one_step = (vector >= 0)[owners] & (np.count_nonzero(along, axis=1) == 1)
+    one_step &= _is_one(along.sum(axis=1)) & ~references.writes
+    goes_down = along[:, -1] == 0.0
+    is_crowded = references.extents[:, -1] * references.bytes % CROWDED == 0.0
+    places = np.flatnonzero(one_step & (goes_down | is_crowded))
+    if not len(places) or not len(reads := _reads(nests, references, places)):
+        return found
+    places = places[reads[:, 0].astype(np.int64)]
+    chosen = _Chosen.of(nests, owners[places], reads)
+    moves, lengths = loops.moves[places], loops.lengths[owners[places]]
+    has_tile, elements = _tiles(chosen, moves, lengths, references.bytes[places])
+    has_tile &= goes_down[places]
+    down = (moves[:, :-1] != 0.0).any(axis=1) & chosen.sums
+    is_whole = chosen.whole & ~has_tile & (goes_down[places] | down.any(axis=1))
+    every = references.extents[places].prod(axis=1)
+    found.reads[places] = has_tile | is_whole
+    found.elements[places] = np.where(has_tile, elements, np.where(is_whole, every, 0.0))
+    return found
+
+
+def _is_one(values: Floats) -> Flags:
+    return np.asarray(np.abs(values - 1.0) < 1e-9)
+
+
+def _reads(nests: Sequence[Nest], references: References, places: Integers) -> Floats:
+    """Return a row for each of some references of which there may be copies.
+
+    It has the number among them, whether there may be a copy of the whole, of a tile, of a steady
+    tile, and in how many places is read what moves alike.
+    """
+    owners, starts = references.owners.tolist(), references.starts.tolist()
+    found = []
+    for number, place in enumerate(places.tolist()):
+        nest = nests[owners[place]]
+        packs = nest.packs
+        name, count = _places_read(nest.work)[place - starts[owners[place]]]
+        whole, steady = name in packs.whole, name in packs.steady
+        in_tiles = name in packs.tiles and nest.is_box
+        if whole or steady or in_tiles:
+            found.append((number, whole, in_tiles, steady, count))
+    return np.array(found, dtype=np.float64)
+
+
+@lru_cache(maxsize=4096)
+def _places_read(work: Work) -> tuple[tuple[str, int], ...]:
+    """Return the array of each reference, and how many places are read that move alike.
+
+    Where a subscript may be anything, there are no copies, and no name.
+    """
+    found: dict[Place, set[tuple[int, ...]]] = {}
+    for touch in work.touches:
+        places = found.setdefault((touch.array, touch.subscripts), set())
+        if not touch.writes:
+            places.add(touch.offsets)
+    return tuple(
+        ("" if None in subscripts else array, len(places))
+        for (array, subscripts), places in found.items()
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Chosen:
+    """What is known of references, a row for each, of which there may be copies.
+
+    Copies of tiles are made at loop ``first`` or further in, where there are no tiles and no
+    threads, and at ``last`` or further out, for all that runs together. ``sums`` are the long loops
+    that hold sums, ``spans`` the values of loops over points, a column for each loop. ``reads``
+    says how many reads that move alike are of places of their own.
     """
 
-    vector: Integers
+    whole: Flags
+    tiles: Flags
+    steady: Flags
+    reads: Floats
     first: Integers
     last: Integers
     sums: Flags
@@ -69,138 +140,63 @@ class _Bounds:
     spans: Floats
 
     @staticmethod
-    def of(nests: Sequence[Nest], width: int) -> _Bounds:
-        """Look at the loops of nests, those that run more than once."""
-        count = len(nests)
-        vector, first = np.full(count, -1), np.zeros(count, dtype=np.int64)
-        last, sums = np.full(count, width), np.zeros((count, width), dtype=np.bool_)
-        spans = np.ones((count, width))
-        for one, nest in enumerate(nests):
-            spans[one, : len(nest.spans)] = nest.spans
+    def of(nests: Sequence[Nest], owners: Integers, reads: Floats) -> _Chosen:
+        """Look at the loops of the references' nests, those that run more than once."""
+        own = [nests[owner] for owner in owners.tolist()]
+        width = max(len(nest.lengths) for nest in nests)
+        first, last = np.zeros(len(own), dtype=np.int64), np.full(len(own), width)
+        sums, spans = np.zeros((len(own), width), dtype=np.bool_), np.ones((len(own), width))
+        for row, nest in enumerate(own):
+            spans[row, : len(nest.spans)] = nest.spans
             lengths: list[float] = nest.lengths.tolist()
             for place, annotation in enumerate(nest.annotations):
-                match annotation:
-                    case Vector():
-                        vector[one] = place
-                        last[one] = min(last[one], place)
-                    case Jam():
-                        last[one] = min(last[one], place)
-                    case Hold():
-                        sums[one, place] = lengths[place] > LONG
-                    case _:
-                        pass
+                if isinstance(annotation, Jam | Vector):
+                    last[row] = min(last[row], place)
+                sums[row, place] = isinstance(annotation, Hold) and lengths[place] > LONG
                 is_outside = nest.tiled[place] or isinstance(annotation, Parallel)
                 if is_outside and lengths[place] > 1:
-                    first[one] = place + 1
-        instances = np.array([nest.work.instances for nest in nests], dtype=np.float64)
-        return _Bounds(vector, first, last, sums, instances, spans)
+                    first[row] = place + 1
+        _, whole, tiles, steady, counts = reads.T
+        instances = np.array([nest.work.instances for nest in own], dtype=np.float64)
+        return _Chosen(
+            whole > 0, tiles > 0, steady > 0, counts, first, last, sums, instances, spans
+        )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Allowed:
-    """Which copies each reference may have, and how many reads of it are no other one's."""
-
-    whole: Flags
-    tiles: Flags
-    steady: Flags
-    reads: Floats
-
-    @staticmethod
-    def of(nests: Sequence[Nest]) -> _Allowed:
-        """Look at what the statements of nests may read."""
-        rows = [
-            (name in packs.whole, nest.is_box and name in packs.tiles, name in packs.steady, count)
-            for nest in nests
-            for packs in (nest.packs,)
-            for name, count in _reads(nest.work)
-        ]
-        whole, tiles, steady, counts = np.array(rows, dtype=np.float64).T
-        return _Allowed(whole > 0, tiles > 0, steady > 0, counts)
-
-
-@lru_cache(maxsize=4096)
-def _reads(work: Work) -> tuple[tuple[str, int], ...]:
-    """Return the array of each reference, and how many places are read that move alike."""
-    found: dict[Place, set[tuple[int, ...]]] = {}
-    for touch in work.touches:
-        places = found.setdefault((touch.array, touch.subscripts), set())
-        if not touch.writes:
-            places.add(touch.offsets)
-    return tuple((array, len(places)) for (array, _), places in found.items())
-
-
-def packed(nests: Sequence[Nest], references: References, loops: Loops) -> Packed:
-    """Return what is read from copies in nests, the references of which these are."""
-    count, width = loops.strides.shape
-    if all(nest.packs == NOTHING for nest in nests):
-        return Packed(np.zeros(count, dtype=np.bool_), np.zeros(count))
-    bounds, allowed, owners = _Bounds.of(nests, width), _Allowed.of(nests), references.owners
-    along = loops.moves[np.arange(count), :, bounds.vector[owners]]
-    is_plain = (bounds.vector >= 0)[owners] & ~references.anywhere.any(axis=1) & ~references.writes
-    one_step = is_plain & ((along != 0.0).sum(axis=1) == 1) & _is_one(along.sum(axis=1))
-    is_down, is_row = one_step & (along[:, -1] == 0.0), one_step & (along[:, -1] != 0.0)
-    has_tile, in_tiles = _tiles(bounds, allowed, references, loops)
-    has_tile &= is_down
-    crowded = is_row & _walks_down(bounds, references, loops)
-    has_whole = allowed.whole & ~has_tile & (is_down | crowded)
-    every = references.extents.prod(axis=1)
-    elements = np.where(has_tile, in_tiles, np.where(has_whole, every, 0.0))
-    return Packed(has_tile | has_whole, elements)
-
-
-def _is_one(values: Floats) -> Flags:
-    return np.asarray(np.abs(values - 1.0) < 1e-9)
-
-
-def _tiles(
-    bounds: _Bounds, allowed: _Allowed, references: References, loops: Loops
-) -> tuple[Flags, Floats]:
-    """Return which references could have copies of tiles, and the elements of all these copies.
+def _tiles(chosen: _Chosen, moves: Floats, lengths: Floats, sizes: Floats) -> tuple[Flags, Floats]:
+    """Return which references have copies of tiles, and the elements of all these copies.
 
     A copy made before loop p is that of the loops from p on inwards which the subscripts follow,
     each its own one, by 1: so many elements are in it. All other loops from there on read it
-    again, and those further out make it again.
+    again, and those further out make it again. ``sizes`` are the bytes of an element.
     """
-    owners = references.owners
-    lengths = loops.lengths[owners]
-    width = lengths.shape[1]
-    moves = np.where((lengths > 1.0)[:, None, :], loops.moves, 0.0)
-    moving = np.asarray((moves != 0.0).any(axis=1))
+    every, width = np.arange(len(lengths)), lengths.shape[1]
+    moves = np.where((lengths > 1.0)[:, None, :], moves, 0.0)
+    is_moving = moves != 0.0
+    moving = is_moving.any(axis=1)
     own, others = np.where(moving, lengths, 1.0), np.where(moving, 1.0, lengths)
-    followed = (_inwards(np.add, (moves != 0.0) * 1.0) <= 1.0).all(axis=1)
-    follows = ~moving | (((moves != 0.0).sum(axis=1) == 1) & _is_one(moves.sum(axis=1)))
-    again = others.cumprod(axis=1) / others
-    places = np.arange(width)
+    follows = ~moving | ((np.count_nonzero(is_moving, axis=1) == 1) & _is_one(moves.sum(axis=1)))
+    again, inside = others.cumprod(axis=1) / others, _inwards(np.multiply, others)
     fits = (
-        followed
+        (_inwards(np.add, is_moving * 1.0) <= 1.0).all(axis=1)
         & (_inwards(np.multiply, follows * 1.0) > 0.0)
         & (_inwards(np.add, moving * 1.0) >= 2.0)
-        & (_inwards(np.multiply, others) >= OFTEN)
-        & (_inwards(np.multiply, own) * references.bytes[:, None] <= MOST_BYTES)
-        & (places >= bounds.first[owners, None])
-        & (places <= bounds.last[owners, None])
-        & ((allowed.tiles[:, None] & (again <= MOST_TIMES)) | allowed.steady[:, None])
+        & (inside >= OFTEN)
+        & (_inwards(np.multiply, own) * sizes[:, None] <= MOST_BYTES)
+        & (np.arange(width) >= chosen.first[:, None])
+        & (np.arange(width) <= chosen.last[:, None])
+        & ((chosen.tiles[:, None] & (again <= MOST_TIMES)) | chosen.steady[:, None])
     )
     place = width - 1 - fits[:, ::-1].argmax(axis=1)
-    every = np.arange(len(owners))
-    in_box = again[every, place] * np.where(moving, bounds.spans[owners], 1.0).prod(axis=1)
-    by_use = bounds.instances[owners] / _inwards(np.multiply, others)[every, place]
-    elements = np.where(allowed.tiles, in_box, by_use) * allowed.reads
+    in_box = again[every, place] * np.where(moving, chosen.spans, 1.0).prod(axis=1)
+    by_use = chosen.instances / inside[every, place]
+    elements = np.where(chosen.tiles, in_box, by_use) * chosen.reads
     return np.asarray(fits.any(axis=1)), elements
 
 
 def _inwards(operation: np.ufunc, values: Floats) -> Floats:
     """Return for every loop what comes of it and those inside."""
     return np.asarray(operation.accumulate(values[..., ::-1], axis=-1)[..., ::-1])
-
-
-def _walks_down(bounds: _Bounds, references: References, loops: Loops) -> Flags:
-    """Return which references go from row to row of a crowded array in a long sum."""
-    sums = bounds.sums[references.owners]
-    down = np.asarray(((loops.moves[:, :-1] != 0.0).any(axis=1) & sums).any(axis=1))
-    rows = references.extents[:, -1].tolist(), references.bytes.tolist()
-    is_crowded = [spare(int(row), int(size)) > 0 for row, size in zip(*rows, strict=True)]
-    return down & np.array(is_crowded, dtype=np.bool_)
 
 
 __all__ = ["Packed", "packed"]
