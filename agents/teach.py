@@ -39,7 +39,7 @@ from agents.commands import exit_code, parser_of
 from agents.folds import FOLDS, asked_of, fold_file, keep, samples_of
 from agents.judging import Opinions, choose, choose_of_mappings
 from agents.lessons import Array, Lessons, lessons_of
-from polygym.cost.model import Card
+from polygym.cost.model import VERSION, Card
 from polygym.cost.network import Network
 from polygym.cost.network_training import NetworkOptions, fit
 from polygym.episodes.learned_weights import Weights
@@ -179,14 +179,18 @@ def _teach(options: Namespace) -> None:
 
 
 def _expect_same(folder: Path, files: Sequence[Path], options: NetworkOptions) -> None:
-    """Refuse to go on with what was begun from other corpora or with other options."""
+    """Refuse to go on with what was begun from other corpora, options or features."""
     now: dict[str, Any] = {
         "corpora": [[file.name, file.stat().st_size if file.exists() else 0] for file in files],
         "options": repr(options),
+        "features": VERSION,
     }
     about = folder / "teach.json"
     if about.exists() and json.loads(about.read_text()) != now:
-        raise InputError(f"{folder}: expected what was begun there, found other corpora or options")
+        raise InputError(
+            f"{folder}: expected what was begun there, found other corpora, options or "
+            "features of another version"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     about.write_text(json.dumps(now))
 

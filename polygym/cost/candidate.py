@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -11,11 +11,12 @@ import numpy as np
 from polygym.compiler.codegen.common.consulted import Answers
 from polygym.compiler.codegen.common.machine import Machine, this_machine
 from polygym.compiler.codegen.common.mapping import Mapping
+from polygym.compiler.codegen.common.packable import packing_of
 from polygym.compiler.codegen.common.sizes import Sizes, constant_at
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.memory import Memory
 from polygym.compiler.codegen.trees.plan import plan
-from polygym.compiler.codegen.trees.tree import Member, Tree, paths
+from polygym.compiler.codegen.trees.tree import Member, Tree, parts, paths
 from polygym.compiler.codegen.trees.tree import Sequence as Branches
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.legality import LegalSchedule
@@ -23,6 +24,7 @@ from polygym.cost.columns import KNOWLEDGE, RELATIONS, TRAFFIC, Touched, context
 from polygym.cost.loop_tree import LoopTree, Statement, loop_tree
 from polygym.cost.nest_columns import Statements, columns
 from polygym.cost.nests import Floats, Nest, nest
+from polygym.cost.packable import NOTHING, Packs, in_free_tiles, packable
 from polygym.cost.reach import Work, reach
 from polygym.errors import PolygymError
 
@@ -110,6 +112,8 @@ class Candidates:
         self._statements = _statements(self._works)
         self._memory = _memory(legal.scop, tuple(sizes.items()), self._machine)
         self._tree = build_tree(legal, self._memory)
+        self._parts = parts(self._tree, tuple(part.statement for part in legal.schedule.statements))
+        self._may_pack: dict[bool, Packs] = {}
         self._answers: Answers[_Planned] = Answers(_MOST_PLANS)
         self._columns: dict[tuple[Nest, int], tuple[Floats, Floats]] = {}
 
@@ -135,27 +139,44 @@ class Candidates:
     def _planned(self, mapping: Mapping) -> _Planned:
         """Return the loops that a mapping makes of the schedule."""
         tree = plan(self._tree, self._legal, mapping, self._machine, self._sizes, self._memory)
-        found = dict(self._nests(tree, tuple(self._work_of)))
+        found = dict(self._nests(tree, tuple(self._work_of), self._packs(mapping)))
         return _Planned(tree, tuple(found[work.name] for work in self._works), mapping.threads)
 
-    def _nests(self, tree: Tree, statements: tuple[str, ...]) -> Iterator[tuple[str, Nest]]:
+    def _packs(self, mapping: Mapping) -> Packs:
+        """Return what statements may read copies of under a mapping."""
+        is_on, scop = mapping.pack, self._legal.scop
+        if is_on not in self._may_pack:
+            packing = packing_of(scop, mapping, self._sizes, self._parts)
+            self._may_pack[is_on] = packable(packing)
+        return self._may_pack[is_on]
+
+    def _nests(
+        self, tree: Tree, statements: tuple[str, ...], packs: Packs
+    ) -> Iterator[tuple[str, Nest]]:
         """Yield the loops of statements that have no loop around this tree."""
         parameters, sizes = self._legal.schedule.parameters, self._sizes
         if isinstance(tree, Branches):
             for branch in tree.branches:
-                yield from self._nests(branch.child, branch.statements)
+                yield from self._nests(branch.child, branch.statements, packs)
             return
 
-        def nest_of(name: str, members: tuple[Member, ...]) -> Nest:
-            return self._memory.of(
+        def nest_of(name: str, members: tuple[Member, ...], *, is_free: bool) -> Nest:
+            alike = self._memory.of(
                 ("nest", name, members, parameters),
-                lambda: _nest(self._work_of[name], members, parameters, sizes),
+                lambda: {NOTHING: _nest(self._work_of[name], members, parameters, sizes)},
             )
+            own = packs.get((name, is_free), NOTHING)
+            if own not in alike:
+                alike[own] = replace(alike[NOTHING], packs=own)
+            return alike[own]
 
-        yield from self._memory.of(
-            ("nests", tree, statements, parameters),
-            lambda: [(name, nest_of(name, own)) for name, own in paths(tree, statements)],
-        )
+        def nests_of() -> list[tuple[str, Nest]]:
+            free = in_free_tiles(tree)
+            found = paths(tree, statements)
+            return [(name, nest_of(name, own, is_free=name in free)) for name, own in found]
+
+        may = tuple(packs.get((name, True)) for name in statements)
+        yield from self._memory.of(("nests", tree, statements, parameters, may), nests_of)
 
     def _look_at(self, planned: Iterable[_Planned]) -> None:
         """Work out the features of candidates, all of them together."""
@@ -178,14 +199,17 @@ class Candidates:
 
 
 def nests(legal: LegalSchedule, tree: Tree, sizes: Sizes) -> tuple[Nest, ...]:
-    """Return the loops of every statement in a planned tree."""
+    """Return the loops of every statement in a planned tree, without what they pack."""
     works, parameters = reach(legal.scop, sizes), legal.schedule.parameters
     members = dict(paths(tree, tuple(work.name for work in works)))
     return tuple(_nest(work, members[work.name], parameters, sizes) for work in works)
 
 
 def _nest(
-    work: Work, members: tuple[Member, ...], parameters: tuple[str, ...], sizes: Sizes
+    work: Work,
+    members: tuple[Member, ...],
+    parameters: tuple[str, ...],
+    sizes: Sizes,
 ) -> Nest:
     offsets = [
         [constant_at(part.rows[0], parameters, sizes) for part in member.parts]

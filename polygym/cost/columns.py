@@ -8,8 +8,8 @@ A candidate is a schedule under a mapping at given sizes. Its loops are those of
 * *relations* (:func:`polygym.cost.touches.relations`): of all loops and arrays as a bag of points,
   how one column of the context depends on another, which does not care how many loops or arrays
   there are;
-* *what the compiler knows* (:mod:`polygym.cost.nest_columns`): lanes, copies, held sums, threads'
-  share, and the traffic between caches that the loops' working sets make.
+* *what the compiler knows* (:mod:`polygym.cost.nest_columns`): lanes, copies, held sums, packs,
+  threads' share, and the traffic between caches that the loops' working sets make.
 
 Statements are added up, each with its share of the work. Numbers of any size are on a signed
 logarithmic scale, slog(x) = sign(x)·log2(1 + |x|).
@@ -79,6 +79,7 @@ KNOWLEDGE = (
     "lanes",
     "copies",
     "held",
+    "turned",
     "threads",
     "per_thread",
     "starts",
@@ -90,6 +91,8 @@ KNOWLEDGE = (
     "gathers_per_operation",
     "broadcasts_per_operation",
     "stores_per_operation",
+    "packed_per_operation",
+    "copied_per_operation",
     "chain",
     "unit_strides",
     "footprint",
@@ -104,9 +107,9 @@ AS_THEY_ARE = np.array(
     [
         name
         in (
-            "depth", "held", "threads", "imbalance", "waves", "memory_per_operation",
-            "gathers_per_operation", "broadcasts_per_operation", "stores_per_operation", "chain",
-            "unit_strides",
+            "depth", "held", "turned", "threads", "imbalance", "waves", "memory_per_operation",
+            "gathers_per_operation", "broadcasts_per_operation", "stores_per_operation",
+            "packed_per_operation", "copied_per_operation", "chain", "unit_strides",
         )
         for name in KNOWLEDGE
     ]

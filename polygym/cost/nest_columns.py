@@ -13,6 +13,11 @@ loads and stores, or for the term before it in a sum, or half of one; over lanes
 Example: C[i][j] += A[i][k] * B[k][j] with 2 vectors of 8 along j and 4 copies of i, C held. In one
 step of k a block of 4 · 2 vectors loads B twice and broadcasts A four times; these are 6 accesses
 for 2 · 8 operations, 0.375, so a vector of 8 elements takes the half cycle that it takes at least.
+
+What vectors read from copies in which it lies side by side (:mod:`polygym.cost.packs`) is no
+gather: in C[i][j] += A[i][k] * B[j][k] that is B, and for each operation as many elements are
+copied as all its copies have, over all operations. *Turned* is a nest whose rows or diagonals run
+in lanes through turned or skewed tiles.
 """
 
 from __future__ import annotations
@@ -32,6 +37,7 @@ from polygym.compiler.codegen.common.loop_annotation import (
 )
 from polygym.cost.columns import AS_THEY_ARE, KNOWLEDGE, WAIT, slog
 from polygym.cost.nests import Floats, Nest, settled
+from polygym.cost.packs import Packed, packed
 from polygym.cost.reach import Work
 from polygym.cost.stack import Flags, Integers, References
 from polygym.cost.touches import Loops, moved, relations, touches, traffic, working_sets
@@ -72,7 +78,8 @@ class _Blocks:
     """What is worked on at once: lanes of vectors, copies of them, sums that are held.
 
     ``vector`` is the loop that runs in vectors, ``parallel`` the one that is shared out, -1 where
-    there is none; ``jam`` are copies of loops, N·W.
+    there is none; ``jam`` are copies of loops, N·W. Those that are ``turned`` have rows or
+    diagonals that run in lanes.
     """
 
     vector: Integers
@@ -80,12 +87,14 @@ class _Blocks:
     vectors: Floats
     jam: Floats
     held: Flags
+    turned: Flags
     parallel: Integers
 
     @staticmethod
     def of(nests: Sequence[Nest], width: int) -> _Blocks:
         """Look at the annotations of nests."""
         count = len(nests)
+        turned = np.zeros(count, dtype=np.bool_)
         vector, parallel = np.full(count, -1), np.full(count, -1)
         bits, vectors = np.zeros(count), np.ones(count)
         jam, held = np.zeros((count, width)), np.zeros(count, dtype=np.bool_)
@@ -94,6 +103,7 @@ class _Blocks:
                 match annotation:
                     case Jam(copies) | Rows(copies=copies) | Diagonal(copies=copies):
                         jam[one, place] = copies
+                        turned[one] |= not isinstance(annotation, Jam)
                     case Vector(wide, number):
                         vector[one], bits[one], vectors[one] = place, wide, number
                     case Hold(statements):
@@ -102,7 +112,7 @@ class _Blocks:
                         parallel[one] = place
                     case _:
                         pass
-        return _Blocks(vector, bits, vectors, jam, held, parallel)
+        return _Blocks(vector, bits, vectors, jam, held, turned, parallel)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,7 +147,8 @@ def columns(
     )
     blocks = _Blocks.of(nests, found.lengths.shape[1])
     lanes, jams = _lanes(statements, blocks), _jams(found, blocks)
-    accesses = _accesses(statements, found, blocks, lanes, jams)
+    copies = packed(nests, blocks.vector, statements.references, found)
+    accesses = _accesses(statements, found, blocks, lanes, jams, copies)
     chain = _chain(statements, found, blocks, jams)
     sharing = _sharing(statements, found, blocks, np.array(threads, dtype=np.float64))
     filled = _filled(found, blocks, lanes)
@@ -147,12 +158,14 @@ def columns(
         "lanes": filled,
         "copies": jams * blocks.vectors,
         "held": blocks.held,
+        "turned": blocks.turned,
         "threads": sharing.threads,
         "per_thread": sharing.per_thread,
         "starts": sharing.starts,
         "imbalance": sharing.imbalance,
         "waves": sharing.inside,
         **dict(zip(_PER_OPERATION, accesses.T, strict=True)),
+        "copied_per_operation": _copied(statements, copies),
         "chain": chain,
         "unit_strides": _unit_strides(statements.references, found),
         "cycles": alone["operations"] / filled * needed / sharing.threads * sharing.imbalance,
@@ -164,7 +177,7 @@ def columns(
 
 
 _PER_OPERATION = tuple(
-    f"{what}_per_operation" for what in ("memory", "gathers", "broadcasts", "stores")
+    f"{what}_per_operation" for what in ("memory", "gathers", "broadcasts", "stores", "packed")
 )
 
 
@@ -222,11 +235,16 @@ def _filled(found: Loops, blocks: _Blocks, lanes: Floats) -> Floats:
 
 
 def _accesses(
-    statements: Statements, found: Loops, blocks: _Blocks, lanes: Floats, jams: Floats
+    statements: Statements,
+    found: Loops,
+    blocks: _Blocks,
+    lanes: Floats,
+    jams: Floats,
+    copies: Packed,
 ) -> Floats:
-    """Return loads and stores of a block of copies for each operation, N·4.
+    """Return loads and stores of a block of copies for each operation, N·5.
 
-    All of them, then those that are gathered, broadcast and stored.
+    All of them, then those that are gathered, broadcast, stored, and read from copies.
     """
     references = statements.references
     owners = references.owners
@@ -234,18 +252,26 @@ def _accesses(
     along = np.abs(found.strides[np.arange(len(owners)), blocks.vector[owners]])
     along = np.where(has_vector, along, 0.0)
     across = ((found.strides != 0.0) & (blocks.jam > 0)[owners]).any(axis=1)
-    copies = np.where(across, jams[owners], 1.0) * np.where(along > 0, blocks.vectors[owners], 1.0)
+    times = np.where(across, jams[owners], 1.0) * np.where(along > 0, blocks.vectors[owners], 1.0)
     held = blocks.held[owners] & references.writes
-    reads = np.where(held, 0.0, references.reads) * copies
+    reads = np.where(held, 0.0, references.reads) * times
     is_far, is_still = along > 1.0, has_vector & (along == 0.0)
     apart = np.where(is_far, lanes[owners], 1.0)
-    gathers = np.where(is_far, reads * apart, 0.0)
+    gathers = np.where(is_far & ~copies.reads, reads * apart, 0.0)
     broadcasts = np.where(is_still, reads, 0.0)
-    loads = np.where(is_far | is_still, 0.0, reads)
-    stores = np.where(references.writes & ~held, copies * apart, 0.0)
-    each = np.stack([loads + gathers + broadcasts + stores, gathers, broadcasts, stores], axis=1)
+    loads = np.where((is_far & ~copies.reads) | is_still, 0.0, reads)
+    stores = np.where(references.writes & ~held, times * apart, 0.0)
+    side_by_side = np.where(copies.reads, reads, 0.0)
+    every = loads + gathers + broadcasts + stores
+    each = np.stack([every, gathers, broadcasts, stores, side_by_side], axis=1)
     operations = np.maximum(1.0, statements.operations * jams * blocks.vectors)
     return np.asarray(np.add.reduceat(each, references.starts, axis=0) / operations[:, None])
+
+
+def _copied(statements: Statements, copies: Packed) -> Floats:
+    """Return how many elements are copied for each operation."""
+    elements = np.add.reduceat(copies.elements, statements.references.starts)
+    return np.asarray(elements / np.maximum(1.0, statements.operations * statements.instances))
 
 
 def _chain(statements: Statements, found: Loops, blocks: _Blocks, jams: Floats) -> Floats:

@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 from polygym.compiler.codegen.common.loop_annotation import LoopAnnotation, Sequential
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.poly.innermost import independent
+from polygym.cost.packable import NOTHING, Packable
 from polygym.cost.reach import Touch, Work
 from polygym.cost.steps import Factors, step
 
@@ -87,6 +88,8 @@ class Nest:
     """The loops around a statement, outermost first.
 
     ``directions`` has a column for each: by what the iterators move in one of its steps.
+    ``points`` has the rows of its loops over points and by what these grow, None for tiles and for
+    rows that follow from others. Of the arrays in ``packs`` there may be copies.
     """
 
     work: Work
@@ -94,6 +97,18 @@ class Nest:
     annotations: tuple[LoopAnnotation, ...]
     tiled: tuple[bool, ...]
     directions: Floats
+    points: tuple[tuple[Factors, int] | None, ...] = ()
+    packs: Packable = NOTHING
+
+    @cached_property
+    def spans(self) -> tuple[int, ...]:
+        """How many values lie between the ends of the rows of points, 1 for other loops."""
+        return tuple(1 if one is None else _values(self.work, *one) for one in self.points)
+
+    @property
+    def is_box(self) -> bool:
+        """Whether the instances are all points between the ends of their rows."""
+        return math.prod(self.spans) == self.work.instances
 
     @cached_property
     def references(self) -> tuple[Reference, ...]:
@@ -145,7 +160,14 @@ def nest(work: Work, members: Sequence[Member], offsets: Sequence[Sequence[int]]
         tuple(member.annotation for member in members),
         tuple(not one for one in is_point),
         directions * sizes,
+        tuple((row, steps[place]) if place in kept else None for place, row in enumerate(rows)),
     )
+
+
+def _values(work: Work, row: Factors, by: int) -> int:
+    """Return how many values lie between the ends of a row that grows by so much."""
+    least, greatest = work.span(row, 0)
+    return max(1, (greatest - least) // by + 1)
 
 
 def untiled(

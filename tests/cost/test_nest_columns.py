@@ -72,6 +72,20 @@ def test_many_nests_at_once(name: str, by_isl: bool) -> None:
     assert len(seen) >= 3  # the mappings do differ in what they do
 
 
+@pytest.mark.parametrize("name", ["cholesky", "syr2k", "random:42"])
+def test_packs_of_many_nests(name: str) -> None:
+    """The same where some read from copies, of tiles or of whole arrays, and others do not."""
+    packed = set()
+    for mapping, found in of_all(name, by_isl=True):
+        for nest, known in zip(found.nests, found.knowledge, strict=True):
+            truth = knowledge(Touched.of(nest), mapping.threads)
+            np.testing.assert_allclose(known, truth, rtol=1e-9, atol=1e-9)
+            named = dict(zip(KNOWLEDGE, known.tolist(), strict=True))
+            assert (named["packed_per_operation"] > 0) == (named["copied_per_operation"] > 0)
+            packed.add(named["packed_per_operation"] > 0)
+    assert packed == {False, True}
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_relations_of_many_nests(name: str) -> None:
     scop = program(name)

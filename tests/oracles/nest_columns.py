@@ -19,8 +19,9 @@ from polygym.compiler.codegen.common.loop_annotation import (
     Rows,
     Vector,
 )
+from polygym.compiler.codegen.common.packable import spare
 from polygym.cost.columns import AS_THEY_ARE, CACHES, RELATIONS, THRESHOLDS, Touched, lanes_of, slog
-from polygym.cost.nests import Floats, Nest
+from polygym.cost.nests import Floats, Nest, Reference
 
 
 def relations(seen: Touched) -> Floats:
@@ -50,11 +51,13 @@ class _Block:
     vectors: float
     jams: float
     held: bool
+    turned: bool
 
     @staticmethod
     def of(nest: Nest) -> _Block:
         """Look at the annotations of a nest."""
         vector_at, lanes, vectors, jams, held = None, 1.0, 1.0, 1.0, False
+        turned = any(isinstance(one, Rows | Diagonal) for one in nest.annotations)
         for place, annotation in enumerate(nest.annotations):
             match annotation:
                 case Jam(copies) | Rows(copies=copies) | Diagonal(copies=copies):
@@ -65,7 +68,7 @@ class _Block:
                     held = held or nest.work.name in statements
                 case _:
                     pass
-        return _Block(vector_at, lanes, vectors, jams, held)
+        return _Block(vector_at, lanes, vectors, jams, held, turned)
 
     def filled(self, nest: Nest) -> float:
         """Return how many lanes have something to do, on average: the last vector may be short."""
@@ -107,7 +110,8 @@ def knowledge(seen: Touched, threads: int) -> Floats:
     """Return what the compiler knows of a nest: the columns :data:`KNOWLEDGE`."""
     nest, work = seen.nest, seen.nest.work
     block, sharing = _Block.of(nest), _Sharing.of(nest, threads)
-    accesses = _accesses(nest, block)
+    copied = [_copied(nest, one, block.vector_at) for one in nest.references]
+    accesses = _accesses(nest, block, [one is not None for one in copied])
     chain = _chain(nest, block)
     lanes = block.filled(nest)
     operations = float(work.operations) * work.instances
@@ -124,6 +128,7 @@ def knowledge(seen: Touched, threads: int) -> Floats:
         lanes,
         block.jams * block.vectors,
         float(block.held),
+        float(block.turned),
         sharing.threads,
         sharing.per_thread,
         sharing.starts,
@@ -132,6 +137,7 @@ def knowledge(seen: Touched, threads: int) -> Floats:
         lengths[-1] if lengths else 1.0,
         prod(lengths[-2:]),
         *accesses,
+        sum(one or 0.0 for one in copied) / max(1.0, operations),
         chain,
         units / max(1, len(nest.references)),
         working[0],
@@ -144,17 +150,18 @@ def knowledge(seen: Touched, threads: int) -> Floats:
     return np.asarray(np.where(AS_THEY_ARE, found, slog(found)))
 
 
-def _accesses(nest: Nest, block: _Block) -> tuple[float, float, float, float]:
-    """Return loads, gathers, broadcasts, and stores of a block of copies, each per operation."""
-    loads = gathers = broadcasts = stores = 0.0
+def _accesses(nest: Nest, block: _Block, packed: Sequence[bool]) -> tuple[float, ...]:
+    """Return accesses, gathers, broadcasts, stores, and reads of packs, each per operation."""
+    loads = gathers = broadcasts = stores = packs = 0.0
     jammed = [k for k, one in enumerate(nest.annotations) if isinstance(one, Diagonal | Jam | Rows)]
-    for reference in nest.references:
+    for reference, is_packed in zip(nest.references, packed, strict=True):
         stride = reference.stride
         along = abs(stride[block.vector_at]) if block.vector_at is not None else 0.0
         across = any(stride[k] for k in jammed)
         times = (block.jams if across else 1.0) * (block.vectors if along else 1.0)
         accesses = reference.reads * (0.0 if block.held and reference.writes else 1.0)
-        if block.vector_at is None:
+        packs += accesses * times * is_packed
+        if block.vector_at is None or is_packed:
             loads += accesses * times
         elif along == 0.0:
             broadcasts += accesses * times
@@ -166,7 +173,72 @@ def _accesses(nest: Nest, block: _Block) -> tuple[float, float, float, float]:
             stores += reference.writes * times * (block.lanes if along > 1.0 else 1.0)
     operations = max(1.0, nest.work.operations * block.jams * block.vectors)
     total = loads + gathers + broadcasts + stores
-    return total / operations, gathers / operations, broadcasts / operations, stores / operations
+    return tuple(one / operations for one in (total, gathers, broadcasts, stores, packs))
+
+
+def _copied(nest: Nest, reference: Reference, vector_at: int | None) -> float | None:
+    """Return how many elements are copied for a reference; None where no copies are read."""
+    if vector_at is None or reference.writes or any(reference.free):
+        return None
+    along = reference.moves[:, vector_at].round(9).tolist()
+    moving = [place for place, step in enumerate(along) if step]
+    if len(moving) != 1 or along[moving[0]] != 1.0:
+        return None
+    elements = float(prod(reference.extents))
+    is_down = moving[0] < len(along) - 1
+    if is_down and (tile := _in_tiles(nest, reference)) is not None:
+        return tile
+    is_long = any(
+        isinstance(one, Hold) and nest.lengths[place] > 64 and reference.moves[:-1, place].any()
+        for place, one in enumerate(nest.annotations)
+    )
+    walks_down = is_long and spare(reference.extents[-1], reference.bytes) > 0
+    return elements if reference.array in nest.packs.whole and (is_down or walks_down) else None
+
+
+def _in_tiles(nest: Nest, reference: Reference) -> float | None:
+    """Return how many elements copies of tiles have; None where there are none.
+
+    From the inside out, before every loop: the first place that will do.
+    """
+    is_fixed = nest.is_box and reference.array in nest.packs.tiles
+    if not is_fixed and reference.array not in nest.packs.steady:
+        return None
+    read = _places_read(nest, reference)
+    count = len(nest.lengths)
+    runs = [place for place in range(count) if nest.lengths[place] > 1]
+    for first in reversed(range(count)):
+        inner, outer = [p for p in runs if p >= first], [p for p in runs if p < first]
+        if any(nest.tiled[p] or isinstance(nest.annotations[p], Parallel) for p in inner):
+            return None
+        if any(isinstance(nest.annotations[p], Jam | Vector) for p in range(first)):
+            continue
+        own = [p for p in inner if reference.moves[:, p].any()]
+        steps = [reference.moves[:, p].round(9).tolist() for p in own]
+        if any(sorted(map(abs, one))[-1] != 1.0 or sum(one) != 1.0 for one in steps):
+            return None
+        if len({one.index(1.0) for one in steps}) < len(steps):
+            return None
+        again = prod(nest.lengths[p] for p in inner if p not in own)
+        size = prod(nest.lengths[p] for p in own) * reference.bytes
+        times = prod(nest.lengths[p] for p in outer if not reference.moves[:, p].any())
+        if len(own) < 2 or again < 16 or size > 256 * 1024 or (is_fixed and times > 2):
+            continue
+        if is_fixed:
+            whole = [p for p in range(count) if reference.moves[:, p].any()]
+            return float(times * prod(nest.spans[p] for p in whole) * read)
+        return float(nest.work.instances / again * read)
+    return None
+
+
+def _places_read(nest: Nest, reference: Reference) -> int:
+    """Return how many of the reads that move alike are different ones."""
+    alike: dict[tuple[str, object], set[tuple[int, ...]]] = {}
+    for touch in nest.work.touches:
+        places = alike.setdefault((touch.array, touch.subscripts), set())
+        if not touch.writes:
+            places.add(touch.offsets)
+    return len(list(alike.values())[nest.references.index(reference)])
 
 
 def _chain(nest: Nest, block: _Block) -> float:

@@ -38,7 +38,7 @@ from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import Scop, Statement
 
 OFTEN = 16
-LINE, _CROWDED = 64, 512
+LINE, CROWDED = 64, 512
 _MOST_BYTES = 512 << 20
 
 
@@ -93,7 +93,7 @@ def spare(row: int, size: int) -> int:
     >>> spare(1000, 8), spare(1024, 8), spare(1024, 4)
     (0, 8, 16)
     """
-    return LINE // size if row * size % _CROWDED == 0 else 0
+    return LINE // size if row * size % CROWDED == 0 else 0
 
 
 def packing_of(

@@ -57,7 +57,7 @@ T = TypeVar("T")
 
 _BLOCK = 16
 _RUN = 256  # elements that follow each other in the array, of one block
-_LONG = 64
+LONG = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ def _walks_down(steps: Sequence[int], subscripts: Sequence[Index], sums: Sequenc
 
 def _is_long(loop: Loop) -> bool:
     """Whether a loop has many iterations, but perhaps for the last tile."""
-    return any(length >= _LONG for _, _, length in spans(loop))
+    return any(length >= LONG for _, _, length in spans(loop))
 
 
 def _vectors(

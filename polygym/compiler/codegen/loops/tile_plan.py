@@ -47,7 +47,7 @@ from polygym.compiler.codegen.loops.steady import Condition, Place, hull
 from polygym.compiler.codegen.loops.tiles import lengths_of
 from polygym.compiler.ir.scop import Array
 
-_MOST_TIMES = 2
+MOST_TIMES = 2
 MOST_BYTES = 256 << 10
 MOST_ALTOGETHER = 512 << 10
 
@@ -219,7 +219,7 @@ def _tile(
         if not all(counts.values()):
             continue  # unknown, or a loop that never runs
         sizes = tuple(counts[loop.variable] or 0 for loop in loops)
-        if not is_written and _times(outer, loops, subscripts) > _MOST_TIMES:
+        if not is_written and _times(outer, loops, subscripts) > MOST_TIMES:
             continue
         used = {loop.variable for loop in loops}
         again = prod(count or 0 for name, count in counts.items() if name not in used)
