@@ -23,7 +23,6 @@ from polygym.compiler.ir.expr import (
     Conditional,
     Expression,
     FloatLiteral,
-    Foreign,
     Gather,
     IntegerLiteral,
     IteratorValue,
@@ -36,6 +35,7 @@ from polygym.compiler.ir.expr import (
     children,
     walk,
 )
+from polygym.compiler.ir.foreign import Foreign
 from polygym.compiler.ir.scop import Array, Scop, Statement, Storage
 from polygym.compiler.ir.types import ScalarType
 from polygym.errors import InternalError

@@ -8,7 +8,8 @@ from polygym.compiler.codegen.c_printer.index import macros_of
 from polygym.compiler.codegen.common.exponential import EXPONENTIALS, exponential_in_c
 from polygym.compiler.codegen.common.special.definitions import SPECIAL
 from polygym.compiler.codegen.common.special.in_c import special_in_c
-from polygym.compiler.ir.expr import Call, Foreign, MathFunction, walk
+from polygym.compiler.ir.expr import Call, MathFunction, walk
+from polygym.compiler.ir.foreign import Foreign
 from polygym.compiler.ir.gathers import sites
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.ir.types import ScalarType
