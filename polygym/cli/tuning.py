@@ -57,7 +57,7 @@ def tune_and_report(
     program = setting.subject.program
     builder, sizes = _builder(source, start, dict(program.parameters))
     seeds = () if builder is None else builder.seeds(sizes)
-    stop, machine, found = Stop(), LoadWatch(), None
+    stop, machine = Stop(), LoadWatch()
     with ExitStack() as stack:
         bench = _bench(on, stop, stack)
         kind = None if bench.there is None else bench.there.kind
@@ -69,24 +69,7 @@ def tune_and_report(
         else:
             files = TuningFiles.resume(setting, plan, out, seeds, node)
         stack.callback(files.close)
-        latest: list[Progress] = []
-        try:
-            with (
-                stoppable(stop),
-                trying(
-                    program.name, plan.generations * plan.population, latest, bench.states
-                ) as show,
-            ):
-
-                def report(progress: Progress) -> None:
-                    latest[:] = [progress]
-                    machine.look()
-                    show()
-
-                found = tune_in(files, report, bench.waiting, bench.opener(source, stop, show))
-        except KeyboardInterrupt:
-            if found is None:
-                raise
+        found = _tuned(files, source, bench, stop, machine)
         # What is best on another kind of machine is not what the operators should find here.
         is_like_here = kind is None or kind.machine.key == fingerprint().key
         kept = builder is not None and user_cache() is not None and is_like_here
@@ -106,6 +89,31 @@ def tune_and_report(
     if stop.number:
         say(f"interrupted; to go on: the same, with --out {files.folder} --resume", err=True)
     return Answer(code)
+
+
+def _tuned(
+    files: TuningFiles, source: Source, bench: _Bench, stop: Stop, machine: LoadWatch
+) -> Tuned:
+    """Tune, show how far it is, and look what else runs on the machine."""
+    program, plan = files.setting.subject.program, files.plan
+    latest: list[Progress] = []
+    found = None
+    try:
+        with (
+            stoppable(stop),
+            trying(program.name, plan.generations * plan.population, latest, bench.states) as show,
+        ):
+
+            def report(progress: Progress) -> None:
+                latest[:] = [progress]
+                machine.look()
+                show()
+
+            found = tune_in(files, report, bench.waiting, bench.opener(source, stop, show))
+    except KeyboardInterrupt:
+        if found is None:
+            raise
+    return found
 
 
 @dataclass(frozen=True, slots=True)

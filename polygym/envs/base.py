@@ -86,22 +86,7 @@ class PolygymEnv(Forking[Observation, np.int64]):
             kernels.dataset(dataset),
             kernels.parse_parameters(parameters),
         )
-        self._arguments = {
-            "kernel": kernel,
-            "dataset": self._sizes.dataset.name.lower(),
-            "parameters": dict(self._sizes.parameters),
-            "function": function,
-            "max_coefficient": self._options.max_coefficient,
-            "max_dimensions": self._options.max_dimensions,
-            "max_rays": self._options.limits.rays,
-            "max_vertices": self._options.limits.vertices,
-            "reward": self._reward.value,
-            "threads": self._measuring.threads,
-            "timeout_factor": self._measuring.timeout_factor,
-            "mapping": str(self._measuring.mapping),
-            "policy": policy,
-            "seed": self._seed,
-        }
+        self._arguments = self._understood(kernel, function, policy)
         self.render_mode = arguments.render_mode(render_mode, self.metadata["render_modes"])
         last = self._options.actions if self.LAST_ACTION is None else self.LAST_ACTION + 1
         self._actions = slice(self.FIRST_ACTION, last)
@@ -280,6 +265,25 @@ class PolygymEnv(Forking[Observation, np.int64]):
         return record.of(self.ID, self._arguments, self.subject, self.episode, self._evaluation)
 
     # How it is done
+
+    def _understood(self, kernel: str, function: str | None, policy: str) -> dict[str, Any]:
+        """Return the arguments by their names, as they were understood: for records."""
+        return {
+            "kernel": kernel,
+            "dataset": self._sizes.dataset.name.lower(),
+            "parameters": dict(self._sizes.parameters),
+            "function": function,
+            "max_coefficient": self._options.max_coefficient,
+            "max_dimensions": self._options.max_dimensions,
+            "max_rays": self._options.limits.rays,
+            "max_vertices": self._options.limits.vertices,
+            "reward": self._reward.value,
+            "threads": self._measuring.threads,
+            "timeout_factor": self._measuring.timeout_factor,
+            "mapping": str(self._measuring.mapping),
+            "policy": policy,
+            "seed": self._seed,
+        }
 
     def _choose(self, options: object) -> Subject:
         options = {} if options is None else options

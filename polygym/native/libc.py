@@ -18,8 +18,6 @@ from polygym.native._libc import ffi
 _library = ffi.dlopen(None)
 
 _FAILED = 2 ** (8 * ffi.sizeof("void *")) - 1  # MAP_FAILED, which is (void *) -1
-# What madvise is told (MADV_…).
-_DROP, _REMOVE, _HUGE_PAGES = 4, 9, 14
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 # Larger than the C library's `struct sigaction` and `stack_t` on any Linux.
@@ -73,7 +71,7 @@ def protect(address: int, size: int, protection: int) -> None:
 
 def wish_for_huge_pages(address: int, size: int) -> None:
     """Ask for huge pages; the kernel may refuse, and nothing comes of it."""
-    _library.madvise(_at(address), size, _HUGE_PAGES)
+    _library.madvise(_at(address), size, mmap.MADV_HUGEPAGE)
 
 
 def drop_pages(address: int, size: int) -> None:
@@ -82,7 +80,7 @@ def drop_pages(address: int, size: int) -> None:
     Raises:
         ForeignCallError: no page begins there, or not all of it is mapped.
     """
-    _check(_library.madvise(_at(address), size, _DROP), "madvise")
+    _check(_library.madvise(_at(address), size, mmap.MADV_DONTNEED), "madvise")
 
 
 def drop_shared_pages(address: int, size: int) -> None:
@@ -91,7 +89,7 @@ def drop_shared_pages(address: int, size: int) -> None:
     Raises:
         ForeignCallError: the same, or the kernel cannot do it.
     """
-    _check(_library.madvise(_at(address), size, _REMOVE), "madvise")
+    _check(_library.madvise(_at(address), size, mmap.MADV_REMOVE), "madvise")
 
 
 def equal_bytes(first: int, second: int, size: int) -> bool:

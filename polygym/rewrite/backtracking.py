@@ -85,6 +85,18 @@ class Found:
 
 Step: TypeAlias = tuple[tuple[str, float], "Step"] | None
 _Waiting: TypeAlias = tuple[float, int, Places | None, Match | None, Step]
+_Moment: TypeAlias = tuple[float, float]
+"""A clock's seconds, and the processor's."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """The cheapest term so far, the way to it, and when it was found."""
+
+    term: Term
+    cost: float
+    steps: Step
+    at: _Moment
 
 
 def backtrack(
@@ -105,15 +117,14 @@ def backtrack(
     """
     if not alpha >= 1:
         raise InputError(f"alpha: expected 1 or more, found {alpha}")
-    begin, begun = time.perf_counter(), time.process_time()
-    deadline = begin + seconds
+    begin = _now()
+    deadline = begin[0] + seconds
     types = types_of(domain)
     types.of(root)
     value = Valuation(types, cost)
-    initial = least = value.of(root)
-    best, found_at, found_after, best_steps = root, begin, begun, None
+    initial = value.of(root)
+    best = _Best(root, initial, None, begin)
     seen = {value.fingerprint}
-    count = 0
     queue: list[_Waiting] = [(initial, 0, None, None, None)]
     taken = 0
     stop = SearchEnd.EXHAUSTED
@@ -123,12 +134,7 @@ def backtrack(
             break
         _, _, before, match, steps = heappop(queue)
         taken += 1
-        one = root
-        if before is not None and match is not None:
-            made = before.apply(match)
-            assert made is not None, "a substitution is possible at one time and not at another"
-            one = made
-        places = Places(one, types)
+        places = Places(_made(root, before, match), types)
         for match in places.matches(rules):
             if time.perf_counter() >= deadline:
                 stop = SearchEnd.TIME
@@ -136,33 +142,51 @@ def backtrack(
             other = places.apply(match)
             if other is None:
                 continue
-            price = value.of(other, alpha * least)
-            if price >= alpha * least or value.fingerprint in seen:
+            price = value.of(other, alpha * best.cost)
+            if price >= alpha * best.cost or value.fingerprint in seen:
                 continue
             seen.add(value.fingerprint)
-            count += 1
             after: Step = ((match.rule.name, price), steps)
-            heappush(queue, (price, count, places, match, after))
-            if price < least:
-                least, best, best_steps = price, other, after
-                found_at, found_after = time.perf_counter(), time.process_time()
+            heappush(queue, (price, len(seen), places, match, after))  # of equal ones the first
+            if price < best.cost:
+                best = _Best(other, price, after, _now())
         if progress is not None:
-            now = time.perf_counter()
-            progress(Progress(taken, least, len(queue), len(seen), now - begin))
-    seconds, cpu = time.perf_counter() - begin, time.process_time() - begun
+            passed = time.perf_counter() - begin[0]
+            progress(Progress(taken, best.cost, len(queue), len(seen), passed))
+    return _found(best, initial, begin, taken, len(seen), stop)
+
+
+def _now() -> _Moment:
+    return time.perf_counter(), time.process_time()
+
+
+def _found(
+    best: _Best, initial: float, begin: _Moment, taken: int, seen: int, stop: SearchEnd
+) -> Found:
+    """Return what a search that ends now came to."""
+    end = _now()
     return Found(
-        best,
-        least,
+        best.term,
+        best.cost,
         initial,
-        seconds,
-        found_at - begin,
-        cpu,
-        found_after - begun,
+        end[0] - begin[0],
+        best.at[0] - begin[0],
+        end[1] - begin[1],
+        best.at[1] - begin[1],
         taken,
-        _in_order(best_steps),
-        len(seen),
+        _in_order(best.steps),
+        seen,
         stop,
     )
+
+
+def _made(root: Term, before: Places | None, match: Match | None) -> Term:
+    """Return the term of an entry of the queue, of which there is only how it is made."""
+    if before is None or match is None:
+        return root
+    made = before.apply(match)
+    assert made is not None, "a substitution is possible at one time and not at another"
+    return made
 
 
 class Valuation:

@@ -14,10 +14,11 @@ from PIL import Image
 from agents import enjoy, evaluate, films
 from agents.films import write_film
 from agents.results import read
+from agents.training import train
 from polygym.episodes.ids import CONSTRUCT, EXPLORE, IDS, OPTIMIZE
 from polygym.errors import InputError, PolygymError
 from polygym.pictures import canvas
-from tests.agents.test_training import small, train
+from tests.agents.experimenting import small
 
 GIVEN = ["--kernel", "mvt", "--set", "dataset=mini"]
 

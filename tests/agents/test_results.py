@@ -13,9 +13,10 @@ import pytest
 
 from agents import compare, evaluate, validate
 from agents.results import Result, read, write
+from agents.training import train
 from polygym.episodes.ids import IDS, OPTIMIZE
 from polygym.errors import InputError
-from tests.agents.test_training import small, train
+from tests.agents.experimenting import small
 
 SMALL = ["--set", "dataset=mini"]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,7 +25,10 @@ from polygym.search.cluster.address import Address
 from polygym.search.corpus.collect import Collected, Collection, CollectPlan
 from polygym.search.corpus.held_out import TEST_KERNELS
 from polygym.search.corpus.plan import LEAST_WORK, MOST_WORK, Choice
-from polygym.search.corpus.store import open_corpus
+from polygym.search.corpus.store import Corpus, open_corpus
+
+if TYPE_CHECKING:
+    from polygym.search.cluster.fleet import Fleet
 
 
 def _bounds(_: click.Context, __: click.Parameter, text: str) -> tuple[float, float]:
@@ -158,19 +162,7 @@ def command(
                 latest[:] = [collected]
                 show()
 
-            if fleet is None:
-                collection = Collection(corpus, plan, report, stop.allowed)
-            else:
-                from polygym.search.cluster.collecting import FleetCollection
-
-                collection = FleetCollection(
-                    corpus,
-                    plan,
-                    report,
-                    fleet=fleet,
-                    is_stopped=lambda: bool(stop.number),
-                    beat=show,
-                )
+            collection = _collection(corpus, plan, report, stop, fleet, show)
             collection.run()
         document = _document(file, collection, corpus.count() - before)
     counts = collection.statuses
@@ -183,6 +175,24 @@ def command(
     if stop.number:
         say("interrupted; the same command goes on", err=True)
     return Answer(code)
+
+
+def _collection(
+    corpus: Corpus,
+    plan: CollectPlan,
+    report: Callable[[Collected], None],
+    stop: Stop,
+    fleet: Fleet | None,
+    show: Callable[[], None],
+) -> Collection:
+    """Return a collection on this machine, or on the nodes of a fleet."""
+    if fleet is None:
+        return Collection(corpus, plan, report, stop.allowed)
+    from polygym.search.cluster.collecting import FleetCollection
+
+    return FleetCollection(
+        corpus, plan, report, fleet=fleet, is_stopped=lambda: bool(stop.number), beat=show
+    )
 
 
 def _document(file: Path, collection: Collection, added: int) -> dict[str, Any]:

@@ -144,28 +144,13 @@ def command(
             lambda: _compiled(program, schedule, None if is_original else mapping)
         )
     compile_seconds = time.perf_counter() - start
-    options = WorkerOptions(memory_limit=memory * 2**20 if memory else None)
     if problem.memory >= _MUCH_MEMORY:
         gigabytes = [f"{size / 1e9:,.1f} GB" for size in (problem.memory, available_memory())]
         say("to run it takes {} of memory, {} are free".format(*gigabytes), err=True)
-    repetition = Repetition(minimum=repeat, minimum_seconds=0.0)
-    arrays: list[dict[str, Any]] = []
+    options = WorkerOptions(memory_limit=memory * 2**20 if memory else None)
     with Worker(options) as worker, working(f"running {program.name}"):
-        try:
-            session = worker.open(problem, repetition if is_original else Repetition(minimum=1))
-            baseline: Outcome = session.baseline
-            outcome: Outcome = session.baseline
-            if not is_original:
-                both = (problem.original, candidate)
-                baseline, outcome = session.measure_together(both, repeat, _MEASURING)
-            if isinstance(outcome, Ok):
-                # Bit for bit what the original leaves, if it is compared so: that is what Ok means.
-                is_close = candidate.tolerance is not None
-                if is_close:
-                    session.measure(candidate, replace(_KEEPING, repetition=ONCE))
-                arrays = figures_of(program, session, is_close)
-        except ProblemError as error:
-            baseline = outcome = error.outcome
+        other = None if is_original else candidate
+        baseline, outcome, arrays = _measured(program, worker, problem, other, repeat)
     mappings = (mapping, mapping if is_original else candidate.done)
     report = _report(program, schedule, mappings, baseline, outcome, compile_seconds, arrays)
     report |= {"memory_bytes": problem.memory, "choice": given.to_json()}
@@ -203,6 +188,35 @@ def _compiled(
     if mapping is None:
         return problem, problem.original
     return problem, compile_schedule(program, schedule, mapping)
+
+
+def _measured(
+    program: Program,
+    worker: Worker,
+    problem: Problem,
+    candidate: CompiledProgram | None,
+    repeat: int,
+) -> tuple[Outcome, Outcome, list[dict[str, Any]]]:
+    """Run the original order, and a candidate in turn with it if there is one.
+
+    Returns the original's outcome, the candidate's or again the original's, and what outputs hold.
+    """
+    try:
+        if candidate is None:
+            session = worker.open(problem, Repetition(minimum=repeat, minimum_seconds=0.0))
+            return session.baseline, session.baseline, figures_of(program, session)
+        session = worker.open(problem, Repetition(minimum=1))
+        both = (problem.original, candidate)
+        baseline, outcome = session.measure_together(both, repeat, _MEASURING)
+        if not isinstance(outcome, Ok):
+            return baseline, outcome, []
+        # Bit for bit what the original leaves, if it is compared so: that is what Ok means.
+        is_close = candidate.tolerance is not None
+        if is_close:
+            session.measure(candidate, replace(_KEEPING, repetition=ONCE))
+        return baseline, outcome, figures_of(program, session, is_close)
+    except ProblemError as error:
+        return error.outcome, error.outcome, []
 
 
 def _report(

@@ -1,9 +1,9 @@
 """The intermediate representation: what a program is, as immutable values.
 
-``types`` (C's scalar types), ``expr`` (what a statement computes), ``scop`` (the program),
-``gathers`` (where it computes subscripts), ``replacing`` (expressions with other accesses),
-``rounding`` (numbers as types store them), ``printer`` (C text of expressions) and ``verify`` (the
-invariants every front end must establish).
+``types`` (C's scalar types), ``foreign`` (functions that others have compiled), ``expr`` (what a
+statement computes), ``scop`` (the program), ``gathers`` (where it computes subscripts),
+``replacing`` (expressions with other accesses), ``rounding`` (numbers as types store them),
+``printer`` (C text of expressions) and ``verify`` (the invariants every front end must establish).
 """
 
 from __future__ import annotations

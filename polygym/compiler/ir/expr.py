@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias, assert_never
 
+from polygym.compiler.ir.foreign import Foreign
 from polygym.compiler.ir.types import ScalarType
 from polygym.pickles import pickled_by_name
 
@@ -154,35 +155,6 @@ _ARITY = {
     MathFunction.COPYSIGN: 2,
     MathFunction.FMA: 3,
 }
-
-
-@pickled_by_name
-@dataclass(frozen=True, slots=True)
-class Foreign:
-    """A pure function that somebody else has compiled: of the C library, or of a user's library.
-
-    ``takes`` are the types of its arguments. ``library`` is the path of a user's library and
-    ``digest`` what that file must have; both are empty for the C library.
-    """
-
-    name: str
-    takes: tuple[ScalarType, ...]
-    library: str = ""
-    digest: str = ""
-
-    @property
-    def value(self) -> str:
-        """The name, as mathematical functions have it."""
-        return self.name
-
-    @property
-    def arity(self) -> int:
-        """The number of arguments."""
-        return len(self.takes)
-
-    def c_name(self, scalar: ScalarType) -> str:
-        """Return the name, whatever the function returns."""
-        return self.name
 
 
 @pickled_by_name

@@ -23,7 +23,6 @@ from polygym.compiler.ir.expr import (
     Conditional,
     Expression,
     FloatLiteral,
-    Foreign,
     Gather,
     IntegerLiteral,
     IteratorValue,
@@ -36,6 +35,7 @@ from polygym.compiler.ir.expr import (
     children,
     walk,
 )
+from polygym.compiler.ir.foreign import Foreign
 from polygym.compiler.ir.scop import Array, Scop, Statement, Storage
 from polygym.compiler.ir.types import ScalarType
 from polygym.errors import InternalError
@@ -195,12 +195,8 @@ def _types(
                 yield f"{access.text} has computed subscripts and no expressions for them"
         case Gather():
             yield from _gather(node, arrays)
-        case Unary(operator=operator, operand=operand, type=scalar):
-            if operand.type is not scalar:
-                yield f"{operator.value} turns {operand.type.value} into {scalar.value}"
-            yield from _promoted(operator.value, scalar)
-            if operator is UnaryOperator.BIT_NOT and not scalar.is_integer:
-                yield f"{operator.value} of {scalar.value}"
+        case Unary():
+            yield from _unary(node)
         case Binary():
             yield from _binary(node)
         case Comparison(operator=operator, left=left, right=right):
@@ -217,17 +213,8 @@ def _types(
             for one, other in ((operand.type, scalar), (scalar, operand.type)):
                 if one.is_storage and other not in (ScalarType.FLOAT, ScalarType.DOUBLE):
                     yield f"a conversion of {operand.type.value} to {scalar.value} at once"
-        case Call(function=Foreign() as function, arguments=arguments):
-            if tuple(argument.type for argument in arguments) != function.takes:
-                yield f"the arguments of {function.name} are not of its types"
-        case Call(function=function, arguments=arguments, type=scalar):
-            if any(argument.type is not scalar for argument in arguments):
-                yield f"an argument of {function.value} is no {scalar.value}"
-            if len(arguments) != function.arity:
-                yield f"{function.value} is given {len(arguments)} arguments"
-            yield from _promoted(function.value, scalar)
-            if scalar.is_integer is not (function is MathFunction.ABS):
-                yield f"{function.value} of {scalar.value}"
+        case Call():
+            yield from _call(node)
         case Update(access=access, condition=condition, subscripts=subscripts):
             if condition is not None and condition.type.is_storage:
                 yield f"a condition is {condition.type.value}, which is only stored"
@@ -268,6 +255,32 @@ def _promoted(what: str, scalar: ScalarType) -> Iterator[str]:
     """Nothing is computed in a type that C would promote."""
     if scalar.promoted is not scalar:
         yield f"{what} is computed in {scalar.value}, which is no type to compute in"
+
+
+def _unary(node: Unary) -> Iterator[str]:
+    """The operand has the type of the result."""
+    spelling, scalar = node.operator.value, node.type
+    if node.operand.type is not scalar:
+        yield f"{spelling} turns {node.operand.type.value} into {scalar.value}"
+    yield from _promoted(spelling, scalar)
+    if node.operator is UnaryOperator.BIT_NOT and not scalar.is_integer:
+        yield f"{spelling} of {scalar.value}"
+
+
+def _call(node: Call) -> Iterator[str]:
+    """Arguments have the types that the function takes: of mathematics, that of the result."""
+    function, arguments, scalar = node.function, node.arguments, node.type
+    if isinstance(function, Foreign):
+        if tuple(argument.type for argument in arguments) != function.takes:
+            yield f"the arguments of {function.name} are not of its types"
+        return
+    if any(argument.type is not scalar for argument in arguments):
+        yield f"an argument of {function.value} is no {scalar.value}"
+    if len(arguments) != function.arity:
+        yield f"{function.value} is given {len(arguments)} arguments"
+    yield from _promoted(function.value, scalar)
+    if scalar.is_integer is not (function is MathFunction.ABS):
+        yield f"{function.value} of {scalar.value}"
 
 
 def _binary(node: Binary) -> Iterator[str]:

@@ -34,8 +34,8 @@ from polygym.compiler.frontend.c import (
     line_outside,
     pointers_to_pointers,
 )
-from polygym.compiler.ir import expr as ir
-from polygym.compiler.ir.expr import walk
+from polygym.compiler.ir.expr import Call, walk
+from polygym.compiler.ir.foreign import Foreign as ForeignFunction
 from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.legality import LegalSchedule
@@ -234,11 +234,11 @@ int polygym_run(void **polygym_arguments, long *polygym_nanoseconds) {{
 """
 
 
-def _lent(scop: Scop) -> tuple[ir.Foreign, ...]:
+def _lent(scop: Scop) -> tuple[ForeignFunction, ...]:
     """Return the functions of users' libraries that a program calls."""
     bodies = (statement.body for statement in scop.statements)
-    called = (node.function for b in bodies for node in walk(b) if isinstance(node, ir.Call))
-    found = (one for one in called if isinstance(one, ir.Foreign) and one.library)
+    called = (node.function for b in bodies for node in walk(b) if isinstance(node, Call))
+    found = (one for one in called if isinstance(one, ForeignFunction) and one.library)
     return tuple(dict.fromkeys(found))
 
 

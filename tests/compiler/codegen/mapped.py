@@ -14,6 +14,7 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.errors import LimitError
 from tests.compiler.codegen.more_programs import MORE_PROGRAMS
+from tests.compiler.codegen.stencil_programs import STENCIL_PROGRAMS
 from tests.oracles.native import random_arrays, run_in_order, run_natively
 from tests.oracles.random_schedules import random_legal_schedule
 from tests.sources import SMALL_PROGRAMS
@@ -169,7 +170,7 @@ void f(int n, double p[n][n], double q[n][n]) {
 """,
 }
 
-PROGRAMS = {**SMALL_PROGRAMS, **MAPPED_PROGRAMS, **MORE_PROGRAMS}
+PROGRAMS = {**SMALL_PROGRAMS, **MAPPED_PROGRAMS, **STENCIL_PROGRAMS, **MORE_PROGRAMS}
 SCOPS: dict[str, Scop] = {}
 REFUSED = "refused"
 SIZES = (1, 2, 3, 5, 7, 8, 9, 16, 17, 25)

@@ -7,6 +7,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import pytest
 
 from polygym.graphs.envs.base import GraphEnv
 from polygym.graphs.ir.build import binary, concat, conv, entering, matmul, relu, tanh, weight
@@ -14,7 +15,7 @@ from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.rule import parse_rules
 
 SATURATE, SUBSTITUTE = "polygym/Saturate-v0", "polygym/Substitute-v0"
-IDS = (SATURATE, SUBSTITUTE)
+every_id = pytest.mark.parametrize("name", [SATURATE, SUBSTITUTE])
 
 RULES = tuple(
     parse_rules(

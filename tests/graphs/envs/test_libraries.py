@@ -14,9 +14,8 @@ from gymnasium.wrappers import (
     TimeLimit,
 )
 
-from tests.graphs.envs.playing import IDS, SATURATE, SUBSTITUTE, played
+from tests.graphs.envs.playing import SATURATE, SUBSTITUTE, every_id, played
 
-every_id = pytest.mark.parametrize("name", IDS)
 ARGUMENTS = {
     SATURATE: {"graph": "bert,vgg19", "max_nodes": 300, "max_steps": 4},
     SUBSTITUTE: {"graph": "bert,vgg19", "max_nodes": 64, "max_actions": 32, "max_steps": 4},

@@ -16,15 +16,10 @@ from torch import nn  # noqa: E402
 
 from polygym.errors import InputError  # noqa: E402
 from polygym.graphs.onnx import read  # noqa: E402
-from tests.graphs.onnx.networks import (  # noqa: E402
-    MODELS,
-    Masked,
-    Residual,
-    Words,
-    example_for,
-    export,
-    prepared,
-)
+from tests.graphs.onnx.networks.exporting import export, prepared  # noqa: E402
+from tests.graphs.onnx.networks.images import Residual  # noqa: E402
+from tests.graphs.onnx.networks.models import MODELS, example_for  # noqa: E402
+from tests.graphs.onnx.networks.sequences import Masked, Words  # noqa: E402
 from tests.graphs.onnx.sessions import assert_close, assert_same, evaluated  # noqa: E402
 
 # What the graph of some must have in it: these were written as several operators in the file.

@@ -6,7 +6,8 @@ one number at a time.
 
 from __future__ import annotations
 
-from polygym.compiler.ir.expr import Foreign, MathFunction
+from polygym.compiler.ir.expr import MathFunction
+from polygym.compiler.ir.foreign import Foreign
 
 INTRINSICS = {
     MathFunction.SQRT: "llvm.sqrt",

@@ -21,7 +21,7 @@ module                  what it emits, or does
 ``tile_room``           room for tiles on a function's stack
 ``emit_gather``         loads and stores at computed subscripts, none of them out of range
 ``emitting``            protocols: what those below need of the emitter of a function
-``cells``               elements as instances write them; which are different ones
+``cells``               elements as instances write them: loaded, stored, which are different
 ``emit_turn``           a square block of a tile, turned in registers, there or back
 ``emit_columns``        sums whose vectors run across rows, turned before they are stored
 ``emit_extreme``        maxima and minima of floats over a loop, as integers first

@@ -1,8 +1,11 @@
-"""Elements of arrays as instances write them, and whether two of them are different elements."""
+"""Elements as instances write them: loaded, stored, and whether two are different ones."""
 
 from __future__ import annotations
 
-from polygym.compiler.codegen.llvm.emitting import Cell
+from typing import Any
+
+from polygym.compiler.codegen.llvm.emit_index import Environment
+from polygym.compiler.codegen.llvm.emitting import Accessing, Cell
 from polygym.compiler.codegen.loops.index import coefficient, mentions
 from polygym.compiler.codegen.loops.ir import Index, Instance, Lanes
 from polygym.compiler.codegen.loops.linear import difference
@@ -12,6 +15,25 @@ from polygym.compiler.ir.scop import Statement
 def cell_of(statement: Statement, instance: Instance) -> Cell:
     """Return what an instance of a statement writes."""
     return (statement.write.array, instance.write, instance.lanes)
+
+
+def load_cell(emitter: Accessing, cell: Cell, environment: Environment) -> Any:
+    """Return what a cell holds: a number, or one for every lane."""
+    array, subscripts, lanes = cell
+    if lanes is None:
+        return emitter.memory.load(array, subscripts, environment)
+    there = emitter.lane_set(lanes, environment)
+    return emitter.memory.load_lanes(array, subscripts, environment, there)
+
+
+def store_cell(emitter: Accessing, cell: Cell, value: Any, environment: Environment) -> None:
+    """Store a value in a cell."""
+    array, subscripts, lanes = cell
+    if lanes is None:
+        emitter.memory.store(value, array, subscripts, environment)
+        return
+    there = emitter.lane_set(lanes, environment)
+    emitter.memory.store_lanes(value, array, subscripts, environment, there)
 
 
 def are_apart(cell: Cell, other: Cell, moving: str = "") -> bool:

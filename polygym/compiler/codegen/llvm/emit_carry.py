@@ -25,7 +25,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from polygym.compiler.codegen.llvm.cells import are_apart
+from polygym.compiler.codegen.llvm.cells import are_apart, cell_of, load_cell
 from polygym.compiler.codegen.llvm.emit_index import Environment
 from polygym.compiler.codegen.llvm.emitting import Carrying, Cell
 from polygym.compiler.codegen.llvm.kinds import I64
@@ -61,7 +61,7 @@ def emit_carrying(
     builder = emitter.builder
     with builder.if_then(builder.icmp_signed("<=", lower, upper)):
         first = environment | {loop.variable: lower}
-        begun = {cell: _load(emitter, cell, first) for one in chains for cell in one.before}
+        begun = {cell: load_cell(emitter, cell, first) for one in chains for cell in one.before}
         start = builder.block
         body = builder.append_basic_block(f"{loop.variable}.body")
         after = builder.append_basic_block(f"{loop.variable}.after")
@@ -97,9 +97,7 @@ def _runs_together(instances: Sequence[Instance]) -> bool:
 
 def _chains(emitter: Carrying, variable: str, instances: Sequence[Instance]) -> Iterator[_Chain]:
     """Yield what is carried."""
-    written = [
-        (emitter.statements[one.statement].write.array, one.write, one.lanes) for one in instances
-    ]
+    written = [cell_of(emitter.statements[one.statement], one) for one in instances]
     pairs = tuple(zip(instances, written, strict=True))
     anywhere = {cell[0] for one, cell in pairs if _is_computed(emitter, one)}
     for instance, cell in pairs:
@@ -130,14 +128,9 @@ def _read_again(
 ) -> Iterator[tuple[int, Cell]]:
     """Yield the reads of what was written before, and how many iterations before."""
     array, subscripts, lanes = cell
-    moved = {
-        back: tuple(
-            replaced(one, {variable: plus(Variable(variable), -back)}) for one in subscripts
-        )
-        for back in range(1, _FARTHEST + 1)
-    }
     if not any(mentions(one, variable) for one in subscripts):
         return
+    moved = {back: _moved(subscripts, variable, back) for back in range(1, _FARTHEST + 1)}
     for instance in instances:
         if instance.lanes != lanes:
             continue
@@ -157,11 +150,3 @@ def _moved(subscripts: tuple[Index, ...], variable: str, back: int) -> tuple[Ind
     """Return subscripts as they were some iterations before."""
     before = {variable: plus(Variable(variable), -back)}
     return tuple(replaced(subscript, before) for subscript in subscripts)
-
-
-def _load(emitter: Carrying, cell: Cell, environment: Environment) -> Any:
-    array, subscripts, lanes = cell
-    if lanes is None:
-        return emitter.memory.load(array, subscripts, environment)
-    there = emitter.lane_set(lanes, environment)
-    return emitter.memory.load_lanes(array, subscripts, environment, there)

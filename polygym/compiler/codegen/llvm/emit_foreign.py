@@ -12,7 +12,7 @@ from llvmlite import ir
 from polygym.compiler.codegen.llvm.contract import foreign_symbol, library_text
 from polygym.compiler.codegen.llvm.declaring import declared
 from polygym.compiler.codegen.llvm.kinds import I8, LLVM_TYPE
-from polygym.compiler.ir.expr import Foreign
+from polygym.compiler.ir.foreign import Foreign
 from polygym.compiler.ir.types import ScalarType
 
 

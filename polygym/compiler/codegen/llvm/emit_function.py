@@ -207,27 +207,34 @@ class FunctionEmitter:
         """Emit one statement instance: evaluate the body, store the result."""
         statement = self.statements[instance.statement]
         cell = cell_of(statement, instance)
-        held = cell in self.held
         lanes = None if instance.lanes is None else self.lane_set(instance.lanes, environment)
-        own = statement.own_reads if held else frozenset[int]()
+        emitter = self._expressions(instance, environment, lanes)
+        if isinstance(statement.body, Update):
+            assert lanes is None
+            place = Place(statement, instance, 0, environment, None)
+            self._update(statement.body, emitter, place)
+            return
+        if cell in self.keyed:
+            extreme = self.keyed[cell]
+            number = emitter.emit(extreme.operand, extreme.start)
+            result = kept(self.builder, self.held[cell], number, extreme.is_maximum)
+        else:
+            result = emitter.emit(statement.body)
+        if cell in self.results:
+            self.results[cell] = result
+        if cell not in self.held:
+            self._store(cell, result, statement.name, environment, lanes)
+            return
+        self.held[cell] = result
+        for group in self.written:
+            if cell in group:
+                self.written[group] = ir.Constant(I1, 1)
 
-        def is_checked(number: int) -> bool:
-            return (statement.name, number) in self.program.unproved
-
-        def load(number: int) -> Any:
-            if number in own:
-                return self.held[cell]
-            read = (statement.reads[number].array, instance.reads[number], instance.lanes)
-            if read in self.carried:
-                return self.carried[read]
-            if read in self.fresh:
-                return self.fresh[read]
-            where = (statement.reads[number].array, instance.reads[number], environment)
-            if lanes is not None and not is_checked(number):
-                self.ask_ahead(statement.name, number, instance.reads[number], environment, lanes)
-            if lanes is None:
-                return self.memory.load(*where, check=is_checked(number))
-            return self.memory.load_lanes(*where, lanes, check=is_checked(number))
+    def _expressions(
+        self, instance: Instance, environment: Environment, lanes: LaneSet | None
+    ) -> ExpressionEmitter:
+        """Return what emits expressions of an instance's body."""
+        statement = self.statements[instance.statement]
 
         def gather(number: int, node: Gather, values: list[Any]) -> Any:
             assert self.checks is not None
@@ -240,16 +247,16 @@ class FunctionEmitter:
                 place,
                 node,
                 values,
-                check=is_checked(number),
+                check=self._is_checked(statement.name, number),
             )
 
         values = dict(zip(statement.iterators, instance.iterators, strict=True))
-        emitter = ExpressionEmitter(
+        return ExpressionEmitter(
             self.module,
             self.builder,
             partial(self._iterator, values, environment, lanes),
             self.parameters,
-            load,
+            partial(self._read, instance, environment, lanes),
             gather,
             frozenset(
                 position for name, position in self.program.guarded if name == instance.statement
@@ -258,26 +265,31 @@ class FunctionEmitter:
             ("reassoc",) if self.program.mapping.reassociate else (),
             None if lanes is None else lanes.width,
         )
-        if isinstance(statement.body, Update):
-            assert lanes is None
-            place = Place(statement, instance, 0, environment, None)
-            self._update(statement.body, emitter, place, check=is_checked(WRITE))
-            return
-        if cell in self.keyed:
-            extreme = self.keyed[cell]
-            number = emitter.emit(extreme.operand, extreme.start)
-            result = kept(self.builder, self.held[cell], number, extreme.is_maximum)
-        else:
-            result = emitter.emit(statement.body)
-        if cell in self.results:
-            self.results[cell] = result
-        if not held:
-            self._store(cell, result, statement.name, environment, lanes)
-            return
-        self.held[cell] = result
-        for group in self.written:
-            if cell in group:
-                self.written[group] = ir.Constant(I1, 1)
+
+    def _read(
+        self, instance: Instance, environment: Environment, lanes: LaneSet | None, number: int
+    ) -> Any:
+        """Return what an instance reads, by the number of the read: of registers, or of memory."""
+        statement, subscripts = self.statements[instance.statement], instance.reads[number]
+        array = statement.reads[number].array
+        own = cell_of(statement, instance)
+        if own in self.held and number in statement.own_reads:
+            return self.held[own]
+        read = (array, subscripts, instance.lanes)
+        if read in self.carried:
+            return self.carried[read]
+        if read in self.fresh:
+            return self.fresh[read]
+        check = self._is_checked(statement.name, number)
+        if lanes is None:
+            return self.memory.load(array, subscripts, environment, check=check)
+        if not check:
+            self.ask_ahead(statement.name, number, subscripts, environment, lanes)
+        return self.memory.load_lanes(array, subscripts, environment, lanes, check=check)
+
+    def _is_checked(self, statement: str, access: int) -> bool:
+        """Whether code has to check that an access is in range."""
+        return (statement, access) in self.program.unproved
 
     def _store(
         self,
@@ -290,7 +302,7 @@ class FunctionEmitter:
         """Store what a statement computes; what went past the caches may be replaced by it."""
         self.fresh = {one: value for one, value in self.fresh.items() if are_apart(cell, one)}
         array, subscripts, _ = cell
-        check = (statement, WRITE) in self.program.unproved
+        check = self._is_checked(statement, WRITE)
         if lanes is None:
             self.memory.store(result, array, subscripts, environment, check=check)
             return
@@ -318,9 +330,7 @@ class FunctionEmitter:
         there = environment | {ahead.variable: later, lanes.variable: lanes.base}
         self.memory.ask_for(self.statements[statement].reads[read].array, subscripts, there)
 
-    def _update(
-        self, update: Update, emitter: ExpressionEmitter, place: Place, *, check: bool
-    ) -> None:
+    def _update(self, update: Update, emitter: ExpressionEmitter, place: Place) -> None:
         """Emit a store that happens where a condition holds, at an element that is computed."""
         builder, start, guard = self.builder, 1, nullcontext()
         if update.condition is not None:
@@ -340,7 +350,7 @@ class FunctionEmitter:
                 update,
                 values,
                 value,
-                check=check,
+                check=self._is_checked(place.statement.name, WRITE),
             )
 
     def _iterator(

@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 from llvmlite import ir
 
 from polygym.compiler.codegen.common.loop_annotation import Hold
-from polygym.compiler.codegen.llvm.cells import are_apart, cell_of
+from polygym.compiler.codegen.llvm.cells import are_apart, cell_of, load_cell, store_cell
 from polygym.compiler.codegen.llvm.emit_chains import emit_chains
 from polygym.compiler.codegen.llvm.emit_columns import columns, emit_column
 from polygym.compiler.codegen.llvm.emit_extreme import (
@@ -56,7 +56,7 @@ def emit_block(emitter: Holding, block: Block, environment: Environment) -> None
         begun = _begun(emitter, run, part)
         for cell, is_read in begun.items():
             # Whoever does not read it sets it before anybody does.
-            emitter.held[cell] = _load(emitter, cell, environment) if is_read else None
+            emitter.held[cell] = load_cell(emitter, cell, environment) if is_read else None
         for instance in run:
             emitter.node(instance, environment)
         run = []
@@ -113,7 +113,7 @@ def emit_holding(
     before, outside, until_then = builder.block, dict(emitter.held), dict(emitter.written)
     groups = _written_together(emitter, loop, own)
     with builder.if_then(builder.icmp_signed("<=", lower, upper)):
-        emitter.held.update({cell: _load(emitter, cell, environment) for cell in own})
+        emitter.held.update({cell: load_cell(emitter, cell, environment) for cell in own})
         emitter.written.update(dict.fromkeys(groups, ir.Constant(I1, 0)))
         if not _emit_extremes(emitter, loop, lower, upper, cells, environment):
             _emit_terms(emitter, loop, lower, upper, cells, environment)
@@ -349,15 +349,6 @@ def _one_element_a_lane(cell: Cell) -> bool:
     return lanes is None or any(coefficient(s, lanes.variable) for s in subscripts)
 
 
-def _load(emitter: Holding, cell: Cell, environment: Environment) -> Any:
-    array, subscripts, lanes = cell
-    if lanes is None:
-        return emitter.memory.load(array, subscripts, environment)
-    return emitter.memory.load_lanes(
-        array, subscripts, environment, emitter.lane_set(lanes, environment)
-    )
-
-
 def _store_all(emitter: Holding, values: dict[Cell, Any], environment: Environment) -> None:
     """Store cells; those of a block, but for narrow types, are turned first."""
     scop = emitter.program.scop
@@ -365,14 +356,4 @@ def _store_all(emitter: Holding, values: dict[Cell, Any], environment: Environme
         emit_column(emitter, column, values, environment)
         values = {cell: value for cell, value in values.items() if cell not in column}
     for cell, value in values.items():
-        _store(emitter, cell, value, environment)
-
-
-def _store(emitter: Holding, cell: Cell, value: Any, environment: Environment) -> None:
-    array, subscripts, lanes = cell
-    if lanes is None:
-        emitter.memory.store(value, array, subscripts, environment)
-        return
-    emitter.memory.store_lanes(
-        value, array, subscripts, environment, emitter.lane_set(lanes, environment)
-    )
+        store_cell(emitter, cell, value, environment)

@@ -22,8 +22,9 @@ estimated from the bounds of the loops inside, each taken at the middle of the l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, assert_never
 
 from llvmlite import ir
@@ -122,61 +123,63 @@ def _is_dynamic(loop: Loop) -> bool:
     return isinstance(loop.annotation, Parallel) and loop.annotation.dynamic
 
 
+@dataclass(frozen=True, slots=True)
+class _Captured:
+    """What a region needs of the function around it, and the values in their order.
+
+    First comes where ``arrays`` are; of ``scalars``, which nobody writes, their values: the slot of
+    one stays a register of the caller's. Then, unless sizes are known, the extents of these arrays
+    and the parameters; then the ``counters`` of loops around; last, where notes go, if anywhere.
+    """
+
+    arrays: tuple[str, ...]
+    scalars: frozenset[str]
+    counters: tuple[str, ...]
+    values: list[Any]
+
+
+def _captured(emitter: Outlining, environment: Environment) -> _Captured:
+    """Return what is captured at the place of the emitter's builder."""
+    program = emitter.program
+    written = {statement.write.array for statement in program.scop.statements}
+    own = {array.name for array in program.scop.arrays if array.storage in ON_STACK}
+    arrays = tuple(name for name in emitter.storage if name not in own)
+    found = {name: program.scop.array(name) for name in arrays}
+    scalars = frozenset(name for name in arrays if not found[name].rank and name not in written)
+    counters = tuple(name for name in environment if name not in emitter.parameters)
+    values = []
+    for name in arrays:
+        pointer, kind = emitter.storage[name], LLVM_TYPE[found[name].type]
+        values.append(emitter.builder.load(pointer, typ=kind) if name in scalars else pointer)
+    if program.sizes is None:  # known ones are constants, in every function the same
+        values += [value for name in arrays for value in emitter.extents[name]]
+        values += emitter.parameters.values()
+    values += (environment[name] for name in counters)
+    if emitter.checks is not None:
+        values.append(emitter.checks.notes.shared)
+    return _Captured(arrays, scalars, counters, values)
+
+
 def _region(
     emitter: Outlining, loop: Loop, environment: Environment
 ) -> tuple[ir.Function, list[Any]]:
     """Emit the function that runs part of the loop; return it and what it captures."""
-    program = emitter.program
-    written = {statement.write.array for statement in program.scop.statements}
-    own = {array.name for array in program.scop.arrays if array.storage in ON_STACK}
-    arrays = [name for name in emitter.storage if name not in own]
-    scalars = {name for name in arrays if not program.scop.array(name).rank and name not in written}
-    names = [name for name in environment if name not in emitter.parameters]
-    captured = []
-    for name in arrays:
-        pointer = emitter.storage[name]
-        # What nobody writes travels as a value: its slot stays a register of the caller's.
-        captured.append(
-            emitter.builder.load(pointer, typ=LLVM_TYPE[program.scop.array(name).type])
-            if name in scalars
-            else pointer
-        )
-    # Known sizes are constants, in every function the same.
-    sizes_known = program.sizes is not None
-    if not sizes_known:
-        captured += [value for name in arrays for value in emitter.extents[name]]
-        captured += emitter.parameters.values()
-    captured += (environment[name] for name in names)
-    if emitter.checks is not None:
-        captured.append(emitter.checks.notes.shared)
-    function = _function(emitter, captured)
+    program, captured = emitter.program, _captured(emitter, environment)
+    function = _function(emitter, captured.values)
     builder = type(emitter.builder)(function.append_basic_block("entry"))
     lower, upper, *rest = function.args
     checks = None if emitter.checks is None else emitter.checks.inside(builder, rest.pop())
     if isinstance(builder, WatchfulBuilder) and checks is not None:
         builder.notes = checks.notes
-    storage: dict[str, Any] = {}
-    for name, argument in zip(arrays, rest, strict=False):
-        if name in scalars:
-            slot = builder.alloca(argument.type, name=name)
-            builder.store(argument, slot)
-            storage[name] = slot
-        else:
-            is_scratch = program.scop.array(name).storage is Storage.SCRATCH
-            if is_scratch or isinstance(emitter.storage[name], ir.Argument):
-                argument.add_attribute("noalias")
-            storage[name] = argument
-    rest = rest[len(arrays) :]
-    inner_extents, parameters = dict(emitter.extents), emitter.parameters
-    if not sizes_known:
-        for name in arrays:
-            inner_extents[name] = tuple(rest[: len(emitter.extents[name])])
-            rest = rest[len(emitter.extents[name]) :]
-        parameters = dict(zip(emitter.parameters, rest, strict=False))
-        rest = rest[len(parameters) :]
-    counters = dict(zip(names, rest, strict=True))
-    storage |= tiles(builder, program)
-    inner = emitter.elsewhere(builder, parameters, storage, inner_extents, checks)
+    given = iter(rest)
+    storage = _storage(emitter, builder, captured, given)
+    extents, parameters = dict(emitter.extents), emitter.parameters
+    if program.sizes is None:
+        for name in captured.arrays:
+            extents[name] = tuple(islice(given, len(emitter.extents[name])))
+        parameters = dict(zip(emitter.parameters, given, strict=False))
+    counters = dict(zip(captured.counters, given, strict=True))
+    inner = emitter.elsewhere(builder, parameters, storage, extents, checks)
     held = loop.annotation.held if isinstance(loop.annotation, Parallel) else None
     chunk = loop if held is None else replace(loop, annotation=held)
     inner.counted(chunk, lower, upper, parameters | counters)
@@ -185,7 +188,25 @@ def _region(
     if checks is not None:
         checks.notes.report(builder)
     builder.ret_void()
-    return function, captured
+    return function, captured.values
+
+
+def _storage(
+    emitter: Outlining, builder: ir.IRBuilder, captured: _Captured, given: Iterator[ir.Argument]
+) -> dict[str, Any]:
+    """Return where arrays are in a region that has just begun; the first arguments say so."""
+    program, storage = emitter.program, dict[str, Any]()
+    for name, argument in zip(captured.arrays, given, strict=False):
+        if name in captured.scalars:
+            slot = builder.alloca(argument.type, name=name)
+            builder.store(argument, slot)
+            storage[name] = slot
+            continue
+        is_scratch = program.scop.array(name).storage is Storage.SCRATCH
+        if is_scratch or isinstance(emitter.storage[name], ir.Argument):
+            argument.add_attribute("noalias")
+        storage[name] = argument
+    return storage | tiles(builder, program)
 
 
 def _function(emitter: Outlining, captured: list[Any]) -> ir.Function:

@@ -13,6 +13,7 @@ modulo 4096 make loads wait for stores that they have nothing to do with. Array 
 
 from __future__ import annotations
 
+import mmap
 from typing import Any
 
 from llvmlite import ir
@@ -25,7 +26,6 @@ _MUCH = 32 << 20  # the most that the GNU C library keeps when it is given back
 _HUGE_PAGE = 2 << 20
 
 _ALLOCATE, _FREE, _ADVISE = "aligned_alloc", "free", "madvise"
-_HUGE_PAGES = 14  # MADV_HUGEPAGE, of Linux's sys/mman.h
 _PAGE = 4096
 
 
@@ -44,7 +44,7 @@ def take(module: ir.Module, builder: ir.IRBuilder, size: Any, name: str = "") ->
     is_there = builder.icmp_unsigned("!=", memory, ir.Constant(POINTER, None))
     with builder.if_then(builder.and_(is_much, is_there)):
         advise = declared(module, _ADVISE, ir.FunctionType(I32, [POINTER, I64, I32]))
-        builder.call(advise, [memory, whole, ir.Constant(I32, _HUGE_PAGES)])
+        builder.call(advise, [memory, whole, ir.Constant(I32, mmap.MADV_HUGEPAGE)])
     return memory
 
 

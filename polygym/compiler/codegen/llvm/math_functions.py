@@ -17,7 +17,8 @@ from polygym.compiler.codegen.llvm.declaring import declared
 from polygym.compiler.codegen.llvm.emit_exponential import emit_exponential
 from polygym.compiler.codegen.llvm.emit_foreign import emit_foreign
 from polygym.compiler.codegen.llvm.emit_special import emit_special
-from polygym.compiler.ir.expr import Foreign, MathFunction
+from polygym.compiler.ir.expr import MathFunction
+from polygym.compiler.ir.foreign import Foreign
 from polygym.compiler.ir.types import ScalarType
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.bindings import Bindings
-from polygym.compiler.ir.expr import Foreign
+from polygym.compiler.ir.foreign import Foreign
 from polygym.compiler.ir.types import ScalarType
 
 _INT, _LONG, _FLOAT, _DOUBLE = (

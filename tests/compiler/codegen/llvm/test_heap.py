@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 
@@ -69,7 +70,7 @@ def test_a_large_array_comes_in_huge_pages(tmp_path: Path) -> None:
 
 def test_no_huge_pages_are_no_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heap, "_MUCH", 1 << 12)
-    monkeypatch.setattr(heap, "_HUGE_PAGES", 12345)  # a wish that nobody knows
+    monkeypatch.setattr(mmap, "MADV_HUGEPAGE", 12345)  # a wish that nobody knows
     for n, m in ((1, 1), (3, 500), (700, 900)):
         faults_of(compiled(tmp_path, n, m), n, m)
 

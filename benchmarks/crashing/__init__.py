@@ -1,0 +1,1 @@
+"""Random schedules for `crashes.py`: ``cases`` plays them, ``journal`` says what became of them."""

@@ -1,0 +1,1 @@
+"""Small networks of many kinds, for export, and the exporter."""
