@@ -33,6 +33,7 @@ _ROUNDS = 5
 def checked(one: Result, place: str, slack: float | None) -> str | None:
     """Return what does not hold of a result, if anything; it is run if there is a slack."""
     try:
+        record.expect_format(one.record, place)
         played = record.replay(one.record, place)
         wrong = unlike(one, played)
     except PolygymError as error:
