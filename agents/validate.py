@@ -7,9 +7,10 @@ Files are those of `python -m agents.evaluate --out`. Every record is checked en
 actions are played again, and the schedule that they lead to has to be the one that is claimed, and
 legal. The line has to say of kernel, status, speedup and reward what the record says, whose times
 have to follow from its samples, and whose program has to be the one that is there. A reward without
-a clock is computed again (one that a model of cost predicts, as it does on this kind of machine). With `--run` the schedule is compiled, run, compared with the original order's output, and
-timed; a claim of a speedup that is more than `--slack` times what is found is not confirmed. The
-exit status is 1 if any claim does not hold.
+a clock is computed again (one that a model of cost predicts, as it does on this kind of machine).
+With `--run` the schedule is compiled, run, compared with the original order's output, and timed; a
+claim of a speedup that is more than `--slack` times what is found is not confirmed. The exit status
+is 1 if any claim does not hold.
 """
 
 from __future__ import annotations
