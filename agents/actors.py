@@ -16,7 +16,7 @@ from typing import Any
 from agents.documents import loaded
 from agents.experiments import RESERVED_ARGUMENTS, Experiment, make_env, plain
 from agents.legs.options import OPTIONS
-from agents.models import algorithm_of
+from agents.models import saved_model
 from agents.policies.beam import BeamSearch
 from agents.policies.guide import NetworkGuide
 from agents.policies.heuristics import Heuristic
@@ -147,9 +147,8 @@ def agents_of(
         )
     if not models:
         raise InputError(f"{name}: expected a seed that has been trained to its end, found none")
-    kind = algorithm_of(experiment.algorithm)
     return experiment, (
-        (seed, ahead.policy(experiment, kind.load(path, device="cpu")))
+        (seed, ahead.policy(experiment, saved_model(experiment.algorithm, path)))
         for seed, path in models.items()
     )
 

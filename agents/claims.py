@@ -4,9 +4,11 @@ A line of a file of results says twice what it is worth: in its own entries, whi
 of, and in its record, which is played again. Whoever edits the first has to be found out as well as
 who edits the second. So of an episode that was played again it is known
 
+* the program: one whose text is another now says nothing about the one that was acted on;
 * the kernel, and the status: that of the outcome where something was measured, else what a look at
   the end says (``invalid``, ``does not compile``, ``not measured``);
-* the speedup: an estimate of the outcome's times, 0 where nothing was measured;
+* the speedup: an estimate of the outcome's times, 0 where nothing was measured. Of an outcome the
+  speedup follows from its times, and these from its samples; one that failed has none;
 * the reward: -0.1 for every forbidden action but the one that ends the episode, and what its end is
   worth, by the outcome under a reward with a clock and computed again under one without.
 
@@ -17,6 +19,7 @@ Example: an episode of 30 actions of which two were forbidden, whose schedule ha
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isclose
 from typing import Any
 
 from agents.results import Result
@@ -26,6 +29,7 @@ from polygym.episodes import reward
 from polygym.episodes.episode import Episode
 from polygym.episodes.record import Replay
 from polygym.episodes.reward import Reward
+from polygym.measure.evaluation.measuring_rule import TICK
 from polygym.measure.worker.outcome import Status
 
 _CLOSE = 1e-5
@@ -47,6 +51,8 @@ def unlike(one: Result, played: Replay) -> str | None:
     kernel = played.subject.program.name
     if one.kernel != kernel:
         return f"expected the kernel of the record, {kernel}, found {one.kernel}"
+    if played.changed:
+        return f"expected the program of the record, found another text at {played.subject.file}"
     if played.episode is None or not played.episode.is_over:
         return "expected an episode to its end, found none"
     outcome = outcome_of(one)
@@ -54,6 +60,8 @@ def unlike(one: Result, played: Replay) -> str | None:
         return _unmeasured(one, played, played.episode)
     if one.status != outcome["status"]:
         return f"expected the status of the record, {outcome['status']}, found {one.status}"
+    if wrong := _contradiction(outcome):
+        return f"the outcome of the record: {wrong}"
     speedups = _speedups(outcome)
     if not any(_is_close(one.speedup, known) for known in speedups):
         return f"expected the speedup of the record, {speedups[0]:.3f}, found {one.speedup:.3f}"
@@ -99,6 +107,27 @@ def _forbidden(episode: Episode) -> int:
 def _first(episode: Episode) -> Episode:
     task = episode.task if episode.task.written is None else episode.task.written
     return task.start()
+
+
+def _contradiction(outcome: dict[str, Any]) -> str | None:
+    """Return what an outcome says of its times that does not follow from its samples."""
+    times, before = outcome["samples"], outcome["baseline_samples"]
+    said = {name: float(outcome[name]) for name in ("speedup", "seconds", "baseline_seconds")}
+    if outcome["status"] != Status.OK.value:
+        said.pop("baseline_seconds")  # the original order may have been timed before
+        follows = dict.fromkeys(said, 0.0)
+        if times:
+            return f"expected no samples of what has failed, found {len(times)}"
+    elif not times or not before:
+        return "expected samples, found none"
+    else:
+        best, usual = float(min(times)), float(min(before))
+        ratio = max(usual, TICK) / max(best, TICK)
+        follows = {"speedup": ratio, "seconds": best, "baseline_seconds": usual}
+    for name, value in follows.items():
+        if not isclose(said[name], value, rel_tol=_CLOSE):
+            return f"expected the {name} of its samples, {value:g}, found {said[name]:g}"
+    return None
 
 
 def _speedups(outcome: dict[str, Any]) -> Sequence[float]:

@@ -6,11 +6,11 @@
     python -m agents.evaluate earliest --environment polygym/Schedule-v0 --kernels mvt
 
 An agent is the folder of a training, all of whose seeds act, each with the likeliest action; or a
-rule: uniform, bias_coeff_0, bias_select_dep, earliest, greedy. A training's network may look ahead:
-with a tree of so many simulations a step, whose most visited action is taken (`--search`), or along
-a beam, the best of whose ends is the plan (`--beam`). `--set` gives the environment
-another argument than the training had. `python -m agents.compare` puts files of results beside each
-other, and `python -m agents.validate` plays them again.
+rule: uniform, bias_coeff_0, bias_select_dep, earliest, greedy, learned. A training's network may
+look ahead: with a tree of so many simulations a step, whose most visited action is taken
+(`--search`), or along a beam, the best of whose ends is the plan (`--beam`). `--set` gives the
+environment another argument than the training had. `python -m agents.compare` puts files of results
+beside each other, and `python -m agents.validate` plays them again.
 """
 
 from __future__ import annotations

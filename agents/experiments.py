@@ -135,9 +135,7 @@ def read(file: Path, overrides: Sequence[str] = ()) -> Experiment:
         data = loaded(text)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
-    if not isinstance(data, dict) or len(data) != 1:
-        known = ", ".join((*IDS, REWRITE))
-        raise InputError(f"{file}: expected one environment at the top, one of {known}")
+    _expect_one(data, str(file))
     for text in overrides:
         _override(data, text)
     found = parsed(data, str(file))
@@ -148,12 +146,19 @@ def read(file: Path, overrides: Sequence[str] = ()) -> Experiment:
     return found
 
 
+def _expect_one(data: object, file: str) -> None:
+    if not isinstance(data, Mapping) or len(data) != 1:
+        known = ", ".join((*IDS, REWRITE))
+        raise InputError(f"{file}: expected one environment at the top, one of {known}")
+
+
 def parsed(data: Mapping[str, Any], file: str) -> Experiment:
     """Return the experiment of a document, every entry of it checked.
 
     Raises:
         InputError: an entry is wrong.
     """
+    _expect_one(data, file)
     ((environment, own),) = data.items()
     known = (*IDS, REWRITE)
     if environment not in known:
@@ -182,7 +187,7 @@ def parsed(data: Mapping[str, Any], file: str) -> Experiment:
         at.part("every").whole(entries.get("every", 1 if of_terms else 4096), 1),
         Evaluated(
             at.part("evaluation.kernels").selection(
-                evaluation.get("kernels") or "", read, empty=True
+                "" if (asked := evaluation.get("kernels")) is None else asked, read, empty=True
             ),
             at.part("evaluation.episodes").whole(evaluation.get("episodes", 1), 1),
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.legs.options import of_model
@@ -34,6 +35,20 @@ def algorithm_of(name: str) -> Any:
         "cloning": sb3_contrib.MaskablePPO,
         "expert-iteration": sb3_contrib.MaskablePPO,
     }[name]
+
+
+def saved_model(name: str, file: Path, envs: Any = None) -> Any:
+    """Return the model of an algorithm that a file holds; ``envs`` is for one that goes on.
+
+    Raises:
+        InputError: it cannot be read, or is one of other environments.
+    """
+    kind = algorithm_of(name)
+    try:
+        return kind.load(file, env=envs, device="cpu")
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{file}: expected a model of {name}, found: {said}") from None
 
 
 def new_model(experiment: Experiment, envs: Any, seed: int, boards: str | None = None) -> Any:

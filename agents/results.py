@@ -75,6 +75,14 @@ def _result(line: str, place: str) -> Result:
     for name, kinds in known.items():
         value = data[name]
         wrong = not isinstance(value, kinds) or isinstance(value, bool)
-        if wrong or (isinstance(value, float) and not isfinite(value)):
+        if wrong or (float in kinds and not _is_finite(value)):
             raise InputError(f"{place}: {name}: expected {kinds[0].__name__}, found {value!r:.60}")
     return Result(**data)
+
+
+def _is_finite(value: float) -> bool:
+    """Whether a number is one that tables can have; an integer may be too large for that."""
+    try:
+        return isfinite(value)
+    except OverflowError:
+        return False

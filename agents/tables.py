@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agents.policies.protocol import Ending
+from polygym.errors import InputError
 
 
 class Played(NamedTuple):
@@ -42,11 +43,19 @@ class Judged(NamedTuple):
 
 
 def rows_of(file: Path) -> list[dict[str, str]]:
-    """Return the rows of one of the tables of a training; none where there is no file yet."""
+    """Return the rows of one of the tables of a training; none where there is no file yet.
+
+    Raises:
+        InputError: somebody has made another table of it.
+    """
     if not file.exists():
         return []
     with file.open(newline="", encoding="utf-8") as lines:
-        return list(csv.DictReader(lines))
+        rows = list(csv.DictReader(lines))
+    for number, row in enumerate(rows, start=2):
+        if not (row.get("steps") or "").isdecimal():
+            raise InputError(f"{file}:{number}: expected steps, found {row.get('steps')!r}")
+    return rows
 
 
 def append(file: Path, columns: Sequence[str], rows: Sequence[Sequence[Any]], after: int) -> None:

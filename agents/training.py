@@ -99,7 +99,7 @@ def _experiment(folder: Path) -> Experiment:
     file = folder / "experiment.yaml"
     try:
         return parsed(yaml.safe_load(file.read_text(encoding="utf-8")), str(file))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError) as error:
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"{file}: expected an experiment, found: {error}") from None
 
 

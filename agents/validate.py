@@ -5,11 +5,12 @@
 
 Files are those of `python -m agents.evaluate --out`. Every record is checked entry by entry, its
 actions are played again, and the schedule that they lead to has to be the one that is claimed, and
-legal. The line has to say of kernel, status, speedup and reward what the record says, and a reward
-without a clock is computed again (one that a model of cost predicts, as it does on this kind of
-machine). With `--run` the schedule is compiled, run, compared with the original order's output, and
-timed; a claim of a speedup that is more than `--slack` times what is found is not confirmed. The
-exit status is 1 if any claim does not hold.
+legal. The line has to say of kernel, status, speedup and reward what the record says, whose times
+have to follow from its samples, and whose program has to be the one that is there. A reward without
+a clock is computed again (one that a model of cost predicts, as it does on this kind of machine).
+With `--run` the schedule is compiled, run, compared with the original order's output, and timed; a
+claim of a speedup that is more than `--slack` times what is found is not confirmed. The exit status
+is 1 if any claim does not hold.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _ROUNDS = 5
 def checked(one: Result, place: str, slack: float | None) -> str | None:
     """Return what does not hold of a result, if anything; it is run if there is a slack."""
     try:
+        record.expect_format(one.record, place)
         played = record.replay(one.record, place)
         wrong = unlike(one, played)
     except PolygymError as error:

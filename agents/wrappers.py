@@ -8,11 +8,12 @@ kernel itself has its way.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, SupportsFloat
 
 import gymnasium
 import numpy as np
+from gymnasium.utils import RecordConstructorArgs
 
 from agents.policies.protocol import inner
 from polygym.envs.endings import Info
@@ -23,7 +24,9 @@ from polygym.errors import InputError
 _Env = gymnasium.Env[Observation, np.int64]
 
 
-class ChoosesKernels(gymnasium.Wrapper[Observation, np.int64, Observation, np.int64]):
+class ChoosesKernels(
+    gymnasium.Wrapper[Observation, np.int64, Observation, np.int64], RecordConstructorArgs
+):
     """What the wrappers have in common: the kernels, the reset, and how many episodes there were.
 
     Which kernel is next follows from a seed and that number. The seed is that of the last reset
@@ -31,7 +34,8 @@ class ChoosesKernels(gymnasium.Wrapper[Observation, np.int64, Observation, np.in
     """
 
     def __init__(self, env: _Env) -> None:
-        super().__init__(env)
+        RecordConstructorArgs.__init__(self)  # unless there are arguments, which are kept already
+        gymnasium.Wrapper.__init__(self, env)
         self._kernels: Sequence[str] = inner(env).targets
         self._seed, self._episode, self._is_held = 0, 0, False
 
@@ -42,13 +46,16 @@ class ChoosesKernels(gymnasium.Wrapper[Observation, np.int64, Observation, np.in
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, Info]:
-        """Begin an episode on the next kernel."""
+        """Begin an episode on the next kernel, which is the next one still if that fails."""
         if seed is not None and not self._is_held:
             self._seed, self._episode = seed, 0
-        if (options or {}).get("kernel") is None:
-            options = {**(options or {}), "kernel": self._kernel(self._episode)}
-            self._episode += 1
-        return self.env.reset(seed=seed, options=options)
+        given = {} if options is None else options
+        if not isinstance(given, Mapping) or given.get("kernel") is not None:
+            return self.env.reset(seed=seed, options=options)
+        chosen = {**given, "kernel": self._kernel(self._episode)}
+        found = self.env.reset(seed=seed, options=chosen)
+        self._episode += 1
+        return found
 
     def action_masks(self) -> np.ndarray[Any, Any]:
         """Return which actions are allowed, for algorithms with masks."""
@@ -83,6 +90,7 @@ class CurriculumByDepth(ChoosesKernels):
     """
 
     def __init__(self, env: _Env, episodes: int = 20) -> None:
+        RecordConstructorArgs.__init__(self, episodes=episodes)
         super().__init__(env)
         if type(episodes) is not int or episodes < 1:
             raise InputError(f"episodes: expected a number from 1 on, found {episodes!r}")
@@ -101,7 +109,9 @@ class CurriculumByDepth(ChoosesKernels):
         return scop.depth, len(scop.statements)
 
 
-class RuntimePointEstimate(gymnasium.Wrapper[Observation, np.int64, Observation, np.int64]):
+class RuntimePointEstimate(
+    gymnasium.Wrapper[Observation, np.int64, Observation, np.int64], RecordConstructorArgs
+):
     """Pays for another estimate of the time than the best of its samples: the median or the mean.
 
     The original order's time is estimated alike. Where nothing was measured, or a schedule failed,
@@ -109,7 +119,9 @@ class RuntimePointEstimate(gymnasium.Wrapper[Observation, np.int64, Observation,
     """
 
     def __init__(self, env: _Env, estimate: str = "median") -> None:
-        super().__init__(env)
+        RecordConstructorArgs.__init__(self, estimate=estimate)
+        gymnasium.Wrapper.__init__(self, env)
+        inner(env)  # one of polygym's, or this says so
         if not isinstance(estimate, str) or estimate not in ESTIMATES:
             raise InputError(
                 f"estimate: expected one of {', '.join(ESTIMATES)}, found {estimate!r}"

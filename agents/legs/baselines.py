@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from agents.late import Late, noted, settle
 from agents.legs import replays
 from agents.legs.beginning import begun, steps_of_leg
-from agents.legs.protocol import memory_of
+from agents.legs.protocol import kept_memory
 from agents.policies.protocol import inner
 from agents.tables import Played
-from polygym.errors import InputError
 
 if TYPE_CHECKING:
     from agents.experiments import Experiment
@@ -45,11 +44,7 @@ class Baseline:
         model = beginning.model
         memory = ".npz" if experiment.algorithm == "dqn" else ""
         if memory and checkpoint.exists():
-            kept = memory_of(checkpoint, int(model.num_timesteps), memory)
-            if not kept.exists():
-                raise InputError(
-                    f"{kept}: expected what the checkpoint has learned from, found none"
-                )
+            kept = kept_memory(checkpoint, int(model.num_timesteps), memory)
             replays.restore(model.replay_buffer, kept)
         return Baseline(experiment, model, memory)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from agents.boards import boards
 from agents.experiments import make_env
-from agents.models import algorithm_of, new_model
+from agents.models import new_model, saved_model
 from agents.tables import rows_of
 from agents.wrappers import ChoosesKernels
 
@@ -36,7 +36,7 @@ def begun(experiment: Experiment, seed: int, checkpoint: Path) -> Beginning:
 
     envs = DummyVecEnv([lambda: make_env(experiment)])
     if checkpoint.exists():
-        model = algorithm_of(experiment.algorithm).load(checkpoint, env=envs, device="cpu")
+        model = saved_model(experiment.algorithm, checkpoint, envs)
     else:
         place = boards(checkpoint.parent)
         model = new_model(experiment, envs, dice_of(seed, 0), None if place is None else str(place))

@@ -24,7 +24,7 @@ from agents.legs.beginning import begun, steps_of_leg
 from agents.legs.fitting import fit
 from agents.legs.options import IterationOptions
 from agents.legs.positions import Positions
-from agents.legs.protocol import memory_of
+from agents.legs.protocol import kept_memory
 from agents.policies.guide import Array, NetworkGuide, scaled
 from agents.policies.protocol import inner, run_episode
 from agents.policies.tree import TreeSearch, forced
@@ -49,13 +49,16 @@ class ExpertIteration:
 
     @staticmethod
     def begun(experiment: Experiment, seed: int, checkpoint: Path) -> ExpertIteration:
-        """Return the learner of the leg behind a checkpoint."""
+        """Return the learner of the leg behind a checkpoint.
+
+        Raises:
+            InputError: the positions are missing that belong to the checkpoint.
+        """
         found = begun(experiment, seed, checkpoint)
         options = IterationOptions(**experiment.hyperparameters)
         replay = Positions(inner(found.env).observation_space, options.replay_size)
-        kept = memory_of(checkpoint, int(found.model.num_timesteps), ".npz")
-        if kept.exists():
-            replay.load(kept)
+        if checkpoint.exists():
+            replay.load(kept_memory(checkpoint, int(found.model.num_timesteps), ".npz"))
         return ExpertIteration(experiment, found.model, found.env, replay, found.seed)
 
     def keep(self, file: Path) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from agents.legs.options import KnossosOptions
-from agents.legs.protocol import memory_of
+from agents.legs.protocol import kept_memory
 from agents.rewriting import plan_of, rules_of, terms_of
 from agents.tables import Judged, Played
 from polygym.cost.model import Card
@@ -164,7 +164,7 @@ def _restore(model: ValueModel, checkpoint: Path) -> None:
     """Have a trainer go on where a checkpoint was made.
 
     Raises:
-        InputError: the checkpoint is of another network.
+        InputError: the checkpoint is of another network, or its examples are missing.
     """
     kept, trainer = Weights.load(checkpoint), model.trainer
     mean = {name: torch.from_numpy(one.copy()) for name, one in kept.network.weights.items()}
@@ -187,6 +187,4 @@ def _restore(model: ValueModel, checkpoint: Path) -> None:
     trainer.optimizer.load_state_dict({"state": state, "param_groups": groups})
     trainer.number, model.seconds = int(kept.card.notes["epochs"]), kept.card.seconds
     trainer.steps = int(kept.card.notes["batches"])
-    memory = memory_of(checkpoint, trainer.number, ".npz")
-    if memory.exists():
-        trainer.examples.load(memory)
+    trainer.examples.load(kept_memory(checkpoint, trainer.number, ".npz"))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from agents.tables import Played
+from polygym.errors import InputError
 
 
 class Learner(Protocol):
@@ -33,3 +34,15 @@ class Learner(Protocol):
 def memory_of(checkpoint: Path, steps: int, ending: str) -> Path:
     """Return the file beside a checkpoint that belongs to it."""
     return checkpoint.with_name(f"replay-{steps}{ending}")
+
+
+def kept_memory(checkpoint: Path, steps: int, ending: str) -> Path:
+    """Return that file of a checkpoint that is there.
+
+    Raises:
+        InputError: it is missing; what goes on without it is another training.
+    """
+    kept = memory_of(checkpoint, steps, ending)
+    if not kept.exists():
+        raise InputError(f"{kept}: expected what the checkpoint has learned from, found none")
+    return kept

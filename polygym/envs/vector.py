@@ -105,7 +105,9 @@ class PolygymVectorEnv(VectorEnv[Observation, Array, Array]):
         """Return the actions in the numbers of episodes."""
         given, count = np.asarray(actions), int(self.envs[0].action_space.n)
         if given.shape != (self.num_envs,):
-            raise InputError(f"actions: expected {self.num_envs}, found {len(actions)}")
+            raise InputError(
+                f"actions: expected {self.num_envs} side by side, found the shape {given.shape}"
+            )
         if given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= count:
             raise InputError(
                 f"actions: expected integers from 0 to {count - 1}, found {given.tolist()}"

@@ -37,6 +37,7 @@ from polygym.version import __version__
 
 FORMAT = "polygym episode"
 VERSION = 2
+_EXPECTED = f'an episode, {{"format": "{FORMAT}", ...}}, as export() and polygym optimize write it'
 
 _Written: TypeAlias = tuple[list[int], str, str]
 """The actions, the phase, the schedule."""
@@ -166,13 +167,7 @@ def _storage(subject: Subject) -> dict[str, str]:
 
 def read(text: str, name: str) -> dict[str, Any]:
     """Return a record from a file's text."""
-    return read_as(
-        text,
-        name,
-        FORMAT,
-        VERSION,
-        f'an episode, {{"format": "{FORMAT}", ...}}, as export() and polygym optimize write it',
-    )
+    return read_as(text, name, FORMAT, VERSION, _EXPECTED)
 
 
 def read_as(text: str, name: str, kind: str, version: int, expected: str) -> dict[str, Any]:
@@ -189,13 +184,28 @@ def read_as(text: str, name: str, kind: str, version: int, expected: str) -> dic
         raise InputError(f"{name}: expected JSON: it is too deeply nested") from None
     except ValueError as error:  # an integer of thousands of digits
         raise InputError(f"{name}: expected JSON: {error}") from None
-    if not isinstance(record, dict) or record.get("format") != kind:
+    if not isinstance(record, dict):
+        raise InputError(f"{name}: expected {expected}")
+    _expect(record, name, kind, version, expected)
+    return record
+
+
+def expect_format(record: Mapping[str, Any], name: str) -> None:
+    """Refuse what is no record of an episode, or one of another version.
+
+    Raises:
+        InputError: says so.
+    """
+    _expect(record, name, FORMAT, VERSION, _EXPECTED)
+
+
+def _expect(record: Mapping[str, Any], name: str, kind: str, version: int, expected: str) -> None:
+    if record.get("format") != kind:
         raise InputError(f"{name}: expected {expected}")
     if type(record.get("version")) is not int or record["version"] != version:
         raise InputError(
             f"{name}: expected version {version} of the format, found {record.get('version')!r}"
         )
-    return record
 
 
 def outcome_of(evaluation: Evaluation, subject: Subject) -> dict[str, Any]:

@@ -96,6 +96,8 @@ def test_there_are_some() -> None:
             "arguments: parameters: expected those of gemm",
         ),
         ({"evaluation": {"kernels": "mvt", "every": 3}}, "evaluation.every: expected one of"),
+        ({"evaluation": {"kernels": 0}}, "evaluation.kernels: expected a selection of kernels"),
+        ({"evaluation": {"kernels": {}}}, "evaluation.kernels: expected a selection of kernels"),
         ({"evaluation": {"kernels": "mvt", "episodes": 0}}, "evaluation.episodes: expected"),
         ({"seeds": []}, "seeds: expected different seeds in a list"),
         ({"seeds": [1, 1]}, "seeds: expected different seeds in a list"),

@@ -200,6 +200,10 @@ def test_episodes_of_an_iteration_are_counted(tmp_path: Path) -> None:
     assert np.allclose(batch.targets.sum(1), 1.0)
     assert not batch.targets[~batch.allowed].any()
     assert (batch.allowed.sum(1) > 1).all()
+    (tmp_path / "seed-0" / "model.zip").unlink()
+    kept.unlink()
+    with pytest.raises(InputError, match=r"npz: expected what the checkpoint has learned from"):
+        train(small(EXPLORE, **ITERATION), tmp_path, quiet, resume=True)
 
 
 # What is learned

@@ -39,6 +39,7 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
     [
         ({"reward": "a"}, "x.jsonl:1: reward: expected float"),
         ({"reward": float("nan")}, "reward: expected float"),
+        ({"reward": 10**400}, "reward: expected float"),
         ({"seed": True}, "seed: expected int"),
         ({"record": []}, "record: expected dict"),
         ({"more": 1}, "expected the entries agent, seed"),
@@ -94,7 +95,12 @@ def test_trained_agents_act(tmp_path: Path, capsys: Any) -> None:
     assert one.speedup == pytest.approx(one.record["outcome"]["speedup"], abs=1e-5)
     assert validate.main([str(file), "--run", "--slack", "1000"]) == 0
     claim = replace(one, speedup=one.speedup * 1e6, reward=one.speedup * 1e6)
-    claim.record["outcome"]["speedup"] = claim.speedup
+    outcome = claim.record["outcome"]
+    outcome["speedup"] = claim.speedup
+    write(file, [claim])
+    assert validate.main([str(file)]) == 1  # that does not follow from the samples
+    outcome["baseline_seconds"] *= 1e6
+    outcome["baseline_samples"] = [1e6 * time for time in outcome["baseline_samples"]]
     write(file, [claim])
     assert validate.main([str(file)]) == 0  # it is only run where that is asked for
     assert validate.main([str(file), "--run"]) == 1
@@ -181,6 +187,67 @@ def test_other_rewards_hold_too(kind: str, tmp_path: Path, capsys: Any) -> None:
     write(file, [replace(one, reward=one.reward + 1.0)])
     assert validate.main([str(file)]) == 1
     assert "expected the reward" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"speedup": 7.0}, "expected the speedup of its samples"),
+        ({"seconds": 7.0}, "expected the seconds of its samples"),
+        ({"baseline_seconds": 7.0}, "expected the baseline_seconds of its samples"),
+        ({"samples": []}, "expected samples, found none"),
+        ({"baseline_samples": []}, "expected samples, found none"),
+        ({"status": "timeout"}, "expected no samples of what has failed"),
+        ({"status": "timeout", "samples": []}, "expected the speedup of its samples, 0, found"),
+    ],
+)
+def test_an_outcome_is_that_of_its_samples(
+    change: dict[str, Any], said: str, measured: Result, tmp_path: Path, capsys: Any
+) -> None:
+    outcome = {**measured.record["outcome"], **change}
+    claim = replace(
+        measured,
+        speedup=outcome["speedup"],
+        status=outcome["status"],
+        record={**measured.record, "outcome": outcome},
+    )
+    write(tmp_path / "x.jsonl", [claim])
+    assert validate.main([str(tmp_path / "x.jsonl")]) == 1
+    assert said in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    file = tmp_path_factory.mktemp("measured") / "x.jsonl"
+    given = ["earliest", "--kernels", "mvt", *SMALL, "--set", "reward=speedup"]
+    assert evaluate.main([*given, "--out", str(file)]) == 0
+    assert validate.main([str(file)]) == 0
+    return read(file)[0]
+
+
+def test_another_program_is_not_the_one_that_was_acted_on(tmp_path: Path, capsys: Any) -> None:
+    own, file = tmp_path / "own.c", tmp_path / "x.jsonl"
+    loop = "for (int i = 0; i < n; i++) a[i] = a[i] %s;"
+    text = f"void f(int n, double a[n]) {{\n#pragma scop\n{loop}\n#pragma endscop\n}}\n"
+    own.write_text(text % "* 2.0")
+    given = ["earliest", "--kernels", str(own), "--set", "parameters=n=20", "--out", str(file)]
+    assert evaluate.main(given) == 0
+    assert validate.main([str(file)]) == 0
+    own.write_text(text % "+ 2.0")
+    capsys.readouterr()
+    assert validate.main([str(file)]) == 1
+    assert "expected the program of the record, found another text at" in capsys.readouterr().out
+
+
+def test_records_of_other_versions_are_said(measured: Result, tmp_path: Path, capsys: Any) -> None:
+    for change, said in (
+        ({"version": 3}, "expected version 2 of the format, found 3"),
+        ({"version": True}, "expected version 2 of the format, found True"),
+        ({"format": "polygym search"}, "expected an episode"),
+    ):
+        write(tmp_path / "x.jsonl", [replace(measured, record={**measured.record, **change})])
+        assert validate.main([str(tmp_path / "x.jsonl")]) == 1
+        assert said in capsys.readouterr().out
 
 
 def test_another_estimate_of_the_time_holds(tmp_path: Path) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from agents.actors import agents_of
 from agents.tables import rows_of
 from agents.train import main
 from agents.training import EPISODES, EVALUATIONS, train, trained
 from polygym.errors import InputError, PolygymError
-from tests.agents.experimenting import document, small, weights
+from tests.agents.experimenting import SCHEDULE, document, small, weights
 from tests.agents.killing import killed
 
 
@@ -180,6 +182,37 @@ def test_dqn_keeps_the_steps_that_it_has_and_not_the_room_for_more(tmp_path: Pat
         InputError, match=r"replay-96.npz: expected what the checkpoint has learned"
     ):
         train(experiment, tmp_path, look, resume=True)
+
+
+@pytest.mark.parametrize("contents", [b"", b"garbage", b"PK\x03\x04 cut off"])
+def test_models_that_cannot_be_read_are_said(whole: Path, tmp_path: Path, contents: bytes) -> None:
+    folder = shutil.copytree(whole, tmp_path / "run")
+    model, checkpoint = (folder / "seed-5" / name for name in ("model.zip", "checkpoint.zip"))
+    model.write_bytes(contents)
+    _, policies = agents_of(str(folder), SCHEDULE, None)
+    with pytest.raises(InputError, match=r"model.zip: expected a model of maskable-ppo, found: "):
+        next(policies)
+    model.unlink()
+    checkpoint.write_bytes(contents)
+    with pytest.raises(InputError, match=r"checkpoint.zip: expected a model of maskable-ppo"):
+        train(small(seeds=[5, 6]), folder, lambda text: None, resume=True)
+
+
+def test_a_table_that_is_another_one_is_said(whole: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(whole, tmp_path / "run")
+    (folder / "seed-5" / "model.zip").unlink()
+    for text in ("steps,kernel\nx,mvt\n", "kernel\nmvt\n"):
+        (folder / "seed-5" / "episodes.csv").write_text(text)
+        with pytest.raises(InputError, match=r"episodes.csv:2: expected steps, found"):
+            train(small(seeds=[5, 6]), folder, lambda text: None, resume=True)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "a: 1\nb: 2\n"])
+def test_folders_without_one_experiment_are_said(text: str, whole: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(whole, tmp_path / "run")
+    (folder / "experiment.yaml").write_text(text)
+    with pytest.raises(InputError, match=r"experiment.yaml: expected one environment at the top"):
+        trained(folder)
 
 
 def test_another_experiment_needs_another_folder(whole: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.envs.registration import EnvSpec
 
 from agents.wrappers import (
     CurriculumByDepth,
@@ -47,6 +48,42 @@ def test_small_kernels_come_first() -> None:
     assert set(seen[:4]) == {"jacobi-1d"}
     assert set(seen[:8]) <= {"jacobi-1d", "gemm"}
     assert set(seen) == {"jacobi-1d", "gemm", "correlation"}
+
+
+EVERY: list[tuple[Any, dict[str, Any]]] = [
+    (CycleKernels, {}),
+    (RandomOrderKernels, {}),
+    (CurriculumByDepth, {"episodes": 2}),
+    (RuntimePointEstimate, {"estimate": "mean"}),
+]
+
+
+@pytest.mark.parametrize(("wrapper", "given"), EVERY)
+def test_a_specification_makes_them_anew(wrapper: Any, given: dict[str, Any]) -> None:
+    env = wrapped(wrapper, "mvt, gemm, trisolv", **given)
+    assert env.spec.additional_wrappers[-1].kwargs == given
+    text = env.spec.to_json()
+    again: Any = gymnasium.make(EnvSpec.from_json(text))
+    assert type(again) is wrapper
+    assert again.spec.to_json() == text
+    for seed in (3, None, None, None, None):
+        assert env.reset(seed=seed)[1]["kernel"] == again.reset(seed=seed)[1]["kernel"]
+
+
+@pytest.mark.parametrize(("wrapper", "given"), EVERY)
+def test_other_environments_are_refused(wrapper: Any, given: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="expected one of polygym's environments, found CartPole"):
+        wrapper(gymnasium.make("CartPole-v1"), **given)
+
+
+def test_a_reset_that_fails_leaves_the_kernel_that_is_next() -> None:
+    env = wrapped(CycleKernels, "mvt, gemm, trisolv")
+    assert env.reset(seed=1)[1]["kernel"] == "mvt"
+    wrong: tuple[Any, ...] = ({"kernels": "lu"}, ["lu"], [], {"kernel": "nothing"})
+    for options in wrong:
+        with pytest.raises(InputError, match="kernel"):
+            env.reset(options=options)
+    assert env.reset()[1]["kernel"] == "gemm"
 
 
 @pytest.mark.parametrize("reward", ["speedup", "log_speedup"])

@@ -120,8 +120,10 @@ def test_what_makes_no_vector_is_refused() -> None:
     with pytest.raises(InputError, match="seed: expected 3 of them, found 2"):
         envs.reset(seed=[1, 2])
     envs.reset(seed=[1, None, 3])
-    with pytest.raises(InputError, match="actions: expected 3, found 1"):
-        envs.step(np.array([0]))
+    shapes: tuple[Any, ...] = (0, None, [0], [[0, 0, 0]], "abc")
+    for shape in shapes:
+        with pytest.raises(InputError, match="actions: expected 3 side by side, found the shape"):
+            envs.step(shape)
     for wrong in ([0, 0, 6], [0, -1, 0], [0.0, 0.0, 0.0], [True, False, True]):
         with pytest.raises(InputError, match="actions: expected integers from 0 to 5"):
             envs.step(np.array(wrong))
