@@ -68,6 +68,20 @@ void f(int n, double A[n][n], double y[n], double last[1]) {
 #pragma endscop
 }
 """,
+    "loops_that_may_not_run": """
+double s;
+void f(int n, int m, double A[n], double B[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    for (int j = 4; j < m; j++)
+      s = s * 0.5 + A[i];
+    B[i] = B[i] + s;
+    for (int k = 0; k < i; k++)
+      s = A[k] - s;
+  }
+#pragma endscop
+}
+""",
     "between_nests": """
 void f(int n, int m, double A[n][m], double B[m], double r[n]) {
   double t, u;
