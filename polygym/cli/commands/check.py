@@ -47,7 +47,7 @@ Examples:
     help="The schedule: isl text, a file with it, or a name.",
 )
 @split_option
-@storage_option
+@storage_option("keep, or what the schedule's file has")
 @parameters_option
 @json_option
 def command(

@@ -113,7 +113,7 @@ Examples:
 )
 @function_option
 @split_option
-@storage_options
+@storage_options("keep")
 @on_option
 @threads_option
 @seed_option("The dice: which programs, sizes, schedules and mappings.")

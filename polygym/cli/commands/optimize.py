@@ -125,7 +125,7 @@ Examples:
 @resume_option
 @click.option("--plot", is_flag=True, help="Draw how the best came about.")
 @split_option
-@storage_options
+@storage_options("model, unless --split is given")
 @mapping_options
 @timeout_option
 @construction_options

@@ -107,7 +107,9 @@ _MOST_MEGABYTES = 2**27
     metavar="MEGABYTES",
     help="Limit on what the program's data may take (default: what is free).",
 )
-@storage_options
+@storage_options(
+    "what the schedule's file has; model with --schedule auto, unless --split is given; else keep"
+)
 @split_option
 @mapping_options
 @json_option

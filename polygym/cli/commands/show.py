@@ -84,7 +84,7 @@ member `c`. It is for all sizes, or for those of `-p` if all of them are given.
     help="Print what a pass of code generation leaves, and nothing else: the tree of the schedule, "
     "the loops as C, or LLVM IR; `list` prints the passes. (See docs/schedules.md.)",
 )
-@storage_option
+@storage_option("keep, or what the schedule's file has")
 @split_option
 @mapping_option("sequential")
 @threads_option

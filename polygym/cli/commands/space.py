@@ -98,7 +98,7 @@ _LONGEST_CELL = 100
 )
 @click.option("--generators", "with_generators", is_flag=True, help="Show every vertex and ray.")
 @split_option
-@storage_option
+@storage_option("keep")
 @parameters_option
 @json_option
 def command(

@@ -48,7 +48,7 @@ Examples:
 @function_option
 @size_options
 @split_option
-@storage_options
+@storage_options("auto")
 @json_option
 def command(
     target: str,

@@ -187,7 +187,7 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
 )
 @function_option
 @split_option
-@storage_options
+@storage_options("keep")
 @on_option
 @mapping_options
 @timeout_option

@@ -143,7 +143,7 @@ Examples:
 @resume_option
 @on_option
 @split_option
-@storage_options
+@storage_options("model, unless --split is given; keep for comprehensions")
 @mapping_options
 @compile_memory_option
 @json_option
