@@ -196,8 +196,11 @@ def _one_function(
 ) -> isl.Aff:
     """Return one step beyond the extreme values of a loop's counter, as one affine function.
 
-    Where several would be needed, one step beyond all values that the counter ever has.
+    Where several would be needed, one step beyond all values that the counter ever has; where it
+    has none, as around what stands under ``if (i > m)`` behind ``for (j = i; j < m; j++)``, 0.
     """
+    if extreme.is_empty():
+        return isl.Aff.zero_on_domain(space)
     step = 1 if is_upper else -1
     pieces: list[isl.MultiAff] = []
     isl.PwMultiAff.from_map(extreme).foreach_piece(lambda _, affine: pieces.append(affine))

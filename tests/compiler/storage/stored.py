@@ -82,6 +82,20 @@ void f(int n, int m, double A[n], double B[n]) {
 #pragma endscop
 }
 """,
+    "behind_loops_that_do_not_run": """
+void f(int n, int m, double A[n], double y[n]) {
+  double s = 0.5;
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    for (int j = i; j < m; j++)
+      s = s * 0.5 + A[i];
+    y[i] = s;
+    if (i > m)
+      s = y[i - 1];
+  }
+#pragma endscop
+}
+""",
     "between_nests": """
 void f(int n, int m, double A[n][m], double B[m], double r[n]) {
   double t, u;

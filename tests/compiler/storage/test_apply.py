@@ -95,6 +95,13 @@ def test_what_was_there_before_has_a_version_where_nothing_is_written() -> None:
     assert texts(scop)["S2"] == f"s_1[i + 1] = A[k] - s_1[{seen}];"
 
 
+def test_a_write_around_which_a_loop_never_runs_has_a_version_of_its_own_iteration() -> None:
+    """Where i > m there is no j: any version of iteration i will do."""
+    scop = under("behind_loops_that_do_not_run", "s=expand")
+    assert texts(scop)["S0"].startswith("s_1[i + 1][j + 1] = ")
+    assert texts(scop)["S2"] == "s_1[i + 1][1] = y[i - 1];"
+
+
 def test_versions_that_are_used_in_turn() -> None:
     scop = under("row_used_again", "row=expand:k%2")
     assert scop.array("row_1").extents_c == ("2", "n")
