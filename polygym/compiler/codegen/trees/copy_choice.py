@@ -18,7 +18,7 @@ from polygym.compiler.codegen.common.loop_annotation import (
 from polygym.compiler.codegen.trees.across import VECTORS
 from polygym.compiler.codegen.trees.group import Group
 from polygym.compiler.codegen.trees.model import Copies, copies, small_block
-from polygym.compiler.codegen.trees.moves import shared_vectors, shares_vectors
+from polygym.compiler.codegen.trees.moves import Move, shared_vectors, shares_vectors
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.skewed import bits_of_skewed, skewed_arrays
 from polygym.compiler.codegen.trees.streaming import runs_through_memory
@@ -32,6 +32,8 @@ def copies_of(group: Group, setting: Setting) -> Copies:
         len(group.statements),
         setting.machine,
         rows_share=_rows_share(group),
+        rows_add=_rows_add(group),
+        only_sums=_only_sums(group),
         streams=_streams(group, setting),
     )
     if _is_a_map(group) and _runs_through_memory(group, setting):
@@ -63,6 +65,26 @@ def _rows_share(group: Group) -> bool:
         return False
     rows = group.moves[jammed].values()
     return 3 * sum(row.again for row in rows) >= max(1, sum(len(row.reads) for row in rows))
+
+
+def _rows_add(group: Group) -> bool:
+    """Whether all jammed rows change the same vectors."""
+    jammed, vector = group.roles.jammed, group.roles.vector
+    if jammed is None or vector is None or not group.moves:
+        return False
+    rows, columns = group.moves[jammed], group.moves[vector]
+    return all(
+        rows[name].write is Move.SAME and columns[name].write is Move.NEXT
+        for name in group.statements
+    )
+
+
+def _only_sums(group: Group) -> bool:
+    """Whether along the loop that may be held every statement changes one element alone."""
+    held = group.roles.held
+    if held is None or not group.moves:
+        return False
+    return all(group.moves[held][name].write is Move.SAME for name in group.statements)
 
 
 def _streams(group: Group, setting: Setting) -> int:
