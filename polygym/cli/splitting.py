@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
-from polygym.cli.schedules import said_in
+from polygym.cli.schedules import parsed_in
 from polygym.cli.text import shorten
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.splitting.cuts import Splitting, parse_splitting
+from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting, parse_splitting
 from polygym.compiler.poly.splitting.split import split
 from polygym.episodes.recipes import Cuts, Recipe, parse_cuts
 from polygym.errors import InputError
@@ -53,7 +53,7 @@ def splitting_for(scop: Scop, cutter: Cutter | None, schedule_text: str) -> Spli
     """Return what was asked for, else what a schedule's file says, as `run --json` writes it."""
     if cutter is not None:
         return Recipe(cutter).cut(scop)
-    return parse_splitting(said_in(schedule_text, "splitting") or "")
+    return parsed_in(schedule_text, "splitting", parse_splitting) or WHOLE
 
 
 def scop_in_pieces(scop: Scop, cutter: Cutter | None, schedule_text: str = "original") -> Scop:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
-from polygym.cli.schedules import said_in
+from polygym.cli.schedules import parsed_in
 from polygym.cli.splitting import Cutter, source_in_pieces, splitting_for
 from polygym.cli.text import shorten
 from polygym.compiler.codegen.common.mapping import DEFAULT
@@ -86,8 +86,7 @@ def _parse_storage(
 
 def storage_in(schedule_text: str) -> StoragePlan:
     """Return the plan that a schedule's file names, as `run --json` and records do; else KEEP."""
-    found = said_in(schedule_text, "storage")
-    return KEEP if found is None else parse_storage(found)
+    return parsed_in(schedule_text, "storage", parse_storage) or KEEP
 
 
 @dataclass(frozen=True, slots=True)

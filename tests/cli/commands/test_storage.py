@@ -139,6 +139,10 @@ def test_a_search_under_a_plan_is_replayed_under_it(
         InputError, match=r"the entry program\.storage: storage: expected one of rename"
     ):
         record.replay(broken, "best.json")
+    broken["program"]["storage"] = 5
+    said = r"^best\.json: the entry program\.storage: expected a text, found 5$"
+    with pytest.raises(InputError, match=said):
+        record.replay(broken, "best.json")
 
 
 def test_bench_says_which_plan(capsys: pytest.CaptureFixture[str]) -> None:
@@ -168,6 +172,23 @@ def test_bench_takes_a_file_with_its_plan(
     code, measured = call_json(capsys, *words, "--storage", "keep")
     assert code == 1
     assert "dependence S2 -> S0 on temp2" in measured["entries"][1]["error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("storage", "temp2=grow", "the entry storage: storage: expected one of rename, expand"),
+        ("splitting", "S0: i j", "the entry splitting: a cut: expected a comparison such as"),
+    ],
+)
+def test_what_a_file_says_and_nobody_understands_names_the_file(
+    name: str, text: str, expected: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps({"schedule": "{ S0[i,j] -> [i,j] }", name: text}))
+    code, _, error = call(capsys, "run", *MINI, "--schedule", str(path))
+    assert code == 2
+    assert f"bad.json: {expected}" in error
 
 
 def test_what_a_command_does_without_a_word_is_in_its_help(
