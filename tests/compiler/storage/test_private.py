@@ -194,6 +194,33 @@ def test_the_code_of_a_private_scalar() -> None:
     assert "w_1 = x[c0];" in text
 
 
+def test_small_arrays_may_be_shared_where_large_ones_may_not() -> None:
+    """t is an element for each i, or for each i and j: only that is more than is allowed."""
+    scop = parse_text("""
+void f(int n, double A[n], double B[n], double C[n]) {
+  double t;
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    t = A[i] * 3.0;
+    A[i] = t + C[i];
+    for (int j = 0; j < n; j++) {
+      t = A[i] * C[j];
+      B[j] = B[j] + t;
+    }
+  }
+#pragma endscop
+}
+""")
+    plan = parse_storage("t=private:i,j")
+    for limit, expected in (
+        (10_000_000, (Storage.PRIVATE, Storage.PRIVATE)),
+        (9_000, (Storage.PRIVATE, Storage.ONLY_PRIVATE)),
+        (7_000, (Storage.ONLY_PRIVATE, Storage.ONLY_PRIVATE)),
+    ):
+        stored = within_limit(scop, plan, applied(scop, plan), {"n": 1000}, limit)
+        assert (stored.array("t_1").storage, stored.array("t_2").storage) == expected
+
+
 def test_what_may_be_nothing_but_private_is_refused_where_it_is_not() -> None:
     source = scop_of("live_after")
     plan = parse_storage("s=private:i")
@@ -201,6 +228,8 @@ def test_what_may_be_nothing_but_private_is_refused_where_it_is_not() -> None:
     legal = LegalSchedule(stored, original(stored))
     with pytest.raises(InputError, match=r"s_1 cannot be private under this schedule and mapping"):
         lower(legal, SEQUENTIAL, {"n": 1000})
+    with pytest.raises(InputError, match=r"more memory than is allowed: double s_1\[n\]$"):
+        lower(legal, SEQUENTIAL, None)
     scop = parse_text(SCALAR)
     plan = parse_storage("w=private:i")
     stored = within_limit(scop, plan, applied(scop, plan), {"n": 1000}, 1000)
