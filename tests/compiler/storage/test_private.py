@@ -194,6 +194,34 @@ def test_the_code_of_a_private_scalar() -> None:
     assert "w_1 = x[c0];" in text
 
 
+def test_what_is_not_private_is_said_once() -> None:
+    """t_1 is tried again when t_2 has its windows, and cannot be private then either."""
+    scop = parse_text("""
+void f(int n, double A[n], double B[n], double C[n]) {
+  double t, u;
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    t = A[i] * 3.0;
+    u = t + B[i];
+    for (int j = 0; j < n; j++) {
+      t = u * C[j];
+      B[j] = B[j] + t;
+    }
+    A[i] = u - t;
+  }
+#pragma endscop
+}
+""")
+    stored = applied(scop, parse_storage("t=private:i,j"))
+    legal = LegalSchedule(stored, isl_schedule(stored))
+    loops = lower(legal, parse_mapping("threads=2"), {"n": 3000})
+    names = [name for name, _ in loops.not_private]
+    private = [one.name for one in loops.scop.arrays if one.storage is Storage.PRIVATE]
+    assert sorted([*names, *private]) == ["t_1", "t_2"]
+    loops = lower(legal, parse_mapping("threads=2"), {"n": 9})
+    expect_same(scop, loops, {"n": 9})
+
+
 def test_small_arrays_may_be_shared_where_large_ones_may_not() -> None:
     """t is an element for each i, or for each i and j: only that is more than is allowed."""
     scop = parse_text("""
