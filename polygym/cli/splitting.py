@@ -27,17 +27,20 @@ Cutter: TypeAlias = Cuts
 """What cuts a program; None in its place is for where nothing is said of it."""
 
 
-def split_option(function: F) -> F:
-    """Add ``--split``; the command gets what cuts a program, or None where it is not given."""
+def split_option(default: str) -> Callable[[F], F]:
+    """Add ``--split``; the command gets what cuts a program, or None where it is not given.
+
+    ``default`` says what it does then.
+    """
     return click.option(
         "--split",
         "cutter",
         metavar="TEXT|auto|none",
         callback=_parse_split,
         help="Cut statements into pieces with schedules of their own: 'S0: i = k, 2*j < n; S1: "
-        "i = k', or auto, where isl's scheduler gains by it (docs/schedules.md). (Default: none, "
-        "or what the schedule's file has.)",
-    )(function)
+        "i = k', or auto, where isl's scheduler gains by it (docs/schedules.md). (Default: "
+        f"{default}.)",
+    )
 
 
 def _parse_split(_: click.Context, __: click.Parameter, value: str | None) -> Cutter | None:

@@ -115,7 +115,9 @@ Examples:
 )
 @function_option
 @size_options
-@split_option
+@split_option(
+    "decided for auto, unless --storage is given; what its file has for a file; else none"
+)
 @storage_options("model for auto, unless --split is given; what its file has for a file; else keep")
 @mapping_options
 @json_option

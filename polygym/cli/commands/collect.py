@@ -112,7 +112,7 @@ Examples:
     "edits of the best, changes of their mappings.",
 )
 @function_option
-@split_option
+@split_option("none")
 @storage_options("keep")
 @on_option
 @threads_option

@@ -110,7 +110,9 @@ _MOST_MEGABYTES = 2**27
 @storage_options(
     "what the schedule's file has; model with --schedule auto, unless --split is given; else keep"
 )
-@split_option
+@split_option(
+    "what the schedule's file has; decided with --schedule auto, unless --storage is given; else none"
+)
 @mapping_options
 @json_option
 def command(

@@ -85,7 +85,7 @@ member `c`. It is for all sizes, or for those of `-p` if all of them are given.
     "the loops as C, or LLVM IR; `list` prints the passes. (See docs/schedules.md.)",
 )
 @storage_option("keep, or what the schedule's file has")
-@split_option
+@split_option("none, or what the schedule's file has")
 @mapping_option("sequential")
 @threads_option
 @reassociate_option

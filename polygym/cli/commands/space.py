@@ -97,7 +97,7 @@ _LONGEST_CELL = 100
     help="Give it up after S seconds as well.",
 )
 @click.option("--generators", "with_generators", is_flag=True, help="Show every vertex and ray.")
-@split_option
+@split_option("none")
 @storage_option("keep")
 @parameters_option
 @json_option

@@ -47,7 +47,7 @@ Examples:
 @target_argument
 @function_option
 @size_options
-@split_option
+@split_option("none")
 @storage_options("auto")
 @json_option
 def command(

@@ -194,15 +194,16 @@ def test_what_a_file_says_and_nobody_understands_names_the_file(
 def test_what_a_command_does_without_a_word_is_in_its_help(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for command, expected in (
-        ("check", "keep, or what the schedule's file has"),
-        ("storage", "auto"),
-        ("sweep", "keep"),
-        ("optimize", "model, unless --split is given"),
+    for command, expected, cuts in (
+        ("check", "keep, or what the schedule's file has", "none, or what the schedule's file has"),
+        ("storage", "auto", "none"),
+        ("sweep", "keep", "none"),
+        ("optimize", "model, unless --split is given", "decided by models, unless --storage is"),
     ):
         _, out, _ = call(capsys, command, "--help")
         text = " ".join(out.split())
         assert f"lists what there is. (Default: {expected}.)" in text
+        assert f"(docs/schedules.md). (Default: {cuts}" in text
         assert ("model (what models" in text) == (command != "check")
 
 
