@@ -111,7 +111,8 @@ _MOST_MEGABYTES = 2**27
     "what the schedule's file has; model with --schedule auto, unless --split is given; else keep"
 )
 @split_option(
-    "what the schedule's file has; decided with --schedule auto, unless --storage is given; else none"
+    "what the schedule's file has; decided with --schedule auto, unless --storage is given; "
+    "else none"
 )
 @mapping_options
 @json_option

@@ -223,7 +223,7 @@ void f(int n, double A[n], double B[n], double C[n]) {
 
 
 def test_small_arrays_may_be_shared_where_large_ones_may_not() -> None:
-    """t is an element for each i, or for each i and j: only that is more than is allowed."""
+    """Of t there is an element for each i, or for each i and j: only that is too much."""
     scop = parse_text("""
 void f(int n, double A[n], double B[n], double C[n]) {
   double t;
