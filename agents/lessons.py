@@ -40,9 +40,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class Lessons:
     """The rows of all cases, as arrays with an entry for each.
 
-    ``case`` and ``program`` are numbers, and ``names`` has the programs' names. ``rows`` are nan
-    where ``is_default`` says that the mapping is another one; ``is_isl`` says that the schedule is
-    isl's usual one.
+    ``case``, ``program`` and ``corpus`` are numbers, and ``names`` has the programs' names.
+    ``rows`` are nan where ``is_default`` says that the mapping is another one; ``is_isl`` says that
+    the schedule is isl's usual one.
     """
 
     features: Array
@@ -53,6 +53,7 @@ class Lessons:
     is_isl: Array
     is_default: Array
     names: Array
+    corpus: Array
 
     def save(self, path: Path) -> None:
         """Write everything to a file, whole or not at all."""
@@ -91,7 +92,10 @@ def lessons_of(files: Sequence[Path], folder: Path, tell: Callable[[str], None])
 
 
 def together(found: Sequence[Lessons]) -> Lessons:
-    """Return the rows of several corpora; cases stay apart, programs of one name are one."""
+    """Return the rows of several corpora; cases stay apart, programs of one name are one.
+
+    Which of the corpora a row is of is said by a number, 0 for the first.
+    """
     names = np.unique(np.concatenate([one.names for one in found]))
     every: dict[str, Array] = {
         one.name: np.concatenate([getattr(part, one.name) for part in found])
@@ -103,7 +107,8 @@ def together(found: Sequence[Lessons]) -> Lessons:
     every["program"] = np.concatenate(
         [np.searchsorted(names, one.names)[one.program] for one in found]
     )
-    return Lessons(**{**every, "names": names})
+    of_each = [len(one.seconds) for one in found]
+    return Lessons(**{**every, "names": names, "corpus": np.repeat(np.arange(len(found)), of_each)})
 
 
 def _lessons(groups: Sequence[Group], tell: Callable[[str], None]) -> Lessons:
@@ -163,4 +168,5 @@ def _joined(parts: Iterable[dict[str, Any]]) -> Lessons:
         joined("is_isl", np.bool_),
         joined("is_default", np.bool_),
         np.array(names),
+        np.zeros(sum(counts), np.int64),
     )

@@ -60,8 +60,8 @@ class Weights:
             "version": VERSION,
             "columns": _columns(),
             "caution": self.caution,
-            "least": self.least,
-            "least_of_mappings": None if isinf(self.least_of_mappings) else self.least_of_mappings,
+            "least": _finite(self.least),
+            "least_of_mappings": _finite(self.least_of_mappings),
             "card": asdict(self.card),
             "sum": sum_of(arrays),
         }
@@ -85,17 +85,25 @@ class Weights:
                 )
             if header["sum"] != sum_of(arrays):
                 raise ValueError("numbers that are not as they were written")
-            of_mappings = header["least_of_mappings"]
             return Weights(
                 Network.of_arrays("schedules", ROW_NAMES, arrays),
                 Network.of_arrays("candidates", NAMES, arrays),
                 float(header["caution"]),
-                float(header["least"]),
+                _number(header["least"]),
                 Card.from_json(header["card"]),
-                inf if of_mappings is None else float(of_mappings),
+                _number(header["least_of_mappings"]),
             )
         except UNREADABLE as error:
             raise InputError(f"{path}: expected weights of a policy, found: {error}") from None
+
+
+def _finite(least: float) -> float | None:
+    """Return a number as JSON has it, None where no promise is enough."""
+    return None if isinf(least) else least
+
+
+def _number(least: float | None) -> float:
+    return inf if least is None else float(least)
 
 
 @cache

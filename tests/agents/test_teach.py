@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 
 from agents.folds import FOLDS, asked_of
-from agents.judging import LEASTS, Opinions, choose, choose_of_mappings, judged
+from agents.judging import ENOUGH, LEASTS, Opinions, choose, choose_of_mappings, judged
 from agents.lessons import Lessons, together
 from agents.taught_trees import validation_of
 from polygym.cost.candidate import NAMES
@@ -32,6 +32,7 @@ def lessons(programs: list[str], seconds: list[list[float]]) -> Lessons:
         is_isl,
         np.ones(rows, np.bool_),
         np.array(names),
+        np.zeros(rows, np.int64),
     )
 
 
@@ -43,6 +44,7 @@ def test_corpora_are_put_together_by_names_of_programs(tmp_path: Path) -> None:
     assert found.names.tolist() == ["atax", "gemm", "mvt"]
     assert found.seconds.tolist() == [1, 2, 3, 4, 5, 6, 7]
     assert found.case.tolist() == [0, 0, 1, 2, 3, 4, 4]
+    assert found.corpus.tolist() == [0, 0, 0, 0, 1, 1, 1]
     assert [found.names[one] for one in found.program] == [
         "mvt", "mvt", "atax", "mvt", "gemm", "mvt", "mvt"
     ]  # fmt: skip
@@ -71,6 +73,21 @@ def test_it_is_as_careful_as_it_has_to_be() -> None:
     assert found.least in [one for one in LEASTS if one >= 0.25]
     assert found.slower == 0.0
     assert found.gain == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("cases", [ENOUGH, ENOUGH - 1])
+def test_the_last_corpus_says_what_promises_are_worth(cases: int) -> None:
+    """What was four times as fast once is half as fast as code is generated now."""
+    before = lessons(["old"], [[0.04, 0.01]])
+    now = lessons([f"p{n}" for n in range(cases)], [[0.01, 0.02]] * cases)
+    given = together([before, now])
+    promised = np.array([0.0, 1.0] * (cases + 1))
+    networks = np.stack([promised, promised], axis=1)
+    found = judged(given, Opinions(networks, networks, promised), 0.0, 0.1)
+    assert found.cases == (cases if cases >= ENOUGH else cases + 1)
+    assert (found.gain == pytest.approx(0.5)) == (cases >= ENOUGH)
+    chosen = choose(given, Opinions(networks, networks, promised))
+    assert (chosen.least, chosen.taken, chosen.gain) == (np.inf, 0.0, pytest.approx(1.0))
 
 
 def test_what_takes_no_time_says_nothing() -> None:

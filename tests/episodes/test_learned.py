@@ -83,9 +83,13 @@ def test_it_comes_to_an_end_and_the_same_dice_give_the_same(name: str, heat: flo
         assert played(given, choose, seed=9).actions == first.actions
 
 
-def test_who_wants_too_much_keeps_the_default() -> None:
+@pytest.mark.parametrize("least", [100.0, np.inf])
+def test_who_wants_too_much_keeps_the_default(least: float, tmp_path: Path) -> None:
     given = task("2mm")
-    found = played(given, Learned(weights(least=100.0)))
+    weights(least).save(tmp_path / "own.npz")
+    own = Weights.load(tmp_path / "own.npz")
+    assert (own.least, own.least_of_mappings) == (least, least)
+    found = played(given, Learned(own))
     assert found.schedule() == isl_schedule(given.scop)
     assert found.mapping == parse_mapping("threads=2")
 
