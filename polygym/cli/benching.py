@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -36,7 +36,8 @@ class How:
     """How every program is measured: its schedules, other compilers, the mapping, the rounds.
 
     If it is ``limited``, the limit of every program is computed, too. ``decides`` has the names of
-    the schedules with which storage and cuts are decided, for arrays of ``storage_limit`` bytes.
+    the schedules with which storage and cuts are decided, for arrays of ``storage_limit`` bytes,
+    ``homes`` those from files, with what cuts a program and stores its values as a file says.
     """
 
     makers: Mapping[str, Maker]
@@ -46,6 +47,7 @@ class How:
     limited: bool = False
     decides: frozenset[str] = frozenset()
     storage_limit: int | None = None
+    homes: Mapping[str, Callable[[Program], Program]] = field(default_factory=dict)
 
     @property
     def contenders(self) -> tuple[str, ...]:
@@ -57,7 +59,7 @@ class How:
 class Said:
     """What there is to say about contenders, by name: texts, why there is no code, choices.
 
-    ``programs`` has those that are of another program than the others.
+    ``programs`` has the program of each schedule, cut and stored as that has it.
     """
 
     texts: dict[str, str] = field(default_factory=dict)
@@ -126,12 +128,11 @@ def _compile(program: Program, how: How, said: Said) -> tuple[Problem, dict[str,
     candidates = {}
     for name, make in how.makers.items():
         try:
-            given, found = code_within(partial(_generated, program, name, make, how))
+            given, own, found = code_within(partial(_generated, program, name, make, how))
             said.texts[name] = str(given.schedule)
             if (choice := given.to_json()) is not None:
                 said.choices[name] = choice
-            if given.beginning is not None:
-                said.programs[name] = given.beginning.program
+            said.programs[name] = own
             if isinstance(found, str):
                 said.errors[name] = found
             else:
@@ -150,18 +151,19 @@ def _compile(program: Program, how: How, said: Said) -> tuple[Problem, dict[str,
 
 def _generated(
     program: Program, name: str, make: Maker, how: How
-) -> tuple[Given, CompiledProgram | str | None]:
-    """Return a schedule with its code or why there is none; of the original there is code."""
+) -> tuple[Given, Program, CompiledProgram | str | None]:
+    """Return a schedule, its program, and its code or why there is none; of the original one is."""
     sizes = dict(program.parameters)
     if name == ORIGINAL:
-        return make(program.written, sizes, how.mapping), None
+        return make(program.written, sizes, how.mapping), program, None
     if name in how.decides:
         given = begun(program, how.mapping, how.storage_limit)
     else:
+        program = how.homes[name](program) if name in how.homes else program
         given = make(program.scop, sizes, how.mapping)
     if given.beginning is not None:
         program = given.beginning.program
     try:
-        return given, compile_schedule(program, given.schedule, how.mapping)
+        return given, program, compile_schedule(program, given.schedule, how.mapping)
     except (PolygymError, MemoryError, RecursionError) as error:
-        return given, failure_of(error).message
+        return given, program, failure_of(error).message

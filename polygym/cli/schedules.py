@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from polygym.cli.small_files import read_small_file
 from polygym.cli.text import shorten
@@ -27,6 +27,8 @@ from polygym.programs import Program
 if TYPE_CHECKING:
     from polygym.episodes.automatic import Choice
     from polygym.episodes.homes import Beginning
+
+T = TypeVar("T")
 
 _INSTEAD = (
     "original, isl, auto, 'isl fusion=minimum', a file, or isl text such as '{ S[i] -> [i] }'"
@@ -120,6 +122,21 @@ def said_in(schedule_text: str, name: str) -> str | None:
     places = (data, data.get("program"), data.get("outcome"))
     found = (place.get(name) for place in places if isinstance(place, dict))
     return next((text for text in found if isinstance(text, str)), None)
+
+
+def parsed_in(schedule_text: str, name: str, parse: Callable[[str], T]) -> T | None:
+    """Return what a schedule's file says under a name as it is read; None where it says nothing.
+
+    Raises:
+        InputError: it cannot be read; the message names the file and the entry.
+    """
+    found = said_in(schedule_text, name)
+    if found is None:
+        return None
+    try:
+        return parse(found)
+    except InputError as error:
+        raise InputError(f"{shorten(schedule_text, 400)}: the entry {name}: {error}") from None
 
 
 def _of_strategy(strategy: Settled) -> Maker:

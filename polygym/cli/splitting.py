@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
-from polygym.cli.schedules import said_in
+from polygym.cli.schedules import parsed_in
 from polygym.cli.text import shorten
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.splitting.cuts import Splitting, parse_splitting
+from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting, parse_splitting
 from polygym.compiler.poly.splitting.split import split
 from polygym.episodes.recipes import Cuts, Recipe, parse_cuts
 from polygym.errors import InputError
@@ -27,17 +27,20 @@ Cutter: TypeAlias = Cuts
 """What cuts a program; None in its place is for where nothing is said of it."""
 
 
-def split_option(function: F) -> F:
-    """Add ``--split``; the command gets what cuts a program, or None where it is not given."""
+def split_option(default: str) -> Callable[[F], F]:
+    """Add ``--split``; the command gets what cuts a program, or None where it is not given.
+
+    ``default`` says what it does then.
+    """
     return click.option(
         "--split",
         "cutter",
         metavar="TEXT|auto|none",
         callback=_parse_split,
         help="Cut statements into pieces with schedules of their own: 'S0: i = k, 2*j < n; S1: "
-        "i = k', or auto, where isl's scheduler gains by it (docs/schedules.md). (Default: none, "
-        "or what the schedule's file has.)",
-    )(function)
+        "i = k', or auto, where isl's scheduler gains by it (docs/schedules.md). (Default: "
+        f"{default}.)",
+    )
 
 
 def _parse_split(_: click.Context, __: click.Parameter, value: str | None) -> Cutter | None:
@@ -53,7 +56,7 @@ def splitting_for(scop: Scop, cutter: Cutter | None, schedule_text: str) -> Spli
     """Return what was asked for, else what a schedule's file says, as `run --json` writes it."""
     if cutter is not None:
         return Recipe(cutter).cut(scop)
-    return parse_splitting(said_in(schedule_text, "splitting") or "")
+    return parsed_in(schedule_text, "splitting", parse_splitting) or WHOLE
 
 
 def scop_in_pieces(scop: Scop, cutter: Cutter | None, schedule_text: str = "original") -> Scop:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
-from polygym.cli.schedules import said_in
+from polygym.cli.schedules import parsed_in
 from polygym.cli.splitting import Cutter, source_in_pieces, splitting_for
 from polygym.cli.text import shorten
 from polygym.compiler.codegen.common.mapping import DEFAULT
@@ -41,30 +41,36 @@ StorageChoice: TypeAlias = Plan
 """A plan, or how it is found; None in its place is for where nothing is said of it."""
 
 
-def storage_option(function: F) -> F:
-    """Add ``--storage``; the command gets a choice, or None where it is not given."""
+def storage_option(default: str, *, models: bool = False) -> Callable[[F], F]:
+    """Add ``--storage``; the command gets a choice, or None where it is not given.
+
+    ``default`` says what it does then; with ``models`` it may ask these.
+    """
+    model = "model (what models of cost expect to be faster, cuts too), " if models else ""
     return click.option(
         "--storage",
         metavar="TEXT",
         callback=_parse_storage,
         help="Where values are kept: keep (as the source has it), auto (expand what frees a "
-        "loop), model (what models of cost expect to be faster, cuts too), or words such as "
-        "w=expand:i,j, w=private:i, y=expand:t%2, w=rename, p=dead, contract; `polygym storage` "
-        "lists what there is. (Default: model for what begins with --schedule auto, unless "
-        "--split is given; keep for all else.)",
-    )(function)
+        f"loop), {model}or words such as w=expand:i,j, w=private:i, y=expand:t%2, w=rename, "
+        f"p=dead, contract; `polygym storage` lists what there is. (Default: {default}.)",
+    )
 
 
-def storage_options(function: F) -> F:
+def storage_options(default: str) -> Callable[[F], F]:
     """Add ``--storage`` and ``--storage-limit``, for programs with sizes."""
-    function = click.option(
+    limit = click.option(
         "--storage-limit",
         type=click.IntRange(0, 2**62),
         metavar="BYTES",
         help="Refuse a --storage whose new arrays take more. (Default: "
         f"{USUAL_LIMIT}, or what the schedule's file takes.)",
-    )(function)
-    return storage_option(function)
+    )
+
+    def both(function: F) -> F:
+        return storage_option(default, models=True)(limit(function))
+
+    return both
 
 
 def _parse_storage(
@@ -80,8 +86,7 @@ def _parse_storage(
 
 def storage_in(schedule_text: str) -> StoragePlan:
     """Return the plan that a schedule's file names, as `run --json` and records do; else KEEP."""
-    found = said_in(schedule_text, "storage")
-    return KEEP if found is None else parse_storage(found)
+    return parsed_in(schedule_text, "storage", parse_storage) or KEEP
 
 
 @dataclass(frozen=True, slots=True)

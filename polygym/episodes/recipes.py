@@ -148,10 +148,14 @@ def parse_plan(text: str) -> Plan:
     """Return the plan of a text; ``auto`` and ``model`` for those that are found.
 
     Raises:
-        InputError: a word is not understood.
+        InputError: a word is not understood, or something is said beside what is found.
     """
-    word = text.strip()
-    return Found(word) if word in (one.value for one in Found) else parse_storage(text)
+    ways = {one.value: one for one in Found}
+    words = text.split()
+    for word in words:
+        if word in ways and len(words) > 1:
+            raise InputError(f"storage: expected {word} alone, found {text[:100]!r}")
+    return ways[words[0]] if words and words[0] in ways else parse_storage(text)
 
 
 def recipe_from_json(data: Mapping[str, Any]) -> Recipe:

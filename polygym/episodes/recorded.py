@@ -165,8 +165,9 @@ def _plan(program: Entries) -> StoragePlan:
 def _parsed(program: Entries, name: str, parse: Callable[[str], T], usual: T) -> T:
     if name not in program.values:
         return usual
+    text = program.text(name)
     try:
-        return parse(program.text(name))
+        return parse(text)
     except InputError as error:
         raise InputError(f"{program.file}: the entry {program.place(name)}: {error}") from None
 

@@ -47,7 +47,8 @@ def test_what_is_written_is_read(recipe: Recipe) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"storage": "w=grow"}, "expected rename, expand"),
+        ({"storage": "w=grow"}, "expected one of rename, expand"),
+        ({"storage": "p=dead auto"}, "storage: expected auto alone, found 'p=dead auto'"),
         ({"split": "S0"}, "a splitting: expected a statement"),
         ({"storage_limit": -1}, "storage_limit: expected a number of bytes, found -1"),
         ({"split": "model"}, "a splitting: expected a statement"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from polygym.cli.options import (
 )
 from polygym.cli.output import progress, say, say_foreign_load, working
 from polygym.cli.outputs import remark_on
-from polygym.cli.schedules import is_automatic, schedule_maker
+from polygym.cli.schedules import is_automatic, said_in, schedule_maker
 from polygym.cli.splitting import Cutter, program_in_pieces, split_option
 from polygym.cli.storing import StorageChoice, storage_options, with_storage
 from polygym.cli.text import listed, shorten
@@ -58,9 +59,9 @@ _HELP = """Measure schedules of programs in turn, and print ratios and their geo
 The schedules of one program run round robin in one process, by one clock, each checked against
 the original order's output. The original order is compiled by LLVM -O3 as it stands; all others run
 under --mapping and with --threads. With the automatic schedule it is decided where values are kept
-and statements are cut as well. --storage or --split say it instead, for all but the original order;
---storage keep is as the source has it. Exit code 1: one of them failed. Ctrl-C prints what there
-is.
+and statements are cut as well, and files of schedules say it. --storage or --split say it instead,
+for all but the original order; --storage keep is as the source has it. Exit code 1: one of them
+failed. Ctrl-C prints what there is.
 
 --against adds other contenders: isl (its schedule), clang and gcc (-O3 -march=native), and polly
 (clang with Polly: tiled, parallel, the same threads), from the program's own C file. One that is
@@ -114,8 +115,10 @@ Examples:
 )
 @function_option
 @size_options
-@split_option
-@storage_options
+@split_option(
+    "decided for auto, unless --storage is given; what its file has for a file; else none"
+)
+@storage_options("model for auto, unless --split is given; what its file has for a file; else keep")
 @mapping_options
 @json_option
 def command(
@@ -147,6 +150,7 @@ def command(
         limited,
         frozenset() if is_said else frozenset(filter(is_automatic, schedule_names)),
         storage_limit,
+        _homes_in_files(schedule_names, cutter, storage, storage_limit),
     )
     programs = {
         target: with_storage(
@@ -222,7 +226,7 @@ def _print(found: _Found, programs: Mapping[str, Program], how: How) -> None:
         if not program.storage.keeps:
             say(f"{label}, but for the original order, storage: {program.storage}")
     for entry in found.entries:
-        if entry.schedule in how.decides and (words := _decided(entry)):
+        if entry.schedule in {*how.decides, *how.homes} and (words := _decided(entry)):
             say(f"{entry.program}, {entry.schedule}: {words}")
     for label, arrays in found.endless.items():
         say(f"{label}: {remark_on(arrays)}")
@@ -256,6 +260,25 @@ def _contenders(schedules: Sequence[str], against: str) -> tuple[tuple[str, ...]
             raise InputError(f"--against: expected {', '.join(known)}, found {shorten(name)!r}")
     extra = (_ISL,) if _ISL in named else ()
     return _names((*schedules, *extra)), found_compilers(name for name in named if name in FOREIGN)
+
+
+def _homes_in_files(
+    names: Sequence[str], cutter: Cutter | None, storage: StorageChoice | None, limit: int | None
+) -> dict[str, Callable[[Program], Program]]:
+    """Return what cuts programs and stores their values as the files of schedules say.
+
+    Options that are given say it instead.
+    """
+
+    def at_home(name: str, program: Program) -> Program:
+        cuts = program.splitting if cutter is not None else None
+        plan = program.storage if storage is not None else None
+        return with_storage(program_in_pieces(program, cuts, name), plan, limit, name)
+
+    if cutter is not None and storage is not None:
+        return {}
+    said = (name for name in names if said_in(name, "splitting") or said_in(name, "storage"))
+    return {name: partial(at_home, name) for name in said}
 
 
 def _names(schedules: Sequence[str]) -> tuple[str, ...]:

@@ -46,8 +46,8 @@ Examples:
     metavar="TEXT|FILE|original|isl|auto",
     help="The schedule: isl text, a file with it, or a name.",
 )
-@split_option
-@storage_option
+@split_option("none, or what the schedule's file has")
+@storage_option("keep, or what the schedule's file has")
 @parameters_option
 @json_option
 def command(

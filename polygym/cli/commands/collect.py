@@ -116,8 +116,8 @@ Examples:
     "edits of the best, changes of their mappings.",
 )
 @function_option
-@split_option
-@storage_options
+@split_option("none")
+@storage_options("keep")
 @on_option
 @threads_option
 @seed_option("The dice: which programs, sizes, schedules and mappings.")

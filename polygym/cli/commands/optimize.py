@@ -124,8 +124,8 @@ Examples:
 @out_option
 @resume_option
 @click.option("--plot", is_flag=True, help="Draw how the best came about.")
-@split_option
-@storage_options
+@split_option("decided by models, unless --storage is given")
+@storage_options("model, unless --split is given")
 @mapping_options
 @timeout_option
 @construction_options

@@ -107,8 +107,13 @@ _MOST_MEGABYTES = 2**27
     metavar="MEGABYTES",
     help="Limit on what the program's data may take (default: what is free).",
 )
-@storage_options
-@split_option
+@storage_options(
+    "what the schedule's file has; model with --schedule auto, unless --split is given; else keep"
+)
+@split_option(
+    "what the schedule's file has; decided with --schedule auto, unless --storage is given; "
+    "else none"
+)
 @mapping_options
 @json_option
 def command(

@@ -84,8 +84,8 @@ member `c`. It is for all sizes, or for those of `-p` if all of them are given.
     help="Print what a pass of code generation leaves, and nothing else: the tree of the schedule, "
     "the loops as C, or LLVM IR; `list` prints the passes. (See docs/schedules.md.)",
 )
-@storage_option
-@split_option
+@storage_option("keep, or what the schedule's file has")
+@split_option("none, or what the schedule's file has")
 @mapping_option("sequential")
 @threads_option
 @reassociate_option

@@ -97,8 +97,8 @@ _LONGEST_CELL = 100
     help="Give it up after S seconds as well.",
 )
 @click.option("--generators", "with_generators", is_flag=True, help="Show every vertex and ray.")
-@split_option
-@storage_option
+@split_option("none")
+@storage_option("keep")
 @parameters_option
 @json_option
 def command(

@@ -47,8 +47,8 @@ Examples:
 @target_argument
 @function_option
 @size_options
-@split_option
-@storage_options
+@split_option("none")
+@storage_options("auto")
 @json_option
 def command(
     target: str,

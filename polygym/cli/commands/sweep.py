@@ -186,8 +186,8 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     help="Programs at a time, each on cores of its own; never more than fit.",
 )
 @function_option
-@split_option
-@storage_options
+@split_option("none")
+@storage_options("keep")
 @on_option
 @mapping_options
 @timeout_option

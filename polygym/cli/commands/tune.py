@@ -142,8 +142,8 @@ Examples:
 @out_option
 @resume_option
 @on_option
-@split_option
-@storage_options
+@split_option("decided by models, unless --storage is given; none for comprehensions")
+@storage_options("model, unless --split is given; keep for comprehensions")
 @mapping_options
 @compile_memory_option
 @json_option

@@ -31,6 +31,7 @@ from polygym.compiler.codegen.passes import (
     most_instances,
 )
 from polygym.compiler.codegen.trees.tree import Tree, free_sums_in, without_annotations
+from polygym.compiler.ir.scop import Storage
 from polygym.compiler.poly.dependences import dependences
 from polygym.compiler.poly.isl_budget import DEFAULT_OPERATIONS, bounded
 from polygym.compiler.poly.legality import LegalSchedule
@@ -94,7 +95,11 @@ def way_to_loops(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) ->
         if smaller.scop != legal.scop:
             way = _way(smaller, mapping, sizes)
             *before, last = way.loops
-            last = replace(last, not_private=(*left, *last.not_private))
+            # What the windows leave as it is was tried again, and may be private now.
+            own = {one.name for one in last.scop.arrays if one.storage is Storage.PRIVATE}
+            reasons = {**dict(left), **dict(last.not_private)}
+            kept = tuple((name, why) for name, why in reasons.items() if name not in own)
+            last = replace(last, not_private=kept)
             way = replace(way, loops=(*before, last))
     return _with_proofs(way, sizes)
 

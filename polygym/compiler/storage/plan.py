@@ -191,15 +191,15 @@ def _entry(word: str) -> Entry:
     if not equals or not is_named:
         raise InputError(
             "storage: expected keep, contract, or words such as w=rename, w=expand, w=expand:i,j, "
-            f"y=expand:t%2, S3:w=expand, w=private:i, found {word[:100]!r}"
+            f"y=expand:t%2, S3:w=expand, w=private:i, p=dead, found {word[:100]!r}"
         )
     if choice == "rename":
         return Entry(array, (), statement)
     kind, colon, loops = choice.partition(":")
     if kind not in ("expand", "private"):
         raise InputError(
-            "storage: expected rename, expand, expand:i,j, private or private:i,j for "
-            f"{where}, found {choice[:100]!r}"
+            "storage: expected one of rename, expand, expand:i,j, private, private:i,j"
+            f"{'' if statement else ', dead'} for {where}, found {choice[:100]!r}"
         )
     alongs = tuple(_along(part, where) for part in loops.split(",")) if colon else None
     return Entry(array, alongs, statement, kind == "private")

@@ -77,21 +77,26 @@ def within_limit(
 ) -> Scop:
     """Return a program under a plan, if what it takes is within a limit.
 
-    Where elements for every iteration would not be, nor within the usual limit, what is private may
-    be nothing else.
+    Elements for every iteration of what is private may have to be within it, too, and within the
+    usual limit: the smallest arrays first. Of which they would not be may be nothing but private.
 
     Raises:
         InputError: it takes more; it says how much each array takes.
     """
     copies = copies_price(source, plan, sizes)
     expect_within(stored, sizes, limit, copies)
-    most = min(USUAL_LIMIT, limit - price(stored, sizes))
-    if sum(size for size, _ in _each(stored, sizes, private=True)) <= most:
+    left = min(USUAL_LIMIT, limit - price(stored, sizes))
+    only = set[str]()
+    for size, name in sorted(_each(stored, sizes, private=True)):
+        left -= size
+        if left < 0:
+            only.add(name)
+    if not only:
         return stored
     return replace(
         stored,
         arrays=tuple(
-            replace(one, storage=Storage.ONLY_PRIVATE) if one.storage in _PRIVATE else one
+            replace(one, storage=Storage.ONLY_PRIVATE) if one.name in only else one
             for one in stored.arrays
         ),
     )

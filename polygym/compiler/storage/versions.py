@@ -196,8 +196,11 @@ def _one_function(
 ) -> isl.Aff:
     """Return one step beyond the extreme values of a loop's counter, as one affine function.
 
-    Where several would be needed, one step beyond all values that the counter ever has.
+    Where several would be needed, one step beyond all values that the counter ever has; where it
+    has none, as around what stands under ``if (i > m)`` behind ``for (j = i; j < m; j++)``, 0.
     """
+    if extreme.is_empty():
+        return isl.Aff.zero_on_domain(space)
     step = 1 if is_upper else -1
     pieces: list[isl.MultiAff] = []
     isl.PwMultiAff.from_map(extreme).foreach_piece(lambda _, affine: pieces.append(affine))
@@ -245,15 +248,30 @@ def _before_all(scop: Scop, web: Web, places: list[Places], everything: isl.Set)
     for place, loop in enumerate(places):
         one = next(one for one in web.writers if loop[one.name] is not None)
         goes_up = _goes_up(scop, one, loop)
-        end = everything.dim_min(place) if goes_up else everything.dim_max(place)
-        pieces = pieces_of(end)
-        if len(pieces) == 1:  # for sizes at which nothing is written, too
-            end = isl.PwAff.from_aff(pieces[0])
+        end = _for_all_sizes(everything, place, is_least=goes_up)
         end = end.add_constant_val(isl.Val(-1 if goes_up else 1))
         value = isl.Set.from_pw_aff(end).insert_dims(isl.dim_type.set, 0, place)
         value = value.add_dims(isl.dim_type.set, len(places) - place - 1)
         found = found.intersect(value)
     return found
+
+
+def _for_all_sizes(everything: isl.Set, place: int, *, is_least: bool) -> isl.PwAff:
+    """Return the least or greatest value of a coordinate, for sizes without any value, too.
+
+    ``for (i = 0; i < n; i++) for (j = 0; j < m; j++) w = ..`` writes nothing where m <= 0, and what
+    is behind the inner loop sees then what was there before, which is in the version -1 as ever.
+    Where the extreme is no single affine function it is that of all sizes, if they have one.
+    """
+    end = everything.dim_min(place) if is_least else everything.dim_max(place)
+    pieces = pieces_of(end)
+    if len(pieces) == 1:
+        return isl.PwAff.from_aff(pieces[0])
+    of_all = everything.dim_min_val(place) if is_least else everything.dim_max_val(place)
+    if not of_all.is_int():
+        return end
+    space = isl.LocalSpace.from_space(everything.get_space().params())
+    return isl.PwAff.from_aff(isl.Aff.zero_on_domain(space).set_constant_val(of_all))
 
 
 def _lowest(everything: isl.Set, place: int, entry: Entry) -> isl.Aff:

@@ -103,7 +103,7 @@ def test_legality_is_that_of_the_plan(capsys: pytest.CaptureFixture[str]) -> Non
     [
         (
             "temp2=grow",
-            "expected rename, expand, expand:i,j, private or private:i,j for temp2, found 'grow'",
+            "one of rename, expand, expand:i,j, private, private:i,j, dead for temp2, found 'grow'",
         ),
         ("A=expand", "expected an array that kernel_symm writes, temp2, C, found A"),
         ("C=expand", "found 25.6 GB (C_1 25.6 GB) for m = 200, n = 20"),
@@ -135,7 +135,13 @@ def test_a_search_under_a_plan_is_replayed_under_it(
         assert code == 2
         assert "program.storage" in error
     broken = {**best, "program": {**best["program"], "storage": "temp2=grow"}}
-    with pytest.raises(InputError, match=r"the entry program\.storage: storage: expected rename"):
+    with pytest.raises(
+        InputError, match=r"the entry program\.storage: storage: expected one of rename"
+    ):
+        record.replay(broken, "best.json")
+    broken["program"]["storage"] = 5
+    said = r"^best\.json: the entry program\.storage: expected a text, found 5$"
+    with pytest.raises(InputError, match=said):
         record.replay(broken, "best.json")
 
 
@@ -144,6 +150,61 @@ def test_bench_says_which_plan(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert found["storage"] == {"symm": PLAN}
     assert {one["schedule"]: one["status"] for one in found["entries"]}["isl"] == "ok"
+
+
+def test_bench_takes_a_file_with_its_plan(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Its schedule is one of the program under the plan; an option that is given says another."""
+    path = tmp_path / "found.json"
+    _, found = call_json(capsys, "run", *MINI, "--storage", "auto", "--schedule", "isl")
+    path.write_text(json.dumps(found))
+    words = ("bench", *MINI, "--schedules", f"{path},isl", "--repeat", "1")
+    code, measured = call_json(capsys, *words)
+    assert code == 0
+    original, given, isl = measured["entries"]
+    assert given["storage"] == found["storage"] == "S0:temp2=expand:i,j contract"
+    assert (original["storage"], isl["storage"]) == ("keep", "keep")
+    assert measured["storage"] == {"symm": "keep"}
+    code, out, _ = call(capsys, *words)
+    assert code == 0
+    assert f"symm, {path}: S0:temp2=expand:i,j contract" in out
+    code, measured = call_json(capsys, *words, "--storage", "keep")
+    assert code == 1
+    assert "dependence S2 -> S0 on temp2" in measured["entries"][1]["error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("storage", "temp2=grow", "the entry storage: storage: expected one of rename, expand"),
+        ("splitting", "S0: i j", "the entry splitting: a cut: expected a comparison such as"),
+    ],
+)
+def test_what_a_file_says_and_nobody_understands_names_the_file(
+    name: str, text: str, expected: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps({"schedule": "{ S0[i,j] -> [i,j] }", name: text}))
+    code, _, error = call(capsys, "run", *MINI, "--schedule", str(path))
+    assert code == 2
+    assert f"bad.json: {expected}" in error
+
+
+def test_what_a_command_does_without_a_word_is_in_its_help(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for command, expected, cuts in (
+        ("check", "keep, or what the schedule's file has", "none, or what the schedule's file has"),
+        ("storage", "auto", "none"),
+        ("sweep", "keep", "none"),
+        ("optimize", "model, unless --split is given", "decided by models, unless --storage is"),
+    ):
+        _, out, _ = call(capsys, command, "--help")
+        text = " ".join(out.split())
+        assert f"lists what there is. (Default: {expected}.)" in text
+        assert f"(docs/schedules.md). (Default: {cuts}" in text
+        assert ("model (what models" in text) == (command != "check")
 
 
 def test_a_file_has_had_its_price_looked_at(tmp_path: Path) -> None:

@@ -68,6 +68,34 @@ void f(int n, double A[n][n], double y[n], double last[1]) {
 #pragma endscop
 }
 """,
+    "loops_that_may_not_run": """
+double s;
+void f(int n, int m, double A[n], double B[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    for (int j = 4; j < m; j++)
+      s = s * 0.5 + A[i];
+    B[i] = B[i] + s;
+    for (int k = 0; k < i; k++)
+      s = A[k] - s;
+  }
+#pragma endscop
+}
+""",
+    "behind_loops_that_do_not_run": """
+void f(int n, int m, double A[n], double y[n]) {
+  double s = 0.5;
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    for (int j = i; j < m; j++)
+      s = s * 0.5 + A[i];
+    y[i] = s;
+    if (i > m)
+      s = y[i - 1];
+  }
+#pragma endscop
+}
+""",
     "between_nests": """
 void f(int n, int m, double A[n][m], double B[m], double r[n]) {
   double t, u;

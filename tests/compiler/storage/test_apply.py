@@ -87,6 +87,21 @@ def test_what_is_read_before_is_copied_in_and_what_is_left_copied_out() -> None:
     assert "s_1_out[] -> [2, " in scop.schedule
 
 
+def test_what_was_there_before_has_a_version_where_nothing_is_written() -> None:
+    """With n = 1 and m <= 4 no loop around a write runs, and B[0] still sees what s was."""
+    scop = under("loops_that_may_not_run", "s=expand:i")
+    assert texts(scop)["s_1_in"] == "s_1[0] = s;"
+    seen = "m <= 4 && i == 1 && k == 0 ? 0 : m <= 4 && i >= 2 && k == 0 ? i : i + 1"
+    assert texts(scop)["S2"] == f"s_1[i + 1] = A[k] - s_1[{seen}];"
+
+
+def test_a_write_around_which_a_loop_never_runs_has_a_version_of_its_own_iteration() -> None:
+    """Where i > m there is no j: any version of iteration i will do."""
+    scop = under("behind_loops_that_do_not_run", "s=expand")
+    assert texts(scop)["S0"].startswith("s_1[i + 1][j + 1] = ")
+    assert texts(scop)["S2"] == "s_1[i + 1][1] = y[i - 1];"
+
+
 def test_versions_that_are_used_in_turn() -> None:
     scop = under("row_used_again", "row=expand:k%2")
     assert scop.array("row_1").extents_c == ("2", "n")

@@ -15,6 +15,8 @@ PROGRAMS = (
     "live_before",
     "live_after",
     "conditional",
+    "loops_that_may_not_run",
+    "behind_loops_that_do_not_run",
     "between_nests",
     "row_used_again",
     "two_recurrences",

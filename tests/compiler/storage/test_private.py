@@ -194,6 +194,61 @@ def test_the_code_of_a_private_scalar() -> None:
     assert "w_1 = x[c0];" in text
 
 
+def test_what_is_not_private_is_said_once() -> None:
+    """t_1 is tried again when t_2 has its windows, and cannot be private then either."""
+    scop = parse_text("""
+void f(int n, double A[n], double B[n], double C[n]) {
+  double t, u;
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    t = A[i] * 3.0;
+    u = t + B[i];
+    for (int j = 0; j < n; j++) {
+      t = u * C[j];
+      B[j] = B[j] + t;
+    }
+    A[i] = u - t;
+  }
+#pragma endscop
+}
+""")
+    stored = applied(scop, parse_storage("t=private:i,j"))
+    legal = LegalSchedule(stored, isl_schedule(stored))
+    loops = lower(legal, parse_mapping("threads=2"), {"n": 3000})
+    names = [name for name, _ in loops.not_private]
+    private = [one.name for one in loops.scop.arrays if one.storage is Storage.PRIVATE]
+    assert sorted([*names, *private]) == ["t_1", "t_2"]
+    loops = lower(legal, parse_mapping("threads=2"), {"n": 9})
+    expect_same(scop, loops, {"n": 9})
+
+
+def test_small_arrays_may_be_shared_where_large_ones_may_not() -> None:
+    """Of t there is an element for each i, or for each i and j: only that is too much."""
+    scop = parse_text("""
+void f(int n, double A[n], double B[n], double C[n]) {
+  double t;
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    t = A[i] * 3.0;
+    A[i] = t + C[i];
+    for (int j = 0; j < n; j++) {
+      t = A[i] * C[j];
+      B[j] = B[j] + t;
+    }
+  }
+#pragma endscop
+}
+""")
+    plan = parse_storage("t=private:i,j")
+    for limit, expected in (
+        (10_000_000, (Storage.PRIVATE, Storage.PRIVATE)),
+        (9_000, (Storage.PRIVATE, Storage.ONLY_PRIVATE)),
+        (7_000, (Storage.ONLY_PRIVATE, Storage.ONLY_PRIVATE)),
+    ):
+        stored = within_limit(scop, plan, applied(scop, plan), {"n": 1000}, limit)
+        assert (stored.array("t_1").storage, stored.array("t_2").storage) == expected
+
+
 def test_what_may_be_nothing_but_private_is_refused_where_it_is_not() -> None:
     source = scop_of("live_after")
     plan = parse_storage("s=private:i")
@@ -201,6 +256,8 @@ def test_what_may_be_nothing_but_private_is_refused_where_it_is_not() -> None:
     legal = LegalSchedule(stored, original(stored))
     with pytest.raises(InputError, match=r"s_1 cannot be private under this schedule and mapping"):
         lower(legal, SEQUENTIAL, {"n": 1000})
+    with pytest.raises(InputError, match=r"more memory than is allowed: double s_1\[n\]$"):
+        lower(legal, SEQUENTIAL, None)
     scop = parse_text(SCALAR)
     plan = parse_storage("w=private:i")
     stored = within_limit(scop, plan, applied(scop, plan), {"n": 1000}, 1000)

@@ -60,6 +60,7 @@ from polygym.compiler.codegen.loops.touched import (
 )
 from polygym.compiler.ir.scop import Array, Storage
 from polygym.compiler.poly.isl_budget import attempt, unbounded
+from polygym.compiler.storage.price import bytes_of, in_words
 from polygym.errors import InputError
 
 MOST_BYTES = 256 << 10
@@ -150,9 +151,13 @@ def private_texts(found: Iterable[tuple[str, int | str]]) -> tuple[str, ...]:
 def _shared(program: LoopProgram, array: Array, reason: str) -> LoopProgram:
     """Return the program with an array that has an element for every iteration after all."""
     if array.storage is Storage.ONLY_PRIVATE:
+        sizes = program.sizes
+        taken = "" if sizes is None else f", {in_words(bytes_of(array, dict(sizes)))}"
+        elements = "".join(f"[{extent}]" for extent in array.extents_c)
         raise InputError(
             f"storage: {array.name} cannot be private under this schedule and mapping: {reason}; "
-            "and an element for every iteration would take more memory than is allowed"
+            "and an element for every iteration would take more memory than is allowed: "
+            f"{array.type.value} {array.name}{elements}{taken}"
         )
     arrays = _with(program.scop.arrays, replace(array, storage=Storage.SCRATCH))
     return replace(
