@@ -50,8 +50,8 @@ from polygym.measure.evaluation.apart import never
 from polygym.measure.evaluation.patience import schedule_within, schedules_within
 from polygym.pickles import pickled_by_name
 
-LEAST = 0.15
-"""What has to be promised: 2^0.15 is a tenth faster."""
+LEAST = 0.25
+"""What has to be promised: 2^0.25 is a fifth faster."""
 
 _CAUTION = 0.0  # two models that have to agree are careful enough
 
