@@ -29,7 +29,7 @@ from polygym.episodes import reward
 from polygym.episodes.episode import Episode
 from polygym.episodes.record import Replay
 from polygym.episodes.reward import Reward
-from polygym.measure.evaluation.measuring_rule import TICK
+from polygym.measure.evaluation.measuring_rule import times_as_fast
 from polygym.measure.worker.outcome import Status
 
 _CLOSE = 1e-5
@@ -122,7 +122,7 @@ def _contradiction(outcome: dict[str, Any]) -> str | None:
         return "expected samples, found none"
     else:
         best, usual = float(min(times)), float(min(before))
-        ratio = max(usual, TICK) / max(best, TICK)
+        ratio = times_as_fast(usual, best)
         follows = {"speedup": ratio, "seconds": best, "baseline_seconds": usual}
     for name, value in follows.items():
         if not isclose(said[name], value, rel_tol=_CLOSE):

@@ -11,11 +11,10 @@ import numpy as np
 from polygym.compiler.codegen.common.consulted import Answers
 from polygym.compiler.codegen.common.machine import Machine, this_machine
 from polygym.compiler.codegen.common.mapping import Mapping
-from polygym.compiler.codegen.common.packable import packing_of
 from polygym.compiler.codegen.common.sizes import Sizes, constant_at
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.memory import Memory
-from polygym.compiler.codegen.trees.plan import plan
+from polygym.compiler.codegen.trees.plan import packing_in, plan
 from polygym.compiler.codegen.trees.tree import Member, Tree, parts, paths
 from polygym.compiler.codegen.trees.tree import Sequence as Branches
 from polygym.compiler.ir.scop import Scop
@@ -113,7 +112,6 @@ class Candidates:
         self._memory = _memory(legal.scop, tuple(sizes.items()), self._machine)
         self._tree = build_tree(legal, self._memory)
         self._parts = parts(self._tree, tuple(part.statement for part in legal.schedule.statements))
-        self._may_pack: dict[bool, Packs] = {}
         self._answers: Answers[_Planned] = Answers(_MOST_PLANS)
         self._columns: dict[tuple[Nest, int], tuple[Floats, Floats]] = {}
 
@@ -144,11 +142,11 @@ class Candidates:
 
     def _packs(self, mapping: Mapping) -> Packs:
         """Return what statements may read copies of under a mapping."""
-        is_on, scop = mapping.pack, self._legal.scop
-        if is_on not in self._may_pack:
-            packing = packing_of(scop, mapping, self._sizes, self._parts)
-            self._may_pack[is_on] = packable(packing)
-        return self._may_pack[is_on]
+        groups, scop, memory = self._parts, self._legal.scop, self._memory
+        return memory.of(
+            ("packable", groups, mapping.pack),
+            lambda: packable(packing_in(groups, scop, mapping, self._sizes, memory)),
+        )
 
     def _nests(
         self, tree: Tree, statements: tuple[str, ...], packs: Packs
@@ -206,10 +204,7 @@ def nests(legal: LegalSchedule, tree: Tree, sizes: Sizes) -> tuple[Nest, ...]:
 
 
 def _nest(
-    work: Work,
-    members: tuple[Member, ...],
-    parameters: tuple[str, ...],
-    sizes: Sizes,
+    work: Work, members: tuple[Member, ...], parameters: tuple[str, ...], sizes: Sizes
 ) -> Nest:
     offsets = [
         [constant_at(part.rows[0], parameters, sizes) for part in member.parts]

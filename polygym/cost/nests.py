@@ -178,11 +178,7 @@ def untiled(
     ``plane`` are the equations of a domain that lies in a plane of its own: no loop leaves it.
     """
     steps = [step(work.holes, row, rows[:place]) for place, row in enumerate(rows)]
-    spans = [work.span(row, 0) for row in rows]
-    lengths = [
-        float(max(1, (high - low) // step + 1))
-        for (low, high), step in zip(spans, steps, strict=True)
-    ]
+    lengths = [_values(work, row, by) for row, by in zip(rows, steps, strict=True)]
     _, inverse = _basis((*plane, *rows), work.depth)
     return Nest(
         work,
@@ -227,11 +223,11 @@ def _length(
     if len(member.parts) > 1:
         return float(found)
     (part,) = member.parts
-    least, greatest = work.span(part.rows[0].iterators, constants[0])
-    by = step(work.holes, part.rows[0].iterators, points)
-    found = min(found, max(1, (greatest - least) // by + 1))
+    row = part.rows[0].iterators
+    by = step(work.holes, row, points)
     larger = [one for one in tiles if one[1] > part.size]
-    return float(min(found, _inside(part.rows[0].iterators, part.size, by, larger, points)))
+    inside = _inside(row, part.size, by, larger, points)
+    return float(min(found, _values(work, row, by), inside))
 
 
 def _inside(

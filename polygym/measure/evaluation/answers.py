@@ -9,7 +9,7 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import InternalError
 from polygym.measure.evaluation.compiler import NotCompiled
 from polygym.measure.evaluation.evaluation import Evaluation
-from polygym.measure.evaluation.measuring_rule import TICK
+from polygym.measure.evaluation.measuring_rule import times_as_fast
 from polygym.measure.worker.outcome import Ok, Outcome, ProblemError, Status, WorkerError
 from polygym.measure.worker.problem import CompiledProgram
 
@@ -96,7 +96,7 @@ def judged(choice: Choice, compiled: CompiledProgram, outcome: Outcome, baseline
     return Evaluation(
         schedule,
         Status.OK,
-        max(baseline.best, TICK) / max(outcome.best, TICK),
+        times_as_fast(baseline.best, outcome.best),
         outcome.best,
         baseline.best,
         tuple(outcome.samples),

@@ -41,13 +41,18 @@ _LEAST_LIMIT = 0.05
 _COMPARISON_SECONDS = 0.03
 _FEWEST_ROUNDS, _MOST_ROUNDS = 3, 15
 
-TICK = 1e-9
-"""What the clock can tell: a program without any work may seem to take no time."""
+# What the clock can tell: a program without any work may seem to take no time.
+_TICK = 1e-9
 
 # After so many seconds the original order's time says little about the machine as it is. Where it
 # is long, it may be so many times as old: taking it anew should not be what a search does.
 _BASELINE_AGES = 30.0
 _BASELINE_LASTS = 30.0
+
+
+def times_as_fast(before: float, seconds: float) -> float:
+    """Return how many times as fast code is as what takes so long before it."""
+    return max(before, _TICK) / max(seconds, _TICK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ class Rule:
         """Return how a program is run, one too that has to be as fast as another one."""
         factor = self.timeout_factor
         if best_so_far is not None:
-            factor = min(factor, _HOPELESS * best_so_far / max(self.baseline, TICK))
+            factor = min(factor, _HOPELESS * best_so_far / max(self.baseline, _TICK))
         return MeasureOptions(LOOK, TimeLimit(factor, _LEAST_LIMIT))
 
     def glance(self) -> MeasureOptions:
@@ -103,4 +108,4 @@ def rounds_within(seconds: float, one: float, fewest: int, most: int) -> int:
     >>> [rounds_within(2.0, one, 2, 11) for one in (0.3, 0.0, 9.0)]
     [7, 11, 2]
     """
-    return max(fewest, min(most, ceil(seconds / max(one, TICK))))
+    return max(fewest, min(most, ceil(seconds / max(one, _TICK))))

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polygym.measure.evaluation import Evaluation
+from polygym.measure.evaluation.measuring_rule import times_as_fast
 from polygym.measure.worker.outcome import Status
 
 LLVM, ISL, LIMIT = "llvm-O3", "isl", "limit"
-
-# What the clock can tell.
-_TICK = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class Timing:
         """How many times faster than the original order it is, where both ran."""
         if not (self.is_ok and self.baseline_seconds > 0):
             return None
-        return self.baseline_seconds / max(self.seconds, _TICK)
+        return times_as_fast(self.baseline_seconds, self.seconds)
 
     @staticmethod
     def of(evaluation: Evaluation) -> Timing:

@@ -33,7 +33,7 @@ from dataclasses import dataclass, replace
 from polygym.compiler.codegen.common.consulted import Answers
 from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.common.mapping import Mapping, Sharing
-from polygym.compiler.codegen.common.packable import packing_of
+from polygym.compiler.codegen.common.packable import Packing, packing_of
 from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.trees.free_terms import free_terms, terms_of
 from polygym.compiler.codegen.trees.free_tiles import FreeTiles, free_tiles, may_have_free_tiles
@@ -69,6 +69,7 @@ from polygym.compiler.codegen.trees.tree import (
     is_last,
     parts,
 )
+from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.legality import LegalSchedule
 
@@ -100,16 +101,26 @@ def plan(
     with bounded("mapping the schedule to the machine"):
         around = Surroundings.of(legal, memory)
         groups = parts(tree, names)
-        packing = memory.of(
-            ("packing", groups, mapping.pack),
-            lambda: packing_of(legal.scop, mapping, sizes, groups),
-        )
+        packing = packing_in(groups, legal.scop, mapping, sizes, memory)
         setting = Setting(legal.scop, mapping, machine, packing, known, memory, loops)
         found = _Planner(setting, threads, in_order).tree(tree, around)
         if not (mapping.reassociate and mapping.shares) or known is None:
             return found
         sums = SumThreads(legal.scop, mapping, parameters, known, machine.level_2 // 2)
         return sums.inside(found, around.pairs)
+
+
+def packing_in(
+    groups: tuple[frozenset[str], ...],
+    scop: Scop,
+    mapping: Mapping,
+    sizes: Sizes | None,
+    memory: Memory,
+) -> Packing | None:
+    """Return what may be packed in a schedule's parts under a mapping; it is remembered."""
+    return memory.of(
+        ("packing", groups, mapping.pack), lambda: packing_of(scop, mapping, sizes, groups)
+    )
 
 
 @dataclass(frozen=True)
