@@ -66,7 +66,7 @@ def unlike(one: Result, played: Replay) -> str | None:
     if not any(_is_close(one.speedup, known) for known in speedups):
         return f"expected the speedup of the record, {speedups[0]:.3f}, found {one.speedup:.3f}"
     kind, factor = Reward.named(one.record["arguments"]["reward"]), played.measuring.timeout_factor
-    if kind not in (Reward.SPEEDUP, Reward.LOG_SPEEDUP):
+    if not kind.is_measured:
         return f"expected no outcome under the reward {kind.value}, found one"
     worth = reward.of_failure(kind, factor)
     if one.status == Status.OK.value:
@@ -79,7 +79,7 @@ def _unmeasured(one: Result, played: Replay, episode: Episode) -> str | None:
     if one.speedup != 0:
         return f"expected the speedup of the record, which has none, found {one.speedup:.3f}"
     kind = Reward.named(one.record["arguments"]["reward"])
-    if played.schedule is not None and kind in (Reward.SPEEDUP, Reward.LOG_SPEEDUP):
+    if played.schedule is not None and kind.is_measured:
         return f"expected an outcome under the reward {kind.value}, found none"
     # Without a schedule nothing is measured, whatever the reward.
     found = Terms(kind, played.measuring, None).settle(played.subject, episode)

@@ -8,7 +8,7 @@ on what::
       network: sets                  # sets or mlp
       kernels: split:train           # a selection; parts of splits are entries
       arguments:                     # of the environment, but for the kernel and the seed
-        reward: model
+        reward: log_model
         start: isl
       wrappers: [RandomOrderKernels] # a name, or a name with arguments
       hyperparameters:               # of the algorithm

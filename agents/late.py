@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polygym.envs.elsewhere import Pending
+from polygym.episodes.reward import Reward
 
 if TYPE_CHECKING:
     from agents.experiments import Experiment
@@ -79,9 +80,7 @@ def refused(experiment: Experiment) -> str:
         return f"algorithm: expected one of {', '.join(ALGORITHMS)}, found {experiment.algorithm}"
     if any(name == "RuntimePointEstimate" for name, _ in experiment.wrappers):
         return "wrappers: expected none that wants the times at once, found RuntimePointEstimate"
-    if experiment.arguments.get("reward") in ("static", "model"):
-        return (
-            f"arguments.reward: expected one that is measured, found "
-            f"{experiment.arguments['reward']}"
-        )
+    reward = experiment.arguments.get("reward", Reward.SPEEDUP.value)
+    if not Reward.named(reward).is_measured:
+        return f"arguments.reward: expected one that is measured, found {reward}"
     return ""

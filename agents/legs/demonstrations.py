@@ -42,7 +42,7 @@ from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.envs.base import PolygymEnv
 from polygym.episodes.episode import Episode
 from polygym.episodes.policies import DETERMINISTIC, POLICIES
-from polygym.episodes.reward import Reward, of_success
+from polygym.episodes.reward import of_success
 from polygym.episodes.tables import Observation
 from polygym.episodes.toward import nest_by_nest, toward
 from polygym.errors import InputError, PolygymError
@@ -214,8 +214,8 @@ def _replayed(
         steps.append((env.observed(episode), env.allowed(episode), action))
         episode = env.following(episode, action)
     kind, factor = env.reward_kind, env.timeout_factor
-    is_measured = kind in (Reward.SPEEDUP, Reward.LOG_SPEEDUP)
-    value = of_success(kind, row.speedup, factor) if is_measured else env.worth(episode)
+    is_timed = kind.is_measured
+    value = of_success(kind, row.speedup, factor) if is_timed else env.worth(episode)
     shown = Played(0, group.visit.case.program, round(value, 6), len(steps), row.status.value)
     return shown, [_position(into, *step, worth=scaled(value)) for step in steps]
 

@@ -41,6 +41,7 @@ from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.poly.baselines import isl_schedule
 from polygym.episodes.ids import SCHEDULE
 from polygym.episodes.policies import DETERMINISTIC, LEARNED, POLICIES
+from polygym.episodes.reward import Reward
 from polygym.errors import InputError
 from polygym.measure.evaluation.evaluator import Choice
 from polygym.programs import load_program
@@ -163,7 +164,7 @@ def _ends(agent: str, kernel: str, seed: int, rules: Rules) -> Iterator[Choice]:
     """Yield the schedules and mappings to which an agent's episodes lead; nothing is measured."""
     experiment, policies = _player(agent, seed)
     given = {"dataset": rules.dataset, "threads": rules.threads}
-    if experiment.arguments.get("reward", "speedup") not in ("static", "model"):
+    if Reward.named(experiment.arguments.get("reward", "speedup")).is_measured:
         given["reward"] = "model"
     env = make_env(with_arguments(experiment, [], **given), kernel)
     usual = replace(DEFAULT, threads=rules.threads)

@@ -70,7 +70,7 @@ class PolygymEnv(Forking[Observation, np.int64]):
     ) -> None:
         self._targets = kernels.targets(kernel)
         self._reward = Reward.named(reward)
-        if self._reward is Reward.MODEL:
+        if self._reward.is_predicted:
             from polygym.episodes.predicted import expect_model
 
             expect_model()

@@ -133,19 +133,20 @@ _SHARED = """
     | `log_speedup` | the natural logarithm of that, at least -ln(timeout_factor) | -ln(timeout_factor) | -ln(timeout_factor) - 1 |
     | `static` | `polygym.compiler.poly.score.static_score`, in (0, 1] | 0 | -1 |
     | `model` | the speedup that the model of cost predicts, at most 1000 (needs `pip install 'polygym[cost]'`) | 0 | -1 |
+    | `log_model` | the natural logarithm of that, as for `log_speedup` | -ln(timeout_factor) | -ln(timeout_factor) - 1 |
 
     A faster schedule never pays less than a slower one, no failure more than a schedule that ran,
     and an invalid state always less than both. The original order is compiled by the same LLVM at
     -O3 and measured in the same process. Failed is what is cut off as slower than `timeout_factor`
     times the original (no run is before some milliseconds), crashes, does not compile, runs out of
-    memory or range, or computes something else. `static` and `model` run nothing; only a schedule whose
-    numbers are too large, or of which isl makes no loops, fails there.
+    memory or range, or computes something else. `static`, `model` and `log_model` run nothing; only
+    a schedule whose numbers are too large, or of which isl makes no loops, fails there.
 
     ## Determinism
 
     A seed fixes every observation, mask and schedule. Rewards are times unless `reward` is
-    "static" or "model", so the environments are registered as `nondeterministic`; with these all is
-    a function of the seed and the actions (with `model`, on one kind of machine).
+    "static", "model" or "log_model", so the environments are registered as `nondeterministic`; with
+    these all is a function of the seed and the actions (of a model, on one kind of machine).
 
     ## Starting State
 

@@ -59,11 +59,9 @@ class Terms:
         except LimitError as error:
             return self._failed(None, error)
         _check(episode, schedule)
-        match self.kind:
-            case Reward.STATIC | Reward.MODEL:
-                return self._judged(episode, schedule)
-            case Reward.SPEEDUP | Reward.LOG_SPEEDUP:
-                return self._timed(subject, episode, schedule)
+        if self.kind.is_measured:
+            return self._timed(subject, episode, schedule)
+        return self._judged(episode, schedule)
 
     @property
     def _factor(self) -> float:

@@ -10,6 +10,7 @@ speedup      t(original) / t(schedule)                  0                   unbo
 log_speedup  ln(t(original) / t(schedule))              -ln(timeout factor) unbounded
 static       the static score, in (0, 1]                0                   1
 model        the speedup that a model of cost predicts  0                   1000
+log_model    the natural logarithm of that              -ln(timeout factor) ln(1000)
 ===========  =========================================  ==================  ==============
 
     success   max(least, w)
@@ -20,7 +21,7 @@ So a faster schedule never pays less than a slower one, success ≥ failure > in
 an episode can lose is known from the arguments alone. An invalid end stays the worst even for who
 takes up to nine more forbidden actions on the way to a schedule that fails: -0.9 is more than -1.
 
-Why a success is cut off below: under ``log_speedup`` what is slower than the timeout factor allows
+Why a success is cut off below: under the logarithms what is slower than the timeout factor allows
 counts as cut off, whether it was or not. No run is cut off before some milliseconds, so where the
 original takes 20 µs a legal schedule may run to its end and be 30 times as slow; ln(1/30) = -3.4
 would be less than the -2.3 of a crash, and an agent would learn to crash. With 1/10, the slowest
@@ -39,7 +40,6 @@ from __future__ import annotations
 from enum import Enum
 from functools import lru_cache
 from math import inf, log
-from typing import assert_never
 
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule
@@ -60,6 +60,22 @@ class Reward(Enum):
     LOG_SPEEDUP = "log_speedup"
     STATIC = "static"
     MODEL = "model"
+    LOG_MODEL = "log_model"
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it is paid for times."""
+        return self in (Reward.SPEEDUP, Reward.LOG_SPEEDUP)
+
+    @property
+    def is_predicted(self) -> bool:
+        """Whether a model of cost is asked for it."""
+        return self in (Reward.MODEL, Reward.LOG_MODEL)
+
+    @property
+    def is_logarithm(self) -> bool:
+        """Whether it is the logarithm of a number of times as fast."""
+        return self in (Reward.LOG_SPEEDUP, Reward.LOG_MODEL)
 
     @staticmethod
     def named(name: str) -> Reward:
@@ -73,13 +89,9 @@ class Reward(Enum):
 
 def of_success(kind: Reward, number: float, timeout_factor: float) -> float:
     """Return what a schedule is worth whose speedup, or static score, is that number."""
-    match kind:
-        case Reward.SPEEDUP | Reward.STATIC | Reward.MODEL:
-            worth = float(number)
-        case Reward.LOG_SPEEDUP:
-            worth = log(number) if number > 0 else -inf
-        case _:
-            assert_never(kind)
+    worth = float(number)
+    if kind.is_logarithm:
+        worth = log(number) if number > 0 else -inf
     return max(of_failure(kind, timeout_factor), worth)
 
 
@@ -89,7 +101,7 @@ def of_failure(kind: Reward, timeout_factor: float) -> float:
     >>> of_failure(Reward.STATIC, 10.0), round(of_failure(Reward.LOG_SPEEDUP, 10.0), 2)
     (0.0, -2.3)
     """
-    return 0.0 - log(timeout_factor) if kind is Reward.LOG_SPEEDUP else 0.0
+    return 0.0 - log(timeout_factor) if kind.is_logarithm else 0.0
 
 
 def of_invalid(kind: Reward, timeout_factor: float) -> float:

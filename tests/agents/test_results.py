@@ -175,9 +175,9 @@ def test_what_the_mask_forbids_is_counted_again(tmp_path: Path, capsys: Any) -> 
     assert f"0 of {len(found)} hold" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("kind", ["model", "speedup", "log_speedup"])
+@pytest.mark.parametrize("kind", ["model", "log_model", "speedup", "log_speedup"])
 def test_other_rewards_hold_too(kind: str, tmp_path: Path, capsys: Any) -> None:
-    if kind == "model":
+    if kind.endswith("model"):
         pytest.importorskip("lightgbm")
     file = tmp_path / "x.jsonl"
     given = ["earliest", "--environment", OPTIMIZE, "--kernels", "mvt", *SMALL]

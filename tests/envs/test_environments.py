@@ -17,6 +17,7 @@ from polygym.compiler.poly.legality import is_legal
 from polygym.compiler.poly.schedule import parse
 from polygym.episodes import episode, observe, record
 from polygym.episodes.construction import ConstructionRules
+from polygym.episodes.ids import OPTIMIZE
 from polygym.episodes.reward import Reward
 from polygym.episodes.task_options import Phase
 from polygym.errors import InputError
@@ -132,6 +133,18 @@ def test_the_logarithm_of_the_speedup() -> None:
     assert np.isclose(reward, np.log(info["speedup"]))
 
 
+def test_the_logarithm_of_what_a_model_predicts() -> None:
+    pytest.importorskip("lightgbm")
+    paid = {}
+    for name in ("model", "log_model"):
+        env = make(OPTIMIZE, kernel="gemm", reward=name, dataset="large", start="isl")
+        _, info = env.reset(seed=0)
+        paid[name], info = finish(env, info)
+        assert info["status"] == "not measured"
+    assert paid["model"] > 1.5
+    assert paid["log_model"] == pytest.approx(np.log(paid["model"]))
+
+
 @pytest.mark.parametrize("reward", [kind.value for kind in Reward])
 def test_an_empty_polyhedron_is_the_end(reward: str) -> None:
     env = make(IDS[0], kernel="doitgen", reward=reward)
@@ -142,7 +155,7 @@ def test_an_empty_polyhedron_is_the_end(reward: str) -> None:
         _, _, _, _, info = env.step(1)
     _, value, over, _, info = env.step(2)
     assert over
-    assert value == pytest.approx(-1.0 if reward != "log_speedup" else -1.0 - np.log(10))
+    assert value == pytest.approx(-1.0 - (np.log(10) if reward.startswith("log_") else 0.0))
     assert info["status"] == "invalid"
     assert info["is_success"] is False
     assert info["schedule"] == ""

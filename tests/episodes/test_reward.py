@@ -23,6 +23,7 @@ from polygym.programs import load_program
 FACTORS = st.floats(1.0, 1e6)
 SPEEDUPS = st.floats(0.0, exclude_min=True, allow_infinity=False)
 KINDS = st.sampled_from(Reward)
+LOGARITHMS = (Reward.LOG_SPEEDUP, Reward.LOG_MODEL)
 LEAST = {"speedup": 0.0, "static": 0.0, "log_speedup": -log(10)}
 
 
@@ -41,7 +42,7 @@ def test_success_pays_no_less_than_failure_and_failure_more_than_invalid(
     assert success >= failure > invalid
     # Nine more forbidden actions before a failure cost less than the invalid state.
     assert failure + 9 * reward.ILLEGAL > invalid
-    if kind is not Reward.LOG_SPEEDUP or speedup > nextafter(1 / factor, inf):
+    if kind not in LOGARITHMS or speedup > nextafter(1 / factor, inf):
         assert success > failure
 
 
@@ -54,12 +55,13 @@ def test_the_faster_of_two_never_pays_less(
     assert reward.of_success(kind, slow, factor) <= reward.of_success(kind, fast, factor)
 
 
-@given(st.floats(-10, 10), FACTORS)
-def test_what_is_fast_enough_pays_the_logarithm(logarithm: float, factor: float) -> None:
+@given(st.sampled_from(LOGARITHMS), st.floats(-10, 10), FACTORS)
+def test_what_is_fast_enough_pays_the_logarithm(
+    kind: Reward, logarithm: float, factor: float
+) -> None:
     assume(logarithm > -log(factor))
-    assert reward.of_success(Reward.LOG_SPEEDUP, exp(logarithm), factor) == pytest.approx(
-        logarithm, abs=1e-9
-    )
+    found = reward.of_success(kind, exp(logarithm), factor)
+    assert found == pytest.approx(logarithm, abs=1e-9)
 
 
 @pytest.mark.parametrize("status", Status)
