@@ -24,6 +24,7 @@ from agents.policies.networks import Network
 from agents.policies.protocol import Policy
 from agents.policies.tree import TreeSearch
 from agents.rewriting import REWRITE
+from agents.seen import kept
 from agents.training import trained
 from polygym.episodes.ids import IDS, SCHEDULE
 from polygym.episodes.policies import DETERMINISTIC, POLICIES
@@ -151,6 +152,15 @@ def agents_of(
         (seed, ahead.policy(experiment, saved_model(experiment.algorithm, path)))
         for seed, path in models.items()
     )
+
+
+def seen_by(name: str) -> tuple[str, ...]:
+    """Return the kernels for tests that an agent has learned from; a rule has from none.
+
+    Raises:
+        InputError: what stands beside its models cannot be read.
+    """
+    return kept(*trained(Path(name))) if name not in POLICIES and Path(name).is_dir() else ()
 
 
 def agent_of(
