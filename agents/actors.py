@@ -17,13 +17,14 @@ from agents.documents import loaded
 from agents.experiments import RESERVED_ARGUMENTS, Experiment, make_env, plain
 from agents.legs.options import OPTIONS
 from agents.models import saved_model
-from agents.policies.beam import BeamSearch
+from agents.policies.beam import MOST_WIDTH, BeamSearch
 from agents.policies.guide import NetworkGuide
 from agents.policies.heuristics import Heuristic
 from agents.policies.networks import Network
 from agents.policies.protocol import Policy
-from agents.policies.tree import TreeSearch
+from agents.policies.tree import MOST_SIMULATIONS, TreeSearch
 from agents.rewriting import REWRITE
+from agents.seen import kept
 from agents.training import trained
 from polygym.episodes.ids import IDS, SCHEDULE
 from polygym.episodes.policies import DETERMINISTIC, POLICIES
@@ -38,7 +39,7 @@ class Ahead:
     """How a network looks ahead: with a tree of so many simulations, along a beam, or not at all.
 
     Raises:
-        InputError: a number is none, or it would be both.
+        InputError: a number is none or too large, or it would be both.
     """
 
     simulations: int | None = None
@@ -46,9 +47,12 @@ class Ahead:
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        for name, found in (("--search", self.simulations), ("--beam", self.width)):
-            if found is not None and found < 1:
-                raise InputError(f"{name}: expected a number from 1 on, found {found}")
+        for name, found, most in (
+            ("--search", self.simulations, MOST_SIMULATIONS),
+            ("--beam", self.width, MOST_WIDTH),
+        ):
+            if found is not None and not 1 <= found <= most:
+                raise InputError(f"{name}: expected a number from 1 to {most}, found {found}")
         if self.simulations is not None and self.width is not None:
             raise InputError("--search and --beam: expected one of them, found both")
 
@@ -103,12 +107,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--search", type=int, metavar="N",
         help="let a network look ahead with a tree before each step: asks it up to N times a step, "
-        f"some milliseconds each; {cost}",
+        f"some milliseconds each, N being {MOST_SIMULATIONS} at most; {cost}",
     )  # fmt: skip
     parser.add_argument(
         "--beam", type=int, metavar="K",
         help="let a network plan an episode along a beam of the K likeliest beginnings: asks it up "
-        f"to K times a step; {cost}",
+        f"to K times a step, K being {MOST_WIDTH} at most; {cost}",
     )  # fmt: skip
 
 
@@ -151,6 +155,15 @@ def agents_of(
         (seed, ahead.policy(experiment, saved_model(experiment.algorithm, path)))
         for seed, path in models.items()
     )
+
+
+def seen_by(name: str) -> tuple[str, ...]:
+    """Return the kernels for tests that an agent has learned from; a rule has from none.
+
+    Raises:
+        InputError: what stands beside its models cannot be read.
+    """
+    return kept(*trained(Path(name))) if name not in POLICIES and Path(name).is_dir() else ()
 
 
 def agent_of(

@@ -6,7 +6,7 @@
 Files are those of `python -m agents.evaluate --out`. Kernels that not all agents have are left out.
 The mean of an agent is over kernels, of what its seeds have in the mean; with `--by speedup` it is
 geometric. In brackets is the interval of nine in ten, by drawing seeds, and kernels beside the
-first agent's.
+first agent's. An agent with a star has learned from kernels for tests that are among these.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 
 from agents.commands import exit_code, expect_folder_of, parser_of
 from agents.results import Result, read
+from agents.seen import noted
 from polygym.errors import InputError
 
 _DRAWS = 2000
@@ -30,13 +31,22 @@ _WORST = 1e-3  # what has failed
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """An agent: its mean, and that beside the first one's, each with the ends of an interval."""
+    """An agent: its mean, and that beside the first one's, each with the ends of an interval.
+
+    ``seen`` are the kernels for tests among these that it has learned from.
+    """
 
     agent: str
     seeds: int
     kernels: int
     mean: tuple[float, float, float]
     beside: tuple[float, float, float]
+    seen: tuple[str, ...] = ()
+
+    @property
+    def marked(self) -> str:
+        """The agent, with a star if it has learned from kernels for tests that it is judged by."""
+        return f"{self.agent} *" if self.seen else self.agent
 
 
 def compared(found: Sequence[Result], by: str) -> list[Compared]:
@@ -71,6 +81,7 @@ def compared(found: Sequence[Result], by: str) -> list[Compared]:
                 len(kernels),
                 _shown(own.mean(), mean, by),
                 _shown((own.mean(axis=0) - first).mean(), beside, by),
+                _seen(found, agent, kernels),
             )
         )
     return rows
@@ -123,6 +134,11 @@ def _table(found: Sequence[Result], agent: str, kernels: Sequence[str], by: str)
     return np.array([[np.mean(values[seed, name]) for name in kernels] for seed in seeds])
 
 
+def _seen(found: Sequence[Result], agent: str, kernels: Sequence[str]) -> tuple[str, ...]:
+    own = {one.kernel for one in found if one.agent == agent and one.seen}
+    return tuple(name for name in kernels if name in own)
+
+
 def _shown(middle: float, drawn: Any, by: str) -> tuple[float, float, float]:
     numbers = (float(middle), *(float(one) for one in np.quantile(drawn, (0.05, 0.95))))
     first, low, high = (one if by == "reward" else float(np.exp(one)) for one in numbers)
@@ -140,8 +156,9 @@ def markdown(rows: Sequence[Compared], by: str) -> str:
         cells = [
             f"{mid:.3f} ({low:.3f} to {high:.3f})" for mid, low, high in (one.mean, one.beside)
         ]
-        lines.append(f"| {one.agent} | {one.seeds} | {one.kernels} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        lines.append(f"| {one.marked} | {one.seeds} | {one.kernels} | {' | '.join(cells)} |")
+    notes = [f"\n\\* {noted(one.agent, one.seen)}" for one in rows if one.seen]
+    return "\n".join([*lines, *notes])
 
 
 def draw(rows: Sequence[Compared], by: str, file: Path) -> None:
@@ -155,7 +172,7 @@ def draw(rows: Sequence[Compared], by: str, file: Path) -> None:
         middle, low, high = one.mean
         axes.plot([low, high], [place, place], color="#4477aa", linewidth=2)
         axes.plot([middle], [place], "o", color="#4477aa")
-    axes.set_yticks(range(len(rows)), [one.agent for one in reversed(rows)])
+    axes.set_yticks(range(len(rows)), [one.marked for one in reversed(rows)])
     axes.set_xlabel(f"{by}, nine in ten")
     axes.grid(axis="x", alpha=0.3)
     with matplotlib.rc_context({"svg.hashsalt": "polygym"}):

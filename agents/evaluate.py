@@ -10,7 +10,8 @@ rule: uniform, bias_coeff_0, bias_select_dep, earliest, greedy, learned. A train
 look ahead: with a tree of so many simulations a step, whose most visited action is taken
 (`--search`), or along a beam, the best of whose ends is the plan (`--beam`). `--set` gives the
 environment another argument than the training had. `python -m agents.compare` puts files of results
-beside each other, and `python -m agents.validate` plays them again.
+beside each other, and `python -m agents.validate` plays them again. Who has learned from a kernel
+for tests that is evaluated here is said below the table.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from math import exp, log
 from pathlib import Path
 
 from agents import results
-from agents.actors import FIRST_SEED, Ahead, add_arguments, agents_of, with_arguments
+from agents.actors import FIRST_SEED, Ahead, add_arguments, agents_of, seen_by, with_arguments
 from agents.commands import exit_code, expect_folder_of, parser_of
 from agents.experiments import Experiment, make_env
 from agents.policies.protocol import Policy, inner, run_episode
 from agents.results import Result
+from agents.seen import among, noted
 from agents.splits import chosen
 from polygym.errors import InputError
 
@@ -37,8 +39,10 @@ def evaluated(
     policies: Iterator[tuple[int, Policy]],
     kernels: Sequence[str],
     episodes: int,
+    learned_from: Sequence[str] = (),
 ) -> Iterator[Result]:
-    """Yield what became of every episode."""
+    """Yield what became of every episode of an agent that has learned from kernels for tests."""
+    seen = [kernel for kernel in kernels if _is_seen(experiment, kernel, learned_from)]
     for seed, policy in policies:
         for kernel in kernels:
             env = make_env(experiment, kernel)
@@ -47,9 +51,13 @@ def evaluated(
                 yield Result(
                     name, seed, ending.info["kernel"], number, round(ending.reward, 6),
                     round(ending.info["speedup"], 6), ending.info["status"],
-                    inner(env).export(),
+                    inner(env).export(), kernel in seen,
                 )  # fmt: skip
             env.close()
+
+
+def _is_seen(experiment: Experiment, kernel: str, learned_from: Sequence[str]) -> bool:
+    return bool(learned_from) and not set(learned_from).isdisjoint(among(experiment, [kernel]))
 
 
 def table(found: Sequence[Result]) -> str:
@@ -64,6 +72,8 @@ def table(found: Sequence[Result]) -> str:
     lines.append(
         f"{'all':24} {sum(o.reward for o in found) / len(found):10.3f} {_geometric(found):>10}"
     )
+    if seen := dict.fromkeys(one.kernel for one in found if one.seen):
+        lines.append(noted(found[0].agent, list(seen)))
     return "\n".join(lines)
 
 
@@ -97,7 +107,8 @@ def _evaluate(options: Namespace) -> None:
     experiment = with_arguments(experiment, options.overrides)
     kernels = chosen(options.kernels)
     found, name = [], ahead.of_agent(options.agent)
-    for one in evaluated(name, experiment, policies, kernels, options.episodes):
+    seen = seen_by(options.agent)
+    for one in evaluated(name, experiment, policies, kernels, options.episodes, seen):
         found.append(one)
         print(f"seed {one.seed}, {one.kernel}: {one.reward:.3f}", file=sys.stderr, flush=True)
         if options.out is not None:

@@ -4,7 +4,10 @@ A line is an object of these entries; ``record`` is the episode as its environme
 anybody can play and measure again::
 
     {"agent": "earliest", "seed": 0, "kernel": "mvt", "episode": 0, "reward": 0.61,
-     "speedup": 0.0, "status": "not measured", "record": {…}}
+     "speedup": 0.0, "status": "not measured", "record": {…}, "seen": false}
+
+``seen`` says that the agent has learned from the kernel, which is one for tests
+(:mod:`agents.seen`), or from what does the same; lines of earlier versions do not have it.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ class Result:
     speedup: float
     status: str
     record: dict[str, Any]
+    seen: bool = False
 
 
 def write(file: Path, results: Sequence[Result]) -> None:
@@ -58,6 +62,7 @@ def read(file: Path) -> list[Result]:
 
 _KINDS: dict[str, tuple[type, ...]] = {
     "str": (str,),
+    "bool": (bool,),
     "int": (int,),
     "float": (float, int),
     "dict[str, Any]": (dict,),
@@ -70,11 +75,12 @@ def _result(line: str, place: str) -> Result:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: expected a result as JSON, found: {error}") from None
     known = {str(one.name): _KINDS[str(one.type)] for one in fields(Result)}
-    if not isinstance(data, dict) or set(data) != set(known):
+    if not isinstance(data, dict) or {"seen", *data} != set(known):
         raise InputError(f"{place}: expected the entries {', '.join(known)}")
+    data = {"seen": False, **data}
     for name, kinds in known.items():
         value = data[name]
-        wrong = not isinstance(value, kinds) or isinstance(value, bool)
+        wrong = not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)
         if wrong or (float in kinds and not _is_finite(value)):
             raise InputError(f"{place}: {name}: expected {kinds[0].__name__}, found {value!r:.60}")
     return Result(**data)

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -38,6 +39,7 @@ from agents.legs.protocol import memory_of
 from agents.policies.networks import Network
 from agents.policies.protocol import inner, run_episode
 from agents.rewriting import REWRITE
+from agents.seen import ENTRY, learned_from, warned
 from agents.splits import chosen
 from agents.tables import Judged, Played, append, rows_of
 from polygym.cost.torch_threads import computing_with
@@ -78,8 +80,15 @@ def train(
     """
     with _alone(folder), computing_with(1):
         _begin(experiment, folder, resume=resume)
+        if seen := learned_from(experiment):
+            print(warned(seen), file=sys.stderr, flush=True)
         for seed in experiment.seeds:
-            _train_seed(experiment, seed, folder / f"seed-{seed}", tell, endings)
+            own = folder / f"seed-{seed}"
+            if (own / "model.zip").exists():
+                tell(f"seed {seed}: trained already")
+                continue
+            model = _train_seed(experiment, seed, own, tell, endings)
+            _finish(experiment, seed, model, seen, own)
 
 
 def trained(folder: Path) -> tuple[Experiment, dict[int, Path]]:
@@ -137,10 +146,8 @@ def _train_seed(
     folder: Path,
     tell: Tell,
     endings: FleetEndings | None,
-) -> None:
-    if (folder / "model.zip").exists():
-        tell(f"seed {seed}: trained already")
-        return
+) -> Any:
+    """Return the model that has taken all steps."""
     folder.mkdir(exist_ok=True)
     checkpoint = folder / "checkpoint.zip"
     learner = learner_of(experiment, seed, checkpoint, endings)
@@ -160,7 +167,7 @@ def _train_seed(
             + (f", evaluated {_mean(shown)}" if shown else "")
         )
         learner = learner_of(experiment, seed, checkpoint, endings)
-    _finish(experiment, seed, learner.model, folder)
+    return learner.model
 
 
 def _waiting(endings: FleetEndings | None) -> Waiting | None:
@@ -212,12 +219,15 @@ def _save(learner: Learner, checkpoint: Path) -> None:
             other.unlink()
 
 
-def _finish(experiment: Experiment, seed: int, model: Any, folder: Path) -> None:
+def _finish(
+    experiment: Experiment, seed: int, model: Any, seen: Sequence[str], folder: Path
+) -> None:
     about = {
         "polygym": __version__,
         "experiment": experiment.document(),
         "seed": seed,
         "steps": int(model.num_timesteps),
+        ENTRY: list(seen),
         "machine": fingerprint().key,
         "processor": fingerprint().processor,
     }

@@ -30,14 +30,16 @@ class ChoosesKernels(
     """What the wrappers have in common: the kernels, the reset, and how many episodes there were.
 
     Which kernel is next follows from a seed and that number. The seed is that of the last reset
-    that had one, with which they begin anew.
+    that had one, with which they begin anew; before there was any it is the environment's own. So
+    the members of a vector, whose seeds differ, are not all about the same kernel at a time.
     """
 
     def __init__(self, env: _Env) -> None:
         RecordConstructorArgs.__init__(self)  # unless there are arguments, which are kept already
         gymnasium.Wrapper.__init__(self, env)
         self._kernels: Sequence[str] = inner(env).targets
-        self._seed, self._episode, self._is_held = 0, 0, False
+        self._seed: int | None = None
+        self._episode, self._is_held = 0, False
 
     def hold(self, seed: int, episode: int) -> None:
         """Go on with an episode of that number; resets do not begin anew any more."""
@@ -49,10 +51,12 @@ class ChoosesKernels(
         """Begin an episode on the next kernel, which is the next one still if that fails."""
         if seed is not None and not self._is_held:
             self._seed, self._episode = seed, 0
+        elif self._seed is None:
+            self._seed = inner(self.env).next_seed
         given = {} if options is None else options
         if not isinstance(given, Mapping) or given.get("kernel") is not None:
             return self.env.reset(seed=seed, options=options)
-        chosen = {**given, "kernel": self._kernel(self._episode)}
+        chosen = {**given, "kernel": self._kernel(self._seed, self._episode)}
         found = self.env.reset(seed=seed, options=chosen)
         self._episode += 1
         return found
@@ -61,24 +65,40 @@ class ChoosesKernels(
         """Return which actions are allowed, for algorithms with masks."""
         return inner(self.env).action_masks()
 
-    def _kernel(self, episode: int) -> str:
+    def _kernel(self, seed: int, episode: int) -> str:
         """Return the kernel of an episode by its number."""
         raise NotImplementedError
 
 
 class CycleKernels(ChoosesKernels):
-    """The kernels in their order, again and again."""
+    """The kernels in their order, again and again, from the one with the number ``start`` on.
 
-    def _kernel(self, episode: int) -> str:
-        return self._kernels[episode % len(self._kernels)]
+    Without a ``start`` the seed is that number, counted on from the first behind the last kernel.
+    A vector gives each of its members the seed of the one before and 1, so these go round evenly.
+
+    Example, three kernels and ``reset(seed=4)`` of two members: they begin with the second and the
+    third, go on with the third and the first, then with the first and the second.
+    """
+
+    def __init__(self, env: _Env, start: int | None = None) -> None:
+        if start is not None:
+            RecordConstructorArgs.__init__(self, start=start)
+            if type(start) is not int or start < 0:
+                raise InputError(f"start: expected a number from 0 on, found {start!r}")
+        super().__init__(env)
+        self._start = start
+
+    def _kernel(self, seed: int, episode: int) -> str:
+        first = seed if self._start is None else self._start
+        return self._kernels[(first + episode) % len(self._kernels)]
 
 
 class RandomOrderKernels(ChoosesKernels):
     """All kernels in an order by dice, then all in another one: none comes up less often."""
 
-    def _kernel(self, episode: int) -> str:
+    def _kernel(self, seed: int, episode: int) -> str:
         turn, place = divmod(episode, len(self._kernels))
-        order = np.random.default_rng([self._seed, turn]).permutation(len(self._kernels))
+        order = np.random.default_rng([seed, turn]).permutation(len(self._kernels))
         return self._kernels[int(order[place])]
 
 
@@ -97,11 +117,11 @@ class CurriculumByDepth(ChoosesKernels):
         self._episodes = episodes
         self._order: list[str] | None = None
 
-    def _kernel(self, episode: int) -> str:
+    def _kernel(self, seed: int, episode: int) -> str:
         if self._order is None:
             self._order = sorted(self._kernels, key=self._size)
         open_now = min(len(self._order), 1 + episode // self._episodes)
-        dice = np.random.default_rng([self._seed, episode])
+        dice = np.random.default_rng([seed, episode])
         return self._order[int(dice.integers(open_now))]
 
     def _size(self, name: str) -> tuple[int, int]:

@@ -8,7 +8,8 @@ An agent is a policy of `polygym optimize`, `annealing` (`polygym tune --search 
 `rollouts`, or the folder of a training. It has so many trials for a kernel as the budget says, and
 the best five of what it found run in turn with isl's schedule: the best of these beside isl's is
 what counts. What fails counts as slower by the timeout's factor. An agent that rolls no dice has
-one seed, whatever is asked for, and a training has its own.
+one seed, whatever is asked for, and a training has its own; one that has learned from kernels for
+tests plays on others only.
 
 `board/leaderboard.jsonl` gets a line for every kernel, seed and budget, and the same command leaves
 out what is there. Tables are of the lines at the sizes and in the threads that are asked for.
@@ -27,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from board.entrants import Rules, expect_agent, outcome, seeds_of
+from board.entrants import Rules, expect_agent, expect_unseen, outcome, seeds_of
 
 from agents.splits import chosen
 from polygym.errors import PolygymError
@@ -148,10 +149,12 @@ def main() -> int:
     known = {tuple(row[name] for name in names) for row in rows_of(file)}
     rules, machine = Rules(options.budget, options.dataset, options.threads), fingerprint().key
     try:
+        kernels = chosen(options.kernels)
         for agent in options.agents:
             expect_agent(agent)
+            expect_unseen(agent, kernels)
         for agent in () if options.report else options.agents:
-            for kernel in chosen(options.kernels):
+            for kernel in kernels:
                 for seed in seeds_of(agent, options.seeds, options.budget):
                     if (agent, kernel, seed, options.budget, *rules.asked, machine) in known:
                         continue

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from agents.policies.tree import MOST_SIMULATIONS
 from polygym.errors import InputError
 
 
@@ -57,7 +58,7 @@ class IterationOptions(FittingOptions):
     def __post_init__(self) -> None:
         """Refuse numbers that make no sense."""
         FittingOptions.__post_init__(self)
-        _expect("simulations", self.simulations, least=1)
+        _expect("simulations", self.simulations, least=1, most=MOST_SIMULATIONS)
         _expect("exploration", self.exploration, more_than=0)
         _expect("noise", self.noise, least=0, most=1)
         _expect("temperature", self.temperature, least=0)

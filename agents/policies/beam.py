@@ -5,6 +5,9 @@ kept, level by level, with the priors of a guide; a sum never grows with an acti
 was left is likelier than what is kept at its level. Those that are over leave the beam and get what
 the environment pays for them, and the best of these is the plan, which is followed to its end.
 
+No more than 2 ``width`` states are kept at a time, those of a level and of the one before: a child
+is an action until it is one of the ``width``, and of the ends only the best is kept.
+
 With a width of 1 that is the likeliest action each time. Example, a width of 2 and priors 0.6 and
 0.4, then 0.5 and 0.5 behind the first, 0.9 and 0.1 behind the second: 0.4 · 0.9 = 0.36 and
 0.6 · 0.5 = 0.30 are kept, and the first of the two begins with the less likely action.
@@ -26,14 +29,33 @@ from polygym.episodes.episode import Episode, Task
 from polygym.episodes.tables import Observation
 from polygym.search.planning.beam import levels
 
+MOST_WIDTH = 10_000
+"""Of a beam: a level asks a network as often, some milliseconds each; gemm's take 60 MB."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Step:
+    """The agent's action in a state, which its episode's actions are, and the step before."""
+
+    state: tuple[int, ...]
+    place: int
+    before: _Step | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Way:
-    """An episode, the agent's actions and the states before them, and the sum of log priors."""
+    """A state, the step that is to be taken from it, and the sum of log priors with that.
+
+    At the beginning there is no step.
+    """
 
     episode: Episode
-    steps: tuple[tuple[tuple[int, ...], int], ...] = ()
+    step: _Step | None = None
     likelihood: float = 0.0
+
+    def taken(self, env: PolygymEnv) -> Episode:
+        """Return the state behind the step."""
+        return self.episode if self.step is None else env.following(self.episode, self.step.place)
 
 
 class BeamSearch:
@@ -50,23 +72,33 @@ class BeamSearch:
         found = inner(env)
         episode = found.episode
         if self._task is not episode.task or episode.actions not in self._plan:
-            self._task, self._plan = episode.task, dict(self._best(found.fork()).steps)
+            self._task, self._plan = episode.task, self._best(found.fork())
         return self._plan[episode.actions]
 
-    def _best(self, env: PolygymEnv) -> _Way:
-        """Return the way to the end that is worth most, the likeliest of equal ones."""
-        kept = levels(
-            [_Way(env.episode)],
-            lambda way: [] if way.episode.is_over else self._children(env, way),
-            lambda way: way.likelihood,
-            self._width,
-        )
-        ends = [way for level in kept for way in level if way.episode.is_over]
-        ends.sort(key=lambda way: -way.likelihood)
-        return max(ends, key=lambda way: self._ends.worth(env, way.episode))
+    def _best(self, env: PolygymEnv) -> dict[tuple[int, ...], int]:
+        """Return the actions to the end that is worth most, the likeliest of equal ones."""
+        best: tuple[float, float] | None = None
+        last: _Step | None = None
 
-    def _children(self, env: PolygymEnv, way: _Way) -> list[_Way]:
-        episode = way.episode
+        def children(way: _Way) -> list[_Way]:
+            nonlocal best, last
+            episode = way.taken(env)
+            if not episode.is_over:
+                return self._children(env, episode, way)
+            found = self._ends.worth(env, episode), way.likelihood
+            if best is None or found > best:
+                best, last = found, way.step
+            return []
+
+        for _ in levels([_Way(env.episode)], children, lambda way: way.likelihood, self._width):
+            pass
+        plan = {}
+        while last is not None:
+            plan[last.state] = last.place
+            last = last.before
+        return plan
+
+    def _children(self, env: PolygymEnv, episode: Episode, way: _Way) -> list[_Way]:
         allowed = [place for place, may in enumerate(env.allowed(episode)) if may]
         if len(allowed) == 1:
             priors = {allowed[0]: 1.0}
@@ -75,8 +107,8 @@ class BeamSearch:
             priors = {place: float(every[place]) for place in allowed}
         return [
             _Way(
-                env.following(episode, place),
-                (*way.steps, (episode.actions, place)),
+                episode,
+                _Step(episode.actions, place, way.step),
                 way.likelihood + log(max(prior, 1e-300)),
             )
             for place, prior in priors.items()

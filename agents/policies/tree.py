@@ -43,6 +43,9 @@ from polygym.envs.base import PolygymEnv
 from polygym.episodes.episode import Episode
 from polygym.episodes.tables import Observation
 
+MOST_SIMULATIONS = 10_000
+"""Of a step: these ask a network as often, some milliseconds each; gemm's nodes take 15 MB."""
+
 _CONCENTRATION = 10.0
 _REPEATS = 4
 

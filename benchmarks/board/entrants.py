@@ -31,11 +31,12 @@ from study.clock import clock
 from study.gains import gained
 
 import polybench
-from agents.actors import FIRST_SEED, with_arguments
+from agents.actors import FIRST_SEED, seen_by, with_arguments
 from agents.experiments import Experiment, make_env
 from agents.models import algorithm_of
 from agents.policies import Network, RolloutSearch
 from agents.policies.protocol import Policy, inner, run_episode
+from agents.seen import among
 from agents.training import trained
 from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.poly.baselines import isl_schedule
@@ -102,6 +103,21 @@ def expect_agent(agent: str) -> None:
         raise InputError(
             f"an agent: expected one of {', '.join(known)}, or the folder of a training, found "
             f"{agent}"
+        )
+
+
+def expect_unseen(agent: str, kernels: Sequence[str]) -> None:
+    """Refuse a training that has learned from a kernel for tests that it would play on.
+
+    Raises:
+        InputError: it has.
+    """
+    seen = seen_by(agent)
+    again = among(trained(Path(agent))[0], kernels) if seen else ()
+    if both := [one for one in again if one in seen]:
+        raise InputError(
+            f"{agent}: expected an agent that has not learned from the kernels for tests that it "
+            f"plays on, found one that has from {', '.join(both)}"
         )
 
 

@@ -222,6 +222,13 @@ class PolygymEnv(Forking[Observation, np.int64]):
         """The kernels and files that episodes are about."""
         return self._targets
 
+    @property
+    def next_seed(self) -> int:
+        """The seed of the dice that the next reset has if none is given to it."""
+        if self._subject is None and self._seed is not None:
+            return self._seed
+        return max(0, self.np_random_seed)  # Gymnasium's -1: these dice came without one
+
     def subject_of(self, target: str) -> Subject:
         """Return a program, as episodes about it have it here."""
         return kernels.subject(kernels.with_target(self._sizes, target), self._options)

@@ -108,6 +108,10 @@ def quiet(text: str) -> None:
             r"hyperparameters.simulations: expected a value such as 32, found 1.5",
         ),
         (
+            {**ITERATION, "hyperparameters": {"simulations": 10**6}},
+            r"hyperparameters.simulations: expected a number from 1 to 10000, found 1000000",
+        ),
+        (
             {**ITERATION, "hyperparameters": {"simulations": True}},
             r"hyperparameters.simulations: expected a value such as 32, found True",
         ),

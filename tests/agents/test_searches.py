@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +177,29 @@ def test_a_beam_of_one_takes_the_likeliest_and_a_wide_one_everything() -> None:
     assert value == best
 
 
+def test_a_beam_keeps_no_more_states_than_it_is_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    states: list[weakref.ref[Episode]] = []
+    following, width, most, asked = PolygymEnv.following, 20, 0, 0
+
+    def counted(env: PolygymEnv, episode: Episode, place: int) -> Episode:
+        found = following(env, episode, place)
+        states.append(weakref.ref(found))
+        return found
+
+    def watching(env: PolygymEnv, episode: Episode) -> tuple[np.ndarray, float]:
+        nonlocal most, asked
+        most, asked = max(most, sum(one() is not None for one in states)), asked + 1
+        return even(env, episode)
+
+    monkeypatch.setattr(PolygymEnv, "following", counted)
+    env = made("gemm", "polygym/Schedule-v0")
+    env.reset(seed=0)
+    BeamSearch(watching, width)(env, {})
+    assert width < most <= 2 * width + 1  # the one that is asked about belongs to neither level
+    assert asked > 20 * width
+    assert len(states) < 1.1 * asked  # what leaves the beam at once is not even made
+
+
 def test_the_environment_stays_as_it_is() -> None:
     env = made("mvt", "polygym/Schedule-v0", policy="uniform")
     env.reset(seed=4)
@@ -238,8 +262,10 @@ def test_networks_look_ahead(folder: Path, algorithm: str, tmp_path: Path, capsy
     [
         (["earliest", "--search", "3"], "--search: expected the folder of a training, .* earliest"),
         (["uniform", "--beam", "3"], "--beam: expected the folder of a training, .* uniform"),
-        (["ppo", "--search", "0"], "--search: expected a number from 1 on, found 0"),
-        (["ppo", "--beam", "-1"], "--beam: expected a number from 1 on, found -1"),
+        (["ppo", "--search", "0"], "--search: expected a number from 1 to 10000, found 0"),
+        (["ppo", "--beam", "-1"], "--beam: expected a number from 1 to 10000, found -1"),
+        (["ppo", "--search", "10001"], "--search: expected a number from 1 to 10000, found 10001"),
+        (["ppo", "--beam", "1000000"], "--beam: expected a number from 1 to 10000, .* 1000000"),
         (["ppo", "--beam", "1", "--search", "1"], "--search and --beam: expected one of them"),
         (["dqn", "--search", "1"], "expected a model that has learned what states are worth"),
     ],

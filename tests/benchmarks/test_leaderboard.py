@@ -82,3 +82,26 @@ def test_who_is_nobody_is_refused(
 ) -> None:
     assert run(monkeypatch, "nobody", "--out", tmp_path) == 2
     assert "expected one of uniform" in capsys.readouterr().err
+
+
+def test_who_has_learned_from_a_kernel_for_tests_does_not_play_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("sb3_contrib")
+    file = tmp_path / "some.yaml"
+    file.write_text(
+        "polygym/Schedule-v0:\n  kernels: mvt, bicg\n  steps: 16\n  every: 16\n  network: mlp\n"
+        "  arguments: {reward: static}\n  hyperparameters: {n_steps: 16, batch_size: 16}\n"
+    )
+    trained = tmp_path / "trained"
+    assert train([str(file), "--out", str(trained)]) == 0
+    capsys.readouterr()
+    words = (
+        trained, "--seeds", 1, "--dataset", "mini", "--threads", 1, "--out", tmp_path / "board",
+    )  # fmt: skip
+    assert run(monkeypatch, *words) == 2  # on split:test
+    assert f"{trained}: expected an agent that has not learned" in capsys.readouterr().err
+    assert run(monkeypatch, *words, "--kernels", "mvt, bicg") == 2
+    assert capsys.readouterr().err.strip().endswith("found one that has from bicg")
+    assert run(monkeypatch, *words, "--kernels", "trmm", "--report") == 0
+    assert not (tmp_path / "board" / "leaderboard.jsonl").exists()

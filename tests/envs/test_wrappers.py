@@ -184,7 +184,7 @@ def test_kernels_come_as_the_wrappers_say(name: str) -> None:
         return found
 
     own = [made(name, kernel=one).reset()[1]["kernel"] for one in kernels]
-    assert seen(CycleKernels, 7) == [own[number % 3] for number in range(7)]
+    assert seen(CycleKernels, 7) == [own[(5 + number) % 3] for number in range(7)]
     for order in (seen(RandomOrderKernels, 9), seen(RandomOrderKernels, 9)):
         assert all(set(order[first : first + 3]) == set(own) for first in (0, 3, 6))
     first = seen(CurriculumByDepth, 12, episodes=3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import nlargest
 from typing import TypeVar
 
 from polygym.search.planning.explored import Explored
@@ -22,16 +23,18 @@ def levels(
 ) -> Iterator[list[Item]]:
     """Yield the ``width`` children that are worth most, of equal ones the first, level by level.
 
+    The others are let go of as soon as there are enough that are worth more.
+
     >>> list(levels([1], lambda n: [2 * n, 2 * n + 1] if n < 8 else [], lambda n: -n, 2))
     [[2, 3], [4, 5], [8, 9]]
     """
     kept = list(start)
     while True:
-        found = [child for one in kept for child in children(one)]
+        every = (child for one in kept for child in children(one))
+        found = nlargest(width, every, key=worth)
         if not found:
             return
-        found.sort(key=lambda one: -worth(one))
-        kept = found[:width]
+        kept = found
         yield kept
 
 

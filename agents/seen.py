@@ -1,0 +1,123 @@
+"""Which of the kernels for tests a training learns from, and who says so later.
+
+What an agent does on a kernel that it was trained on says nothing about programs that it has never
+seen. So a training that learns from one of the ten kernels for tests, or from a program that does
+what one of them does (:mod:`polygym.search.corpus.held_out`), says so when it begins and keeps it
+in ``model.json``, and whoever evaluates the model says it again beside the numbers.
+
+Example: ``kernels: mvt, syr2k`` leaves ``"test_kernels": ["syr2k"]``, and so does ``kernels: mvt,
+mine.c`` where mine.c has the loops of syr2k; ``kernels: mvt`` leaves ``[]``. Cloning leaves
+``[]`` whatever its kernels are: it takes no demonstrations of such programs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from agents.experiments import Experiment, make_env
+from agents.policies.protocol import inner
+from agents.rewriting import REWRITE
+from agents.splits import chosen, part
+from polygym.episodes.kernels import load
+from polygym.errors import InputError, PolygymError
+from polygym.search.corpus.held_out import TEST_KERNELS, alike
+
+ENTRY = "test_kernels"
+"""Of ``model.json``."""
+
+
+def learned_from(experiment: Experiment) -> tuple[str, ...]:
+    """Return the kernels for tests that a training learns from.
+
+    Raises:
+        PolygymError: a program cannot be read.
+    """
+    if not _learns_from_its_kernels(experiment):
+        return ()
+    return among(experiment, chosen(experiment.kernels))
+
+
+def among(experiment: Experiment, kernels: Iterable[str]) -> tuple[str, ...]:
+    """Return the kernels for tests that stand among kernels and files, or do what one of them does.
+
+    A program out of isl's reach counts as none.
+
+    Raises:
+        PolygymError: a program cannot be read.
+    """
+    found: set[str] = set()
+    for kernel in kernels:
+        found.update(_alike(experiment, kernel))
+    return _in_order(found)
+
+
+def kept(experiment: Experiment, models: Mapping[int, Path]) -> tuple[str, ...]:
+    """Return the kernels for tests that models have learned from, by what stands beside them.
+
+    Of models of earlier versions, which say nothing of it, the names of their kernels count.
+
+    Raises:
+        InputError: what stands there cannot be read.
+    """
+    found: set[str] = set()
+    for model in models.values():
+        found.update(_said(experiment, model.with_name("model.json")))
+    return _in_order(found)
+
+
+def warned(seen: Sequence[str]) -> str:
+    """Return what is said when a training begins that learns from kernels for tests."""
+    return (
+        f"this training learns from kernels for tests, or programs that do the same: "
+        f"{', '.join(seen)}; the model says so, and whoever evaluates it on them"
+    )
+
+
+def noted(agent: str, seen: Sequence[str]) -> str:
+    """Return what is said below a table of an agent that has seen kernels in it."""
+    return (
+        f"{agent} has learned from {', '.join(seen)}: what it does there says nothing about "
+        "programs that it has never seen"
+    )
+
+
+def _learns_from_its_kernels(experiment: Experiment) -> bool:
+    return experiment.environment != REWRITE and experiment.algorithm != "cloning"
+
+
+def _alike(experiment: Experiment, kernel: str) -> tuple[str, ...]:
+    if kernel in TEST_KERNELS:
+        return (kernel,)
+    if kernel in part("train") and not experiment.arguments.get("function"):
+        return ()  # tests look at all of these
+    env = make_env(experiment, kernel)
+    subject = inner(env).subject_of(kernel)
+    load(subject)
+    try:
+        return alike(kernel, subject.program)
+    except PolygymError:
+        return ()
+
+
+def _said(experiment: Experiment, file: Path) -> Sequence[str]:
+    try:
+        about = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{file}: expected what a model is, found: {error}") from None
+    if not isinstance(about, Mapping):
+        raise InputError(f"{file}: expected entries by their names, found {about!r:.60}")
+    if ENTRY not in about:
+        names = chosen(experiment.kernels) if _learns_from_its_kernels(experiment) else ()
+        return [name for name in names if name in TEST_KERNELS]
+    seen = about[ENTRY]
+    if not isinstance(seen, list) or not all(one in TEST_KERNELS for one in seen):
+        raise InputError(
+            f"{file}: {ENTRY}: expected some of {', '.join(TEST_KERNELS)}, found {seen!r:.60}"
+        )
+    return seen
+
+
+def _in_order(found: set[str]) -> tuple[str, ...]:
+    return tuple(one for one in TEST_KERNELS if one in found)
