@@ -23,6 +23,7 @@ from polygym.cost.columns import KNOWLEDGE, RELATIONS, TRAFFIC, Touched, context
 from polygym.cost.loop_tree import LoopTree, Statement, loop_tree
 from polygym.cost.nest_columns import Statements, columns
 from polygym.cost.nests import Floats, Nest, nest
+from polygym.cost.own_memory import settled
 from polygym.cost.packable import NOTHING, Packs, in_free_tiles, packable
 from polygym.cost.reach import Work, reach
 from polygym.errors import PolygymError
@@ -106,11 +107,14 @@ class Candidates:
         """
         self._legal, self._sizes = legal, sizes
         self._machine = machine or this_machine()
-        self._works = reach(legal.scop, sizes)
-        self._work_of = {work.name: work for work in self._works}
-        self._statements = _statements(self._works)
         self._memory = _memory(legal.scop, tuple(sizes.items()), self._machine)
         self._tree = build_tree(legal, self._memory)
+        seen = settled(legal.scop, self._tree)
+        self._works = reach(seen, sizes)
+        self._work_of = {work.name: work for work in self._works}
+        self._statements = _statements(self._works)
+        # What is private is so under some schedules alone.
+        self._nests_known = _memory(seen, tuple(sizes.items()), self._machine)
         self._parts = parts(self._tree, tuple(part.statement for part in legal.schedule.statements))
         self._answers: Answers[_Planned] = Answers(_MOST_PLANS)
         self._columns: dict[tuple[Nest, int], tuple[Floats, Floats]] = {}
@@ -159,7 +163,7 @@ class Candidates:
             return
 
         def nest_of(name: str, members: tuple[Member, ...], *, is_free: bool) -> Nest:
-            alike = self._memory.of(
+            alike = self._nests_known.of(
                 ("nest", name, members, parameters),
                 lambda: {NOTHING: _nest(self._work_of[name], members, parameters, sizes)},
             )
@@ -174,7 +178,7 @@ class Candidates:
             return [(name, nest_of(name, own, is_free=name in free)) for name, own in found]
 
         may = tuple(packs.get((name, True)) for name in statements)
-        yield from self._memory.of(("nests", tree, statements, parameters, may), nests_of)
+        yield from self._nests_known.of(("nests", tree, statements, parameters, may), nests_of)
 
     def _look_at(self, planned: Iterable[_Planned]) -> None:
         """Work out the features of candidates, all of them together."""

@@ -7,6 +7,8 @@ matrices: A[2i + 1][j - i] over (i, j) has the subscripts ((2, 0), (-1, 1)) and 
 The number of instances is exact where it can be had (:mod:`polygym.cost.counts`): nearly
 everywhere. Else the share of the box around it that the points at small sizes have is taken for the
 share at the large ones. The elements of an array that a statement touches are counted so, too.
+
+An array that is private to threads is touched as a scalar is: one element, again and again.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import islpy as isl
 
 from polygym.compiler.codegen.common.sizes import Sizes, at_sizes, known_sizes
 from polygym.compiler.ir.expr import Access, Binary, Call, Unary, walk
-from polygym.compiler.ir.scop import Scop, Statement
+from polygym.compiler.ir.scop import PRIVATE, Scop, Statement
 from polygym.compiler.poly.corners import Corner, corners
 from polygym.compiler.poly.evaluate import evaluate
 from polygym.compiler.poly.gathers import anchor
@@ -164,6 +166,9 @@ def _touch(
     *,
     writes: bool,
 ) -> Touch:
+    array = scop.array(access.array)
+    if array.storage in PRIVATE:
+        return Touch(array.name, array.type.size, writes, (), (), ())
     pieces: list[isl.MultiAff] = []
     relation = at_sizes(isl.Map(anchor(access)), sizes)
     isl.PwMultiAff.from_map(relation).foreach_piece(lambda _, piece: pieces.append(piece))
@@ -179,8 +184,7 @@ def _touch(
         )
         rows.append(coefficients(form, isl.dim_type.in_) if is_plain else None)
         offsets.append(constant(form) if is_plain else 0)
-    size = scop.array(access.array).type.size
-    return Touch(access.array, size, writes, tuple(rows), tuple(offsets), extents)
+    return Touch(array.name, array.type.size, writes, tuple(rows), tuple(offsets), extents)
 
 
 def _corners(points: isl.Set) -> Iterator[Corner]:

@@ -2,17 +2,21 @@
 
 Loops that are free are no gain in themselves: new arrays take memory, and pieces take code. So the
 rules that find a plan (:mod:`polygym.compiler.storage.choose`) and cuts
-(:mod:`polygym.compiler.poly.splitting.choose`) make no more than candidates, two at most::
+(:mod:`polygym.compiler.poly.splitting.choose`) make no more than candidates, three at most::
 
     as written      expanded, where memory alone is in the way of loops
+                    the same, private to threads
                     else cut, where isl's schedule leaves no loop parallel
 
 each with the schedule that it gets without a search, under the mapping, with the smaller arrays
 that are left of its new ones under that schedule. Two models (:mod:`polygym.episodes.automatic`)
-look at their planned loops, and the other one is taken if what it promises beside the program as it
+look at their planned loops, and another one is taken if what it promises beside the program as it
 was written is more than :data:`LEAST`. These models have learned from programs that keep their
 arrays; so the static score (:mod:`polygym.compiler.poly.score`), which sees parallel loops and
-strides and knows no sizes, has to be of the same opinion.
+strides and knows no sizes, has to be of the same opinion. And they do not know that memory which
+comes fresh in each run takes its time, whatever is done with it (:data:`FRESH`): new arrays of
+72 MB take 9 ms to be there, and if the loops are expected to run 5 ms, 2^1.5 is taken off what is
+promised.
 
 Example, two threads at LARGE: symm expanded, 2^3.7 and 0.64 instead of 0.47, is taken, and is 32
 times as fast as the source instead of 1.4; durbin expanded, 2^-0.7 and 0.64 instead of 0.63, is
@@ -26,18 +30,27 @@ run, and the answer is remembered (:mod:`polygym.episodes.kept_homes`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from math import log2
 from typing import Any
 
 from polygym.compiler.codegen.common.machine import this_machine
 from polygym.compiler.codegen.common.mapping import Mapping
-from polygym.compiler.codegen.common.sizes import own_sizes
+from polygym.compiler.codegen.common.sizes import Sizes, own_sizes
 from polygym.compiler.codegen.contraction import legal_under
+from polygym.compiler.codegen.llvm.heap import MOST_KEPT
+from polygym.compiler.codegen.trees.build import build_tree
+from polygym.compiler.ir.scop import PRIVATE, Storage
+from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.score import static_score
 from polygym.compiler.poly.splitting.choose import quick_splitting
 from polygym.compiler.poly.splitting.cuts import WHOLE
+from polygym.compiler.storage.price import bytes_of
+from polygym.cost.candidate import NAMES
 from polygym.cost.nests import Floats
+from polygym.cost.own_memory import settled
 from polygym.episodes import kept_homes
 from polygym.episodes.automatic import Choice, Setting, choose, choose_within, promised, vector_of
 from polygym.episodes.kept_homes import Home, Ranking
@@ -50,6 +63,14 @@ from polygym.programs.stored import stored, with_chosen_storage
 
 LEAST = 0.3
 """What has to be promised: 2^0.3 is a quarter faster, more than of schedules alone."""
+
+_CYCLES = NAMES.index("total_cycles")
+
+FRESH = 0.4
+"""How many cycles a byte takes of new arrays that are too large to be kept for the next run.
+
+A page of the system is filled with zeros before it is touched: 8 to 10 GB/s.
+"""
 
 
 @pickled_by_name
@@ -135,6 +156,7 @@ def judged(program: Program, mapping: Mapping, limit: int) -> Beginning:
     seen: list[tuple[Program, Choice]] = []
     vectors: list[Floats | None] = []
     scores: list[float | None] = []
+    waits: list[float] = []
     for one in candidates(program, mapping, limit):
         sizes = own_sizes(one.scop, dict(one.parameters))
         try:
@@ -145,12 +167,17 @@ def judged(program: Program, mapping: Mapping, limit: int) -> Beginning:
             if not seen:
                 raise
             continue
+        if seen and one.storage.has_private and not _has_own(legal):
+            continue  # as expanded
         seen.append((one, choice))
         scores.append(score)
         vectors.append(vector_of(legal, Setting(sizes, mapping, this_machine())))
+        waits.append(_waiting(legal, sizes, vectors[-1]))
     ranking = tuple(
-        Home(one.splitting, one.storage, promise, score)
-        for (one, _), promise, score in zip(seen, promised(vectors), scores, strict=True)
+        Home(one.splitting, one.storage, promise if promise is None else promise - wait, score)
+        for (one, _), promise, wait, score in zip(
+            seen, promised(vectors), waits, scores, strict=True
+        )
     )
     taken, choice = seen[_taken(ranking)]
     return Beginning(taken, ranking, choice)
@@ -172,8 +199,34 @@ def candidates(program: Program, mapping: Mapping, limit: int) -> Iterator[Progr
         expanded = program
     if not expanded.storage.keeps:
         yield expanded
+        yield from _private(expanded, limit)
     elif program.splitting == WHOLE and (cut := _cut(program, mapping)) is not None:
         yield cut
+
+
+def _private(expanded: Program, limit: int) -> Iterator[Program]:
+    """Yield a program that is expanded with what is expanded private to threads, if that may be."""
+    plan = expanded.storage
+    entries = tuple(replace(one, is_private=True) for one in plan.entries)
+    with suppress(InputError, LimitError):
+        yield stored(expanded, replace(plan, entries=entries), limit)
+
+
+def _has_own(legal: LegalSchedule) -> bool:
+    """Whether threads have something for themselves under a schedule, as far as its tree tells."""
+    found = settled(legal.scop, build_tree(legal))
+    return any(one.storage in PRIVATE for one in found.arrays)
+
+
+def _waiting(legal: LegalSchedule, sizes: Sizes, vector: Floats | None) -> float:
+    """Return how much longer, as a power of two, a program takes whose new arrays are fresh."""
+    new = settled(legal.scop, build_tree(legal))
+    fresh = sum(
+        bytes_of(one, sizes) for one in new.arrays if one.storage is Storage.SCRATCH and one.rank
+    )
+    if vector is None or fresh <= MOST_KEPT:
+        return 0.0
+    return log2(1.0 + FRESH * fresh / 2.0 ** float(vector[_CYCLES]))
 
 
 def _cut(program: Program, mapping: Mapping) -> Program | None:

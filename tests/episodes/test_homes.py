@@ -51,8 +51,11 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("gemm", []),
         ("nussinov", []),
         ("heat-3d", []),
-        ("symm", [("", EXPANDED)]),
-        ("durbin", [("", "S4:sum=expand:k contract")]),
+        ("symm", [("", EXPANDED), ("", "S0:temp2=private:i,j contract")]),
+        (
+            "durbin",
+            [("", "S4:sum=expand:k contract"), ("", "S4:sum=private:k contract")],
+        ),
         ("floyd-warshall", [(CUT, "keep")]),
     ],
 )
@@ -84,13 +87,61 @@ def test_what_the_models_take(name: str, splitting: str, storage: str) -> None:
     found = beginning(load_program(name), TWO, 1 << 29)
     program = found.program
     assert (str(program.splitting), str(program.storage)) == (splitting, storage)
-    first, other = found.ranking
+    first, other, *_ = found.ranking
     assert (first.splitting, first.storage, first.promise) == (WHOLE, KEEP, 0.0)
     assert homes.is_better(other, first) == (program != load_program(name))
     assert found.choice is not None
     assert {one.statement for one in found.choice.schedule.statements} == {
         one.name for one in program.scop.statements
     }
+
+
+EDGES = """
+void edges(const float *img, float *out, int h, int w) {
+#pragma scop
+  for (int i = 1; i < h - 1; i++)
+    for (int j = 1; j < w - 1; j++) {
+      float a = img[(i - 1) * w + j] - img[(i + 1) * w + j];
+      float b = img[i * w + j - 1] - img[i * w + j + 1];
+      out[i * w + j] = a * a + b * b;
+    }
+#pragma endscop
+}
+"""
+
+
+def test_what_an_iteration_alone_needs_is_private(tmp_path: Path) -> None:
+    """Two images of 36 MB would have to be filled and read, for two scalars."""
+    file = tmp_path / "edges.c"
+    file.write_text(EDGES)
+    program = load_program(str(file), parameters={"h": 3000, "w": 3000})
+    found = judged(program, TWO, 1 << 29)
+    assert str(found.program.storage) == "S0:a=private:i,j S1:b=private:i,j contract"
+    written, expanded, private = found.ranking
+    assert homes.is_better(private, written)
+    assert expanded.promise is not None
+    assert private.promise is not None
+    assert private.promise > expanded.promise + 1
+
+
+def test_memory_that_comes_fresh_is_no_gain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "edges.c"
+    file.write_text(EDGES)
+    program = load_program(str(file), parameters={"h": 3000, "w": 3000})
+    promises = []
+    for cycles in (0.0, homes.FRESH):
+        monkeypatch.setattr(homes, "FRESH", cycles)
+        ranking = judged(program, TWO, 1 << 29).ranking
+        promises.append([one.promise for one in ranking])
+    (_, free, private), (_, expanded, again) = promises
+    assert private == again
+    assert expanded < free - 0.5
+    small = replace(program, parameters=(("h", 900), ("w", 900)))
+    kept = judged(small, TWO, 1 << 29).ranking[1].promise
+    monkeypatch.setattr(homes, "FRESH", 100.0)
+    assert judged(small, TWO, 1 << 29).ranking[1].promise == kept
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,10 @@ class Storage(Enum):
     ONLY_PRIVATE = "only private"  # the same, where scratch would take more than is allowed
 
 
+PRIVATE = frozenset({Storage.PRIVATE, Storage.ONLY_PRIVATE})
+"""What a plan calls private; where loops do not allow it, it is as scratch."""
+
+
 @pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Parameter:

@@ -126,6 +126,11 @@ class StoragePlan:
         """Whether nothing is changed."""
         return not self.entries and not self.dead
 
+    @property
+    def has_private(self) -> bool:
+        """Whether something is to be private to threads."""
+        return any(entry.is_private for entry in self.entries)
+
     def of(self, array: str, statements: frozenset[str]) -> Entry | None:
         """Return the entry for the values of an array that these statements write, or None.
 

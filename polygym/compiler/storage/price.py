@@ -16,7 +16,7 @@ from os import cpu_count
 
 import islpy as isl
 
-from polygym.compiler.ir.scop import Array, Scop, Storage
+from polygym.compiler.ir.scop import PRIVATE, Array, Scop, Storage
 from polygym.compiler.poly.evaluate import evaluate
 from polygym.compiler.poly.isl_numbers import isl_text
 from polygym.compiler.storage.plan import StoragePlan
@@ -43,12 +43,9 @@ def bytes_of_versions(array: Array, versions: Iterable[isl.PwAff], sizes: Mappin
     return own * prod(evaluate(isl_text(count), sizes) for count in versions)
 
 
-_PRIVATE = (Storage.PRIVATE, Storage.ONLY_PRIVATE)
-
-
 def new_arrays(scop: Scop) -> tuple[Array, ...]:
     """Return the arrays of a program that a storage plan has made, private ones too."""
-    return tuple(array for array in scop.arrays if array.storage in (Storage.SCRATCH, *_PRIVATE))
+    return tuple(array for array in scop.arrays if array.storage in (Storage.SCRATCH, *PRIVATE))
 
 
 def price(scop: Scop, sizes: Mapping[str, int]) -> int:
@@ -107,7 +104,7 @@ def _each(scop: Scop, sizes: Mapping[str, int], *, private: bool) -> list[tuple[
     return [
         (bytes_of(one, sizes), one.name)
         for one in new_arrays(scop)
-        if (one.storage in _PRIVATE) is private
+        if (one.storage in PRIVATE) is private
     ]
 
 

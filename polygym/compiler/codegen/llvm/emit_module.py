@@ -18,6 +18,7 @@ they get a slot on the stack which LLVM promotes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 from llvmlite import ir
@@ -28,7 +29,7 @@ from polygym.compiler.codegen.llvm.emit_function import FunctionEmitter
 from polygym.compiler.codegen.llvm.emit_gather import begin_checks
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
 from polygym.compiler.codegen.llvm.emit_streams import settle
-from polygym.compiler.codegen.llvm.heap import give_back, rounded_up, stagger, take
+from polygym.compiler.codegen.llvm.heap import give_back, keep, rounded_up, stagger, take
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
 from polygym.compiler.codegen.llvm.notes import WatchfulBuilder
 from polygym.compiler.codegen.llvm.tile_room import ON_STACK, tiles
@@ -89,15 +90,24 @@ def _emit_kernel(module: ir.Module, program: LoopProgram, *, is_watched: bool) -
     for array, argument in zip(given, function.args[:count], strict=True):
         argument.add_attribute("noalias")
         storage[array.name] = _place(module, builder, program, array, argument)
-    made: list[Any] = []
-    new = sum(array.storage is Storage.SCRATCH and array.rank > 0 for array in scop.arrays)
+    new: list[Array] = []
     for array, sizes in zip(scop.arrays, program.extents, strict=True):
-        values = tuple(emit_index(builder, size, parameters) for size in sizes)
+        extents[array.name] = tuple(emit_index(builder, size, parameters) for size in sizes)
         if array.storage is Storage.SCRATCH and not array.rank:
             storage[array.name] = builder.alloca(LLVM_TYPE[array.type], name=array.name)
         elif array.storage is Storage.SCRATCH:
-            storage[array.name] = _made(module, builder, array, values, made, new)
-        extents[array.name] = values
+            new.append(array)
+    own = {
+        array.name: _bytes(builder, array, extents[array.name], stagger(place, len(new)))
+        for place, array in enumerate(new)
+    }
+    if len(new) > 1:
+        keep(module, builder, reduce(builder.add, own.values()))
+    made: list[Any] = []
+    for place, array in enumerate(new):
+        memory = _made(module, builder, array, own[array.name], made)
+        behind = ir.Constant(I64, stagger(place, len(new)))
+        storage[array.name] = builder.gep(memory, [behind], source_etype=ir.IntType(8))
     storage |= tiles(builder, program)
     checks = begin_checks(builder, program, is_watched=is_watched)
     if isinstance(builder, WatchfulBuilder) and checks is not None:
@@ -117,32 +127,29 @@ def _given(scop: Scop) -> tuple[Array, ...]:
     return tuple(array for array in scop.arrays if array.storage not in own)
 
 
+def _bytes(builder: ir.IRBuilder, array: Array, sizes: tuple[Any, ...], behind: int) -> Any:
+    """Return how much memory an array takes that begins so far behind its begin, whole lines."""
+    size: Any = ir.Constant(I64, array.type.size)
+    for extent in sizes:
+        size = builder.mul(size, extent)
+    # One byte more, since there may be no element.
+    return rounded_up(builder, builder.add(size, ir.Constant(I64, behind + 1)), LINE)
+
+
 def _made(
-    module: ir.Module,
-    builder: ir.IRBuilder,
-    array: Array,
-    sizes: tuple[Any, ...],
-    made: list[Any],
-    count: int,
+    module: ir.Module, builder: ir.IRBuilder, array: Array, whole: Any, made: list[Any]
 ) -> Any:
     """Return new memory for an array; where there is none, give back what is there and return 1.
 
     In ``made`` stands all memory that there is, to be given back.
     """
-    size: Any = ir.Constant(I64, array.type.size)
-    for extent in sizes:
-        size = builder.mul(size, extent)
-    behind = stagger(len(made), count)
-    # One byte more, since there may be no element.
-    size = builder.add(size, ir.Constant(I64, behind + 1))
-    whole = rounded_up(builder, size, LINE)
     memory = take(module, builder, whole, array.name)
     missing = builder.icmp_unsigned("==", memory, ir.Constant(POINTER, None))
     with builder.if_then(missing, likely=False):
         _give_back(module, builder, made)
         builder.ret(ir.Constant(I32, NO_MEMORY))
     made.append(memory)
-    return builder.gep(memory, [ir.Constant(I64, behind)], source_etype=ir.IntType(8))
+    return memory
 
 
 def _give_back(module: ir.Module, builder: ir.IRBuilder, made: Sequence[Any]) -> None:

@@ -3,8 +3,13 @@
 What is larger than 32 MB the C library asks the operating system for, and gives it back: it comes
 fresh in each run, page by page, at the first touch: 4 KB a time, each a trap of a quarter of a
 microsecond and more. So code wishes for *huge pages* (2 MB on x86), which begin at a multiple of
-their size; where there are none, or the system does not know the wish, nothing comes of it. Smaller
-arrays have the pages of the run before.
+their size; where there are none, or the system does not know the wish, nothing comes of it.
+
+Smaller arrays can have the pages of the run before, if the C library has kept them. It keeps twice
+as much as the largest piece that was ever given back, so of three arrays of 9 MB it gives 27 MB to
+the system in each run, and touches them again page by page, which takes longer than a pass over an
+image. Where all arrays of a kernel together are no more than 32 MB, one piece as large as all of
+them is therefore asked for, and given back, before them (:func:`keep`).
 
 Arrays of one kernel are *staggered*, as those are that callers have: addresses that are equal
 modulo 4096 make loads wait for stores that they have nothing to do with. Array k of n begins
@@ -22,7 +27,9 @@ from polygym.compiler.codegen.common.packable import LINE
 from polygym.compiler.codegen.llvm.declaring import declared
 from polygym.compiler.codegen.llvm.kinds import I32, I64, POINTER
 
-_MUCH = 32 << 20  # the most that the GNU C library keeps when it is given back
+MOST_KEPT = 32 << 20
+"""The most that the GNU C library keeps when it is given back."""
+
 _HUGE_PAGE = 2 << 20
 
 _ALLOCATE, _FREE, _ADVISE = "aligned_alloc", "free", "madvise"
@@ -37,7 +44,7 @@ def take(module: ir.Module, builder: ir.IRBuilder, size: Any, name: str = "") ->
     allocate = declared(module, _ALLOCATE, ir.FunctionType(POINTER, [I64, I64]))
     allocate.return_value.add_attribute("noalias")
     huge = ir.Constant(I64, _HUGE_PAGE)
-    is_much = builder.icmp_unsigned(">", size, ir.Constant(I64, _MUCH))
+    is_much = builder.icmp_unsigned(">", size, ir.Constant(I64, MOST_KEPT))
     alignment = builder.select(is_much, huge, ir.Constant(I64, LINE))
     whole = builder.select(is_much, rounded_up(builder, size, _HUGE_PAGE), size)
     memory = builder.call(allocate, [alignment, whole], name=name)
@@ -46,6 +53,20 @@ def take(module: ir.Module, builder: ir.IRBuilder, size: Any, name: str = "") ->
         advise = declared(module, _ADVISE, ir.FunctionType(I32, [POINTER, I64, I32]))
         builder.call(advise, [memory, whole, ir.Constant(I32, mmap.MADV_HUGEPAGE)])
     return memory
+
+
+def keep(module: ir.Module, builder: ir.IRBuilder, size: Any) -> None:
+    """Have the C library keep so many bytes when they are given back, if that is not much.
+
+    LLVM leaves out what is asked for and given back with nothing between; so there is code of which
+    it does not know that it is none.
+    """
+    is_little = builder.icmp_unsigned("<=", size, ir.Constant(I64, MOST_KEPT))
+    with builder.if_then(is_little):
+        memory = take(module, builder, rounded_up(builder, size, LINE))
+        unknown = ir.FunctionType(ir.VoidType(), [POINTER])
+        builder.asm(unknown, "", "r,~{memory}", [memory], side_effect=True)
+        give_back(module, builder, memory)
 
 
 def give_back(module: ir.Module, builder: ir.IRBuilder, memory: Any) -> None:

@@ -58,7 +58,7 @@ from polygym.compiler.codegen.loops.touched import (
     touches_of,
     with_lanes_named,
 )
-from polygym.compiler.ir.scop import Array, Storage
+from polygym.compiler.ir.scop import PRIVATE, Array, Storage
 from polygym.compiler.poly.isl_budget import attempt, unbounded
 from polygym.compiler.storage.price import bytes_of, in_words
 from polygym.errors import InputError
@@ -66,7 +66,6 @@ from polygym.errors import InputError
 MOST_BYTES = 256 << 10
 """How much all private arrays of a program may take of a thread's stack."""
 
-_WANTED = (Storage.PRIVATE, Storage.ONLY_PRIVATE)
 _MOST_OPERATIONS = 5_000_000
 
 
@@ -99,7 +98,7 @@ def privatise(program: LoopProgram) -> LoopProgram:
     Raises:
         InputError: an array that may be nothing but private is not.
     """
-    wanted = [one for one in program.scop.arrays if one.storage in _WANTED]
+    wanted = [one for one in program.scop.arrays if one.storage in PRIVATE]
     if not wanted:
         return program
     left = MOST_BYTES

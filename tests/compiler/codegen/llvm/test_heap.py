@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import platform
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 
@@ -69,10 +70,46 @@ def test_a_large_array_comes_in_huge_pages(tmp_path: Path) -> None:
 
 
 def test_no_huge_pages_are_no_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heap, "_MUCH", 1 << 12)
+    monkeypatch.setattr(heap, "MOST_KEPT", 1 << 12)
     monkeypatch.setattr(mmap, "MADV_HUGEPAGE", 12345)  # a wish that nobody knows
     for n, m in ((1, 1), (3, 500), (700, 900)):
         faults_of(compiled(tmp_path, n, m), n, m)
+
+
+THREE = """
+void three(int n, float x[n], float y[n]) {
+  float u, v, w;
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    u = x[i] + 1;
+    v = u * u;
+    w = v - u;
+    y[i] = w * v;
+  }
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
+def test_several_arrays_have_the_pages_of_the_run_before(tmp_path: Path) -> None:
+    file = tmp_path / "three.c"
+    file.write_text(THREE)
+    n = 1_000_000  # three arrays of 4 MB, 2930 pages
+    program = load_program(str(file), parameters={"n": n})
+    program = stored(program, parse_storage("u=expand:i v=expand:i w=expand:i"), 1 << 30)
+    rows = "{ S0[i] -> [0, i]; S1[i] -> [1, i]; S2[i] -> [2, i]; S3[i] -> [3, i] }"
+    code = compile_schedule(program, parse(rows, program.scop), SEQUENTIAL)
+    x, y, size = np.arange(n, dtype=np.float32) % 97, np.zeros(n, np.float32), np.array(n)
+    loaded, time = load(code.object_code), clock()
+    arguments = [x.ctypes.data, y.ctypes.data, size.ctypes.data]
+    for _ in range(3):
+        before = getrusage(RUSAGE_SELF).ru_minflt
+        assert loaded.call(arguments, time) == 0
+    assert getrusage(RUSAGE_SELF).ru_minflt - before < 300
+    loaded.close()
+    u = x + 1
+    np.testing.assert_array_equal(y, (u * u - u) * (u * u))
 
 
 def test_arrays_begin_apart() -> None:

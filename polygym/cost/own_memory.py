@@ -1,0 +1,97 @@
+"""Which private arrays stay private under a schedule, as far as the schedule's tree tells.
+
+A plan may call an array private: each thread has it for one iteration at a time of the loops that
+it runs, if no other iteration needs what is in it, and else it is memory that all share, with an
+element for every iteration (:mod:`polygym.compiler.codegen.loops.private`). That is decided when
+the code is made; features of a candidate want to know it before, since the one costs as little as a
+scalar, and the other a pass through memory.
+
+In the tree all statements that touch the array have some loops in common, and then part ways. It is
+private if there are so many of the common loops, the outermost that may be parallel among them,
+that each element is touched in one of their iterations alone.
+
+Example: ``for i: for j: { w[i][j] = …;  y[i][j] = w[i][j] + …; }`` in one nest: w[3][4] is touched
+where i = 3 and j = 4, so it is private. Where a schedule has parted the loops, first all of w, then
+all of y, there is no loop in common, and w is shared.
+
+It is what the schedule allows: where nests inside of a common loop get tiles of their own, planning
+parts that loop too, and what was an element for each of its iterations is shared after all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import islpy as isl
+
+from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Sequence, Tree
+from polygym.compiler.ir.expr import Access
+from polygym.compiler.ir.scop import PRIVATE, Array, Scop, Statement, Storage
+from polygym.compiler.poly.isl_budget import bounded
+from polygym.compiler.poly.schedule import Row, parameter_names
+from polygym.errors import LimitError
+
+
+def settled(scop: Scop, tree: Tree) -> Scop:
+    """Return the program whose arrays are private where they are so under a schedule's tree."""
+    if all(array.storage not in PRIVATE for array in scop.arrays):
+        return scop
+    arrays = tuple(
+        replace(array, storage=Storage.SCRATCH)
+        if array.storage in PRIVATE and not _is_private(scop, tree, array)
+        else array
+        for array in scop.arrays
+    )
+    return replace(scop, arrays=arrays)
+
+
+def _is_private(scop: Scop, tree: Tree, array: Array) -> bool:
+    touching = {
+        one: own
+        for one in scop.statements
+        if (own := [each for each in (one.write, *one.reads) if each.array == array.name])
+    }
+    names = frozenset(one.name for one in touching)
+    common = list(_common(tree, names))
+    least = next((place for place, (member, _) in enumerate(common) if member.coincident), 0) + 1
+    try:
+        with bounded("looking for what threads have for themselves"):
+            return any(
+                _are_apart(scop, touching, [rows for _, rows in common[:depth]])
+                for depth in range(len(common), least - 1, -1)
+            )
+    except LimitError:
+        return False
+
+
+def _common(tree: Tree, names: frozenset[str]) -> Iterator[tuple[Member, dict[str, Row]]]:
+    """Yield the loops that some statements have in common, each with its row for all of them."""
+    match tree:
+        case Leaf():
+            return
+        case Band(statements, members, child):
+            for member in members:
+                yield member, dict(zip(statements, member.rows, strict=True))
+            yield from _common(child, names)
+        case Sequence(branches):
+            for branch in branches:
+                if branch.where is None and names <= set(branch.statements):
+                    yield from _common(branch.child, names)
+
+
+def _are_apart(
+    scop: Scop, touching: dict[Statement, list[Access]], loops: list[dict[str, Row]]
+) -> bool:
+    """Whether every element is touched in one iteration of some loops alone."""
+    parameters = parameter_names(scop)
+    found: isl.Map | None = None
+    for statement, accesses in touching.items():
+        rows = [one[statement.name].text(statement.iterators, parameters) for one in loops]
+        where = f"{statement.name}[{', '.join(statement.iterators)}]"
+        times = isl.Map(f"[{', '.join(parameters)}] -> {{ {where} -> [{', '.join(rows)}] }}")
+        times = times.intersect_domain(isl.Set(statement.domain))
+        for access in accesses:
+            own = isl.Map(access.relation).reverse().apply_range(times)
+            found = own if found is None else found.union(own)
+    return found is None or bool(found.is_single_valued())
