@@ -2,7 +2,7 @@
 
 Arrays have a row for every statement (S) or reference (R), and a column for each of the W loops
 that there are at most; what a statement does not have is filled up with loops that run once. What
-one reference touches :mod:`polygym.cost.nests` says; the tests compare number for number, and what
+one reference touches :mod:`polygym.cost.lines` says; the tests compare number for number, and what
 comes into caches with an oracle.
 """
 
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from polygym.cost.columns import BOUND, CACHES, THRESHOLDS, TRAFFIC, slog
-from polygym.cost.nests import LINE, Floats
+from polygym.cost.lines import LINE
+from polygym.cost.nests import Floats
 from polygym.cost.stack import Flags, Integers, References
 
 _CACHES = np.array(CACHES)
@@ -83,7 +84,7 @@ def moved(
 
 
 def touches(references: References, found: Loops) -> Touches:
-    """Return what is touched, as :func:`polygym.cost.nests.touched` does for one reference."""
+    """Return what is touched, as :func:`polygym.cost.lines.touched` does for one reference."""
     lengths = found.lengths[references.owners]
     size, width = lengths.shape
     moves = np.abs(found.moves)
@@ -105,14 +106,28 @@ def touches(references: References, found: Loops) -> Touches:
         elements,
         np.minimum(np.minimum(elements, bound), references.most[:, None]),
     )
-    along = np.minimum(ranges[:, -1], elements)
-    dense = np.minimum(along, reach[:, -1] * references.bytes[:, None] / LINE + 1.0)
-    lines = elements / along * np.maximum(1.0, dense) * LINE
+    lines = _lines(references, elements, ranges, reach) * LINE
     is_array = references.is_array[:, None]
     return Touches(
         np.where(is_array, elements, 1.0),
         np.where(is_array, lines, references.bytes[:, None]),
     )
+
+
+def _lines(references: References, elements: Floats, ranges: Floats, reach: Floats) -> Floats:
+    """Return in how many lines elements are, R·(D + 1), as :mod:`polygym.cost.lines` says."""
+    steps = (references.strides * references.bytes[:, None] / LINE)[:, :, None]
+    ends = references.extents[:, :, None] - 1.0
+    moved = np.minimum(reach, ends)
+    if references.anywhere.any():
+        moved = np.where(references.anywhere[:, :, None], ends, moved)
+    apart = np.minimum(moved + references.spread[:, :, None], ends)
+    own, together = ((one * steps)[:, ::-1].cumsum(axis=1) + 1.0 for one in (moved, apart))
+    accesses = (references.reads + references.writes)[:, None, None]
+    values, all_ = ranges[:, ::-1].cumprod(axis=1), elements[:, None]
+    runs = all_ / np.minimum(values, all_)
+    found = (runs * np.minimum(together, own * accesses)).min(axis=1)
+    return np.asarray(np.minimum(found, elements))
 
 
 def working_sets(references: References, seen: Touches) -> Floats:

@@ -21,7 +21,8 @@ from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import parse
 from polygym.cost.candidate import nests
-from polygym.cost.nests import Nest, touched
+from polygym.cost.lines import touched
+from polygym.cost.nests import Nest
 from polygym.cost.reach import Work, reach
 from tests.oracles.instances import points
 from tests.sources import kernel_scop
