@@ -61,7 +61,7 @@ def touched(nest: Nest, reference: Reference) -> tuple[Floats, Floats]:
     accesses = float(reference.reads + reference.writes)
     any_free = any(reference.free)
     reach = [0.0] * len(moves)
-    most = inner = 1.0
+    box, most = [*nest.box.tolist(), 1.0], 1.0
     elements, lines = [0.0] * (count + 1), [0.0] * (count + 1)
     for place in range(count, -1, -1):
         if place < count:
@@ -69,12 +69,11 @@ def touched(nest: Nest, reference: Reference) -> tuple[Floats, Floats]:
             steps = lengths[place] - 1.0
             for one in dimensions:
                 reach[one] += moves[one][place] * steps
-            inner *= lengths[place]
             if any(moves[one][place] > 0 for one in dimensions):
                 most *= lengths[place]
         ranges = [
             min(
-                inner
+                box[place]
                 if reference.free[one]
                 else (reach[one] + reference.spread[one]) / reference.grain[one] + 1.0,
                 float(reference.extents[one]),

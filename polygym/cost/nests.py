@@ -77,7 +77,8 @@ class Nest:
 
     ``directions`` has a column for each: by what the iterators move in one of its steps.
     ``points`` has the rows of its loops over points and by what these grow, None for tiles and for
-    rows that follow from others. Of the arrays in ``packs`` there may be copies.
+    rows that follow from others. ``counted`` has for every loop the one over the points of its row,
+    itself where there is none. Of the arrays in ``packs`` there may be copies.
     """
 
     work: Work
@@ -86,6 +87,7 @@ class Nest:
     tiled: tuple[bool, ...]
     directions: Floats
     points: tuple[tuple[Factors, int] | None, ...] = ()
+    counted: tuple[int, ...] = ()
     packs: Packable = NOTHING
 
     @cached_property
@@ -111,8 +113,27 @@ class Nest:
     @cached_property
     def inner(self) -> Floats:
         """For every loop how many instances one of its executions has at most (bottomup)."""
-        box = np.cumprod(self.lengths[::-1])[::-1]
-        return np.asarray(np.minimum(box, max(1.0, float(self.work.instances))))
+        return np.asarray(np.minimum(self.box, max(1.0, float(self.work.instances))))
+
+    @cached_property
+    def box(self) -> Floats:
+        """For every loop how many instances one of its executions has in the box of the rows.
+
+        The loops over a row, tiles and points, have no more iterations together than it has values.
+        """
+        runs = self.lengths.tolist()
+        if not self.counted:
+            return np.asarray(np.cumprod(runs[::-1])[::-1])
+        most = [
+            math.inf if one is None else float(span)
+            for one, span in zip(self.points, self.spans, strict=True)
+        ]
+        values, found = [1.0] * len(runs), list(runs)
+        for place in range(len(runs) - 1, -1, -1):
+            row = self.counted[place]
+            values[row] = min(values[row] * runs[place], most[row])
+            found[place] = math.prod(values)
+        return np.array(found)
 
 
 def nest(work: Work, members: Sequence[Member], offsets: Sequence[Sequence[int]]) -> Nest:
@@ -149,6 +170,25 @@ def nest(work: Work, members: Sequence[Member], offsets: Sequence[Sequence[int]]
         tuple(not one for one in is_point),
         directions * sizes,
         tuple((row, steps[place]) if place in kept else None for place, row in enumerate(rows)),
+        _counted(members, rows, kept),
+    )
+
+
+def _counted(
+    members: Sequence[Member], rows: Sequence[Factors], kept: frozenset[int]
+) -> tuple[int, ...]:
+    """Return for every loop which one counts the points of its row, itself where there is none.
+
+    Nothing, where some row has tiles but no loop over points of its own: other rows may then run
+    through a part of their values in each of its tiles, and through more in all of them.
+    """
+    own = {rows[place]: place for place in kept}
+    tiles = [part.rows[0].iterators for one in members for part in one.parts if part.size > 1]
+    if any(any(row) and row not in own for row in tiles):
+        return ()
+    return tuple(
+        own.get(row, place) if len(member.parts) == 1 else place
+        for place, (member, row) in enumerate(zip(members, rows, strict=True))
     )
 
 

@@ -25,11 +25,13 @@ _THRESHOLDS = np.array(THRESHOLDS)
 class Loops:
     """The loops of statements, outermost first: how many each has, and how often they run, S·W.
 
-    ``moves`` are those of the subscripts of every reference, R·E·W, ``strides`` R·W.
+    ``box`` says how many instances each has in the box of its rows, S·W; ``moves`` are those of the
+    subscripts of every reference, R·E·W, ``strides`` R·W.
     """
 
     counts: Integers
     lengths: Floats
+    box: Floats
     moves: Floats
     strides: Floats
 
@@ -92,7 +94,7 @@ def touches(references: References, found: Loops) -> Touches:
     steps = moves * (lengths - 1.0)[:, None, :]
     reach[:, :, :width] = steps[:, :, ::-1].cumsum(axis=2)[:, :, ::-1]
     inner, most = np.ones((size, width + 1)), np.ones((size, width + 1))
-    inner[:, :width] = lengths[:, ::-1].cumprod(axis=1)[:, ::-1]
+    inner[:, :width] = found.box[references.owners]
     moved = np.where(np.asarray(moves.any(axis=1)), lengths, 1.0)
     most[:, :width] = moved[:, ::-1].cumprod(axis=1)[:, ::-1]
     ranges = (reach + references.spread[:, :, None]) / references.grain[:, :, None] + 1.0
@@ -160,8 +162,7 @@ def relations(references: References, instances: Floats, found: Loops, seen: Tou
     """Return the relation features of all statements (:mod:`polygym.cost.columns`)."""
     width = found.lengths.shape[1]
     lengths = found.lengths[references.owners]
-    box = lengths[:, ::-1].cumprod(axis=1)[:, ::-1]
-    inner = np.minimum(box, np.maximum(1.0, instances)[references.owners, None])
+    inner = np.minimum(found.box, np.maximum(1.0, instances)[:, None])[references.owners]
     outer = lengths.cumprod(axis=1) / lengths
     is_loop = found.is_loop[references.owners]
     reuse = np.where(is_loop, slog(inner / seen.elements[:, :width]), 0.0)

@@ -60,7 +60,8 @@ def loops_of(nest: Nest) -> Loops:
     for place, one in enumerate(every):
         moves[place, most - len(one.moves) :] = one.moves
     strides = np.array([one.stride for one in every])
-    return Loops(np.array([len(nest.lengths)]), nest.lengths[None], moves, strides)
+    count = np.array([len(nest.lengths)])
+    return Loops(count, nest.lengths[None], nest.box[None], moves, strides)
 
 
 def counted(addresses: list[int], size: int) -> tuple[int, int]:
