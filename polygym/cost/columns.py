@@ -39,7 +39,8 @@ from polygym.compiler.codegen.common.loop_annotation import (
     Sequential,
     Vector,
 )
-from polygym.cost.nests import Floats, Nest, touched
+from polygym.cost.lines import touched
+from polygym.cost.nests import Floats, Nest
 
 THRESHOLDS = tuple(2.0**power for power in range(7, 37, 2))
 """What touch counts are compared with, in bytes; no array touches less than a line of 2⁶."""

@@ -25,7 +25,7 @@ from polygym.cost.loop_tree import Forest
 from polygym.cost.nests import Floats
 from polygym.pickles import pickled_by_name
 
-VERSION = 4
+VERSION = 5
 """Of features and of files together: models of another version are refused."""
 
 

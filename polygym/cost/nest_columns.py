@@ -185,14 +185,14 @@ def _loops(nests: Sequence[Nest], references: References) -> Loops:
     """Return the loops of nests, with how each reference moves along them."""
     counts = np.array([len(nest.lengths) for nest in nests], dtype=np.int64)
     width = max(1, int(counts.max()))
-    lengths = np.ones((len(nests), width))
+    lengths, box = np.ones((len(nests), width)), np.ones((len(nests), width))
     directions = np.zeros((len(nests), references.moves.shape[2], width))
     for place, nest in enumerate(nests):
         depth, count = nest.directions.shape
-        lengths[place, :count] = nest.lengths
+        lengths[place, :count], box[place, :count] = nest.lengths, nest.box
         directions[place, :depth, :count] = nest.directions
     moves = settled(_along(references, directions))
-    return Loops(counts, lengths, moves, _strides(references, moves))
+    return Loops(counts, lengths, box, moves, _strides(references, moves))
 
 
 def _along(references: References, directions: Floats) -> Floats:

@@ -15,17 +15,8 @@ Example: C[i][j] += A[i][k] * B[k][j] in tiles of 32 of all loops at n = 1000, f
 32, 32, 32, 32, 32, 32 (the last tile has fewer points); A[i][k] moves by (32, 0), (0, 0), (0, 32),
 (1, 0), (0, 0), (0, 1).
 
-How many elements an access touches inside loops: every subscript takes no more values than lie
-between its ends, 1 + Σ |c|·(length - 1), of which it is every second one in A[2i] and A[4i + 2j],
-no more than the array has, and all together no more than
-the loops on which they depend have iterations, nor than all instances touch, which is counted
-exactly. Where loops run over a box and the subscripts each follow loops of their own that is the
-exact number for every loop, and everywhere it is for the outermost (the tests enumerate). For inner
-loops it is a bound, that of the box around: in for i < 8 for j <= i, lengths are 8 and 8, the outer
-loop has 36 instances and touches 36 elements of A[i][j], the inner one 8 and 8 in its longest
-execution; the rows of a star of five points touch their three lines; in for i < n for j from i to
-i + 3 the inner loop is n long. Two accesses of one array are
-one reference where they move alike; A[i][k] and A[j][k] are two.
+What accesses touch inside the loops is for :mod:`polygym.cost.lines` to say. Two accesses of one
+array are one reference where they move alike; A[i][k] and A[j][k] are two.
 """
 
 from __future__ import annotations
@@ -44,9 +35,6 @@ from polygym.compiler.poly.innermost import independent
 from polygym.cost.packable import NOTHING, Packable
 from polygym.cost.reach import Touch, Work
 from polygym.cost.steps import Factors, step
-
-LINE = 64
-"""Bytes that come from memory together."""
 
 Floats = NDArray[np.float64]
 
@@ -89,7 +77,8 @@ class Nest:
 
     ``directions`` has a column for each: by what the iterators move in one of its steps.
     ``points`` has the rows of its loops over points and by what these grow, None for tiles and for
-    rows that follow from others. Of the arrays in ``packs`` there may be copies.
+    rows that follow from others. ``counted`` has for every loop the one over the points of its row,
+    itself where there is none. Of the arrays in ``packs`` there may be copies.
     """
 
     work: Work
@@ -98,6 +87,7 @@ class Nest:
     tiled: tuple[bool, ...]
     directions: Floats
     points: tuple[tuple[Factors, int] | None, ...] = ()
+    counted: tuple[int, ...] = ()
     packs: Packable = NOTHING
 
     @cached_property
@@ -123,8 +113,27 @@ class Nest:
     @cached_property
     def inner(self) -> Floats:
         """For every loop how many instances one of its executions has at most (bottomup)."""
-        box = np.cumprod(self.lengths[::-1])[::-1]
-        return np.asarray(np.minimum(box, max(1.0, float(self.work.instances))))
+        return np.asarray(np.minimum(self.box, max(1.0, float(self.work.instances))))
+
+    @cached_property
+    def box(self) -> Floats:
+        """For every loop how many instances one of its executions has in the box of the rows.
+
+        The loops over a row, tiles and points, have no more iterations together than it has values.
+        """
+        runs = self.lengths.tolist()
+        if not self.counted:
+            return np.asarray(np.cumprod(runs[::-1])[::-1])
+        most = [
+            math.inf if one is None else float(span)
+            for one, span in zip(self.points, self.spans, strict=True)
+        ]
+        values, found = [1.0] * len(runs), list(runs)
+        for place in range(len(runs) - 1, -1, -1):
+            row = self.counted[place]
+            values[row] = min(values[row] * runs[place], most[row])
+            found[place] = math.prod(values)
+        return np.array(found)
 
 
 def nest(work: Work, members: Sequence[Member], offsets: Sequence[Sequence[int]]) -> Nest:
@@ -161,6 +170,25 @@ def nest(work: Work, members: Sequence[Member], offsets: Sequence[Sequence[int]]
         tuple(not one for one in is_point),
         directions * sizes,
         tuple((row, steps[place]) if place in kept else None for place, row in enumerate(rows)),
+        _counted(members, rows, kept),
+    )
+
+
+def _counted(
+    members: Sequence[Member], rows: Sequence[Factors], kept: frozenset[int]
+) -> tuple[int, ...]:
+    """Return for every loop which one counts the points of its row, itself where there is none.
+
+    Nothing, where some row has tiles but no loop over points of its own: other rows may then run
+    through a part of their values in each of its tiles, and through more in all of them.
+    """
+    own = {rows[place]: place for place in kept}
+    tiles = [part.rows[0].iterators for one in members for part in one.parts if part.size > 1]
+    if any(any(row) and row not in own for row in tiles):
+        return ()
+    return tuple(
+        own.get(row, place) if len(member.parts) == 1 else place
+        for place, (member, row) in enumerate(zip(members, rows, strict=True))
     )
 
 
@@ -352,47 +380,3 @@ def _grain(work: Work, row: Factors | None, offsets: Sequence[int]) -> int:
         return 1
     apart = math.gcd(*(value - offsets[0] for value in offsets))
     return math.gcd(step(work.holes, row) if any(row) else 0, apart) or 1
-
-
-def touched(nest: Nest, reference: Reference) -> tuple[Floats, Floats]:
-    """Return, for every loop, the elements and the bytes of whole lines inside one execution.
-
-    The last entry is that of the statement alone, inside no loop.
-    """
-    lengths: list[float] = nest.lengths.tolist()
-    count = len(lengths)
-    if not len(reference.moves):
-        return np.ones(count + 1), np.full(count + 1, float(reference.bytes))
-    moves: list[list[float]] = np.abs(reference.moves).tolist()
-    dimensions = range(len(moves))
-    accesses = float(reference.reads + reference.writes)
-    any_free = any(reference.free)
-    reach = [0.0] * len(moves)
-    most = inner = 1.0
-    elements, lines = [0.0] * (count + 1), [0.0] * (count + 1)
-    for place in range(count, -1, -1):
-        if place < count:
-            # What this loop and those inside it do together.
-            steps = lengths[place] - 1.0
-            for one in dimensions:
-                reach[one] += moves[one][place] * steps
-            inner *= lengths[place]
-            if any(moves[one][place] > 0 for one in dimensions):
-                most *= lengths[place]
-        ranges = [
-            min(
-                inner
-                if reference.free[one]
-                else (reach[one] + reference.spread[one]) / reference.grain[one] + 1.0,
-                float(reference.extents[one]),
-            )
-            for one in dimensions
-        ]
-        found = math.prod(ranges)
-        if not any_free:
-            found = min(found, most * accesses, reference.most)
-        # Along a line of memory: the last subscript, as far as it is dense.
-        along = min(ranges[-1], found)
-        dense = max(1.0, min(along, reach[-1] * reference.bytes / LINE + 1.0))
-        elements[place], lines[place] = found, found / along * dense * LINE
-    return np.array(elements), np.array(lines)

@@ -11,7 +11,8 @@ import numpy as np
 
 from polygym.cost.columns import BOUND, TRAFFIC, WAIT
 from polygym.cost.ground import Ground
-from polygym.cost.nests import LINE, Floats
+from polygym.cost.lines import LINE
+from polygym.cost.nests import Floats
 from polygym.cost.ordering import Ordering
 from polygym.cost.stack import Integers
 from polygym.cost.stacked import RowLoops

@@ -62,7 +62,8 @@ def loops(stack: Stack, rows: Floats) -> RowLoops:
     inverse = np.linalg.inv(square) * (is_loop * steps)[:, None, :]
     moves = settled(stack.references.moves @ inverse[stack.references.owners])
     strides = np.einsum("re,rel->rl", stack.references.strides, moves)
-    return RowLoops(stack.counts, lengths, moves, strides, chosen, vectors)
+    box = lengths[:, ::-1].cumprod(axis=1)[:, ::-1]
+    return RowLoops(stack.counts, lengths, box, moves, strides, chosen, vectors)
 
 
 def _steps(stack: Stack, vectors: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 Arrays have a row for every statement (S) or reference (R), and a column for each of the W loops
 that there are at most; what a statement does not have is filled up with loops that run once. What
-one reference touches :mod:`polygym.cost.nests` says; the tests compare number for number, and what
+one reference touches :mod:`polygym.cost.lines` says; the tests compare number for number, and what
 comes into caches with an oracle.
 """
 
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from polygym.cost.columns import BOUND, CACHES, THRESHOLDS, TRAFFIC, slog
-from polygym.cost.nests import LINE, Floats
+from polygym.cost.lines import LINE
+from polygym.cost.nests import Floats
 from polygym.cost.stack import Flags, Integers, References
 
 _CACHES = np.array(CACHES)
@@ -24,11 +25,13 @@ _THRESHOLDS = np.array(THRESHOLDS)
 class Loops:
     """The loops of statements, outermost first: how many each has, and how often they run, S·W.
 
-    ``moves`` are those of the subscripts of every reference, R·E·W, ``strides`` R·W.
+    ``box`` says how many instances each has in the box of its rows, S·W; ``moves`` are those of the
+    subscripts of every reference, R·E·W, ``strides`` R·W.
     """
 
     counts: Integers
     lengths: Floats
+    box: Floats
     moves: Floats
     strides: Floats
 
@@ -83,7 +86,7 @@ def moved(
 
 
 def touches(references: References, found: Loops) -> Touches:
-    """Return what is touched, as :func:`polygym.cost.nests.touched` does for one reference."""
+    """Return what is touched, as :func:`polygym.cost.lines.touched` does for one reference."""
     lengths = found.lengths[references.owners]
     size, width = lengths.shape
     moves = np.abs(found.moves)
@@ -91,7 +94,7 @@ def touches(references: References, found: Loops) -> Touches:
     steps = moves * (lengths - 1.0)[:, None, :]
     reach[:, :, :width] = steps[:, :, ::-1].cumsum(axis=2)[:, :, ::-1]
     inner, most = np.ones((size, width + 1)), np.ones((size, width + 1))
-    inner[:, :width] = lengths[:, ::-1].cumprod(axis=1)[:, ::-1]
+    inner[:, :width] = found.box[references.owners]
     moved = np.where(np.asarray(moves.any(axis=1)), lengths, 1.0)
     most[:, :width] = moved[:, ::-1].cumprod(axis=1)[:, ::-1]
     ranges = (reach + references.spread[:, :, None]) / references.grain[:, :, None] + 1.0
@@ -105,14 +108,28 @@ def touches(references: References, found: Loops) -> Touches:
         elements,
         np.minimum(np.minimum(elements, bound), references.most[:, None]),
     )
-    along = np.minimum(ranges[:, -1], elements)
-    dense = np.minimum(along, reach[:, -1] * references.bytes[:, None] / LINE + 1.0)
-    lines = elements / along * np.maximum(1.0, dense) * LINE
+    lines = _lines(references, elements, ranges, reach) * LINE
     is_array = references.is_array[:, None]
     return Touches(
         np.where(is_array, elements, 1.0),
         np.where(is_array, lines, references.bytes[:, None]),
     )
+
+
+def _lines(references: References, elements: Floats, ranges: Floats, reach: Floats) -> Floats:
+    """Return in how many lines elements are, R·(D + 1), as :mod:`polygym.cost.lines` says."""
+    steps = (references.strides * references.bytes[:, None] / LINE)[:, :, None]
+    ends = references.extents[:, :, None] - 1.0
+    moved = np.minimum(reach, ends)
+    if references.anywhere.any():
+        moved = np.where(references.anywhere[:, :, None], ends, moved)
+    apart = np.minimum(moved + references.spread[:, :, None], ends)
+    own, together = ((one * steps)[:, ::-1].cumsum(axis=1) + 1.0 for one in (moved, apart))
+    accesses = (references.reads + references.writes)[:, None, None]
+    values, all_ = ranges[:, ::-1].cumprod(axis=1), elements[:, None]
+    runs = all_ / np.minimum(values, all_)
+    found = (runs * np.minimum(together, own * accesses)).min(axis=1)
+    return np.asarray(np.minimum(found, elements))
 
 
 def working_sets(references: References, seen: Touches) -> Floats:
@@ -145,8 +162,7 @@ def relations(references: References, instances: Floats, found: Loops, seen: Tou
     """Return the relation features of all statements (:mod:`polygym.cost.columns`)."""
     width = found.lengths.shape[1]
     lengths = found.lengths[references.owners]
-    box = lengths[:, ::-1].cumprod(axis=1)[:, ::-1]
-    inner = np.minimum(box, np.maximum(1.0, instances)[references.owners, None])
+    inner = np.minimum(found.box, np.maximum(1.0, instances)[:, None])[references.owners]
     outer = lengths.cumprod(axis=1) / lengths
     is_loop = found.is_loop[references.owners]
     reuse = np.where(is_loop, slog(inner / seen.elements[:, :width]), 0.0)

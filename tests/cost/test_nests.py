@@ -21,7 +21,8 @@ from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import parse
 from polygym.cost.candidate import nests
-from polygym.cost.nests import Nest, touched
+from polygym.cost.lines import touched
+from polygym.cost.nests import Nest
 from polygym.cost.reach import Work, reach
 from tests.oracles.instances import points
 from tests.sources import kernel_scop
@@ -45,6 +46,7 @@ class Walked:
     """What is found by going through a statement's instances: of every loop, the most there is."""
 
     lengths: list[int]
+    inner: list[int]
     elements: dict[str, list[int]]
 
 
@@ -68,6 +70,7 @@ def walked(
 
     count = len(members)
     values: list[dict[tuple[int, ...], set[int]]] = [defaultdict(set) for _ in range(count)]
+    inner: list[dict[tuple[int, ...], int]] = [defaultdict(int) for _ in range(count)]
     elements: dict[str, list[dict[tuple[int, ...], set[tuple[int, ...]]]]] = defaultdict(
         lambda: [defaultdict(set) for _ in range(count + 1)]
     )
@@ -75,6 +78,7 @@ def walked(
         key = tuple(value(member, point) for member in members)
         for place in range(count):
             values[place][key[:place]].add(key[place])
+            inner[place][key[:place]] += 1
         for touch in work.touches:
             at = tuple(
                 int(np.dot(row, point)) + offset
@@ -85,6 +89,7 @@ def walked(
                 elements[group][place][key[:place]].add(at)
     return Walked(
         [max(map(len, one.values())) for one in values],
+        [max(one.values()) for one in inner],
         {name: [max(map(len, one.values())) for one in of] for name, of in elements.items()},
     )
 
@@ -107,6 +112,7 @@ def looked_at(
 
 def assert_same(found: Nest, truth: Walked) -> None:
     assert found.lengths.tolist() == truth.lengths
+    assert found.inner.tolist() == truth.inner
     groups: dict[str, np.ndarray] = {}
     for reference, (name, _) in zip(found.references, truth.elements.items(), strict=True):
         groups[name] = touched(found, reference)[0]
@@ -125,6 +131,28 @@ def test_boxes_are_exact(name: str, text: str, by_isl: bool) -> None:
     sizes = {p.name: 5 + place % 3 for place, p in enumerate(scop.parameters)}
     for found, truth in looked_at(scop, parse_mapping(text), sizes, by_isl=by_isl):
         assert_same(found, truth)
+
+
+@pytest.mark.parametrize(
+    ("text", "inner"),
+    [
+        ("tile=8", [1000, 800, 640, 512, 64, 8]),
+        ("tile=4", [1000, 400, 160, 64, 16, 4]),
+        ("tile=16", [1000, 1000, 1000, 1000, 100, 10]),
+        ("tile=3 outer_tile=2", None),
+        ("tile=4x3x7 outer_tile=2", None),
+        ("tile=8x3x6 threads=2", None),
+    ],
+)
+def test_tiles_that_do_not_divide(text: str, inner: list[int] | None) -> None:
+    """A product of matrices of 10: both loops over a row have 10 iterations, not two times 8."""
+    scop = kernel_scop("gemm")
+    mapping = parse_mapping(f"{text} unroll_jam=1 vector_bits=off registers=off")
+    sizes = dict.fromkeys(("ni", "nj", "nk"), 10)
+    for found, truth in looked_at(scop, mapping, sizes, by_isl=False):
+        assert found.box.tolist() == truth.inner
+        if inner is not None and len(inner) == len(truth.inner):
+            assert truth.inner == inner
 
 
 @pytest.mark.parametrize("text", ["sequential", "tile=4x2x2", "default"])
@@ -150,6 +178,9 @@ def test_triangles_and_stencils_are_bounded(name: str, text: str, size: int) -> 
         assert (found.lengths >= truth.lengths).all()
         if len(found.lengths):
             assert found.inner[0] == found.work.instances
+        box = np.cumprod(found.lengths[::-1])[::-1]
+        assert (found.inner >= truth.inner).all()
+        assert (found.inner <= box).all()
         for reference, counts in zip(found.references, truth.elements.values(), strict=True):
             said = touched(found, reference)[0]
             assert (said >= counts).all()

@@ -17,7 +17,8 @@ from polygym.compiler.poly.properties import properties
 from polygym.compiler.poly.schedule import parse
 from polygym.cost import ROW_NAMES, Ground, RowFeatures, row_features
 from polygym.cost.columns import CACHES, CONTEXT, KNOWLEDGE, Touched
-from polygym.cost.nests import touched, untiled
+from polygym.cost.lines import touched
+from polygym.cost.nests import untiled
 from polygym.cost.reach import reach
 from polygym.cost.stacked import loops
 from polygym.cost.touches import relations as relations_of_all
