@@ -12,9 +12,11 @@ statements it has
   subscript counts only beside accesses to the same array that move alike: A[i] and A[i + 1] are
   no A[i] and A[i + 2], but A[k] alone may be A[k + 1].
 
-Statements of a loop that write the same elements count as one. Of all orders of the loops the one
-with the smallest text counts, and loops whose counters stand in subscripts with a minus are turned
-round. Operators and scalars are left out.
+Statements of a loop that write the same elements count as one, and so do the branches of an if that
+make the same accesses. Of all orders of the loops the one with the smallest text counts, and loops
+whose counters stand in subscripts with a minus are turned round; so are arrays where it makes no
+difference in which order elements come: C[i][j] for j >= i is that for j <= i numbered backwards.
+Operators and scalars are left out.
 
 Another order of loops may need one statement where there were two: lu has A[i][j] -= A[i][k] *
 A[k][j] for k < j < i and for k < i <= j, but only once, for k < i and k < j, if the loop k stands
@@ -99,16 +101,33 @@ def _insides(program: Program) -> Iterator[_Inside]:
 def _inside(statements: Sequence[Statement], works: Sequence[Work]) -> _Inside:
     depth = statements[0].depth
     signs = _signs(depth, [touch for work in works for touch in work.touches])
-    uses: defaultdict[str, set[_Use]] = defaultdict(set)
-    for number, work in enumerate(works):
-        for touch in work.touches:
-            if touch.subscripts:
-                rows = [_signed(row, signs) for row in touch.subscripts]
-                access = tuple(zip(rows, touch.offsets, strict=True))
-                uses[touch.array].add((number, touch.writes, access))
     turned = _map(f"{sign} * i{place}" for place, sign in enumerate(signs))
-    domains = [isl.Set(one.domain).reset_tuple_id().apply(turned) for one in statements]
-    return _Inside(depth, tuple(domains), {name: _moved(every) for name, every in uses.items()})
+    pieces: defaultdict[frozenset[tuple[str, bool, _Rows]], list[isl.Set]] = defaultdict(list)
+    for statement, work in zip(statements, works, strict=True):
+        domain = isl.Set(statement.domain).reset_tuple_id().apply(turned)
+        pieces[_accesses(work, signs)].append(domain)
+    uses: defaultdict[str, set[_Use]] = defaultdict(set)
+    for number, accesses in enumerate(pieces):
+        for array, writes, rows in accesses:
+            uses[array].add((number, writes, rows))
+    domains = tuple(reduce(isl.Set.union, every) for every in pieces.values())
+    return _Inside(depth, domains, {name: _moved(every) for name, every in uses.items()})
+
+
+def _accesses(work: Work, signs: _Vector) -> frozenset[tuple[str, bool, _Rows]]:
+    """Return what a statement reads and writes, but for scalars: branches may do the same."""
+    return frozenset(
+        (
+            touch.array,
+            touch.writes,
+            tuple(
+                (_signed(row, signs), offset)
+                for row, offset in zip(touch.subscripts, touch.offsets, strict=True)
+            ),
+        )
+        for touch in work.touches
+        if touch.subscripts
+    )
 
 
 def _signs(depth: int, touches: Sequence[Touch]) -> _Vector:
