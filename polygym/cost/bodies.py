@@ -5,9 +5,23 @@ code but for these. Who tests on a program what was learned from others wants to
 them was the same one.
 
 A *body* is what stands together in an innermost loop, at the greatest depth of its nest. Of its
-statements it has the planes that bound their instances, without parameters and constants, and of
-every array by which subscripts it is read and written in which of them. Of all orders of the loops
-the one with the smallest text counts. Operators and scalars are left out.
+statements it has
+
+- the planes between loops that bound their instances, as j < i, without parameters and constants;
+- of every array by which subscripts it is read and written in which of them. What is added to a
+  subscript counts only beside accesses to the same array that move alike: A[i] and A[i + 1] are
+  no A[i] and A[i + 2], but A[k] alone may be A[k + 1].
+
+Statements of a loop that write the same elements count as one, and so do the branches of an if that
+make the same accesses. Of all orders of the loops the one with the smallest text counts, and loops
+whose counters stand in subscripts with a minus are turned round; so are arrays where it makes no
+difference in which order elements come: C[i][j] for j >= i is that for j <= i numbered backwards.
+Operators and scalars are left out.
+
+Another order of loops may need one statement where there were two: lu has A[i][j] -= A[i][k] *
+A[k][j] for k < j < i and for k < i <= j, but only once, for k < i and k < j, if the loop k stands
+outside. So bodies that differ in their planes alone, with the same arrays, are there once more
+*together*, with the union of their instances.
 
 Example: ``C[i][j] += A[i][k] * B[k][j]`` in any order of the loops, and ``X[a][b] = 0.9 * X[a][b]
 + Y[c][b] * Z[a][c]``, have one body; with ``k <= i`` it is another one, and with ``A[k][i]``, too.
@@ -16,8 +30,10 @@ Example: ``C[i][j] += A[i][k] * B[k][j]`` in any order of the loops, and ``X[a][
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from itertools import permutations
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import permutations, product
 from typing import TypeAlias
 
 import islpy as isl
@@ -27,7 +43,7 @@ from polygym.compiler.ir.scop import Statement
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.isl_numbers import coefficients
-from polygym.cost.reach import Work, reach
+from polygym.cost.reach import Touch, Work, reach
 from polygym.cost.shape import Loop, loops_around
 from polygym.programs import Program
 
@@ -38,8 +54,20 @@ _LEAST_DEPTH = 2  # copies and sums of vectors are in every program
 _MOST_DEPTH = 6  # 720 orders
 
 _Vector: TypeAlias = tuple[int, ...]
-_Use: TypeAlias = tuple[int, bool, tuple[tuple[_Vector | None, int], ...]]
-"""The number of a statement, whether it writes, and the rows and offsets of the subscripts."""
+_Rows: TypeAlias = tuple[tuple[_Vector | None, int], ...]
+"""The subscripts of an access: the counters' factors, and what is added."""
+
+_Use: TypeAlias = tuple[int, bool, _Rows]
+"""The number of a statement, whether it writes, and by which subscripts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Inside:
+    """What stands together: the instances of every statement, and the uses of every array."""
+
+    depth: int
+    domains: tuple[isl.Set, ...]
+    uses: Mapping[str, frozenset[_Use]]
 
 
 def bodies(program: Program) -> frozenset[Body]:
@@ -48,6 +76,13 @@ def bodies(program: Program) -> frozenset[Body]:
     Raises:
         LimitError: isl would take too long.
     """
+    with bounded("looking at a program's innermost loops"):
+        apart = list(_insides(program))
+        return frozenset(map(_body, [*apart, *_together(apart)]))
+
+
+def _insides(program: Program) -> Iterator[_Inside]:
+    """Yield what stands together in the deepest loops of every nest."""
     scop = program.scop
     works = {one.name: one for one in reach(scop, own_sizes(scop, dict(program.parameters)))}
     order = original(scop)
@@ -55,46 +90,164 @@ def bodies(program: Program) -> frozenset[Body]:
     for statement in scop.statements:
         if path := loops_around(order.rows(statement.name)):
             nests[path[0]].setdefault(path, []).append(statement)
-    found = set()
-    with bounded("looking at a program's innermost loops"):
-        for nest in nests.values():
-            depth = max(map(len, nest))
-            if _LEAST_DEPTH <= depth <= _MOST_DEPTH:
-                found |= {
-                    _body(inside, [works[one.name] for one in inside])
-                    for path, inside in nest.items()
-                    if len(path) == depth
-                }
-    return frozenset(found)
+    for nest in nests.values():
+        depth = max(map(len, nest))
+        if _LEAST_DEPTH <= depth <= _MOST_DEPTH:
+            for path, inside in nest.items():
+                if len(path) == depth:
+                    yield _inside(inside, [works[one.name] for one in inside])
 
 
-def _body(statements: Sequence[Statement], works: Sequence[Work]) -> Body:
-    """Return the text of what stands together, in that order of the loops in which it is least."""
-    planes = [_planes(one) for one in statements]
+def _inside(statements: Sequence[Statement], works: Sequence[Work]) -> _Inside:
+    depth = statements[0].depth
+    signs = _signs(depth, [touch for work in works for touch in work.touches])
+    turned = _map(f"{sign} * i{place}" for place, sign in enumerate(signs))
+    pieces: defaultdict[frozenset[tuple[str, bool, _Rows]], list[isl.Set]] = defaultdict(list)
+    for statement, work in zip(statements, works, strict=True):
+        domain = isl.Set(statement.domain).reset_tuple_id().apply(turned)
+        pieces[_accesses(work, signs)].append(domain)
     uses: defaultdict[str, set[_Use]] = defaultdict(set)
-    for number, work in enumerate(works):
-        for touch in work.touches:
-            if touch.subscripts:
-                rows = tuple(zip(touch.subscripts, touch.offsets, strict=True))
-                uses[touch.array].add((number, touch.writes, rows))
+    for number, accesses in enumerate(pieces):
+        for array, writes, rows in accesses:
+            uses[array].add((number, writes, rows))
+    domains = tuple(reduce(isl.Set.union, every) for every in pieces.values())
+    return _Inside(depth, domains, {name: _moved(every) for name, every in uses.items()})
+
+
+def _accesses(work: Work, signs: _Vector) -> frozenset[tuple[str, bool, _Rows]]:
+    """Return what a statement reads and writes, but for scalars: branches may do the same."""
+    return frozenset(
+        (
+            touch.array,
+            touch.writes,
+            tuple(
+                (_signed(row, signs), offset)
+                for row, offset in zip(touch.subscripts, touch.offsets, strict=True)
+            ),
+        )
+        for touch in work.touches
+        if touch.subscripts
+    )
+
+
+def _signs(depth: int, touches: Sequence[Touch]) -> _Vector:
+    """Return -1 for the loops that are turned round, whose counters mostly have a minus."""
+    rows = [row for touch in touches for row in touch.subscripts if row is not None]
+    return tuple(-1 if sum(row[place] for row in rows) < 0 else 1 for place in range(depth))
+
+
+def _signed(row: _Vector | None, signs: _Vector) -> _Vector | None:
+    return None if row is None else tuple(a * b for a, b in zip(row, signs, strict=True))
+
+
+def _moved(uses: Iterable[_Use]) -> frozenset[_Use]:
+    """Return an array's uses such that the least of what is added is 0 in those that move alike.
+
+    Example: {A[i - 1], A[i + 1], A[j + 3]} → {A[i], A[i + 2], A[j]}.
+    """
+    alike: defaultdict[tuple[_Vector | None, ...], list[_Use]] = defaultdict(list)
+    for use in uses:
+        alike[tuple(row for row, _ in use[2])].append(use)
+    moved = set()
+    for rows, every in alike.items():
+        offsets = [[offset for _, offset in access] for _, _, access in every]
+        least = [min(column) for column in zip(*offsets, strict=True)]
+        for (number, writes, _), own in zip(every, offsets, strict=True):
+            rest = [a - b for a, b in zip(own, least, strict=True)]
+            moved.add((number, writes, tuple(zip(rows, rest, strict=True))))
+    return frozenset(moved)
+
+
+def _together(apart: Sequence[_Inside]) -> Iterator[_Inside]:
+    """Yield what differs in its instances alone, once, with the union of these."""
+    groups: defaultdict[str, list[_Inside]] = defaultdict(list)
+    for inside in apart:
+        text, order = min(
+            (
+                repr(sorted((name, _ordered(order, every)) for name, every in inside.uses.items())),
+                order,
+            )
+            for order in permutations(range(inside.depth))
+        )
+        turned = _map(f"i{place}" for place in order)
+        uses = {
+            name: frozenset((a, b, _turned(order, rows)) for a, b, rows in every)
+            for name, every in inside.uses.items()
+        }
+        domains = tuple(domain.apply(turned) for domain in inside.domains)
+        groups[repr((len(domains), text))].append(_Inside(inside.depth, domains, uses))
+    for group in groups.values():
+        if len(group) > 1:
+            pieces = zip(*(one.domains for one in group), strict=True)
+            unions = tuple(reduce(isl.Set.union, every) for every in pieces)
+            yield _Inside(group[0].depth, unions, group[0].uses)
+
+
+def _map(counters: Iterable[str]) -> isl.Map:
+    """Return the map from i0, i1, … to these."""
+    found = list(counters)
+    return isl.Map(
+        f"{{ [{', '.join(f'i{n}' for n in range(len(found)))}] -> [{', '.join(found)}] }}"
+    )
+
+
+def _turned(order: Sequence[int], rows: _Rows) -> _Rows:
+    return tuple((row and tuple(row[place] for place in order), offset) for row, offset in rows)
+
+
+def _ordered(order: Sequence[int], uses: Iterable[_Use]) -> list[str]:
+    return sorted(repr((number, writes, _turned(order, rows))) for number, writes, rows in uses)
+
+
+def _body(inside: _Inside) -> Body:
+    """Return the text of what stands together, in that order of the loops in which it is least."""
     return min(
-        _in_order(order, planes, list(uses.values()))
-        for order in permutations(range(statements[0].depth))
+        _in_order(order, planes, list(inside.uses.values()))
+        for planes in _numbered(inside, [_planes(one) for one in inside.domains])
+        for order in permutations(range(inside.depth))
+    )
+
+
+def _numbered(
+    inside: _Inside, planes: Sequence[frozenset[_Vector]]
+) -> Iterator[Sequence[frozenset[_Vector]]]:
+    """Yield the planes, and where no instance waits for another, those of arrays turned round.
+
+    With C numbered backwards, in rows and columns, its half j >= i is the half j <= i, and what a
+    program does to it is the same if the order of its elements is all the same: if no array that is
+    written is read elsewhere (sums are in any order), no two accesses move alike, and no subscript
+    has two counters.
+    """
+    bound = {place for one in planes for row in one for place, a in enumerate(row) if a}
+    is_free = all(
+        len({rows for _, _, rows in every}) == 1 or not any(writes for _, writes, _ in every)
+        for every in inside.uses.values()
+    ) and all(_is_plain(every) for every in inside.uses.values())
+    ways = [(1, -1) if is_free and place in bound else (1,) for place in range(inside.depth)]
+    for signs in product(*ways):
+        yield [
+            frozenset(tuple(a * b for a, b in zip(row, signs, strict=True)) for row in one)
+            for one in planes
+        ]
+
+
+def _is_plain(uses: Iterable[_Use]) -> bool:
+    """Whether nothing is added to subscripts, which have one counter at most."""
+    return not any(
+        offset or row is None or sum(map(bool, row)) > 1
+        for _, _, rows in uses
+        for row, offset in rows
     )
 
 
 def _in_order(
-    order: Sequence[int], planes: Sequence[frozenset[_Vector]], uses: Sequence[set[_Use]]
+    order: Sequence[int], planes: Sequence[frozenset[_Vector]], uses: Sequence[frozenset[_Use]]
 ) -> Body:
     """Return the text with the loops in an order; statements are known by what they do."""
-
-    def turned(row: _Vector | None) -> _Vector | None:
-        return None if row is None else tuple(row[place] for place in order)
-
-    bounds = [sorted(map(turned, one), key=repr) for one in planes]
+    bounds = [sorted(tuple(row[place] for place in order) for row in one) for one in planes]
     written = [
         sorted(
-            repr([(turned(row), offset) for row, offset in rows])
+            repr(_turned(order, rows))
             for array in uses
             for number, writes, rows in array
             if number == place and writes
@@ -104,19 +257,21 @@ def _in_order(
     names = [repr(one) for one in zip(bounds, written, strict=True)]
     arrays = sorted(
         sorted(
-            repr((names[number], writes, [(turned(row), offset) for row, offset in rows]))
-            for number, writes, rows in array
+            {repr((names[number], writes, _turned(order, rows))) for number, writes, rows in array}
         )
         for array in uses
     )
-    return repr((sorted(names), arrays))
+    return repr((sorted(set(names)), arrays))
 
 
-def _planes(statement: Statement) -> frozenset[_Vector]:
-    """Return the iterators' factors in the bounds of a statement's domain."""
-    return frozenset(
-        factors
-        for piece in isl.Set(statement.domain).coalesce().get_basic_sets()
-        for bound in piece.remove_redundancies().get_constraints()
-        if any(factors := tuple(coefficients(bound, isl.dim_type.set)))
-    )
+def _planes(domain: isl.Set) -> frozenset[_Vector]:
+    """Return the counters' factors in the bounds of instances, where there are two counters."""
+    found = set()
+    for piece in domain.coalesce().get_basic_sets():
+        for bound in piece.remove_redundancies().get_constraints():
+            factors = tuple(coefficients(bound, isl.dim_type.set))
+            if sum(map(bool, factors)) > 1:
+                found.add(factors)
+                if bound.is_equality():
+                    found.add(tuple(-one for one in factors))
+    return frozenset(found)
