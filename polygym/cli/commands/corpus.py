@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,6 +17,8 @@ from polygym.search.corpus import packed as packing
 from polygym.search.corpus.damage import TakenOut
 from polygym.search.corpus.export import export as export_rows
 from polygym.search.corpus.merge import merge as merge_corpora
+from polygym.search.corpus.salvage import Mended, complaints
+from polygym.search.corpus.salvage import mend as mend_corpus
 from polygym.search.corpus.statistics import Statistics, statistics
 from polygym.search.corpus.store import open_corpus
 
@@ -59,18 +62,18 @@ def stats(file: Path, as_json: bool) -> Answer:
 def check(file: Path, mend: bool, as_json: bool) -> Answer:
     """Say whether the file is whole; exit code 1 if it is not.
 
-    With --mend, --json also counts what was taken out.
+    With --mend, --json also counts what was taken out. Where pages of the file are damaged, --mend
+    copies all that can be read to a new file in its place.
     """
-    taken = TakenOut(0, 0, 0, 0)
-    with open_corpus(file) as corpus:
-        found = corpus.check()
-        if mend and found:
-            taken = corpus.mend()
-            found = corpus.check()
-            if not as_json:
-                say(f"taken out: {taken}")
+    found = complaints(file)
+    mended: Mended | None = Mended(TakenOut(0, 0, 0, 0))
+    if mend and found:
+        mended = mend_corpus(file)
+        found = complaints(file)
+        if not as_json:
+            say(str(mended or "nothing can be read of it; it stays as it is"))
     if as_json:
-        counted = {"taken_out": asdict(taken)} if mend else {}
+        counted = _mended(mended) if mend else {}
         return Answer(int(bool(found)), {"file": str(file), "complaints": found, **counted})
     for one in found:
         say(one)
@@ -148,6 +151,14 @@ def unpack(file: Path, packed: Path, as_json: bool) -> Answer:
         return Answer(document={"file": str(file), "rows": rows})
     say(f"{rows} rows in {file}")
     return Answer()
+
+
+def _mended(mended: Mended | None) -> dict[str, Any]:
+    """Return what a document says of what was mended."""
+    if mended is None:
+        return {"taken_out": None}
+    copied = {} if mended.rows is None else {"copied": mended.rows, "counted": mended.is_counted}
+    return {"taken_out": asdict(mended.taken_out), **copied}
 
 
 def _print(found: Statistics, file: Path) -> None:

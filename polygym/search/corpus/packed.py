@@ -39,8 +39,7 @@ def pack(corpus: Corpus, path: Path) -> int:
         InputError: the corpus is damaged, or would be replaced.
     """
     corpus.expect_another(path)
-    if found := corpus.check():
-        raise InputError(f"{corpus.path}: expected {_WHAT}, found {found[0]}")
+    corpus.expect_whole()
     with explained(corpus.path, _WHAT), closing(sqlite3.connect(":memory:")) as copy:
         corpus.connection.backup(copy)
         copy.execute("VACUUM")

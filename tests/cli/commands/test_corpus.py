@@ -171,6 +171,60 @@ def test_damage_is_taken_out(capsys: pytest.CaptureFixture[str], tmp_path: Path)
         assert found == (0, {"file": file, "complaints": [], "taken_out": counted})
 
 
+def test_a_damaged_page_is_said_everywhere_and_mended(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """SQLite reads all rows, past the damage: it is in an index."""
+    path, other = tmp_path / "c.sqlite", tmp_path / "new.sqlite"
+    with open_corpus(path, begin=True) as corpus:
+        corpus.add_machine(fingerprint(), Machine())
+        visit = corpus.begin(Visit(Case("gemm", ()), 0, 0, 1, fingerprint().key, 1.0))
+        for number in range(20):
+            corpus.add(visit, Row(f"schedule {number}", "m", "m", Status.OK, 1.0, 1.0))
+        (page,) = corpus.connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_rows_2'"
+        ).fetchone()
+    content = bytearray(path.read_bytes())
+    content[(page - 1) * 4096 : page * 4096] = bytes(4096)
+    path.write_bytes(content)
+    file = str(path)
+    for words in (
+        ("corpus", "stats", file),
+        ("corpus", "merge", str(other), file),
+        ("corpus", "export", file, str(tmp_path / "out.parquet")),
+        ("corpus", "pack", file, str(tmp_path / "out.xz")),
+        ("cost", "train", file, str(tmp_path / "out.model")),
+    ):
+        code, _, said = call(capsys, *words)
+        assert (code, "`polygym corpus check --mend` takes out" in said) == (2, True), (words, said)
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    code, data = call_json(capsys, "corpus", "check", file)
+    assert (code, data["complaints"][0].startswith("SQLite: ")) == (1, True)
+    code, data = call_json(capsys, "corpus", "check", "--mend", file)
+    lost = {"rows": 0, "visits": 0, "clocks": 0, "machines": 0}
+    expected = {"complaints": [], "taken_out": lost, "copied": 20, "counted": True}
+    assert (code, data) == (0, {"file": file, **expected})
+    code, data = call_json(capsys, "corpus", "stats", file)
+    assert (code, data["rows"]) == (0, 20)
+
+
+@pytest.mark.parametrize("content", [b"", b"cut off"])
+def test_what_is_not_whole_is_exit_code_1(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes
+) -> None:
+    file = tmp_path / "c.sqlite"
+    with open_corpus(file, begin=True):
+        pass
+    file.write_bytes(file.read_bytes()[: -4096 if content else 0])
+    code, data = call_json(capsys, "corpus", "check", str(file))
+    assert (code, len(data["complaints"])) == (1, 1)
+    code, text, _ = call(capsys, "corpus", "check", "--mend", str(file))
+    assert (code, "nothing can be read of it; it stays as it is" in text) == (
+        int(not content),
+        not content,
+    )
+
+
 def test_what_is_wrong_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, _, said = call(capsys, "corpus", "stats", str(tmp_path / "none"))
     assert (code, "expected a corpus, found no such file" in said) == (2, True)
