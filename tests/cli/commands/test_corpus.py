@@ -14,7 +14,7 @@ from polygym.compiler.codegen.common.machine import Machine
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.measure.worker.outcome import Status
 from polygym.search.corpus.export import export
-from polygym.search.corpus.packed import SHIPPED, pack
+from polygym.search.corpus.packed import ALL_SHIPPED, NEAR, SHIPPED, pack
 from polygym.search.corpus.plan import TEST_KERNELS
 from polygym.search.corpus.rows import Case, Row, Visit
 from polygym.search.corpus.store import open_corpus
@@ -110,6 +110,65 @@ def test_the_corpus_that_comes_with_polygym(
         found = {visit.case.program for visit, _ in corpus.visits()}
         assert found
         assert not found & set(TEST_KERNELS)
+
+
+def test_the_other_corpus_that_comes_with_polygym(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """It has a name, and the help says of both how many rows they have."""
+    file = str(tmp_path / "in a folder" / "near.sqlite")
+    code, data = call_json(capsys, "corpus", "unpack", file, "--which", "near")
+    assert (code, data) == (0, {"file": file, "rows": ALL_SHIPPED["near"].rows})
+    large = str(tmp_path / "large.sqlite")
+    _, data = call_json(capsys, "corpus", "unpack", large)
+    assert data["rows"] == ALL_SHIPPED["large"].rows
+    code, text, _ = call(capsys, "corpus", "unpack", "--help")
+    assert all(f"{name:<6} {one.rows:>6,} rows" in text for name, one in ALL_SHIPPED.items())
+    both = (str(tmp_path / "new"), str(NEAR), "--which", "near")
+    code, _, said = call(capsys, "corpus", "unpack", *both)
+    assert (code, "expected no PACKED beside it" in said) == (2, True)
+
+
+def test_what_cannot_be_written_is_known_before_the_work(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Folders are made; where there is a file instead, nothing is read."""
+    file, is_file = tmp_path / "c.sqlite", tmp_path / "file"
+    is_file.touch()
+    with open_corpus(file, begin=True) as corpus:
+        corpus.add_machine(fingerprint(), Machine())
+    for word in ("export", "pack"):
+        out = tmp_path / word / "deep" / "out"
+        assert call(capsys, "corpus", word, str(file), str(out))[0] == 0
+        assert out.is_file()
+    monkeypatch.setattr("polygym.search.corpus.store.Corpus.expect_whole", None)
+    for words in (("corpus", "export"), ("corpus", "pack"), ("cost", "train")):
+        code, _, said = call(capsys, *words, str(file), str(is_file / "out"))
+        assert (code, "file" in said, "Traceback" in said) == (2, True, False), said
+        code, _, said = call(capsys, *words, str(file), str(tmp_path))
+        assert (code, "is a directory" in said) == (2, True), said
+
+
+def test_an_empty_corpus_and_one_that_drifts_say_so(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = str(tmp_path / "c.sqlite")
+    key = fingerprint().key
+    with open_corpus(Path(file), begin=True) as corpus:
+        code, text, _ = call(capsys, "corpus", "stats", file)
+        assert (code, "nothing was measured yet" in text, "0.00x" in text) == (0, True, False)
+        code, _, said = call(capsys, "cost", "train", file, str(tmp_path / "out.model"))
+        assert (code, "expected some rows, found none" in said) == (2, True)
+        corpus.add_machine(fingerprint(), Machine())
+        visit = corpus.begin(Visit(Case("gemm", ()), 0, 0, 1, key, 1.0))
+        corpus.add(visit, Row("schedule", "m", "m", Status.TIMEOUT, 0.0, 1.0))
+        _, text, _ = call(capsys, "corpus", "stats", file)
+        assert "1 row, 1 program, 1 case\n" in text
+        assert "no candidate ran" in text
+        for seconds, is_marked in ((0.100, False), (0.109, False), (0.112, True)):
+            corpus.tick(key, seconds, seconds)
+            _, text, _ = call(capsys, "corpus", "stats", file)
+            assert ("x*\n" in text, "as long for the same code" in text) == (is_marked, is_marked)
 
 
 def test_nothing_is_merged_where_one_of_all_is_no_corpus(
