@@ -58,7 +58,7 @@ from study import (
 )
 from study.journal import Journal, Search, Setting, Task, alone
 from study.knowledge import known, machine_like_this, of_random
-from study.options import Part, parser_of
+from study.options import Part, parser_of, seeds_of
 from study.searching import searched
 from study.table import table
 
@@ -95,6 +95,7 @@ def search(options: argparse.Namespace) -> int:
         chosen = contenders.expanded(options.contenders)
     except ValueError as error:
         raise PolygymError(str(error)) from None
+    wanted = programs.expected(options.programs, options.dataset)
     journal = Journal(options.out)
     setting = Setting(
         options.start, options.dataset, options.threads, options.trials, fingerprint().key
@@ -106,8 +107,8 @@ def search(options: argparse.Namespace) -> int:
     tasks = [
         Task(setting, program, contender, seed)
         for part in (early, late)
-        for seed in range(options.seeds)
-        for program in programs.expanded(options.programs)
+        for seed in seeds_of(options)
+        for program in wanted
         for contender in part
         if part is early or program not in programs.SOURCES
     ]
@@ -155,8 +156,12 @@ def _counting(label: str, count: int) -> Callable[[int], None]:
 
 def report(options: argparse.Namespace) -> int:
     """Print tables, and draw every figure of which there is something that no other shows."""
+    if not options.packed and not Journal.is_in(options.out):
+        raise PolygymError(f"{options.out}: expected a folder with searches, found none")
     journal = _with_finals(Journal(options.out, options.packed), options.out)
     _tables(journal)
+    if not journal.searches:
+        print(f"{options.out}: no search has ended yet")
     if options.pack:
         try:
             journal.pack(options.pack)
@@ -252,7 +257,7 @@ def ask(options: argparse.Namespace) -> int:
         found = invariance.shown(path, machine, options.cases, print)
     rows = []
     for way in invariance.SHOWN:
-        rows.append(invariance.asked(found, way, options.seeds))
+        rows.append(invariance.asked(found, way, seeds_of(options)))
         print(f"{way}: {rows[-1].other_spearman:.2f} of other programs", flush=True)
     count = len(found.samples["features"])
     about = f"{count} rows of {len(set(found.programs))} programs, {options.seeds} seeds"
@@ -272,7 +277,7 @@ def answer(options: argparse.Namespace) -> int:
     found = learnable(chosen, lambda *_: tell(next(number)))
     names = [group.visit.case.program for group in chosen]
     alike = unseen.like_kernels(names)
-    rows = unseen.answers(found.samples, names, options.seeds, alike)
+    rows = unseen.answers(found.samples, names, seeds_of(options), alike)
     text = f"{len(found.samples)} rows, {options.seeds} seeds\n\n{unseen.table(rows)}"
     write_atomically(options.out / "unseen.md", f"{text}\n".encode())
     print(f"\n{text}")
@@ -285,7 +290,7 @@ def rank(options: argparse.Namespace) -> int:
     rows = ranks.remembered(path)
     model = of_random(options.out)
     wanted = []
-    for seed in range(options.seeds):
+    for seed in seeds_of(options):
         for name in programs.expanded(options.programs):
             asked = (
                 name, options.dataset, options.threads, options.count, seed, options.measured,
@@ -306,7 +311,7 @@ def gain(options: argparse.Namespace) -> int:
     path = options.out / f"gains-{fingerprint().key}.jsonl"
     rows = gains.remembered(path)
     wanted, failed = [], 0
-    for seed in range(options.seeds):
+    for seed in seeds_of(options):
         for name in programs.expanded(options.programs):
             asked = (
                 name, options.dataset, options.threads, options.trials, options.search, seed,

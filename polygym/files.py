@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import glob
 import os
 import re
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -59,6 +61,22 @@ def _remove_left_behind(path: Path) -> None:
         if found is not None and not Path("/proc", found[1]).exists():
             with suppress(OSError):
                 beside.unlink()
+
+
+def make_room_for(path: Path) -> None:
+    """Make the folder of a file that is to be written after long work, and try to write there.
+
+    Raises:
+        OSError: nothing can be written there, or the path is a folder.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def write_atomically(path: Path, contents: bytes) -> None:

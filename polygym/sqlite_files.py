@@ -25,11 +25,18 @@ _OF_THE_SYSTEM = {
 }
 
 
+_NO_DATABASE = "SQLITE_NOTADB"
+
+
+class UnusableFileError(InputError):
+    """SQLite cannot use a file, which is damaged or something else; what it says is the context."""
+
+
 @contextmanager
-def explained(path: Path, what: str) -> Iterator[None]:
+def explained(path: Path, what: str, advice: str = "") -> Iterator[None]:
     """Inside, what SQLite complains of is an InputError, or an OSError where the disk is full.
 
-    ``what`` is what the file is expected to be.
+    ``what`` is what the file is expected to be, ``advice`` what can be done if it is damaged.
     """
     try:
         yield
@@ -38,19 +45,22 @@ def explained(path: Path, what: str) -> Iterator[None]:
         for prefix, number in _OF_THE_SYSTEM.items():
             if name.startswith(prefix):
                 raise OSError(number, str(error), str(path)) from None
-        raise InputError(
-            f"{path}: expected {what}, found a file that SQLite cannot use: {error}"
+        hint = f"; {advice}" if advice and name != _NO_DATABASE else ""
+        raise UnusableFileError(
+            f"{path}: expected {what}, found a file that SQLite cannot use: {error}{hint}"
         ) from None
     except UnicodeDecodeError as error:  # what SQLite says quotes the file
-        raise InputError(
+        raise UnusableFileError(
             f"{path}: expected {what}, found a file that SQLite cannot use: {error}"
         ) from None
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection, path: Path, what: str) -> Iterator[None]:
+def transaction(
+    connection: sqlite3.Connection, path: Path, what: str, advice: str = ""
+) -> Iterator[None]:
     """All that is written inside, or nothing; on the disk when it ends."""
-    with explained(path, what):
+    with explained(path, what, advice):
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield

@@ -16,7 +16,7 @@ Each time rank correlation (the median of the cases) and share of the best, as i
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -116,12 +116,12 @@ class Holds:
     same_share: float
 
 
-def asked(found: Shown, way: str, seeds: int) -> Holds:
+def asked(found: Shown, way: str, seeds: Sequence[int]) -> Holds:
     """Return how good models are, in the mean of the seeds."""
     samples = found.samples[way]
     folds = usual_folds(len({found.programs[int(case)] for case in samples.cases}))
     other, same = [], []
-    for seed in range(seeds):
+    for seed in seeds:
         options = replace(TREES, seed=seed)
 
         def fit(part: Samples, options: TreeOptions = options) -> Callable[..., np.ndarray]:
@@ -132,7 +132,7 @@ def asked(found: Shown, way: str, seeds: int) -> Holds:
         same.append(within(samples, fit, seed))
     return Holds(
         way,
-        seeds,
+        len(seeds),
         fmean(one.spearman for one in other),
         fmean(one.share for one in other),
         fmean(one for one, _ in same),

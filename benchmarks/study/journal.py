@@ -15,6 +15,7 @@ from polygym.errors import PolygymError
 from polygym.files import locked, write_atomically
 
 T = TypeVar("T")
+_FILE, _LOCK = "journal.jsonl", "lock"
 
 
 @dataclass(frozen=True, order=True)
@@ -159,7 +160,7 @@ def alone(folder: Path) -> Iterator[None]:
         PolygymError: somebody does.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as file:
+    with (folder / _LOCK).open("w") as file:
         if not locked(file.fileno()):
             raise PolygymError(
                 f"{folder}: expected nobody else to search there, found another search at work"
@@ -181,9 +182,14 @@ class Journal:
             PolygymError: a packed file cannot be read.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / "journal.jsonl"
+        self.path = folder / _FILE
         self.searches = {one.task: one for file in packed for one in unpacked(file)}
         self.searches |= {one.task: one for _, one in read_lines(self.path, Search.from_json)}
+
+    @staticmethod
+    def is_in(folder: Path) -> bool:
+        """Whether a folder has searches, or somebody has begun one there."""
+        return any((folder / name).exists() for name in (_FILE, _LOCK))
 
     def add(self, search: Search) -> None:
         """Keep a search."""

@@ -41,7 +41,7 @@ def _search(one: argparse.ArgumentParser) -> None:
         help=f"groups ({', '.join(programs.GROUPS)}), C1 to C12, kernels, files, random:17",
     )  # fmt: skip
     one.add_argument("--trials", type=_positive, default=64)
-    one.add_argument("--seeds", type=_positive, default=5)
+    _seeds(one, 5)
     one.add_argument("--threads", type=_positive, default=2)
     one.add_argument("--start", choices=STARTS, default="naive")
     one.add_argument("--dataset", choices=_SIZES, default="medium", help="sizes of kernels")
@@ -69,21 +69,21 @@ def _invariance(one: argparse.ArgumentParser) -> None:
         "--machine",
         help="the kind of machine, if there are several; of polygym's corpus one like this",
     )
-    one.add_argument("--seeds", type=_positive, default=5)
+    _seeds(one, 5)
     one.add_argument("--cases", type=_positive, help="only the first so many")
 
 
 def _unseen(one: argparse.ArgumentParser) -> None:
     one.add_argument("--corpus", type=Path, help="instead of the one that comes with polygym")
     one.add_argument("--machine", action="append", help="a kind of machine; several count together")
-    one.add_argument("--seeds", type=_positive, default=5)
+    _seeds(one, 5)
 
 
 def _ranks(one: argparse.ArgumentParser) -> None:
     one.add_argument("programs", nargs="*", default=list(ranks.KERNELS), metavar="PROGRAM")
     one.add_argument("--count", type=_positive, default=1000, help="episodes that are played")
     one.add_argument("--measured", type=_positive, default=1000, help="schedules beside the first")
-    one.add_argument("--seeds", type=_positive, default=1)
+    _seeds(one, 1)
     one.add_argument("--threads", type=_positive, default=2)
     one.add_argument("--dataset", choices=_SIZES, default="medium", help="sizes of kernels")
 
@@ -92,7 +92,7 @@ def _gains(one: argparse.ArgumentParser) -> None:
     one.add_argument("programs", nargs="*", default=["all"], metavar="PROGRAM")
     one.add_argument("--trials", type=_positive, default=256)
     one.add_argument("--search", default="model", help="as in `polygym tune`")
-    one.add_argument("--seeds", type=_positive, default=1)
+    _seeds(one, 1)
     one.add_argument("--threads", type=_positive, default=2)
     one.add_argument("--dataset", choices=_SIZES, default="large", help="sizes of kernels")
 
@@ -104,6 +104,18 @@ def _layers(one: argparse.ArgumentParser) -> None:
     one.add_argument("--threads", type=_positive, default=2)
     one.add_argument("--rounds", type=_positive, default=15)
     one.add_argument("--tvm", action="store_true", help="TVM's tuner too, for as many trials")
+
+
+def _seeds(one: argparse.ArgumentParser, usual: int) -> None:
+    one.add_argument("--seeds", type=_positive, default=usual, help=f"how many; default: {usual}")
+    one.add_argument(
+        "--first-seed", type=_count, default=0, metavar="K", help="from this one on; default: 0"
+    )
+
+
+def seeds_of(options: argparse.Namespace) -> range:
+    """Return the seeds that are asked for."""
+    return range(options.first_seed, options.first_seed + options.seeds)
 
 
 def _count(text: str) -> int:

@@ -76,6 +76,18 @@ def expanded(names: list[str]) -> list[str]:
     return list(dict.fromkeys(one for name in names for one in GROUPS.get(name, (name,))))
 
 
+def expected(names: list[str], dataset: str) -> list[str]:
+    """Return the programs of groups, and those that are named, before anything is searched.
+
+    Raises:
+        PolygymError: there is none of such a name, or it cannot be read.
+    """
+    found = expanded(names)
+    for name in found:
+        load(name, dataset)
+    return found
+
+
 def load(name: str, dataset: str) -> Program:
     """Return a program; layers have sizes of their own.
 

@@ -72,7 +72,10 @@ def expect_both(names: Iterable[str]) -> None:
 
 
 def answers(
-    samples: Samples, programs: Sequence[str], seeds: int, alike: Collection[str] = ()
+    samples: Samples,
+    programs: Sequence[str],
+    seeds: Sequence[int],
+    alike: Collection[str] = (),
 ) -> list[Answer]:
     """Return what models, a formula and dice say; ``programs`` names that of every case.
 
@@ -89,15 +92,12 @@ def answers(
     found = []
     for who, chosen in learners.items():
         part = samples.taken(np.flatnonzero(chosen[samples.cases]))
-        made = [train(part, replace(TreeOptions(), seed=seed)) for seed in range(seeds)]
+        made = [train(part, replace(TreeOptions(), seed=seed)) for seed in seeds]
         scores = [lambda rows, one=one: one.scores(rows).mean(axis=0) for one in made]
         found.append(_answer(f"trees that know {who}", scores, samples.taken(asked), programs))
     formula = [lambda rows: -rows[:, _CYCLES]]
     found.append(_answer("the formula of cycles", formula, samples.taken(asked), programs))
-    dice = [
-        lambda rows, seed=seed: np.random.default_rng(seed).random(len(rows))
-        for seed in range(seeds)
-    ]
+    dice = [lambda rows, seed=seed: np.random.default_rng(seed).random(len(rows)) for seed in seeds]
     found.append(_answer("dice", dice, samples.taken(asked), programs))
     return found
 

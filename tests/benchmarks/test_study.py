@@ -234,9 +234,17 @@ def test_a_small_study_goes_on_and_is_drawn(
     assert run(monkeypatch, "report", "--out", other, "--with", packed) == 0
     assert table in capsys.readouterr().out
     assert all("<svg" in one.read_text() for one in drawn)
-    # What is not there is said, and the others are searched.
-    assert run(monkeypatch, *words[:4], "nothing", *words[5:], *rest) == 1
-    assert "nothing random seed 0: " in capsys.readouterr().err
+    # What is not there is said before anything is searched.
+    assert run(monkeypatch, *words[:4], "mvt", "nothing", *words[5:-1], "2", *rest) == 2
+    assert "nothing" in capsys.readouterr().err
+    assert (tmp_path / "journal.jsonl").read_text().splitlines() == lines
+    # Other seeds alone.
+    assert run(monkeypatch, *words[:2], *words[3:], "--first-seed", "3", *rest) == 0
+    assert "1/1 mvt random seed 3: best" in capsys.readouterr().out
+    nowhere = tmp_path / "nowhere"
+    assert run(monkeypatch, "report", "--out", str(nowhere)) == 2
+    assert "nowhere: expected a folder with searches, found none" in capsys.readouterr().err
+    assert not nowhere.exists()
 
 
 def test_models_that_are_shown_different_things_are_asked(
@@ -325,6 +333,7 @@ def test_two_do_not_search_in_one_folder(
         assert run(monkeypatch, "search", "random", "--out", str(tmp_path)) == 2
         assert "found another search at work" in capsys.readouterr().err
         assert run(monkeypatch, "report", "--out", str(tmp_path)) == 0, "reading disturbs nobody"
+        assert "no search has ended yet" in capsys.readouterr().out
 
 
 def test_a_search_in_the_background_can_be_interrupted(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from polygym.cli.output import say, seconds
 from polygym.cli.splitting import Cutter, split_option
 from polygym.cli.stopping import Stop, stoppable
 from polygym.cli.storing import StorageChoice, recipe_of, storage_options
+from polygym.cli.text import counted
 from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.measure.evaluation.defects import Defects
 from polygym.measure.worker.outcome import Status
@@ -210,8 +211,9 @@ def _document(file: Path, collection: Collection, added: int) -> dict[str, Any]:
 
 def _print(document: dict[str, Any], collection: Collection) -> None:
     say(
-        f"{document['added']} rows added in {seconds(collection.seconds)}, "
-        f"{document['visits']} visits finished; {document['rows']} rows in {document['file']}"
+        f"{counted(document['added'], 'row')} added in {seconds(collection.seconds)}, "
+        f"{counted(document['visits'], 'visit')} finished; "
+        f"{counted(document['rows'], 'row')} in {document['file']}"
     )
     for status, count in document["statuses"].items():
         say(f"  {status}: {count}")

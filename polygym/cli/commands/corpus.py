@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,19 +13,28 @@ from polygym.cli.answer import Answer
 from polygym.cli.options import json_option
 from polygym.cli.output import heading, say
 from polygym.cli.tables import print_table
+from polygym.cli.text import counted
 from polygym.errors import InputError
 from polygym.search.corpus import packed as packing
 from polygym.search.corpus.damage import TakenOut
 from polygym.search.corpus.export import export as export_rows
 from polygym.search.corpus.merge import merge as merge_corpora
-from polygym.search.corpus.statistics import Statistics, statistics
+from polygym.search.corpus.salvage import Mended, complaints
+from polygym.search.corpus.salvage import mend as mend_corpus
+from polygym.search.corpus.statistics import (
+    DRIFT,
+    MachineStatistics,
+    Statistics,
+    statistics,
+)
 from polygym.search.corpus.store import open_corpus
 
-_HELP = """Look at corpora, which `polygym collect` makes. One comes with polygym.
+_HELP = """Look at corpora, which `polygym collect` makes. Two come with polygym.
 
 \b
 Examples:
-  polygym corpus unpack corpus.sqlite         the one that comes with polygym
+  polygym corpus unpack corpus.sqlite         the large one of polygym's
+  polygym corpus unpack near.sqlite --which near
   polygym corpus stats corpus.sqlite
   polygym corpus check corpus.sqlite
   polygym corpus merge all.sqlite monday.sqlite tuesday.sqlite
@@ -59,19 +70,19 @@ def stats(file: Path, as_json: bool) -> Answer:
 def check(file: Path, mend: bool, as_json: bool) -> Answer:
     """Say whether the file is whole; exit code 1 if it is not.
 
-    With --mend, --json also counts what was taken out.
+    With --mend, --json also counts what was taken out. Where pages of the file are damaged, --mend
+    copies all that can be read to a new file in its place.
     """
-    taken = TakenOut(0, 0, 0, 0)
-    with open_corpus(file) as corpus:
-        found = corpus.check()
-        if mend and found:
-            taken = corpus.mend()
-            found = corpus.check()
-            if not as_json:
-                say(f"taken out: {taken}")
+    found = complaints(file)
+    mended: Mended | None = Mended(TakenOut(0, 0, 0, 0))
+    if mend and found:
+        mended = mend_corpus(file)
+        found = complaints(file)
+        if not as_json:
+            say(str(mended or "nothing can be read of it; it stays as it is"))
     if as_json:
-        counted = {"taken_out": asdict(taken)} if mend else {}
-        return Answer(int(bool(found)), {"file": str(file), "complaints": found, **counted})
+        lost = _mended(mended) if mend else {}
+        return Answer(int(bool(found)), {"file": str(file), "complaints": found, **lost})
     for one in found:
         say(one)
     say(f"{file}: {'damaged' if found else 'whole'}")
@@ -102,8 +113,8 @@ def merge(into: Path, files: tuple[Path, ...], as_json: bool) -> Answer:
     if as_json:
         return Answer(document={"file": str(into), "rows": rows, "added": added})
     for name, count in added.items():
-        say(f"{count} rows added from {name}")
-    say(f"{rows} rows in {into}")
+        say(f"{counted(count, 'row')} added from {name}")
+    say(f"{counted(rows, 'row')} in {into}")
     return Answer()
 
 
@@ -119,7 +130,7 @@ def export(file: Path, parquet: Path, as_json: bool) -> Answer:
     with open_corpus(file) as corpus:
         rows = export_rows(corpus, parquet)
     if not as_json:
-        say(f"{rows} rows written to {parquet}")
+        say(f"{counted(rows, 'row')} written to {parquet}")
     return Answer(document={"rows": rows, "file": str(parquet)} if as_json else None)
 
 
@@ -133,32 +144,68 @@ def pack(file: Path, packed: Path, as_json: bool) -> Answer:
         size, rows = packing.pack(corpus, packed), corpus.count()
     if as_json:
         return Answer(document={"file": str(packed), "rows": rows, "bytes": size})
-    say(f"{rows} rows in {packed}, {size:,} bytes")
+    say(f"{counted(rows, 'row')} in {packed}, {size:,} bytes")
     return Answer()
 
 
-@command.command("unpack")
+_SHIPPED = packing.ALL_SHIPPED
+_UNPACK_HELP = f"""Write the corpus that is in PACKED to FILE; without PACKED one of polygym's.
+
+\b
+{chr(10).join(f"  {name:<6} {one.rows:>6,} rows, {one.about}" for name, one in _SHIPPED.items())}
+"""
+
+
+@command.command("unpack", help=_UNPACK_HELP)
 @click.argument("file", type=_FILE)
-@click.argument("packed", type=_FILE, default=packing.SHIPPED)
+@click.argument("packed", type=_FILE, required=False)
+@click.option(
+    "--which", type=click.Choice(list(_SHIPPED)), help="Which of polygym's; else the large one."
+)
 @json_option
-def unpack(file: Path, packed: Path, as_json: bool) -> Answer:
-    """Write the corpus that is in PACKED to FILE; without PACKED the one of polygym."""
-    rows = packing.unpack(packed, file)
+def unpack(file: Path, packed: Path | None, which: str | None, as_json: bool) -> Answer:
+    """Unpack a file, or a corpus that comes with polygym."""
+    if packed is not None and which is not None:
+        raise InputError("--which: expected no PACKED beside it, which is another corpus")
+    rows = packing.unpack(packed or _SHIPPED[which or "large"].path, file)
     if as_json:
         return Answer(document={"file": str(file), "rows": rows})
-    say(f"{rows} rows in {file}")
+    say(f"{counted(rows, 'row')} in {file}")
     return Answer()
+
+
+def _mended(mended: Mended | None) -> dict[str, Any]:
+    """Return what a document says of what was mended."""
+    if mended is None:
+        return {"taken_out": None}
+    copied = {} if mended.rows is None else {"copied": mended.rows, "counted": mended.is_counted}
+    return {"taken_out": asdict(mended.taken_out), **copied}
 
 
 def _print(found: Statistics, file: Path) -> None:
-    heading(f"{file}: {found.rows} rows, {found.programs} programs, {found.cases} cases")
+    counts = ((found.rows, "row"), (found.programs, "program"), (found.cases, "case"))
+    heading(f"{file}: " + ", ".join(counted(*one) for one in counts))
+    if found.rows:
+        _print_rows(found)
+    else:
+        say("  nothing was measured yet: `polygym collect` adds rows")
+    if found.machines:
+        _print_machines(found.machines)
+
+
+def _print_rows(found: Statistics) -> None:
     say("  " + ", ".join(f"{count} of {kind}" for kind, count in found.kinds.items()))
     say("  " + ", ".join(f"{count} {status}" for status, count in found.statuses.items()))
-    say(f"  {found.outliers} outliers, beside which the original order was unlike itself")
-    say(
-        f"  best over the original {found.speedup_of_best:.2f}x, over the median "
-        f"{found.spread:.2f}x (geometric means of cases)"
-    )
+    outliers = counted(found.outliers, "outlier")
+    say(f"  {outliers}, beside which the original order was unlike itself")
+    if not found.speedup_of_best:
+        say("  no candidate ran, so there is no best")
+        return
+    over = f", over the median {found.spread:.2f}x" if found.spread else ""
+    say(f"  best over the original {found.speedup_of_best:.2f}x{over} (geometric means of cases)")
+
+
+def _print_machines(machines: Sequence[MachineStatistics]) -> None:
     heading("\nMachines")
     print_table(
         ("KEY", "PROCESSOR", "CORES", "LLVM", "ROWS", "VISITS", "BUSY", "DRIFT"),
@@ -171,9 +218,14 @@ def _print(found: Statistics, file: Path) -> None:
                 one.rows,
                 one.visits,
                 one.busy_visits,
-                f"{one.drift:.2f}x",
+                f"{one.drift:.2f}x" + "*" * one.drifts,
             )
-            for one in found.machines
+            for one in machines
         ],
         "llrlrrrr",
     )
+    if any(one.drifts for one in machines):
+        say(
+            f"* more than {DRIFT:g}x as long for the same code at some hours as at others; models "
+            "compare the times of a visit, which lasts minutes, and visits by the original order's"
+        )

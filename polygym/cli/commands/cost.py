@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, assert_never
@@ -13,6 +13,7 @@ from polygym.cli.answer import Answer
 from polygym.cli.options import json_option, seed_option
 from polygym.cli.output import heading, say, seconds
 from polygym.cli.tables import print_table
+from polygym.cli.text import counted
 from polygym.cost.model import Card, Kind, Objective, Samples
 from polygym.cost.saved import load_model
 from polygym.cost.shipped import expect_path, learned_on
@@ -20,9 +21,10 @@ from polygym.cost.tree_gru import GRUOptions, TreeGRU, expect_torch, fit
 from polygym.cost.trees import TreeModel, TreeOptions, expect_lightgbm, importances, train
 from polygym.cost.validation import Score, Validation, expect_programs, usual_folds, validated
 from polygym.errors import InputError
+from polygym.files import make_room_for
 from polygym.search.corpus.held_out import TEST_KERNELS
 from polygym.search.corpus.samples import Group, groups, learnable, machine_of, without_tests
-from polygym.search.corpus.store import open_corpus
+from polygym.search.corpus.store import Corpus, open_corpus
 
 _HELP = f"""Make models of cost from a corpus, and look at them.
 
@@ -37,10 +39,12 @@ same: {", ".join(TEST_KERNELS)}.
 Examples:
   polygym cost train corpus.sqlite mine.model
   polygym cost train corpus.sqlite mine.model --model tree-gru
+  polygym cost train corpus.sqlite mine.model --machine all
   polygym cost show mine.model
   polygym cost show                     the one that comes with polygym
 """
 
+_ALL = "all"
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -94,7 +98,7 @@ def command() -> None:
     "machines",
     multiple=True,
     metavar="KEY",
-    help="Learn from rows of this kind of machine; may be given several times.",
+    help="Learn from rows of this kind of machine, or of 'all'; may be given several times.",
 )
 @seed_option("The dice of the model and of the folds.")
 @json_option
@@ -112,13 +116,15 @@ def train_command(
 ) -> Answer:
     """Learn from CORPUS, say how good it is on programs that are left out, and write MODEL.
 
-    A corpus of several kinds of machines needs --machine. Their times do not compare, and are not
-    compared: a model of several learns within each what is faster than what.
+    A corpus of several kinds of machines needs --machine, a KEY or all. Their times do not compare,
+    and are not compared: a model of several learns within each what is faster than what.
     """
     if model.resolve() == corpus.resolve():
         raise InputError(f"{model}: expected another file than the corpus, found the same")
     recipe = _Recipe(Kind(kind), Objective(objective), rounds, members, seed)
     recipe.expect_library()
+    with open_corpus(corpus):
+        make_room_for(model)
     found, about = _samples(corpus, machines, recipe, folds, quiet=as_json)
     samples, programs = found
     learned = len({programs[int(case)] for case in set(samples.cases)})
@@ -195,20 +201,21 @@ def _samples(
 ) -> tuple[tuple[Samples, list[str]], Card]:
     """Return what there is to learn from, and the beginning of the model's card."""
     with open_corpus(path) as corpus:
-        keys = [machine_of(corpus, key) for key in dict.fromkeys(machines or (None,))]
+        keys = _keys(corpus, machines)
         own = [corpus.machines()[key] for key in keys]
         planned_for = [corpus.planned_for()[key] for key in keys]
         chosen = [one for key in keys for one in groups(corpus, key)]
+    every = {one.visit.case.program for one in chosen}
     chosen, left_out = without_tests(chosen)
     programs = [one.visit.case.program for one in chosen]
-    _expect_programs(path, len(set(programs)), folds or 0)
+    _expect_programs(path, len(set(programs)), folds or 0, every)
     done = 0
 
     def show(_: Group, rows: int) -> None:
         nonlocal done
         done += 1
         if not quiet and (done % 25 == 0 or done == len(chosen)):
-            say(f"features: {done} of {len(chosen)} cases, {rows} rows")
+            say(f"features: {done} of {counted(len(chosen), 'case')}, {counted(rows, 'row')}")
 
     found = learnable(chosen, show, with_loops=recipe.kind is Kind.TREE_GRU)
     about = Card(
@@ -229,8 +236,24 @@ def _samples(
     return (found.samples, programs), about
 
 
-def _expect_programs(path: Path, programs: int, folds: int) -> None:
+def _keys(corpus: Corpus, machines: Sequence[str]) -> list[str]:
+    """Return the kinds of machines that are named, which may be all, or the only one."""
+    if _ALL in machines and corpus.machines():
+        return list(corpus.machines())
+    try:
+        return [machine_of(corpus, key) for key in dict.fromkeys(machines or (None,))]
+    except InputError as error:
+        hint = "; `--machine all` learns from each" if len(corpus.machines()) > 1 else ""
+        raise InputError(f"{error}{hint}") from None
+
+
+def _expect_programs(path: Path, programs: int, folds: int, every: Collection[str]) -> None:
     """Refuse what cannot be learned or tested, before features take their time."""
+    if not programs and every:
+        raise InputError(
+            f"{path}: expected programs from which models may learn, found none but those on which "
+            f"they are tested, or that do the same, which are left out: {', '.join(sorted(every))}"
+        )
     if not programs:
         raise InputError(
             f"{path}: expected cases with some rows that ran, of programs from which models may "
@@ -260,7 +283,10 @@ def _inside(model: TreeModel | TreeGRU) -> dict[str, Any]:
 def _print(model: TreeModel | TreeGRU, path: Path) -> None:
     card = model.card
     heading(f"{path}: {card.kind}, {card.objective}, {_size(path):,} bytes")
-    say(f"  learned from {card.rows} rows, {card.cases} cases of {card.programs} programs")
+    say(
+        f"  learned from {counted(card.rows, 'row')}, {counted(card.cases, 'case')} of "
+        f"{counted(card.programs, 'program')}"
+    )
     say(f"  machine {card.machine}: {card.processor}")
     say(f"  seed {card.seed}, trained in {seconds(card.seconds)}")
     if (found := card.notes.get("validation")) is not None:

@@ -4,6 +4,7 @@
 ``candidates`` which of its schedules and mappings, ``collect`` measures them, ``store`` keeps every
 row once, by kind of machine (``rows`` are the values, ``schema`` the tables, ``kept_rows`` a row in
 them); ``sums`` are check sums of all that is kept, ``damage`` is found by them and taken out,
+``salvage`` copies what can be read of a file that SQLite cannot use,
 ``former`` converts corpora of the version before; ``samples`` are what models learn from;
 ``statistics`` says what is in a corpus, ``merge`` puts two together, ``export`` writes Parquet,
 ``packed`` small files to be handed on, one of which comes with polygym.

@@ -24,6 +24,10 @@ from polygym.search.corpus.sums import (
     visit_of_values,
 )
 
+_HEADING = "*** in database main ***"
+ADVICE = "`polygym corpus check --mend` takes out what is damaged"
+"""What can be done of damage, as the end of a sentence."""
+
 Ask: TypeAlias = Callable[[str], list[tuple[Any, ...]]]
 """Returns what the database answers to a query."""
 
@@ -79,6 +83,12 @@ class TakenOut:
         )
         said = [_counted(count, name) for count, name in counts if count or name == "row"]
         return ", ".join(said)
+
+
+def of_the_file(ask: Ask) -> list[str]:
+    """Return what SQLite finds wrong in its pages; a twentieth of a second for 30,000 rows."""
+    said = [line for (text,) in ask("PRAGMA integrity_check(5)") for line in text.splitlines()]
+    return [f"SQLite: {line}" for line in said if line not in ("ok", _HEADING)]
 
 
 def damage(ask: Ask) -> Damage:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from polygym.errors import InputError
-from polygym.files import put_in_place
+from polygym.files import make_room_for, put_in_place
 from polygym.search.corpus.statistics import kind_of
 from polygym.search.corpus.store import Corpus
 
@@ -32,6 +32,7 @@ def export(corpus: Corpus, path: Path) -> int:
             "Parquet files need the package pyarrow: pip install 'polygym[cost]'"
         ) from None
     corpus.expect_another(path)
+    make_room_for(path)
     fingerprints = {key: json.dumps(asdict(one)) for key, one in corpus.machines().items()}
     planned_for = {key: json.dumps(asdict(one)) for key, one in corpus.planned_for().items()}
     columns: dict[str, list[Any]] = {}

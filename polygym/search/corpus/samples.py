@@ -48,11 +48,12 @@ def machine_of(corpus: Corpus, key: str | None) -> str:
         InputError: there is none of that key, or none is named and there are several.
     """
     machines = corpus.machines()
+    if not machines:
+        raise InputError(f"{corpus.path}: expected some rows, found none: nothing was measured yet")
     found = key or (next(iter(machines)) if len(machines) == 1 else None)
     if found is None or found not in machines:
         raise InputError(
-            f"--machine: expected one of {', '.join(machines) or '(none)'}, found "
-            f"{found or 'nothing'}"
+            f"--machine: expected one of {', '.join(machines)}, found {found or 'nothing'}"
         )
     return found
 

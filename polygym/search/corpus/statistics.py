@@ -24,6 +24,8 @@ from polygym.search.explore.means import geometric_mean
 
 _OUTLIER = log(1.33)
 _BUSY = 0.25
+DRIFT = 1.1
+"""A machine drifts where its time of the same program changes by more than this factor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,11 @@ class MachineStatistics:
     visits: int
     busy_visits: int
     drift: float
+
+    @property
+    def drifts(self) -> bool:
+        """Whether times of different hours do not compare."""
+        return self.drift > DRIFT
 
 
 @dataclass(frozen=True, slots=True)

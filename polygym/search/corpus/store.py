@@ -20,8 +20,10 @@ from polygym.compiler.codegen.common.machine import Machine
 from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import Fingerprint
 from polygym.search.corpus.damage import (
+    ADVICE,
     TakenOut,
     damage,
+    of_the_file,
     seal_corpus,
     seal_visits,
     take_out,
@@ -41,7 +43,7 @@ from polygym.search.corpus.sums import (
     total,
     visit_of_values,
 )
-from polygym.sqlite_files import create, explained, moment, transaction
+from polygym.sqlite_files import UnusableFileError, create, explained, moment, transaction
 from polygym.version import __version__
 
 _PATIENCE_SECONDS = 60.0
@@ -254,9 +256,7 @@ class Corpus(Closing):
         Raises:
             InputError: it says what, and what can be done.
         """
-        with moment(self.connection):
-            found = damage(self._asked).complaints
-        if found:
+        if found := self.check():
             raise self._damaged(found[0])
 
     def expect_another(self, path: Path) -> None:
@@ -272,12 +272,11 @@ class Corpus(Closing):
         """Return what is wrong with the file, nothing if it is whole."""
         found: list[str] = []
         try:
-            said = [text for (text,) in self.connection.execute("PRAGMA integrity_check(5)")]
-            found += [f"SQLite: {one}" for one in said if one != "ok"]
-            with moment(self.connection):
+            found += of_the_file(self._asked)
+            with explained(self.path, _WHAT), moment(self.connection):
                 found += damage(self._asked).complaints
-        except (sqlite3.Error, InputError) as error:
-            return [*found, f"SQLite: {error}"]
+        except UnusableFileError as error:
+            return [*found, f"SQLite: {error.__context__}"]
         return found
 
     def mend(self) -> TakenOut:
@@ -286,7 +285,7 @@ class Corpus(Closing):
         The visits that rows were of are not finished any more, so a collection measures them again.
 
         Raises:
-            InputError: the file itself is damaged.
+            InputError: the file itself is damaged; :mod:`polygym.search.corpus.salvage` copies it.
         """
         # What refers to what is taken out is taken out too, in any order.
         self.connection.execute("PRAGMA foreign_keys = OFF")
@@ -302,15 +301,12 @@ class Corpus(Closing):
         Raises:
             InputError: the file is damaged.
         """
-        with explained(self.path, _WHAT):
+        with explained(self.path, _WHAT, ADVICE):
             return self.connection.execute(query, tuple(values)).fetchall()
 
     def _damaged(self, found: str) -> InputError:
         """Return what to say of what is not as it was written."""
-        return InputError(
-            f"{self.path}: expected {_WHAT}, found {found}; "
-            "`polygym corpus check --mend` takes out what is damaged"
-        )
+        return InputError(f"{self.path}: expected {_WHAT}, found {found}; {ADVICE}")
 
     def _row(self, values: Sequence[object]) -> Row:
         found = row_of_values(values)
@@ -325,7 +321,7 @@ class Corpus(Closing):
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All of it, or nothing."""
-        with transaction(self.connection, self.path, _WHAT):
+        with transaction(self.connection, self.path, _WHAT, ADVICE):
             yield
 
     def _place(self, table: str, columns: str, values: Sequence[object]) -> int:
@@ -344,13 +340,14 @@ def open_corpus(path: Path, *, begin: bool = False) -> Corpus:
     """Open the file of a corpus, or begin one.
 
     Raises:
-        InputError: there is none, or it is damaged, or of another version.
+        UnusableFileError: it is damaged, or none.
+        InputError: there is none, or it is of another version.
     """
     if not path.exists() and not begin:
         raise InputError(f"{path}: expected a corpus, found no such file")
     if not path.exists():
         _create(path)
-    with explained(path, _WHAT):
+    with explained(path, _WHAT, ADVICE):
         connection = sqlite3.connect(path, isolation_level=None, timeout=_PATIENCE_SECONDS)
         # What is no UTF-8 is damage, which its sum says.
         connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
@@ -362,6 +359,11 @@ def open_corpus(path: Path, *, begin: bool = False) -> Corpus:
         except BaseException:
             connection.close()
             raise
+    if row is None or row[0] != FORMAT:
+        connection.close()
+        raise UnusableFileError(
+            f"{path}: expected {_WHAT}, found a file that does not say it is one; {ADVICE}"
+        )
     if row != (FORMAT, VERSION):
         connection.close()
         raise InputError(

@@ -14,7 +14,7 @@ from polygym.compiler.codegen.common.machine import Machine
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.measure.worker.outcome import Status
 from polygym.search.corpus.export import export
-from polygym.search.corpus.packed import SHIPPED, pack
+from polygym.search.corpus.packed import ALL_SHIPPED, NEAR, SHIPPED, pack
 from polygym.search.corpus.plan import TEST_KERNELS
 from polygym.search.corpus.rows import Case, Row, Visit
 from polygym.search.corpus.store import open_corpus
@@ -112,6 +112,65 @@ def test_the_corpus_that_comes_with_polygym(
         assert not found & set(TEST_KERNELS)
 
 
+def test_the_other_corpus_that_comes_with_polygym(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """It has a name, and the help says of both how many rows they have."""
+    file = str(tmp_path / "in a folder" / "near.sqlite")
+    code, data = call_json(capsys, "corpus", "unpack", file, "--which", "near")
+    assert (code, data) == (0, {"file": file, "rows": ALL_SHIPPED["near"].rows})
+    large = str(tmp_path / "large.sqlite")
+    _, data = call_json(capsys, "corpus", "unpack", large)
+    assert data["rows"] == ALL_SHIPPED["large"].rows
+    code, text, _ = call(capsys, "corpus", "unpack", "--help")
+    assert all(f"{name:<6} {one.rows:>6,} rows" in text for name, one in ALL_SHIPPED.items())
+    both = (str(tmp_path / "new"), str(NEAR), "--which", "near")
+    code, _, said = call(capsys, "corpus", "unpack", *both)
+    assert (code, "expected no PACKED beside it" in said) == (2, True)
+
+
+def test_what_cannot_be_written_is_known_before_the_work(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Folders are made; where there is a file instead, nothing is read."""
+    file, is_file = tmp_path / "c.sqlite", tmp_path / "file"
+    is_file.touch()
+    with open_corpus(file, begin=True) as corpus:
+        corpus.add_machine(fingerprint(), Machine())
+    for word in ("export", "pack"):
+        out = tmp_path / word / "deep" / "out"
+        assert call(capsys, "corpus", word, str(file), str(out))[0] == 0
+        assert out.is_file()
+    monkeypatch.setattr("polygym.search.corpus.store.Corpus.expect_whole", None)
+    for words in (("corpus", "export"), ("corpus", "pack"), ("cost", "train")):
+        code, _, said = call(capsys, *words, str(file), str(is_file / "out"))
+        assert (code, "file" in said, "Traceback" in said) == (2, True, False), said
+        code, _, said = call(capsys, *words, str(file), str(tmp_path))
+        assert (code, "is a directory" in said) == (2, True), said
+
+
+def test_an_empty_corpus_and_one_that_drifts_say_so(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = str(tmp_path / "c.sqlite")
+    key = fingerprint().key
+    with open_corpus(Path(file), begin=True) as corpus:
+        code, text, _ = call(capsys, "corpus", "stats", file)
+        assert (code, "nothing was measured yet" in text, "0.00x" in text) == (0, True, False)
+        code, _, said = call(capsys, "cost", "train", file, str(tmp_path / "out.model"))
+        assert (code, "expected some rows, found none" in said) == (2, True)
+        corpus.add_machine(fingerprint(), Machine())
+        visit = corpus.begin(Visit(Case("gemm", ()), 0, 0, 1, key, 1.0))
+        corpus.add(visit, Row("schedule", "m", "m", Status.TIMEOUT, 0.0, 1.0))
+        _, text, _ = call(capsys, "corpus", "stats", file)
+        assert "1 row, 1 program, 1 case\n" in text
+        assert "no candidate ran" in text
+        for seconds, is_marked in ((0.100, False), (0.109, False), (0.112, True)):
+            corpus.tick(key, seconds, seconds)
+            _, text, _ = call(capsys, "corpus", "stats", file)
+            assert ("x*\n" in text, "as long for the same code" in text) == (is_marked, is_marked)
+
+
 def test_nothing_is_merged_where_one_of_all_is_no_corpus(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -169,6 +228,60 @@ def test_damage_is_taken_out(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     for counted in (taken, dict.fromkeys(taken, 0)):
         found = call_json(capsys, "corpus", "check", "--mend", file)
         assert found == (0, {"file": file, "complaints": [], "taken_out": counted})
+
+
+def test_a_damaged_page_is_said_everywhere_and_mended(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """SQLite reads all rows, past the damage: it is in an index."""
+    path, other = tmp_path / "c.sqlite", tmp_path / "new.sqlite"
+    with open_corpus(path, begin=True) as corpus:
+        corpus.add_machine(fingerprint(), Machine())
+        visit = corpus.begin(Visit(Case("gemm", ()), 0, 0, 1, fingerprint().key, 1.0))
+        for number in range(20):
+            corpus.add(visit, Row(f"schedule {number}", "m", "m", Status.OK, 1.0, 1.0))
+        (page,) = corpus.connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_rows_2'"
+        ).fetchone()
+    content = bytearray(path.read_bytes())
+    content[(page - 1) * 4096 : page * 4096] = bytes(4096)
+    path.write_bytes(content)
+    file = str(path)
+    for words in (
+        ("corpus", "stats", file),
+        ("corpus", "merge", str(other), file),
+        ("corpus", "export", file, str(tmp_path / "out.parquet")),
+        ("corpus", "pack", file, str(tmp_path / "out.xz")),
+        ("cost", "train", file, str(tmp_path / "out.model")),
+    ):
+        code, _, said = call(capsys, *words)
+        assert (code, "`polygym corpus check --mend` takes out" in said) == (2, True), (words, said)
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    code, data = call_json(capsys, "corpus", "check", file)
+    assert (code, data["complaints"][0].startswith("SQLite: ")) == (1, True)
+    code, data = call_json(capsys, "corpus", "check", "--mend", file)
+    lost = {"rows": 0, "visits": 0, "clocks": 0, "machines": 0}
+    expected = {"complaints": [], "taken_out": lost, "copied": 20, "counted": True}
+    assert (code, data) == (0, {"file": file, **expected})
+    code, data = call_json(capsys, "corpus", "stats", file)
+    assert (code, data["rows"]) == (0, 20)
+
+
+@pytest.mark.parametrize("content", [b"", b"cut off"])
+def test_what_is_not_whole_is_exit_code_1(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes
+) -> None:
+    file = tmp_path / "c.sqlite"
+    with open_corpus(file, begin=True):
+        pass
+    file.write_bytes(file.read_bytes()[: -4096 if content else 0])
+    code, data = call_json(capsys, "corpus", "check", str(file))
+    assert (code, len(data["complaints"])) == (1, 1)
+    code, text, _ = call(capsys, "corpus", "check", "--mend", str(file))
+    assert (code, "nothing can be read of it; it stays as it is" in text) == (
+        int(not content),
+        not content,
+    )
 
 
 def test_what_is_wrong_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

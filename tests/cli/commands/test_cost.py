@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -104,10 +105,30 @@ def test_a_small_corpus_has_as_many_folds_as_programs(
     for words, message in (
         ((one, out, "--folds", "2"), "found 2 of 1; --folds 0 tests nothing"),
         ((str(corpus), out, "--folds", "4"), "found 4 of 3; --folds 0 tests nothing"),
-        ((none, out), "expected cases with some rows that ran"),
+        ((none, out), "on which they are tested, or that do the same, which are left out: bicg"),
     ):
         code, _, said = call(capsys, "cost", "train", *words)
         assert (code, message in said) == (2, True), said
+
+
+def test_a_model_of_all_kinds_of_machines(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    """They are named, or all; without a word it is said how."""
+    path, there = tmp_path / "two.sqlite", replace(HERE, processor="another CPU")
+    with open_corpus(corpus) as whole, open_corpus(path, begin=True) as made:
+        for machine in (HERE, there):
+            made.add_machine(machine, Machine())
+            for visit, rows in whole.visits():
+                number = made.begin(replace(visit, machine=machine.key))
+                for row in rows:
+                    made.add(number, row)
+    words = ("cost", "train", str(path), str(tmp_path / "folder" / "m.model"), "--rounds", "2")
+    code, _, said = call(capsys, *words)
+    assert (code, "`--machine all` learns from each" in said) == (2, True), said
+    code, found = call_json(capsys, *words, "--machine", "all", "--folds", "0")
+    assert (code, found["machine"]) == (0, f"{HERE.key}, {there.key}")
+    assert found["rows"] == 54
 
 
 def test_a_tree_gru_is_made_and_shown(
