@@ -25,10 +25,12 @@ from dataclasses import replace
 
 import islpy as isl
 
+from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Sequence, Tree
 from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import PRIVATE, Array, Scop, Statement, Storage
 from polygym.compiler.poly.isl_budget import bounded
+from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Row, parameter_names
 from polygym.errors import LimitError
 
@@ -44,6 +46,12 @@ def settled(scop: Scop, tree: Tree) -> Scop:
         for array in scop.arrays
     )
     return replace(scop, arrays=arrays)
+
+
+def has_own(legal: LegalSchedule) -> bool:
+    """Whether threads have something for themselves under a schedule, as far as its tree tells."""
+    found = settled(legal.scop, build_tree(legal))
+    return any(one.storage in PRIVATE for one in found.arrays)
 
 
 def _is_private(scop: Scop, tree: Tree, array: Array) -> bool:

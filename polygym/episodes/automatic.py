@@ -12,6 +12,9 @@ promise is
 and the greatest promise is taken if it is more than :data:`LEAST`; otherwise isl's usual stays. So
 one model alone changes nothing, and where both know of no difference nothing changes either.
 
+Of a program whose plan calls arrays private only those schedules are candidates under which some
+are (:mod:`polygym.cost.own_memory`), if there are any: the others have it as if it were expanded.
+
 Example, atax: trees say 2^0.36, the network 2^0.11 for isl's schedule without fusion; the promise
 is 0.2, and it is taken (it is 1.25 times as fast).
 
@@ -28,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -35,7 +39,7 @@ import numpy as np
 from polygym.compiler.codegen.common.machine import Machine, this_machine
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.common.sizes import Sizes
-from polygym.compiler.ir.scop import Scop
+from polygym.compiler.ir.scop import PRIVATE, Scop
 from polygym.compiler.poly.alternatives import few
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
@@ -43,6 +47,7 @@ from polygym.compiler.poly.strategy import ISL, Automatic, Settled, Strategy
 from polygym.cost import shipped as trees
 from polygym.cost.candidate import Candidates
 from polygym.cost.nests import Floats
+from polygym.cost.own_memory import has_own
 from polygym.episodes import learned_weights as networks
 from polygym.episodes.opinions import ahead, scores_of
 from polygym.errors import LimitError, PolygymError
@@ -125,7 +130,7 @@ def _choose(
         Ranked(strategy, schedule, promise)
         for (strategy, schedule), promise in zip(found.items(), promises, strict=True)
     )
-    return Choice(ranking, _taken(promises))
+    return Choice(ranking, _taken(promises, _candidates(scop, list(found.values()))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +142,23 @@ class Setting:
     machine: Machine
 
 
-def _taken(promises: list[float | None]) -> int:
-    """Return the place of the greatest promise that is enough, the first of equals; else 0."""
-    best, taken = LEAST, 0
-    for place, promise in enumerate(promises):
+def _candidates(scop: Scop, schedules: list[Schedule]) -> list[int]:
+    """Return the places of the schedules among which one is taken, in order."""
+    every = list(range(len(schedules)))
+    if all(array.storage not in PRIVATE for array in scop.arrays):
+        return every
+    return [place for place in every if has_own(LegalSchedule(scop, schedules[place]))] or every
+
+
+def _taken(promises: list[float | None], candidates: list[int]) -> int:
+    """Return the place of the greatest promise that is enough, the first of equals.
+
+    Without one that is enough it is 0; where that is no candidate, the best that there is.
+    """
+    first = candidates[0]
+    best, taken = LEAST if first == 0 else -inf, first
+    for place in candidates:
+        promise = promises[place]
         if promise is not None and promise > best:
             best, taken = promise, place
     return taken

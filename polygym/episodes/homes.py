@@ -42,7 +42,7 @@ from polygym.compiler.codegen.common.sizes import Sizes, own_sizes
 from polygym.compiler.codegen.contraction import legal_under
 from polygym.compiler.codegen.llvm.heap import MOST_KEPT
 from polygym.compiler.codegen.trees.build import build_tree
-from polygym.compiler.ir.scop import PRIVATE, Storage
+from polygym.compiler.ir.scop import Storage
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.score import static_score
 from polygym.compiler.poly.splitting.choose import quick_splitting
@@ -50,7 +50,7 @@ from polygym.compiler.poly.splitting.cuts import WHOLE
 from polygym.compiler.storage.price import bytes_of
 from polygym.cost.candidate import NAMES
 from polygym.cost.nests import Floats
-from polygym.cost.own_memory import settled
+from polygym.cost.own_memory import has_own, settled
 from polygym.episodes import kept_homes
 from polygym.episodes.automatic import Choice, Setting, choose, choose_within, promised, vector_of
 from polygym.episodes.kept_homes import Home, Ranking
@@ -63,6 +63,9 @@ from polygym.programs.stored import stored, with_chosen_storage
 
 LEAST = 0.3
 """What has to be promised: 2^0.3 is a quarter faster, more than of schedules alone."""
+
+SPARED = 0.1
+"""So much less may be promised of what is private to threads than of the same in memory."""
 
 _CYCLES = NAMES.index("total_cycles")
 
@@ -167,7 +170,7 @@ def judged(program: Program, mapping: Mapping, limit: int) -> Beginning:
             if not seen:
                 raise
             continue
-        if seen and one.storage.has_private and not _has_own(legal):
+        if seen and one.storage.has_private and not has_own(legal):
             continue  # as expanded
         seen.append((one, choice))
         scores.append(score)
@@ -187,7 +190,12 @@ def _taken(ranking: Ranking) -> int:
     """Return the place of what promises most of what is better than the first, else 0."""
     first, *others = ranking
     better = [place for place, one in enumerate(others, 1) if is_better(one, first)]
-    return max(better, key=lambda place: ranking[place].promise or 0.0, default=0)
+    return max(better, key=lambda place: _preference(ranking[place]), default=0)
+
+
+def _preference(home: Home) -> float:
+    """Return what is promised of a home, and a little more where it wants less memory."""
+    return (home.promise or 0.0) + (SPARED if home.storage.has_private else 0.0)
 
 
 def candidates(program: Program, mapping: Mapping, limit: int) -> Iterator[Program]:
@@ -210,12 +218,6 @@ def _private(expanded: Program, limit: int) -> Iterator[Program]:
     entries = tuple(replace(one, is_private=True) for one in plan.entries)
     with suppress(InputError, LimitError):
         yield stored(expanded, replace(plan, entries=entries), limit)
-
-
-def _has_own(legal: LegalSchedule) -> bool:
-    """Whether threads have something for themselves under a schedule, as far as its tree tells."""
-    found = settled(legal.scop, build_tree(legal))
-    return any(one.storage in PRIVATE for one in found.arrays)
 
 
 def _waiting(legal: LegalSchedule, sizes: Sizes, vector: Floats | None) -> float:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,15 @@ from hypothesis import strategies as st
 
 import polybench
 from polygym.compiler.codegen.common.machine import Machine
-from polygym.compiler.codegen.common.mapping import parse_mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, parse_mapping
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.alternatives import few
+from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.strategy import AUTO, ISL, ORIGINAL, parse_strategy
+from polygym.compiler.storage.apply import applied
+from polygym.compiler.storage.plan import parse_storage
+from polygym.cost.own_memory import has_own
 from polygym.episodes import automatic, learned_weights
 from polygym.episodes.automatic import (
     LEAST,
@@ -70,9 +75,34 @@ def test_what_is_taken_is_promised_enough_or_usual(name: str) -> None:
 
 @given(st.lists(st.none() | st.floats(-8, 8), max_size=6))
 def test_the_first_of_the_greatest_is_taken(promises: list[float | None]) -> None:
-    taken = automatic._taken([0.0, *promises])
+    taken = automatic._taken([0.0, *promises], list(range(len(promises) + 1)))
     enough = [one for one in promises if one is not None and one > LEAST]
     assert taken == ([0.0, *promises].index(max(enough)) if enough else 0)
+
+
+def test_where_the_usual_one_is_no_candidate_the_best_of_the_others_is_taken() -> None:
+    assert automatic._taken([0.0, 3.0, -2.0, None, -1.0], [2, 3, 4]) == 4
+    assert automatic._taken([0.0, None], [1]) == 1
+    assert automatic._taken([0.0, 3.0, LEAST], [0, 2]) == 0
+
+
+def test_of_private_arrays_the_schedule_keeps_some_private() -> None:
+    text = """
+    void f(int n, float x[n][n], float y[n][n]) {
+    #pragma scop
+      for (int i = 1; i < n; i++)
+        for (int j = 0; j < n; j++) {
+          float w = x[i][j] - x[i - 1][j];
+          y[i][j] = w * w;
+        }
+    #pragma endscop
+    }
+    """
+    scop = applied(parse_text(text), parse_storage("w=private:i,j"))
+    found = choose(scop, {"n": 2000}, replace(DEFAULT, threads=2))
+    own = [has_own(LegalSchedule(scop, one.schedule)) for one in found.ranking]
+    assert own[found.taken]
+    assert not all(own)
 
 
 @given(st.floats(-8, 8), st.floats(-8, 8))

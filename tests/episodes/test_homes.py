@@ -167,6 +167,21 @@ def test_what_promises_enough_is_taken(
     assert str(Recipe(plan=Found.MODEL, limit=LIMIT).of(symm).storage) == taken
 
 
+@pytest.mark.parametrize(
+    ("promises", "taken"),
+    [((1.0, 0.95), 2), ((1.0, 0.85), 1), ((0.2, 0.25), 0), ((0.35, 0.29), 1), ((None, 0.4), 2)],
+)
+def test_what_wants_no_memory_may_promise_a_little_less(
+    promises: tuple[float | None, float], taken: int
+) -> None:
+    plans = (EXPANDED, EXPANDED.replace("expand", "private"))
+    others = [
+        Home(WHOLE, parse_storage(plan), promise, 0.6)
+        for plan, promise in zip(plans, promises, strict=True)
+    ]
+    assert homes._taken((Home(WHOLE, KEEP, 0.0, 0.5), *others)) == taken
+
+
 def test_it_is_forgotten_with_the_cache(
     symm: Program, kept: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
