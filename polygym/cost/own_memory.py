@@ -50,8 +50,14 @@ def settled(scop: Scop, tree: Tree) -> Scop:
 
 def has_own(legal: LegalSchedule) -> bool:
     """Whether threads have something for themselves under a schedule, as far as its tree tells."""
-    found = settled(legal.scop, build_tree(legal))
-    return any(one.storage in PRIVATE for one in found.arrays)
+    return any(one.storage in PRIVATE for one in settled_under(legal).arrays)
+
+
+def settled_under(legal: LegalSchedule) -> Scop:
+    """Return the program with what is private under a schedule, whose tree is built if it matters."""
+    if all(array.storage not in PRIVATE for array in legal.scop.arrays):
+        return legal.scop
+    return settled(legal.scop, build_tree(legal))
 
 
 def _is_private(scop: Scop, tree: Tree, array: Array) -> bool:

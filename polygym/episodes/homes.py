@@ -41,7 +41,6 @@ from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.common.sizes import Sizes, own_sizes
 from polygym.compiler.codegen.contraction import legal_under
 from polygym.compiler.codegen.llvm.heap import MOST_KEPT
-from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.ir.scop import Storage
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.score import static_score
@@ -50,7 +49,7 @@ from polygym.compiler.poly.splitting.cuts import WHOLE
 from polygym.compiler.storage.price import bytes_of
 from polygym.cost.candidate import NAMES
 from polygym.cost.nests import Floats
-from polygym.cost.own_memory import has_own, settled
+from polygym.cost.own_memory import has_own, settled_under
 from polygym.episodes import kept_homes
 from polygym.episodes.automatic import Choice, Setting, choose, choose_within, promised, vector_of
 from polygym.episodes.kept_homes import Home, Ranking
@@ -222,9 +221,9 @@ def _private(expanded: Program, limit: int) -> Iterator[Program]:
 
 def _waiting(legal: LegalSchedule, sizes: Sizes, vector: Floats | None) -> float:
     """Return how much longer, as a power of two, a program takes whose new arrays are fresh."""
-    new = settled(legal.scop, build_tree(legal))
+    arrays = settled_under(legal).arrays
     fresh = sum(
-        bytes_of(one, sizes) for one in new.arrays if one.storage is Storage.SCRATCH and one.rank
+        bytes_of(one, sizes) for one in arrays if one.storage is Storage.SCRATCH and one.rank
     )
     if vector is None or fresh <= MOST_KEPT:
         return 0.0
