@@ -54,7 +54,7 @@ def has_own(legal: LegalSchedule) -> bool:
 
 
 def settled_under(legal: LegalSchedule) -> Scop:
-    """Return the program with what is private under a schedule, whose tree is built if it matters."""
+    """Return the program with what is private under a schedule; its tree is built if it matters."""
     if all(array.storage not in PRIVATE for array in legal.scop.arrays):
         return legal.scop
     return settled(legal.scop, build_tree(legal))
