@@ -13,6 +13,7 @@ from tests.cli.calling import call, call_json
 MINI = ("symm", "-d", "mini", "--threads", "2")
 ONCE = ("--repeat", "1")
 EXPANDED = "S0:temp2=expand:i,j contract"
+PRIVATE = "S0:temp2=private:i,j contract"
 CUT = "S0: i = k, j = k"
 
 
@@ -23,7 +24,7 @@ def test_run_decides_and_its_file_runs_again(
     assert (code, found["status"], found["storage"]) == (0, "ok", EXPANDED)
     home = found["choice"]["home"]
     assert (home["splitting"], home["storage"]) == ("", EXPANDED)
-    assert [one["storage"] for one in home["ranking"]] == ["keep", EXPANDED]
+    assert [one["storage"] for one in home["ranking"]] == ["keep", EXPANDED, PRIVATE]
     path = tmp_path / "found.json"
     path.write_text(json.dumps(found))
     code, again = call_json(capsys, "run", *MINI, *ONCE, "--schedule", str(path))
