@@ -50,7 +50,9 @@ def measure(name: str, kernel: str, episodes: int) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--id", choices=IDS, action="append")
     parser.add_argument("--episodes", type=int, default=4)
     parser.add_argument("--kernel", help=argparse.SUPPRESS)

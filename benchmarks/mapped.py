@@ -19,7 +19,9 @@ from tests.oracles.threads import every_loop_shared
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=1_000_000, help="the first draw's dice")
     options = parser.parse_args()

@@ -189,7 +189,9 @@ def _spread(found: Sequence[float]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("programs", nargs="*", help="kernels and comprehensions; the usual ones")
     parser.add_argument("--steps", type=int, default=6, help="of every chain")
     parser.add_argument("--schedules", type=int, help="so many new schedules instead of mappings")

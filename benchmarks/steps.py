@@ -81,7 +81,9 @@ def in_a_process(tree: Path, name: str, kernel: str, seconds: float) -> dict[str
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--id", choices=(*IDS, TERMS), default=IDS[2])
     parser.add_argument("--kernel", action="append", help="one of them (default: all)")
     parser.add_argument("--seconds", type=float, default=2.0, help="of the processor, for each")
