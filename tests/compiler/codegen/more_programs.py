@@ -126,6 +126,18 @@ void f(int n, double A[n][n], float F[n], double x[n]) {
 #pragma endscop
 }
 """,
+    "arms": """
+void f(int n, int m, double A[n][m], float F[n][m], long S[n][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) {
+      A[i][j] = A[i][j] > 1.0 ? sqrt(A[i][j] - 1.0) : fabs(A[i][j]) + floor(3.0 * A[i][j]);
+      F[i][j] = fabsf(F[i][j]) < A[i][j] ? fminf(F[i][j], 0.2f) : (F[i][j] > 0 ? sqrtf(F[i][j]) : 1);
+      S[i][j] = S[i][j] > j ? labs(S[i][j] - 5) : (A[i][j] > 2.0 ? i : -j);
+    }
+#pragma endscop
+}
+""",
     "fused": """
 void f(int n, double A[n], double B[n], double C[n], int I[n], long s) {
 #pragma scop

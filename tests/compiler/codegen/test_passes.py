@@ -17,6 +17,7 @@ from polygym.compiler.codegen.loops.interpreter import runner
 from polygym.compiler.codegen.loops.ir import (
     LoopProgram,
     count_instances,
+    instances_in,
     loops_in,
 )
 from polygym.compiler.codegen.passes import LOOPS, PASSES, Form, code_key
@@ -127,6 +128,13 @@ def test_annotations_are_carried_out_by_their_passes() -> None:
     assert not annotations(stage("vectorise", "product", text)) & {Jam, Vector}
     assert isinstance(generated.value, LoopProgram)
     assert "/*" not in print_c(generated.value)
+
+
+def test_both_arms_of_a_condition_run_in_lanes_whatever_they_call() -> None:
+    done = stage("vectorise", "arms", "tile=off vector_bits=256").value
+    assert isinstance(done, LoopProgram)
+    lanes = {one.statement for one in instances_in(done.body) if one.lanes is not None}
+    assert lanes == {statement.name for statement in done.scop.statements}
 
 
 @pytest.mark.parametrize("program", ["product", "lu", "jacobi", "statistics"])

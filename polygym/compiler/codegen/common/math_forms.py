@@ -35,3 +35,12 @@ def has_vector_form(function: MathFunction | Foreign) -> bool:
     (True, False)
     """
     return function in INTRINSICS or function in EXTREMES or function in _OWN
+
+
+def is_quick(function: MathFunction | Foreign) -> bool:
+    """Whether a call takes a few cycles and does nothing else, so that it may be made for nothing.
+
+    >>> is_quick(MathFunction.FABS), is_quick(MathFunction.SQRT), is_quick(MathFunction.EXP)
+    (True, False, False)
+    """
+    return function is not MathFunction.SQRT and (function in INTRINSICS or function in EXTREMES)

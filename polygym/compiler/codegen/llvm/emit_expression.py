@@ -18,6 +18,7 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
+from polygym.compiler.codegen.common.math_forms import is_quick
 from polygym.compiler.codegen.llvm.emit_half import narrowed, widened
 from polygym.compiler.codegen.llvm.emit_index import Environment
 from polygym.compiler.codegen.llvm.kinds import I1, LLVM_TYPE, kind_of, splat
@@ -354,10 +355,18 @@ class ExpressionEmitter:
         return result
 
     def _needs_branch(self, arm: Expression, start: int) -> bool:
-        """Whether evaluating the arm for nothing could trap, or leave an array, or be slow."""
+        """Whether evaluating the arm for nothing could trap, or leave an array, or be slow.
+
+        Lanes of a vector do not part: for them both arms are computed, however slow they are.
+        """
         if not self.guarded.isdisjoint(range(start, start + len(loads(arm)))):
             return True
-        return any(isinstance(node, Call | Gather) or _may_trap(node) for node in walk(arm))
+        return any(
+            isinstance(node, Gather)
+            or _may_trap(node)
+            or (isinstance(node, Call) and self.lanes is None and not is_quick(node.function))
+            for node in walk(arm)
+        )
 
 
 def _may_trap(node: Expression) -> bool:

@@ -163,7 +163,7 @@ def _has_lanes(node: Expression) -> bool:
             return False
         case Conditional(_, then, otherwise):
             return not any(
-                isinstance(inner, Call | Gather) for arm in (then, otherwise) for inner in walk(arm)
+                isinstance(inner, Gather) for arm in (then, otherwise) for inner in walk(arm)
             )
         case _:
             return True
