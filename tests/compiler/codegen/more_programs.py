@@ -132,7 +132,7 @@ void f(int n, int m, double A[n][m], float F[n][m], long S[n][m]) {
   for (int i = 0; i < n; i++)
     for (int j = 0; j < m; j++) {
       A[i][j] = A[i][j] > 1.0 ? sqrt(A[i][j] - 1.0) : fabs(A[i][j]) + floor(3.0 * A[i][j]);
-      F[i][j] = fabsf(F[i][j]) < A[i][j] ? fminf(F[i][j], 0.2f) : (F[i][j] > 0 ? sqrtf(F[i][j]) : 1);
+      F[i][j] = fabsf(F[i][j]) < A[i][j] ? fminf(F[i][j], 0.f) : (F[i][j] > 0 ? sqrtf(F[i][j]) : i);
       S[i][j] = S[i][j] > j ? labs(S[i][j] - 5) : (A[i][j] > 2.0 ? i : -j);
     }
 #pragma endscop
