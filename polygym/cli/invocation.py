@@ -11,6 +11,7 @@ from polygym.compiler.storage.plan import KEEP
 from polygym.episodes.task_options import TaskOptions
 from polygym.measure.evaluation import EvaluationOptions
 from polygym.search.explore.course import Extent
+from polygym.search.explore.players import USUAL
 from polygym.search.explore.setting import Setting
 
 
@@ -29,7 +30,7 @@ def resuming(setting: Setting, extent: Extent, plot: bool, folder: Path) -> str:
         words += ["--split", str(source.splitting)]
     given: tuple[tuple[str, object, object], ...] = (
         ("--storage", source.storage, KEEP),
-        ("--policy", setting.policy, "bias_coeff_0"),
+        ("--policy", setting.policy, USUAL),
         ("--model", _shown(setting.model.file), ""),
         ("--seed", setting.seed, 0),
         ("--threads", measuring.threads, usual_measuring.threads),

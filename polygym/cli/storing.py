@@ -181,6 +181,16 @@ def begun_source(
     return replace(source, splitting=program.splitting, storage=program.storage)
 
 
+def first_line(journal: Path) -> dict[str, Any]:
+    """Return the first line of a journal, nothing where it cannot be read."""
+    try:
+        with journal.open(encoding="utf-8") as file:
+            found = json.loads(file.readline())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def source_before(source: Source, journal: Path | None, name: str) -> Source | None:
     """Return a search's source cut and stored as its journal says under a name of its first line.
 
@@ -189,11 +199,10 @@ def source_before(source: Source, journal: Path | None, name: str) -> Source | N
     if journal is None:
         return None
     try:
-        with journal.open(encoding="utf-8") as file:
-            found = json.loads(file.readline())[name]
+        found = first_line(journal)[name]
         cuts, plan = found.get("splitting", ""), found.get("storage", str(KEEP))
         return replace(source, splitting=parse_splitting(cuts), storage=parse_storage(plan))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, InputError):
+    except (KeyError, TypeError, AttributeError, InputError):
         return None
 
 

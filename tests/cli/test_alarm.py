@@ -89,7 +89,18 @@ def test_optimize_where_isl_has_a_defect(
 ) -> None:
     """Whenever it shows: when isl's schedule runs first, or beside the best in the end."""
     spoil(monkeypatch, kind, is_isl, moment)
-    words = ("optimize", "mvt", "-d", "mini", "--budget", "2", "--out", "found")
+    words = (
+        "optimize",
+        "mvt",
+        "-d",
+        "mini",
+        "--policy",
+        "uniform",
+        "--budget",
+        "2",
+        "--out",
+        "found",
+    )
     code, _, err = call(capsys, *words)
     assert code == 1
     assert f"1 {'crashes' if crashed else 'wrong outputs'}: a defect of polygym" in err

@@ -30,6 +30,7 @@ from polygym.cli.storing import (
     Said,
     StorageChoice,
     begun_source,
+    first_line,
     source_before,
     storage_options,
 )
@@ -41,17 +42,18 @@ from polygym.episodes.task_options import TaskOptions
 from polygym.measure.evaluation import EvaluationOptions
 from polygym.search.explore.course import Extent
 from polygym.search.explore.folder import JOURNAL
-from polygym.search.explore.players import MODEL, player_names
+from polygym.search.explore.players import MODEL, USUAL, player_names
 from polygym.search.explore.setting import Setting
 
 _HELP = """Search the legal schedules of a program for one that runs faster.
 
-Every episode builds a schedule by a policy's choices, compiles it, runs it, compares its output
-with the original order's and times it. With --policy model policies build eight for an episode, and
-the one that a model of cost ranks first is taken (pip install 'polygym[cost]'). With --policy
-learned networks that come with polygym choose another schedule than `auto` and another mapping than
-the default where they expect these to be faster: in the first episode what they are sure of, so
-that --budget 1 is their one answer, beside isl's schedule in the ranking; after that they explore.
+Every episode makes a schedule by a policy's choices, compiles it, runs it, compares its output with
+the original order's and times it. The usual policy, `learned`, asks networks that come with
+polygym: it begins with the schedule of `auto` and chooses another one, and another mapping than the
+default, where they expect these to be faster; in the first episode what they are sure of, so that
+--budget 1 is their one answer, beside isl's schedule in the ranking; after that it explores. Other
+policies build schedules by dice, or by a rule. With --policy model these build eight for an
+episode, and the one that a model of cost ranks first is taken (pip install 'polygym[cost]').
 Whatever the policy, the schedule of `auto` (docs/schedules.md) is among the ranked where it is not
 isl's. With --tune-mapping N, other mappings are tried then for the three fastest schedules, that of
 `auto`, isl's and the original order: first a few that differ in one idea, then small changes of the
@@ -114,10 +116,9 @@ Examples:
     "--policy",
     "policy_name",
     type=click.Choice(player_names()),
-    default="bias_coeff_0",
-    show_default=True,
     help="Who makes the choices: a policy by dice or rule, the policy that has learned, or a model "
-    "of cost that takes the most promising of eight episodes.",
+    f"of cost that takes the most promising of eight episodes. (Default: {USUAL}, or whoever made "
+    "them in the search that is resumed.)",
 )
 @model_option("The model that --policy model asks")
 @seed_option("The dice of the policy.")
@@ -137,7 +138,7 @@ def command(
     parameters: dict[str, int],
     budget: int,
     mappings: int,
-    policy_name: str,
+    policy_name: str | None,
     model: str,
     seed: int,
     out: Path | None,
@@ -157,11 +158,13 @@ def command(
     """Read the options and search."""
     if resumed and out is None:
         raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
-    if model and policy_name != MODEL:
-        raise click.UsageError("--model is for --policy model.")
     mapping = chosen_mapping(mapping, DEFAULT, threads)
     source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
-    before = source_before(source, out / JOURNAL if resumed and out else None, "program")
+    journal = out / JOURNAL if resumed and out else None
+    policy_name = policy_name or _policy_before(journal)
+    if model and policy_name != MODEL:
+        raise click.UsageError("--model is for --policy model.")
+    before = source_before(source, journal, "program")
     source = begun_source(source, Said(cutter, storage, storage_limit), mapping, before)
     setting = Setting(
         source=source,
@@ -174,3 +177,12 @@ def command(
         ),
     )
     return search_and_report(setting, Extent(budget, mappings), out, resumed, plot, as_json)
+
+
+def _policy_before(journal: Path | None) -> str:
+    """Return who makes the choices of a search: as its journal says, or else as usual.
+
+    What is wrong with a journal is said where it is read.
+    """
+    found = None if journal is None else first_line(journal).get("policy")
+    return found if found in player_names() else USUAL

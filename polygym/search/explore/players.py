@@ -39,6 +39,9 @@ from polygym.errors import InputError, LimitError, PolygymError
 MODEL = "model"
 """The name of the player that asks the model; the others are policies."""
 
+USUAL = LEARNED
+"""The player of a search for which nobody asks for one: at equal time it finds the fastest code."""
+
 TRIES, HONEST = 8, 8
 HEAT = 0.15
 """How much the policy that has learned explores, in powers of two."""
