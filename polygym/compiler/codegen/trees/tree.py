@@ -30,6 +30,7 @@ from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL, LoopAnno
 from polygym.compiler.codegen.trees.part import Part
 from polygym.compiler.codegen.trees.where import Where
 from polygym.compiler.poly.schedule import Row
+from polygym.kept_hash import Hashed, keeps_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,9 @@ class Leaf:
     """The end of a branch: instances here run in any order."""
 
 
+@keeps_hash
 @dataclass(frozen=True, slots=True)
-class Member:
+class Member(Hashed):
     """One loop of a band: the sum of its parts."""
 
     parts: tuple[Part, ...]
@@ -53,8 +55,9 @@ class Member:
         return part.rows
 
 
+@keeps_hash
 @dataclass(frozen=True, slots=True)
-class Band:
+class Band(Hashed):
     """Loops, outermost first, that may be permuted with each other."""
 
     statements: tuple[str, ...]
@@ -62,8 +65,9 @@ class Band:
     child: Tree
 
 
+@keeps_hash
 @dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Hashed):
     """One group of statements in a sequence and what happens to it.
 
     With ``where`` it is for the instances in some tiles alone, and another branch for the others.
@@ -74,8 +78,9 @@ class Branch:
     where: Where | None = None
 
 
+@keeps_hash
 @dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(Hashed):
     """Groups of statements that run one after the other."""
 
     branches: tuple[Branch, ...]
