@@ -63,6 +63,7 @@ from polygym.compiler.codegen.common.nest_entries import (
     together,
 )
 from polygym.errors import InputError
+from polygym.kept_hash import Hashed, keeps_hash
 from polygym.pickles import pickled_by_name
 
 TOLERANCE = 1e-6
@@ -81,6 +82,9 @@ class Sharing(Enum):
     DYNAMIC = "dynamic"
     STATIC = "static"
     OFF = "off"
+
+    # Each is there once. That of its name, which Python takes, is slower than all other entries'.
+    __hash__ = object.__hash__
 
 
 def _sizes_for(pattern: tuple[int, ...], count: int) -> tuple[int, ...]:
@@ -101,9 +105,10 @@ def _within(name: str, value: Any, least: int, most: int) -> None:
         raise InputError(f"{name}: expected {least} to {most}, found {value!r}")
 
 
+@keeps_hash
 @pickled_by_name
 @dataclass(frozen=True, slots=True)
-class Mapping:
+class Mapping(Hashed):
     """The options; the module's docstring says what each means. None leaves it to the model."""
 
     threads: int = 1
@@ -128,10 +133,10 @@ class Mapping:
         _within("threads", self.threads, 1, _MOST_THREADS)
         if not isinstance(self.parallel, Sharing):
             raise InputError(f"parallel: expected a Sharing, found {self.parallel!r}")
-        for entry in fields(self):
-            found = getattr(self, entry.name)
-            if isinstance(entry.default, bool) and not isinstance(found, bool):
-                raise InputError(f"{entry.name}: expected True or False, found {found!r}")
+        for name in _SWITCHES:
+            found = getattr(self, name)
+            if not isinstance(found, bool):
+                raise InputError(f"{name}: expected True or False, found {found!r}")
         for name, sizes in (
             ("tile", () if self.tile is None else self.tile),
             ("outer_tile", self.outer_tile),
@@ -149,7 +154,8 @@ class Mapping:
         for name, count in (("vector_copies", self.vector_copies), ("unroll_jam", self.unroll_jam)):
             if count is not None:
                 _within(name, count, 1, _MOST_COPIES)
-        self._check_nests()
+        if self.nests != ():
+            self._check_nests()
 
     def _check_nests(self) -> None:
         """Refuse nests that have no meaning, or another order than that of their names."""
@@ -168,7 +174,9 @@ class Mapping:
         >>> parse_mapping("tile=8 S1:tile=4 S0:unroll_jam=2 S0:tile=2").of_nest(["S0", "S1"])
         (('tile', (4,)), ('unroll_jam', 2))
         """
-        found = together(self.nests, statements) if self.nests else ()
+        if not self.nests:
+            return ()
+        found = together(self.nests, statements)
         if self.parallel is Sharing.OFF:
             return tuple(one for one in found if one[0] != "parallel")
         return found
@@ -253,6 +261,8 @@ class Mapping:
         ]
         return " ".join(words) or "default"
 
+
+_SWITCHES = tuple(entry.name for entry in fields(Mapping) if isinstance(entry.default, bool))
 
 DEFAULT = Mapping()
 SEQUENTIAL = Mapping(

@@ -35,6 +35,12 @@ class Setting:
     memory: Memory = NOTHING
     loops: Loops = field(default_factory=dict)
 
+    def under(self, mapping: Mapping) -> Setting:
+        """Return the same with another mapping."""
+        return Setting(
+            self.scop, mapping, self.machine, self.packing, self.sizes, self.memory, self.loops
+        )
+
     @property
     def has_vectors(self) -> bool:
         """Whether loops may run in vectors."""

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL, LoopAnnotation
@@ -31,6 +32,10 @@ from polygym.compiler.codegen.trees.part import Part
 from polygym.compiler.codegen.trees.where import Where
 from polygym.compiler.poly.schedule import Row
 from polygym.kept_hash import Hashed, keeps_hash
+
+# Of so many members it is remembered what becomes of them: plans make the same ones again and
+# again, and what is the same object is quickly found equal.
+_MEMBERS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +91,18 @@ class Sequence(Hashed):
     branches: tuple[Branch, ...]
 
     def rebuilt(self, change: Callable[[Branch], Tree]) -> Sequence:
-        """Return the same groups with what becomes of what happens to each."""
+        """Return the same groups with what becomes of what happens to each.
+
+        It is the same sequence where nothing becomes of it.
+        """
+        children = [change(one) for one in self.branches]
+        if all(now is one.child for now, one in zip(children, self.branches, strict=True)):
+            return self
         return Sequence(
-            tuple(Branch(one.statements, change(one), one.where) for one in self.branches)
+            tuple(
+                Branch(one.statements, now, one.where)
+                for now, one in zip(children, self.branches, strict=True)
+            )
         )
 
 
@@ -100,6 +114,12 @@ def point(
 ) -> Member:
     """Return the member that counts the values of rows one by one."""
     return Member((Part(rows),), coincident, annotation)
+
+
+@lru_cache(maxsize=_MEMBERS)
+def annotated(member: Member, annotation: LoopAnnotation) -> Member:
+    """Return a member that is given something to do."""
+    return Member(member.parts, member.coincident, annotation)
 
 
 def restricted(member: Member, statements: tuple[str, ...], kept: tuple[str, ...]) -> Member:
@@ -199,6 +219,7 @@ def paths(
                 yield from paths(branch.child, branch.statements, chosen)
 
 
+@lru_cache(maxsize=4 * _MEMBERS)
 def _of_one(member: Member, place: int) -> Member:
     """Return a member for one of its statements."""
     if len(member.parts[0].rows) == 1:
