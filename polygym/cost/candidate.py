@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -22,9 +22,10 @@ from polygym.compiler.poly.legality import LegalSchedule
 from polygym.cost.columns import KNOWLEDGE, RELATIONS, TRAFFIC, Touched, context, slog
 from polygym.cost.loop_tree import LoopTree, Statement, loop_tree
 from polygym.cost.nest_columns import Statements, columns
-from polygym.cost.nests import Floats, Nest, nest
+from polygym.cost.nests import Floats, Nest
 from polygym.cost.own_memory import settled
-from polygym.cost.packable import NOTHING, Packs, in_free_tiles, packable
+from polygym.cost.packable import NOTHING, Packable, Packs, in_free_tiles, packable
+from polygym.cost.planned import nest
 from polygym.cost.reach import Work, reach
 from polygym.errors import PolygymError
 
@@ -163,14 +164,11 @@ class Candidates:
             return
 
         def nest_of(name: str, members: tuple[Member, ...], *, is_free: bool) -> Nest:
-            alike = self._nests_known.of(
-                ("nest", name, members, parameters),
-                lambda: {NOTHING: _nest(self._work_of[name], members, parameters, sizes)},
-            )
             own = packs.get((name, is_free), NOTHING)
-            if own not in alike:
-                alike[own] = replace(alike[NOTHING], packs=own)
-            return alike[own]
+            return self._nests_known.of(
+                ("nest", name, members, parameters, own),
+                lambda: _nest(self._work_of[name], members, parameters, sizes, own),
+            )
 
         def nests_of() -> list[tuple[str, Nest]]:
             free = in_free_tiles(tree)
@@ -208,13 +206,17 @@ def nests(legal: LegalSchedule, tree: Tree, sizes: Sizes) -> tuple[Nest, ...]:
 
 
 def _nest(
-    work: Work, members: tuple[Member, ...], parameters: tuple[str, ...], sizes: Sizes
+    work: Work,
+    members: tuple[Member, ...],
+    parameters: tuple[str, ...],
+    sizes: Sizes,
+    packs: Packable = NOTHING,
 ) -> Nest:
     offsets = [
         [constant_at(part.rows[0], parameters, sizes) for part in member.parts]
         for member in members
     ]
-    return nest(work, members, offsets)
+    return nest(work, members, offsets, packs)
 
 
 @lru_cache(maxsize=16)

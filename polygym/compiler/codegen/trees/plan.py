@@ -210,17 +210,12 @@ class _Planner:
 
     def _arranged(self, band: Band, around: Surroundings) -> tuple[Arrangement, Tree]:
         """Return who does what among the points of a band, and their loops."""
-        setting = self.setting
 
-        def arrange(mapping: Mapping) -> tuple[Arrangement, Tree]:
-            under = setting.under(mapping)
-            found = arrangement(band, around, under)
-            return found, arranged(band, found, under)
+        def arrange(setting: Setting) -> tuple[Arrangement, Tree]:
+            found = arrangement(band, around, setting)
+            return found, arranged(band, found, setting)
 
-        own = tuple([setting.loops[name] for name in band.statements])
-        return setting.memory.of_mapping(
-            ("points", band, around, setting.packing, own), setting.mapping, arrange
-        )
+        return self.setting.remembered("points", band, around, arrange)
 
     def _apart(
         self, points: Tree, statements: tuple[str, ...], free: FreeTiles, parallel: bool
