@@ -13,12 +13,14 @@ import pytest
 
 from polygym.compiler.codegen.common.loop_annotation import Jam
 from polygym.compiler.codegen.common.mapping import parse_mapping
+from polygym.compiler.codegen.common.packable import Packing
 from polygym.compiler.codegen.trees.part import Part
 from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence
 from polygym.compiler.poly.schedule import Row
 from polygym.compiler.poly.strategy import ISL
 from polygym.kept_hash import Hashed, keeps_hash
 from polygym.search.tune.candidates import Candidate
+from tests.sources import kernel_scop
 
 
 def values() -> list[Hashed]:
@@ -30,7 +32,9 @@ def values() -> list[Hashed]:
     branch = Branch(("S", "T"), band)
     mapping = parse_mapping("threads=2 tile=8x16 S:tile=4")
     sequence = Sequence((branch,))
-    return [row, part, member, band, branch, sequence, mapping, Candidate(ISL, mapping)]
+    packing = Packing(kernel_scop("gemm"), None, (frozenset(("S0", "S1")),))
+    trees = [row, part, member, band, branch, sequence]
+    return [*trees, mapping, Candidate(ISL, mapping), packing]
 
 
 def twins() -> list[tuple[Hashed, Hashed]]:

@@ -89,19 +89,9 @@ def _watched(mapping: Mapping, asked: dict[_Question, Any]) -> Mapping:
     return found
 
 
-class _Said(Generic[Answer]):
-    """Where mappings are that have said the same: what they are asked next, or the answer.
-
-    What comes next is by what is said to that question.
-    """
-
-    __slots__ = ("answer", "next", "question")
-
-    def __init__(self) -> None:
-        """Know neither yet."""
-        self.question: _Question | None = None
-        self.next: dict[Any, _Said[Answer]] = {}
-        self.answer: tuple[Answer] | None = None
+# Where mappings are that have said the same: a dictionary of what comes next by what they say to
+# the question under the one key, or with the answer under the other, which nobody says.
+_ASKS, _ENDS = object(), object()
 
 
 class Answers(Generic[Answer]):
@@ -111,7 +101,7 @@ class Answers(Generic[Answer]):
         """Remember nothing yet, and never more than so many: then it begins anew."""
         self._most = most
         self._count = 0
-        self._first: _Said[Answer] = _Said()
+        self._first: dict[Any, Any] = {}
 
     def __len__(self) -> int:
         """Return how many answers are remembered."""
@@ -134,36 +124,33 @@ class Answers(Generic[Answer]):
     ) -> tuple[Answer, dict[_Question, Any]]:
         """Return the answer, and what it depends on with what the mapping says."""
         asked: dict[_Question, Any] = {}
-        known = self._followed(mapping, asked)
-        if known is not None:
-            return known[0], asked
+        at = self._followed(mapping, asked)
+        if _ENDS in at:
+            return at[_ENDS], asked
         new: dict[_Question, Any] = {}
         found = answer(_watched(mapping, new))
         asked.update(new)
         if self._count >= self._most:
-            self._count, self._first = 0, _Said()
+            self._count, self._first = 0, {}
         at = self._first
         for question, value in asked.items():
-            at.question = question
-            following = at.next.get(value)
-            if following is None:
-                following = at.next[value] = _Said()
-            at = following
-        at.answer = (found,)
+            at[_ASKS] = question
+            at = at.setdefault(value, {})
+        at[_ENDS] = found
         self._count += 1
         return found, asked
 
-    def _followed(self, mapping: Mapping, asked: dict[_Question, Any]) -> tuple[Answer] | None:
+    def _followed(self, mapping: Mapping, asked: dict[_Question, Any]) -> dict[Any, Any]:
         """Ask a mapping what others were asked who said the same so far, and write it down.
 
-        Return the answer if that leads to one.
+        Return where that leads to, nowhere if nobody else has said the same.
         """
-        at: _Said[Answer] | None = self._first
-        while at is not None and at.question is not None:
-            name, arguments = at.question
+        at: dict[Any, Any] | None = self._first
+        while at and (question := at.get(_ASKS)) is not None:
+            name, arguments = question
             value = getattr(mapping, name)
             if arguments is not None:
                 value = value(*arguments)
-            asked[at.question] = value
-            at = at.next.get(value)
-        return None if at is None else at.answer
+            asked[question] = value
+            at = at.get(value)
+        return at or {}

@@ -50,8 +50,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import Enum
+from operator import attrgetter
 from typing import Any
 
 from polygym.compiler.codegen.common.nest_entries import (
@@ -184,7 +185,16 @@ class Mapping(Hashed):
     @property
     def leaves_order(self) -> bool:
         """Whether loops run as the schedule has them: only threads, and LLVM, may change that."""
-        return all(getattr(self, entry) == getattr(SEQUENTIAL, entry) for entry in _OF_ORDER)
+        return bool(_of_order(self) == _AS_IT_IS)
+
+    @property
+    def only_reorders(self) -> bool:
+        """Whether loops run as the schedule has them, but for the order in their bands."""
+        own = [entry for _, entries in self.nests for entry, _ in entries]
+        if not self.order and "order" not in own:
+            return False
+        others = any(entry != "order" for entry in own)
+        return not others and replace(self, order=(), nests=()).leaves_order
 
     @property
     def is_tiled(self) -> bool:
@@ -278,11 +288,14 @@ SEQUENTIAL = Mapping(
 )
 """The loops as the schedule has them; vectorising is left to LLVM."""
 
-_OF_ORDER = tuple(
-    entry.name
-    for entry in fields(Mapping)
-    if entry.name not in ("threads", "parallel", "reassociate")
+_of_order = attrgetter(
+    *(
+        entry.name
+        for entry in fields(Mapping)
+        if entry.name not in ("threads", "parallel", "reassociate")
+    )
 )
+_AS_IT_IS = _of_order(SEQUENTIAL)
 
 
 def parse_mapping(text: str) -> Mapping:

@@ -38,7 +38,7 @@ from polygym.compiler.codegen.trees.free_terms import free_terms, terms_of
 from polygym.compiler.codegen.trees.free_tiles import FreeTiles, free_tiles, may_have_free_tiles
 from polygym.compiler.codegen.trees.levels import levels
 from polygym.compiler.codegen.trees.memory import NOTHING, Memory
-from polygym.compiler.codegen.trees.point_order import loops_of, only_reorders, reordered
+from polygym.compiler.codegen.trees.point_order import loops_of, reordered
 from polygym.compiler.codegen.trees.points import Arrangement, arranged, arrangement
 from polygym.compiler.codegen.trees.reduction import Reduction, reduction
 from polygym.compiler.codegen.trees.setting import Setting
@@ -89,18 +89,18 @@ def plan(
     With ``in_order`` no terms of sums run before their tile.
     """
     known, parameters = known_sizes(legal.scop, sizes), legal.schedule.parameters
-    threads = Threads(legal.scop, mapping, parameters, known)
+    threads = Threads(legal.scop, mapping, parameters, known, memory)
     if mapping.leaves_order:
         return threads.inside(tree, parallel=False) if mapping.shares else tree
     names = tuple(part.statement for part in legal.schedule.statements)
     loops = memory.of(("loops", tree, names), lambda: loops_of(tree, names))
-    if only_reorders(mapping):
+    if mapping.only_reorders:
         tree = reordered(tree, mapping, loops)
         return threads.inside(tree, parallel=False) if mapping.shares else tree
     with bounded("mapping the schedule to the machine"):
         around = Surroundings.of(legal, memory)
         groups = memory.of(("parts", tree, names), lambda: parts(tree, names))
-        packing = packing_in(groups, legal.scop, mapping, sizes, memory)
+        packing = packing_in(groups, legal.scop, mapping.pack, sizes, memory)
         setting = Setting(legal.scop, mapping, machine, packing, known, memory, loops)
         found = _Planner(setting, threads, in_order).tree(tree, around)
         if not (mapping.reassociate and mapping.shares) or known is None:
@@ -112,14 +112,12 @@ def plan(
 def packing_in(
     groups: tuple[frozenset[str], ...],
     scop: Scop,
-    mapping: Mapping,
+    pack: bool,
     sizes: Sizes | None,
     memory: Memory,
 ) -> Packing | None:
-    """Return what may be packed in a schedule's parts under a mapping; it is remembered."""
-    return memory.of(
-        ("packing", groups, mapping.pack), lambda: packing_of(scop, mapping, sizes, groups)
-    )
+    """Return what may be packed in a schedule's parts, if anything; it is remembered."""
+    return memory.of(("packing", groups, pack), lambda: packing_of(scop, sizes, groups, pack=pack))
 
 
 @dataclass(frozen=True)
@@ -155,6 +153,8 @@ class _Planner:
     def branch(self, branch: Branch, around: Surroundings) -> Tree:
         """Return the mapped tree of a branch, which asks the mapping for what matters to it."""
         setting, tree = self.setting, branch.child
+        if not isinstance(tree, Band):
+            return self.tree(tree, around)
         own = tuple([setting.loops[name] for name in branch.statements])
         return setting.memory.of_mapping(
             ("branch", tree, around, setting.packing, own, self.in_order),
@@ -199,7 +199,7 @@ class _Planner:
         """Map a band below which there are no more loops."""
         found, points = self._arranged(band, around)
         if may_have_free_tiles(band, around, self.setting):
-            sizes = sizes_with_free(band, found, tiled, around, self.setting)
+            sizes = sizes_with_free(band, tiled, around, self.setting)
             tiles = self._tiles(band, sizes, around)
             free = tiles.levels and free_tiles(band, tiles.levels[-1], around, self.setting)
             if free:

@@ -20,6 +20,7 @@ from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL as ALONE
 from polygym.compiler.codegen.common.loop_annotation import Parallel
 from polygym.compiler.codegen.common.mapping import Mapping, Sharing
 from polygym.compiler.codegen.common.sizes import Sizes
+from polygym.compiler.codegen.trees.memory import NOTHING, Memory
 from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Sequence, Tree, annotated
 from polygym.compiler.codegen.trees.trips import length
 from polygym.compiler.ir.scop import Scop
@@ -36,11 +37,12 @@ class Threads:
     mapping: Mapping
     parameters: tuple[str, ...]
     sizes: Sizes | None = None
+    memory: Memory = NOTHING
     in_turn: bool = False
 
     def under(self, mapping: Mapping) -> Threads:
         """Return the same under another mapping."""
-        return Threads(self.scop, mapping, self.parameters, self.sizes, self.in_turn)
+        return Threads(self.scop, mapping, self.parameters, self.sizes, self.memory, self.in_turn)
 
     def shared(
         self, statements: tuple[str, ...], members: tuple[Member, ...], *, parallel: bool
@@ -88,6 +90,10 @@ class Threads:
 
     def _length(self, statements: tuple[str, ...], member: Member) -> int | None:
         """Return how many iterations a loop has at most; None where that is not known."""
-        if self.sizes is None or len(member.parts) > 1:
+        sizes = self.sizes
+        if sizes is None or len(member.parts) > 1:
             return None
-        return length(self.scop, statements, member, self.parameters, self.sizes)
+        return self.memory.of(
+            ("length", statements, member, self.parameters),
+            lambda: length(self.scop, statements, member, self.parameters, sizes),
+        )
