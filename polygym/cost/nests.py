@@ -64,9 +64,9 @@ class Nest:
     """The loops around a statement, outermost first.
 
     ``directions`` has a column for each: by what the iterators move in one of its steps.
-    ``points`` has the rows of its loops over points and by what these grow, None for tiles and for
-    rows that follow from others. ``counted`` has for every loop the one over the points of its row,
-    itself where there is none. Of the arrays in ``packs`` there may be copies.
+    ``points`` has how many values lie between the ends of the rows of its loops over points, None
+    for tiles and for rows that follow from others. ``counted`` has for every loop the one over the
+    points of its row, itself where there is none. Of the arrays in ``packs`` there may be copies.
     """
 
     work: Work
@@ -74,14 +74,14 @@ class Nest:
     annotations: tuple[LoopAnnotation, ...]
     tiled: tuple[bool, ...]
     directions: Floats
-    points: tuple[tuple[Factors, int] | None, ...] = ()
+    points: tuple[int | None, ...] = ()
     counted: tuple[int, ...] = ()
     packs: Packable = NOTHING
 
-    @cached_property
+    @property
     def spans(self) -> tuple[int, ...]:
         """How many values lie between the ends of the rows of points, 1 for other loops."""
-        return tuple(1 if one is None else self.work.values(*one) for one in self.points)
+        return tuple([1 if one is None else one for one in self.points])
 
     @property
     def is_box(self) -> bool:
@@ -103,7 +103,7 @@ class Nest:
         """For every loop how many instances one of its executions has at most (bottomup)."""
         return np.asarray(np.minimum(self.box, max(1.0, float(self.work.instances))))
 
-    @cached_property
+    @property
     def box(self) -> Floats:
         """For every loop how many instances one of its executions has in the box of the rows.
 
@@ -112,10 +112,7 @@ class Nest:
         runs = self.lengths.tolist()
         if not self.counted:
             return np.asarray(np.cumprod(runs[::-1])[::-1])
-        most = [
-            math.inf if one is None else float(span)
-            for one, span in zip(self.points, self.spans, strict=True)
-        ]
+        most = [math.inf if span is None else float(span) for span in self.points]
         values, found = [1.0] * len(runs), list(runs)
         for place in range(len(runs) - 1, -1, -1):
             row = self.counted[place]

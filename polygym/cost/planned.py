@@ -58,7 +58,7 @@ class _Frame:
     outer: tuple[tuple[Factors, ...], ...]
     tiled: tuple[bool, ...]
     directions: Floats
-    points: tuple[tuple[Factors, int] | None, ...]
+    points: tuple[int | None, ...]
     counted: tuple[int, ...]
 
 
@@ -72,6 +72,7 @@ def _frame(work: Work, shape: Shape) -> _Frame:
         for place in range(len(rows))
     )
     steps = tuple(step(work.holes, row, stay) for row, stay in zip(rows, outer, strict=True))
+    values = tuple(map(work.values, rows, steps))
     return _Frame(
         rows,
         steps,
@@ -80,11 +81,11 @@ def _frame(work: Work, shape: Shape) -> _Frame:
             for place, (parts, row) in enumerate(zip(shape, rows, strict=True))
         ),
         tuple(tuple(work.span(row, 0) for row, _ in parts) for parts in shape),
-        tuple(map(work.values, rows, steps)),
+        values,
         outer,
         tuple(not one for one in is_point),
         directions,
-        tuple((row, steps[place]) if place in kept else None for place, row in enumerate(rows)),
+        tuple(span if place in kept else None for place, span in enumerate(values)),
         _counted(shape, rows, kept),
     )
 

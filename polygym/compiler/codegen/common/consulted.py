@@ -90,7 +90,8 @@ def _watched(mapping: Mapping, asked: dict[_Question, Any]) -> Mapping:
 
 
 # Where mappings are that have said the same: a dictionary of what comes next by what they say to
-# the question under the one key, or with the answer under the other, which nobody says.
+# the question under the one key; or under the other the end, for which nobody is a key. Of a way
+# that one answer alone has gone the end has all that is left: questions, what was said, the answer.
 _ASKS, _ENDS = object(), object()
 
 
@@ -124,26 +125,22 @@ class Answers(Generic[Answer]):
     ) -> tuple[Answer, dict[_Question, Any]]:
         """Return the answer, and what it depends on with what the mapping says."""
         asked: dict[_Question, Any] = {}
-        at = self._followed(mapping, asked)
-        if _ENDS in at:
-            return at[_ENDS], asked
+        known = self._followed(mapping, asked)
+        if known is not None:
+            return known[0], asked
         new: dict[_Question, Any] = {}
         found = answer(_watched(mapping, new))
         asked.update(new)
         if self._count >= self._most:
             self._count, self._first = 0, {}
-        at = self._first
-        for question, value in asked.items():
-            at[_ASKS] = question
-            at = at.setdefault(value, {})
-        at[_ENDS] = found
+        _add(self._first, tuple(asked), tuple(asked.values()), found)
         self._count += 1
         return found, asked
 
-    def _followed(self, mapping: Mapping, asked: dict[_Question, Any]) -> dict[Any, Any]:
+    def _followed(self, mapping: Mapping, asked: dict[_Question, Any]) -> tuple[Answer] | None:
         """Ask a mapping what others were asked who said the same so far, and write it down.
 
-        Return where that leads to, nowhere if nobody else has said the same.
+        Return the answer if that leads to one.
         """
         at: dict[Any, Any] | None = self._first
         while at and (question := at.get(_ASKS)) is not None:
@@ -153,4 +150,33 @@ class Answers(Generic[Answer]):
                 value = value(*arguments)
             asked[question] = value
             at = at.get(value)
-        return at or {}
+        if not at:
+            return None
+        questions, values, found = at[_ENDS]
+        for question, other in zip(questions, values, strict=True):
+            name, arguments = question
+            value = getattr(mapping, name)
+            if arguments is not None:
+                value = value(*arguments)
+            asked[question] = value
+            if value != other:
+                return None
+        return (found,)
+
+
+def _add(
+    at: dict[Any, Any], questions: tuple[_Question, ...], values: tuple[Any, ...], answer: Any
+) -> None:
+    """Add an answer to what follows, after all that has been said to these questions."""
+    for place, (question, value) in enumerate(zip(questions, values, strict=True)):
+        if (end := at.pop(_ENDS, None)) is not None:
+            # Somebody else was alone here: the next question parts the two.
+            (first, *others), (said, *left), other = end
+            at[_ASKS] = first
+            at[said] = {_ENDS: (tuple(others), tuple(left), other)}
+        if not at:
+            at[_ENDS] = (questions[place:], values[place:], answer)
+            return
+        at[_ASKS] = question
+        at = at.setdefault(value, {})
+    at[_ENDS] = ((), (), answer)

@@ -50,7 +50,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from enum import Enum
 from operator import attrgetter
 from typing import Any
@@ -194,7 +194,7 @@ class Mapping(Hashed):
         if not self.order and "order" not in own:
             return False
         others = any(entry != "order" for entry in own)
-        return not others and replace(self, order=(), nests=()).leaves_order
+        return bool(not others and _of_bands(self) == _AS_THEY_ARE)
 
     @property
     def is_tiled(self) -> bool:
@@ -288,14 +288,13 @@ SEQUENTIAL = Mapping(
 )
 """The loops as the schedule has them; vectorising is left to LLVM."""
 
-_of_order = attrgetter(
-    *(
-        entry.name
-        for entry in fields(Mapping)
-        if entry.name not in ("threads", "parallel", "reassociate")
-    )
+_OF_BANDS = tuple(
+    entry.name
+    for entry in fields(Mapping)
+    if entry.name not in ("threads", "parallel", "reassociate", "order", "nests")
 )
-_AS_IT_IS = _of_order(SEQUENTIAL)
+_of_bands, _of_order = attrgetter(*_OF_BANDS), attrgetter("order", "nests", *_OF_BANDS)
+_AS_THEY_ARE, _AS_IT_IS = _of_bands(SEQUENTIAL), _of_order(SEQUENTIAL)
 
 
 def parse_mapping(text: str) -> Mapping:
