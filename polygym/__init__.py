@@ -19,8 +19,8 @@ Below all rooms stand a few modules: ``errors`` is the tree of exceptions, ``fil
 ``sqlite_files`` have files whole or not at all, ``closing`` is what a block closes, ``lru`` is a
 dictionary that forgets, ``lazy`` has packages import names when they are asked for, ``version``
 says which polygym this is, ``sources`` has a fingerprint of its text, ``pickles`` refuses values of
-another one, and ``native`` calls functions of C. ``discovery`` registers the environments without
-importing Gymnasium.
+another one, ``kept_hash`` works hashes out once, and ``native`` calls functions of C. ``discovery``
+registers the environments without importing Gymnasium.
 """
 
 from importlib import import_module

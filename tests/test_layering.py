@@ -16,7 +16,7 @@ PACKAGE = ROOT / "polygym"
 # From the bottom to the top. A place is a module or a package of polygym, here with its rooms; it
 # may import itself and what stands below it, never a neighbour.
 LAYERS = (
-    {"closing", "errors", "files", "lazy", "lru", "version"},
+    {"closing", "errors", "files", "kept_hash", "lazy", "lru", "version"},
     {"native", "pickles", "sources", "sqlite_files"},
     {"compiler.ir"},
     {"compiler.poly"},

@@ -3,10 +3,10 @@
 ``ground`` is what all schedules of a program share, ``shape`` what it looks like before, ``bodies``
 what its innermost loops do, whatever things are called. ``reach`` is what statements do at given
 sizes, whatever the schedule (``counts`` says how often, ``steps`` by how much their loops grow);
-``nests`` the loops around them in a planned tree, ``lines`` what these touch; ``columns`` says
-which numbers of these there are, ``nest_columns`` works them out for many nests, by what all of
-them touch (``touches``), and what they read from copies (``packs``) of arrays that are
-``packable``; ``own_memory`` says which arrays a thread has for itself;
+``nests`` the loops around them, which are found in a ``planned`` tree, ``lines`` what these touch;
+``columns`` says which numbers of these there are, ``nest_columns`` works them out for many nests,
+by what all of them touch (``touches``), and what they read from copies (``packs``) of arrays that
+are ``packable``; ``own_memory`` says which arrays a thread has for itself;
 ``candidate`` has the numbers of a schedule under a mapping; ``loop_tree`` keeps the loops
 themselves, ``configuration`` the entries of the mapping. ``model`` says what models are and learn
 from; ``trees`` are the boosted ones, one of which is ``shipped`` with the package (``tree_files``

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -22,9 +22,10 @@ from polygym.compiler.poly.legality import LegalSchedule
 from polygym.cost.columns import KNOWLEDGE, RELATIONS, TRAFFIC, Touched, context, slog
 from polygym.cost.loop_tree import LoopTree, Statement, loop_tree
 from polygym.cost.nest_columns import Statements, columns
-from polygym.cost.nests import Floats, Nest, nest
+from polygym.cost.nests import Floats, Nest
 from polygym.cost.own_memory import settled
-from polygym.cost.packable import NOTHING, Packs, in_free_tiles, packable
+from polygym.cost.packable import NOTHING, Packable, Packs, in_free_tiles, packable
+from polygym.cost.planned import nest
 from polygym.cost.reach import Work, reach
 from polygym.errors import PolygymError
 
@@ -141,44 +142,44 @@ class Candidates:
     def _planned(self, mapping: Mapping) -> _Planned:
         """Return the loops that a mapping makes of the schedule."""
         tree = plan(self._tree, self._legal, mapping, self._machine, self._sizes, self._memory)
-        found = dict(self._nests(tree, tuple(self._work_of), self._packs(mapping)))
-        return _Planned(tree, tuple(found[work.name] for work in self._works), mapping.threads)
-
-    def _packs(self, mapping: Mapping) -> Packs:
-        """Return what statements may read copies of under a mapping."""
-        groups, scop, memory = self._parts, self._legal.scop, self._memory
-        return memory.of(
-            ("packable", groups, mapping.pack),
-            lambda: packable(packing_in(groups, scop, mapping, self._sizes, memory)),
-        )
+        found = dict(self._nests(tree, tuple(self._work_of), mapping.pack))
+        return _Planned(tree, tuple([found[work.name] for work in self._works]), mapping.threads)
 
     def _nests(
-        self, tree: Tree, statements: tuple[str, ...], packs: Packs
+        self, tree: Tree, statements: tuple[str, ...], pack: bool
+    ) -> tuple[tuple[str, Nest], ...]:
+        """Return the loops of statements that have no loop around this tree; some may be packed."""
+        return self._nests_known.of(
+            ("nests", tree, statements, self._legal.schedule.parameters, self._parts, pack),
+            lambda: tuple(self._found(tree, statements, pack)),
+        )
+
+    def _found(
+        self, tree: Tree, statements: tuple[str, ...], pack: bool
     ) -> Iterator[tuple[str, Nest]]:
-        """Yield the loops of statements that have no loop around this tree."""
-        parameters, sizes = self._legal.schedule.parameters, self._sizes
         if isinstance(tree, Branches):
             for branch in tree.branches:
-                yield from self._nests(branch.child, branch.statements, packs)
+                yield from self._nests(branch.child, branch.statements, pack)
             return
+        packs, free = self._packs(pack), in_free_tiles(tree)
+        for name, members in paths(tree, statements):
+            yield name, self._nest(name, members, packs.get((name, name in free), NOTHING))
 
-        def nest_of(name: str, members: tuple[Member, ...], *, is_free: bool) -> Nest:
-            alike = self._nests_known.of(
-                ("nest", name, members, parameters),
-                lambda: {NOTHING: _nest(self._work_of[name], members, parameters, sizes)},
-            )
-            own = packs.get((name, is_free), NOTHING)
-            if own not in alike:
-                alike[own] = replace(alike[NOTHING], packs=own)
-            return alike[own]
+    def _nest(self, name: str, members: tuple[Member, ...], packs: Packable) -> Nest:
+        """Return the loops of a statement."""
+        parameters, sizes = self._legal.schedule.parameters, self._sizes
+        return self._nests_known.of(
+            ("nest", name, members, parameters, packs),
+            lambda: _nest(self._work_of[name], members, parameters, sizes, packs),
+        )
 
-        def nests_of() -> list[tuple[str, Nest]]:
-            free = in_free_tiles(tree)
-            found = paths(tree, statements)
-            return [(name, nest_of(name, own, is_free=name in free)) for name, own in found]
-
-        may = tuple(packs.get((name, True)) for name in statements)
-        yield from self._nests_known.of(("nests", tree, statements, parameters, may), nests_of)
+    def _packs(self, pack: bool) -> Packs:
+        """Return what statements may read copies of, where they may."""
+        groups, scop, memory = self._parts, self._legal.scop, self._memory
+        return memory.of(
+            ("packable", groups, pack),
+            lambda: packable(packing_in(groups, scop, pack, self._sizes, memory)),
+        )
 
     def _look_at(self, planned: Iterable[_Planned]) -> None:
         """Work out the features of candidates, all of them together."""
@@ -208,13 +209,17 @@ def nests(legal: LegalSchedule, tree: Tree, sizes: Sizes) -> tuple[Nest, ...]:
 
 
 def _nest(
-    work: Work, members: tuple[Member, ...], parameters: tuple[str, ...], sizes: Sizes
+    work: Work,
+    members: tuple[Member, ...],
+    parameters: tuple[str, ...],
+    sizes: Sizes,
+    packs: Packable = NOTHING,
 ) -> Nest:
     offsets = [
         [constant_at(part.rows[0], parameters, sizes) for part in member.parts]
         for member in members
     ]
-    return nest(work, members, offsets)
+    return nest(work, members, offsets, packs)
 
 
 @lru_cache(maxsize=16)

@@ -26,6 +26,8 @@ ENTRIES = (
 """What the columns of :func:`configuration` are; -1 stands for what is left to the model. Orders
 begin with the loop that runs innermost."""
 
+_SHARING = {one: number for number, one in enumerate(Sharing)}
+
 
 def configuration(mapping: Mapping) -> Floats:
     """Return the numbers of a mapping.
@@ -44,7 +46,7 @@ def configuration(mapping: Mapping) -> Floats:
         *_padded(mapping.outer_tile or ()),
         *switches,
         *(-1 if one is None else one for one in numbers),
-        list(Sharing).index(mapping.parallel),
+        _SHARING[mapping.parallel],
         *(*mapping.order[::-1], *(-1,) * MOST_ORDERED)[:MOST_ORDERED],
     )
     return np.array(found, dtype=np.float64)

@@ -83,6 +83,11 @@ class Work:
         least, greatest = _ends(self, tuple(row))
         return (least + offset) // size, (greatest + offset) // size
 
+    def values(self, row: Sequence[int], by: int) -> int:
+        """Return how many values lie between the ends of a row that grows by so much."""
+        least, greatest = self.span(row, 0)
+        return max(1, (greatest - least) // by + 1)
+
 
 @lru_cache(maxsize=65536)
 def _ends(work: Work, row: tuple[int, ...]) -> tuple[int, int]:

@@ -184,7 +184,7 @@ def code_key(planned: Tree, mapping: Mapping) -> Hashable:
     Many mappings plan the same loops: tiles larger than the loop, wavefronts where there are none.
     Where their keys are equal so is their code.
     """
-    wanted = tuple(one.is_wanted(mapping) for one in LOOPS)
+    wanted = tuple([one.is_wanted(mapping) for one in LOOPS])
     threads = mapping.threads if mapping.shares else 1
     return planned, wanted, level(mapping), threads, mapping.reassociate
 

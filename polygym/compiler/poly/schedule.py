@@ -28,6 +28,7 @@ from polygym.compiler.poly.dependences import maps
 from polygym.compiler.poly.isl_budget import bounded, is_exhausted
 from polygym.compiler.poly.isl_numbers import coefficient, coefficients, constant
 from polygym.errors import InputError
+from polygym.kept_hash import Hashed, keeps_hash
 from polygym.pickles import pickled_by_name
 
 MOST_DIMENSIONS = 64
@@ -38,8 +39,9 @@ _DEEPEST_NESTING = 50
 _CHAIN = re.compile(r"(?:-\s*){50}|(?:\bnot\s*){50}")
 
 
+@keeps_hash
 @dataclass(frozen=True, slots=True)
-class Row:
+class Row(Hashed):
     """One affine form over a statement's iterators, the program's parameters, and 1."""
 
     iterators: tuple[int, ...]

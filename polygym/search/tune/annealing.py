@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from polygym.search.planning.memory import collecting_rarely
 from polygym.search.tune.candidates import Candidate
 
 CHAINS = 128
@@ -25,6 +26,7 @@ class Chains:
         self.at = list(begin)
         self._dice = dice
 
+    @collecting_rarely()
     def run(
         self,
         steps: int,

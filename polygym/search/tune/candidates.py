@@ -18,6 +18,7 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ORIGINAL, Fusion, IslOptions, Settled, Strategy
 from polygym.errors import PolygymError
+from polygym.kept_hash import Hashed, keeps_hash
 from polygym.measure.evaluation.patience import Patience
 from polygym.pickles import pickled_by_name
 from polygym.search.explore.neighbourhood import entries, rolled, tile_sizes
@@ -90,9 +91,10 @@ Way: TypeAlias = Strategy | Played | Edited
 """How a schedule was found."""
 
 
+@keeps_hash
 @pickled_by_name
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Hashed):
     """One choice."""
 
     strategy: Way

@@ -26,6 +26,7 @@ on: whatever a mapping would be asked for an answer that is remembered, it was a
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from polygym.compiler.codegen.common.mapping import Mapping
@@ -37,8 +38,12 @@ _Question: TypeAlias = tuple[str, tuple[Any, ...] | None]
 
 
 class _Watched(Mapping):
-    """A mapping that writes down what another one is asked, each question once."""
+    """A mapping that writes down what another one is asked, each question once.
 
+    Entries, properties and methods are those of mappings, and stand below.
+    """
+
+    __slots__ = ("_asked", "_of")
     _of: Mapping
     _asked: dict[_Question, Any]
 
@@ -48,22 +53,32 @@ class _Watched(Mapping):
         """What it is to others, who compare it with mappings and make mappings of it."""
         return Mapping
 
-    def __getattribute__(self, name: str) -> Any:
-        """Return what the other mapping says, and write it down."""
-        if name[0] == "_":
-            return object.__getattribute__(self, name)
-        found = getattr(object.__getattribute__(self, "_of"), name)
-        asked = object.__getattribute__(self, "_asked")
-        if not callable(found):
-            asked[name, None] = found
-            return found
 
-        def called(*arguments: Any) -> Any:
-            answer = found(*arguments)
-            asked[name, arguments] = answer
-            return answer
+def _watching(name: str) -> property:
+    """Return an entry, or a property, that is what another mapping says, and writes it down."""
+    question = name, None
 
-        return called
+    def said(self: _Watched) -> Any:
+        found = self._asked[question] = getattr(self._of, name)
+        return found
+
+    return property(said)
+
+
+def _watching_calls(name: str) -> Callable[..., Any]:
+    """Return a method that says what another mapping does, and writes it down."""
+
+    def called(self: _Watched, *arguments: Any) -> Any:
+        found = self._asked[name, arguments] = getattr(self._of, name)(*arguments)
+        return found
+
+    return called
+
+
+for _name, _what in vars(Mapping).items():
+    if not _name.startswith("_"):
+        is_method = isinstance(_what, FunctionType)
+        setattr(_Watched, _name, (_watching_calls if is_method else _watching)(_name))
 
 
 def _watched(mapping: Mapping, asked: dict[_Question, Any]) -> Mapping:
@@ -74,11 +89,10 @@ def _watched(mapping: Mapping, asked: dict[_Question, Any]) -> Mapping:
     return found
 
 
-def _said(mapping: Mapping, question: _Question) -> Any:
-    """Return what a mapping says to a question."""
-    name, arguments = question
-    found = getattr(mapping, name)
-    return found if arguments is None else found(*arguments)
+# Where mappings are that have said the same: a dictionary of what comes next by what they say to
+# the question under the one key; or under the other the end, for which nobody is a key. Of a way
+# that one answer alone has gone the end has all that is left: questions, what was said, the answer.
+_ASKS, _ENDS = object(), object()
 
 
 class Answers(Generic[Answer]):
@@ -87,16 +101,19 @@ class Answers(Generic[Answer]):
     def __init__(self, most: int = 512) -> None:
         """Remember nothing yet, and never more than so many: then it begins anew."""
         self._most = most
-        # By what mappings have said so far: what they are asked next, or the answer.
-        self._next: dict[tuple[Any, ...], _Question] = {}
-        self._answers: dict[tuple[Any, ...], Answer] = {}
+        self._count = 0
+        self._first: dict[Any, Any] = {}
+
+    def __len__(self) -> int:
+        """Return how many answers are remembered."""
+        return self._count
 
     def of(self, mapping: Mapping, answer: Callable[[Mapping], Answer]) -> Answer:
         """Return the answer for a mapping, worked out if what it depends on is new.
 
         Where the mapping is watched itself, all that this answer depends on is written down there.
         """
-        if isinstance(mapping, _Watched):
+        if type(mapping) is _Watched:
             found, asked = self._of(mapping._of, answer)
             mapping._asked.update(asked)
         else:
@@ -107,28 +124,59 @@ class Answers(Generic[Answer]):
         self, mapping: Mapping, answer: Callable[[Mapping], Answer]
     ) -> tuple[Answer, dict[_Question, Any]]:
         """Return the answer, and what it depends on with what the mapping says."""
-        said, asked = self._followed(mapping)
-        if said in self._answers:
-            return self._answers[said], asked
+        asked: dict[_Question, Any] = {}
+        known = self._followed(mapping, asked)
+        if known is not None:
+            return known[0], asked
         new: dict[_Question, Any] = {}
         found = answer(_watched(mapping, new))
-        if len(self._answers) >= self._most:
-            self._next.clear()
-            self._answers.clear()
-            said, asked = (), {}
-        for question, value in new.items():
-            if question not in asked:
-                self._next[said] = question
-                said = (*said, value)
-                asked[question] = value
-        self._answers[said] = found
+        asked.update(new)
+        if self._count >= self._most:
+            self._count, self._first = 0, {}
+        _add(self._first, tuple(asked), tuple(asked.values()), found)
+        self._count += 1
         return found, asked
 
-    def _followed(self, mapping: Mapping) -> tuple[tuple[Any, ...], dict[_Question, Any]]:
-        """Return what a mapping says to all that others were asked who said the same so far."""
-        said: tuple[Any, ...] = ()
-        asked: dict[_Question, Any] = {}
-        while (question := self._next.get(said)) is not None:
-            value = asked[question] = _said(mapping, question)
-            said = (*said, value)
-        return said, asked
+    def _followed(self, mapping: Mapping, asked: dict[_Question, Any]) -> tuple[Answer] | None:
+        """Ask a mapping what others were asked who said the same so far, and write it down.
+
+        Return the answer if that leads to one.
+        """
+        at: dict[Any, Any] | None = self._first
+        while at and (question := at.get(_ASKS)) is not None:
+            name, arguments = question
+            value = getattr(mapping, name)
+            if arguments is not None:
+                value = value(*arguments)
+            asked[question] = value
+            at = at.get(value)
+        if not at:
+            return None
+        questions, values, found = at[_ENDS]
+        for question, other in zip(questions, values, strict=True):
+            name, arguments = question
+            value = getattr(mapping, name)
+            if arguments is not None:
+                value = value(*arguments)
+            asked[question] = value
+            if value != other:
+                return None
+        return (found,)
+
+
+def _add(
+    at: dict[Any, Any], questions: tuple[_Question, ...], values: tuple[Any, ...], answer: Any
+) -> None:
+    """Add an answer to what follows, after all that has been said to these questions."""
+    for place, (question, value) in enumerate(zip(questions, values, strict=True)):
+        if (end := at.pop(_ENDS, None)) is not None:
+            # Somebody else was alone here: the next question parts the two.
+            (first, *others), (said, *left), other = end
+            at[_ASKS] = first
+            at[said] = {_ENDS: (tuple(others), tuple(left), other)}
+        if not at:
+            at[_ENDS] = (questions[place:], values[place:], answer)
+            return
+        at[_ASKS] = question
+        at = at.setdefault(value, {})
+    at[_ENDS] = ((), (), answer)

@@ -52,6 +52,7 @@ from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, fields
 from enum import Enum
+from operator import attrgetter
 from typing import Any
 
 from polygym.compiler.codegen.common.nest_entries import (
@@ -63,6 +64,7 @@ from polygym.compiler.codegen.common.nest_entries import (
     together,
 )
 from polygym.errors import InputError
+from polygym.kept_hash import Hashed, keeps_hash
 from polygym.pickles import pickled_by_name
 
 TOLERANCE = 1e-6
@@ -81,6 +83,9 @@ class Sharing(Enum):
     DYNAMIC = "dynamic"
     STATIC = "static"
     OFF = "off"
+
+    # Each is there once. That of its name, which Python takes, is slower than all other entries'.
+    __hash__ = object.__hash__
 
 
 def _sizes_for(pattern: tuple[int, ...], count: int) -> tuple[int, ...]:
@@ -101,9 +106,10 @@ def _within(name: str, value: Any, least: int, most: int) -> None:
         raise InputError(f"{name}: expected {least} to {most}, found {value!r}")
 
 
+@keeps_hash
 @pickled_by_name
 @dataclass(frozen=True, slots=True)
-class Mapping:
+class Mapping(Hashed):
     """The options; the module's docstring says what each means. None leaves it to the model."""
 
     threads: int = 1
@@ -128,10 +134,10 @@ class Mapping:
         _within("threads", self.threads, 1, _MOST_THREADS)
         if not isinstance(self.parallel, Sharing):
             raise InputError(f"parallel: expected a Sharing, found {self.parallel!r}")
-        for entry in fields(self):
-            found = getattr(self, entry.name)
-            if isinstance(entry.default, bool) and not isinstance(found, bool):
-                raise InputError(f"{entry.name}: expected True or False, found {found!r}")
+        for name in _SWITCHES:
+            found = getattr(self, name)
+            if not isinstance(found, bool):
+                raise InputError(f"{name}: expected True or False, found {found!r}")
         for name, sizes in (
             ("tile", () if self.tile is None else self.tile),
             ("outer_tile", self.outer_tile),
@@ -149,7 +155,8 @@ class Mapping:
         for name, count in (("vector_copies", self.vector_copies), ("unroll_jam", self.unroll_jam)):
             if count is not None:
                 _within(name, count, 1, _MOST_COPIES)
-        self._check_nests()
+        if self.nests != ():
+            self._check_nests()
 
     def _check_nests(self) -> None:
         """Refuse nests that have no meaning, or another order than that of their names."""
@@ -168,7 +175,9 @@ class Mapping:
         >>> parse_mapping("tile=8 S1:tile=4 S0:unroll_jam=2 S0:tile=2").of_nest(["S0", "S1"])
         (('tile', (4,)), ('unroll_jam', 2))
         """
-        found = together(self.nests, statements) if self.nests else ()
+        if not self.nests:
+            return ()
+        found = together(self.nests, statements)
         if self.parallel is Sharing.OFF:
             return tuple(one for one in found if one[0] != "parallel")
         return found
@@ -176,7 +185,16 @@ class Mapping:
     @property
     def leaves_order(self) -> bool:
         """Whether loops run as the schedule has them: only threads, and LLVM, may change that."""
-        return all(getattr(self, entry) == getattr(SEQUENTIAL, entry) for entry in _OF_ORDER)
+        return bool(_of_order(self) == _AS_IT_IS)
+
+    @property
+    def only_reorders(self) -> bool:
+        """Whether loops run as the schedule has them, but for the order in their bands."""
+        own = [entry for _, entries in self.nests for entry, _ in entries]
+        if not self.order and "order" not in own:
+            return False
+        others = any(entry != "order" for entry in own)
+        return bool(not others and _of_bands(self) == _AS_THEY_ARE)
 
     @property
     def is_tiled(self) -> bool:
@@ -254,6 +272,8 @@ class Mapping:
         return " ".join(words) or "default"
 
 
+_SWITCHES = tuple(entry.name for entry in fields(Mapping) if isinstance(entry.default, bool))
+
 DEFAULT = Mapping()
 SEQUENTIAL = Mapping(
     parallel=Sharing.OFF,
@@ -268,11 +288,13 @@ SEQUENTIAL = Mapping(
 )
 """The loops as the schedule has them; vectorising is left to LLVM."""
 
-_OF_ORDER = tuple(
+_OF_BANDS = tuple(
     entry.name
     for entry in fields(Mapping)
-    if entry.name not in ("threads", "parallel", "reassociate")
+    if entry.name not in ("threads", "parallel", "reassociate", "order", "nests")
 )
+_of_bands, _of_order = attrgetter(*_OF_BANDS), attrgetter("order", "nests", *_OF_BANDS)
+_AS_THEY_ARE, _AS_IT_IS = _of_bands(SEQUENTIAL), _of_order(SEQUENTIAL)
 
 
 def parse_mapping(text: str) -> Mapping:

@@ -32,18 +32,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from polygym.compiler.codegen.common.boxes import ranges_of, size_of
-from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.common.sizes import Sizes, elements_of, known_sizes
 from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import Scop, Statement
+from polygym.kept_hash import Hashed, keeps_hash
 
 OFTEN = 16
 LINE, CROWDED = 64, 512
 _MOST_BYTES = 512 << 20
 
 
+@keeps_hash
 @dataclass(frozen=True, slots=True)
-class Packing:
+class Packing(Hashed):
     """Says which reads of a program may be packed, at unknown or at known sizes.
 
     ``parts`` are the statements of each of the program's parts. Where it ``is_steady``, what is
@@ -97,10 +98,10 @@ def spare(row: int, size: int) -> int:
 
 
 def packing_of(
-    scop: Scop, mapping: Mapping, sizes: Sizes | None, parts: tuple[frozenset[str], ...]
+    scop: Scop, sizes: Sizes | None, parts: tuple[frozenset[str], ...], *, pack: bool
 ) -> Packing | None:
-    """Return what may be packed under a mapping; None where nothing is."""
-    if not mapping.pack:
+    """Return what may be packed where a mapping wants it; None where nothing is."""
+    if not pack:
         return None
     known = known_sizes(scop, sizes)
     return Packing(scop, None if known is None else tuple(known.items()), parts)

@@ -75,6 +75,8 @@ def constant_at(row: Row, parameters: Sequence[str], sizes: Sizes) -> int:
     79
     """
     found = row.constant
+    if not any(row.parameters):
+        return found
     for factor, name in zip(row.parameters, parameters, strict=True):
         if factor:
             found += factor * sizes[name]

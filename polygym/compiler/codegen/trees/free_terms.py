@@ -86,6 +86,10 @@ class FreeTerms:
 
 def terms_of(band: Band, around: Surroundings, setting: Setting) -> Terms | None:
     """Return a sum below a band that would be a product if its terms had nothing to wait for."""
+    return setting.remembered("terms", band, around, lambda own: _terms_of(band, around, own))
+
+
+def _terms_of(band: Band, around: Surroundings, setting: Setting) -> Terms | None:
     mapping, scop = setting.mapping, setting.scop
     if setting.sizes is None or not (setting.has_vectors and mapping.registers):
         return None

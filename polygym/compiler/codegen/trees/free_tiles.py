@@ -77,7 +77,10 @@ def may_have_free_tiles(band: Band, around: Surroundings, setting: Setting) -> b
         return False
     if any(member.coincident for member in band.members) or not setting.has_vectors:
         return False
-    return any(useful for _, useful in _sums(band, around, _turning(setting)).values())
+    return setting.memory.of(
+        ("may be free", band, around, setting.packing),
+        lambda: any(useful for _, useful in _sums(band, around, _turning(setting)).values()),
+    )
 
 
 def free_tiles(

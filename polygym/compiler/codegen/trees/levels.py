@@ -36,8 +36,11 @@ def levels(
     wave = _wants_wavefront(members, sizes, mapping, around)
     if wave and mapping.diamond:
         first, second, *_ = (place for place, size in enumerate(sizes) if size > 1)
-        steep = diamond(
-            members[first], members[second], statements, around.pairs, around.parameters
+        steep = around.memory.of(
+            ("diamond", members[first], members[second], statements, around),
+            lambda: diamond(
+                members[first], members[second], statements, around.pairs, around.parameters
+            ),
         )
         if steep is not None:
             shapes[first], shapes[second] = members[second], steep

@@ -13,6 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
+from polygym.compiler.codegen.common.consulted import Answers
+from polygym.compiler.codegen.common.mapping import Mapping
+
 Answer = TypeVar("Answer")
 
 _MOST = 20_000
@@ -36,6 +39,16 @@ class Memory:
             self._known[question] = found
         return found
 
+    def of_mapping(
+        self, question: Hashable, mapping: Mapping, answer: Callable[[Mapping], Answer]
+    ) -> Answer:
+        """Return the answer to a question about a mapping, on which nothing else depends.
+
+        It is worked out if it is new, or new for what it depends on in the mapping.
+        """
+        answers: Answers[Answer] = self.of(question, Answers)
+        return answers.of(mapping, answer)
+
 
 class Nothing(Memory):
     """A memory that keeps nothing."""
@@ -43,6 +56,12 @@ class Nothing(Memory):
     def of(self, question: Hashable, answer: Callable[[], Answer]) -> Answer:
         """Work the answer out."""
         return answer()
+
+    def of_mapping(
+        self, question: Hashable, mapping: Mapping, answer: Callable[[Mapping], Answer]
+    ) -> Answer:
+        """Work the answer out."""
+        return answer(mapping)
 
 
 NOTHING = Nothing()

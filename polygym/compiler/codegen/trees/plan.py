@@ -30,17 +30,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from polygym.compiler.codegen.common.consulted import Answers
 from polygym.compiler.codegen.common.machine import Machine
-from polygym.compiler.codegen.common.mapping import Mapping, Sharing
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.common.packable import Packing, packing_of
 from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.trees.free_terms import free_terms, terms_of
 from polygym.compiler.codegen.trees.free_tiles import FreeTiles, free_tiles, may_have_free_tiles
 from polygym.compiler.codegen.trees.levels import levels
-from polygym.compiler.codegen.trees.memory import NOTHING, Memory, Nothing
-from polygym.compiler.codegen.trees.point_order import loops_of, only_reorders, reordered
-from polygym.compiler.codegen.trees.points import arranged, arrangement
+from polygym.compiler.codegen.trees.memory import NOTHING, Memory
+from polygym.compiler.codegen.trees.point_order import loops_of, reordered
+from polygym.compiler.codegen.trees.points import Arrangement, arranged, arrangement
 from polygym.compiler.codegen.trees.reduction import Reduction, reduction
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.share import Threads
@@ -90,18 +89,18 @@ def plan(
     With ``in_order`` no terms of sums run before their tile.
     """
     known, parameters = known_sizes(legal.scop, sizes), legal.schedule.parameters
-    threads = Threads(legal.scop, mapping, parameters, known)
+    threads = Threads(legal.scop, mapping, parameters, known, memory)
     if mapping.leaves_order:
         return threads.inside(tree, parallel=False) if mapping.shares else tree
     names = tuple(part.statement for part in legal.schedule.statements)
-    loops = loops_of(tree, names)
-    if only_reorders(mapping):
+    loops = memory.of(("loops", tree, names), lambda: loops_of(tree, names))
+    if mapping.only_reorders:
         tree = reordered(tree, mapping, loops)
         return threads.inside(tree, parallel=False) if mapping.shares else tree
     with bounded("mapping the schedule to the machine"):
         around = Surroundings.of(legal, memory)
-        groups = parts(tree, names)
-        packing = packing_in(groups, legal.scop, mapping, sizes, memory)
+        groups = memory.of(("parts", tree, names), lambda: parts(tree, names))
+        packing = packing_in(groups, legal.scop, mapping.pack, sizes, memory)
         setting = Setting(legal.scop, mapping, machine, packing, known, memory, loops)
         found = _Planner(setting, threads, in_order).tree(tree, around)
         if not (mapping.reassociate and mapping.shares) or known is None:
@@ -113,14 +112,12 @@ def plan(
 def packing_in(
     groups: tuple[frozenset[str], ...],
     scop: Scop,
-    mapping: Mapping,
+    pack: bool,
     sizes: Sizes | None,
     memory: Memory,
 ) -> Packing | None:
-    """Return what may be packed in a schedule's parts under a mapping; it is remembered."""
-    return memory.of(
-        ("packing", groups, mapping.pack), lambda: packing_of(scop, mapping, sizes, groups)
-    )
+    """Return what may be packed in a schedule's parts, if anything; it is remembered."""
+    return memory.of(("packing", groups, pack), lambda: packing_of(scop, sizes, groups, pack=pack))
 
 
 @dataclass(frozen=True)
@@ -155,27 +152,25 @@ class _Planner:
 
     def branch(self, branch: Branch, around: Surroundings) -> Tree:
         """Return the mapped tree of a branch, which asks the mapping for what matters to it."""
-        setting, memory, tree = self.setting, self.setting.memory, branch.child
-        if isinstance(memory, Nothing):
+        setting, tree = self.setting, branch.child
+        if not isinstance(tree, Band):
             return self.tree(tree, around)
-        own = tuple(setting.loops[name] for name in branch.statements)
-        question = ("branch", tree, around, setting.packing, own, self.in_order)
-        answers: Answers[Tree] = memory.of(question, Answers)
-        return answers.of(self.mapping, lambda asked: self.under(asked).tree(tree, around))
+        own = tuple([setting.loops[name] for name in branch.statements])
+        return setting.memory.of_mapping(
+            ("branch", tree, around, setting.packing, own, self.in_order),
+            self.mapping,
+            lambda asked: self.under(asked).tree(tree, around),
+        )
 
     def under(self, mapping: Mapping) -> _Planner:
         """Return the same walk under another mapping."""
-        return replace(
-            self,
-            setting=replace(self.setting, mapping=mapping),
-            threads=replace(self.threads, mapping=mapping),
-        )
+        if mapping is self.mapping:
+            return self
+        return _Planner(self.setting.under(mapping), self.threads.under(mapping), self.in_order)
 
     def _in_turn(self) -> _Planner:
         """Return the same walk where a thread gets iterations that follow each other."""
-        if self.mapping.parallel is not Sharing.DYNAMIC:
-            return self
-        return self.under(replace(self.mapping, parallel=Sharing.STATIC))
+        return replace(self, threads=replace(self.threads, in_turn=True))
 
     def band(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree:
         """Map a band of points."""
@@ -202,10 +197,9 @@ class _Planner:
 
     def _points(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree:
         """Map a band below which there are no more loops."""
-        found = arrangement(band, around, self.setting)
-        points: Tree = arranged(band, found, self.setting)
+        found, points = self._arranged(band, around)
         if may_have_free_tiles(band, around, self.setting):
-            sizes = sizes_with_free(band, found, tiled, around, self.setting)
+            sizes = sizes_with_free(band, tiled, around, self.setting)
             tiles = self._tiles(band, sizes, around)
             free = tiles.levels and free_tiles(band, tiles.levels[-1], around, self.setting)
             if free:
@@ -213,6 +207,15 @@ class _Planner:
         sizes = sizes_of_points(band, found, tiled, around, self.setting)
         tiles = self._tiles(band, sizes, around)
         return tiles.around(self.threads.inside(points, parallel=tiles.parallel))
+
+    def _arranged(self, band: Band, around: Surroundings) -> tuple[Arrangement, Tree]:
+        """Return who does what among the points of a band, and their loops."""
+
+        def arrange(setting: Setting) -> tuple[Arrangement, Tree]:
+            found = arrangement(band, around, setting)
+            return found, arranged(band, found, setting)
+
+        return self.setting.remembered("points", band, around, arrange)
 
     def _apart(
         self, points: Tree, statements: tuple[str, ...], free: FreeTiles, parallel: bool

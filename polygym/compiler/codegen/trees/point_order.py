@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Many
-from dataclasses import replace
 from typing import TypeAlias
 
 from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
@@ -76,15 +75,6 @@ def with_last(places: Iterable[int], last: Many[int]) -> tuple[int, ...]:
     (1, 2, 0)
     """
     return (*(place for place in places if place not in last), *last)
-
-
-def only_reorders(mapping: MachineMapping) -> bool:
-    """Whether a mapping leaves the loops as the schedule has them, but for their order."""
-    own = [entry for _, entries in mapping.nests for entry, _ in entries]
-    if not mapping.order and "order" not in own:
-        return False
-    others = any(entry != "order" for entry in own)
-    return not others and replace(mapping, order=(), nests=()).leaves_order
 
 
 def reordered(

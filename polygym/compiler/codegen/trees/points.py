@@ -42,6 +42,7 @@ from polygym.compiler.codegen.trees.tree import (
     Leaf,
     Sequence,
     Tree,
+    annotated,
     point,
     restricted,
 )
@@ -249,8 +250,7 @@ def _points(group: Group, child: Tree, setting: Setting) -> Band:
     return Band(
         group.statements,
         tuple(
-            replace(group.members[place], annotation=annotations.get(place, ALONE))
-            for place in group.order
+            annotated(group.members[place], annotations.get(place, ALONE)) for place in group.order
         ),
         child,
     )

@@ -107,6 +107,10 @@ class _Split:
 
 def reduction(band: Band, around: Surroundings, setting: Setting) -> Reduction | None:
     """Return the points of a band with a sum over several loops below, arranged; None if unfit."""
+    return setting.remembered("reduction", band, around, lambda own: _reduction(band, around, own))
+
+
+def _reduction(band: Band, around: Surroundings, setting: Setting) -> Reduction | None:
     sizes = setting.sizes
     if sizes is None or not setting.mapping.registers or not setting.has_vectors:
         return None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Dictionary
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.common.mapping import Mapping
@@ -13,9 +14,12 @@ from polygym.compiler.codegen.common.sizes import Sizes
 from polygym.compiler.codegen.trees.memory import NOTHING, Memory
 from polygym.compiler.codegen.trees.moves import Moves, table
 from polygym.compiler.codegen.trees.point_order import Loops, last_places, numbers, with_last
+from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Band, Member
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Row
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,12 @@ class Setting:
     memory: Memory = NOTHING
     loops: Loops = field(default_factory=dict)
 
+    def under(self, mapping: Mapping) -> Setting:
+        """Return the same with another mapping."""
+        return Setting(
+            self.scop, mapping, self.machine, self.packing, self.sizes, self.memory, self.loops
+        )
+
     @property
     def has_vectors(self) -> bool:
         """Whether loops may run in vectors."""
@@ -52,14 +62,14 @@ class Setting:
     def last(self, statements: tuple[str, ...], members: Sequence[Member]) -> tuple[int, ...]:
         """Return the places of the members that the mapping wants innermost, in their order."""
         asked = self.mapping.order
-        return last_places(asked, numbers(statements, members, self.loops)) if asked else ()
+        return last_places(asked, self._numbers(statements, members)) if asked else ()
 
     def is_ordered(self, found: Sequence[Member], band: Band, name: str) -> bool:
         """Whether those loops around a statement that come from a band run as is asked for."""
         if not self.mapping.order:
             return True
-        own = numbers(band.statements, band.members, self.loops)
-        order = [one for one in numbers((name,), found, self.loops) if one in own]
+        own = self._numbers(band.statements, band.members)
+        order = [one for one in self._numbers((name,), found) if one in own]
         asked = [one for one in self.mapping.order if one in order]
         return order[len(order) - len(asked) :] == asked
 
@@ -67,6 +77,28 @@ class Setting:
         """Return the members of a permutable band in the order that the mapping asks for."""
         last = self.last(statements, members)
         return tuple(members[place] for place in with_last(range(len(members)), last))
+
+    def remembered(
+        self, what: str, band: Band, around: Surroundings, answer: Callable[[Setting], Answer]
+    ) -> Answer:
+        """Return what there is to say of a band, worked out if what it depends on is new.
+
+        That is: in the mapping what the answer asks of it, and all else that there is.
+        """
+        own = tuple([self.loops[name] for name in band.statements])
+        return self.memory.of_mapping(
+            (what, band, around, self.packing, own),
+            self.mapping,
+            lambda asked: answer(self.under(asked)),
+        )
+
+    def _numbers(self, statements: tuple[str, ...], members: Sequence[Member]) -> tuple[int, ...]:
+        """Return the numbers by which a mapping may name members."""
+        own = tuple([self.loops[name] for name in statements])
+        return self.memory.of(
+            ("numbers", statements, tuple(members), own),
+            lambda: numbers(statements, members, self.loops),
+        )
 
     def moves(
         self,

@@ -14,25 +14,35 @@ of its band: a batch of one image is no work for two.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL as ALONE
 from polygym.compiler.codegen.common.loop_annotation import Parallel
 from polygym.compiler.codegen.common.mapping import Mapping, Sharing
 from polygym.compiler.codegen.common.sizes import Sizes
-from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Sequence, Tree
+from polygym.compiler.codegen.trees.memory import NOTHING, Memory
+from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Sequence, Tree, annotated
 from polygym.compiler.codegen.trees.trips import length
 from polygym.compiler.ir.scop import Scop
 
 
 @dataclass(frozen=True)
 class Threads:
-    """Says what runs in threads; without ``sizes`` every loop is taken to be long."""
+    """Says what runs in threads; without ``sizes`` every loop is taken to be long.
+
+    ``in_turn`` a thread gets iterations that follow each other, whatever the mapping says.
+    """
 
     scop: Scop
     mapping: Mapping
     parameters: tuple[str, ...]
     sizes: Sizes | None = None
+    memory: Memory = NOTHING
+    in_turn: bool = False
+
+    def under(self, mapping: Mapping) -> Threads:
+        """Return the same under another mapping."""
+        return Threads(self.scop, mapping, self.parameters, self.sizes, self.memory, self.in_turn)
 
     def shared(
         self, statements: tuple[str, ...], members: tuple[Member, ...], *, parallel: bool
@@ -46,8 +56,8 @@ class Threads:
         place = self._chosen(statements, members)
         if place is None:
             return members, False
-        annotation = Parallel(self.mapping.parallel is Sharing.DYNAMIC)
-        own = replace(members[place], annotation=annotation)
+        annotation = Parallel(self.mapping.parallel is Sharing.DYNAMIC and not self.in_turn)
+        own = annotated(members[place], annotation)
         return (*members[:place], own, *members[place + 1 :]), True
 
     def inside(self, tree: Tree, *, parallel: bool) -> Tree:
@@ -57,10 +67,13 @@ class Threads:
                 return tree
             case Sequence():
                 return tree.rebuilt(lambda branch: self.inside(branch.child, parallel=parallel))
-            case Band(statements, members, child):
-                members, parallel = self.shared(statements, members, parallel=parallel)
+            case Band(statements, own, child):
+                members, parallel = self.shared(statements, own, parallel=parallel)
                 below = self.inside(child, parallel=parallel)
-                return Band(statements, members, below) if members else below
+                if not members:
+                    return below
+                is_same = members is own and below is child
+                return tree if is_same else Band(statements, members, below)
 
     def _chosen(self, statements: tuple[str, ...], members: tuple[Member, ...]) -> int | None:
         """Return the member to share out: the first that is long enough, else the longest."""
@@ -77,6 +90,10 @@ class Threads:
 
     def _length(self, statements: tuple[str, ...], member: Member) -> int | None:
         """Return how many iterations a loop has at most; None where that is not known."""
-        if self.sizes is None or len(member.parts) > 1:
+        sizes = self.sizes
+        if sizes is None or len(member.parts) > 1:
             return None
-        return length(self.scop, statements, member, self.parameters, self.sizes)
+        return self.memory.of(
+            ("length", statements, member, self.parameters),
+            lambda: length(self.scop, statements, member, self.parameters, sizes),
+        )

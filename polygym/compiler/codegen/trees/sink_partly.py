@@ -44,7 +44,15 @@ class PartlySunk:
 
 def sink_partly(band: Band, around: Surroundings, setting: Setting) -> PartlySunk | None:
     """Return how some members of a band stay and the others sink; None where that is no gain."""
-    if not isinstance(band.child, Sequence) or not setting.has_vectors:
+    if not isinstance(band.child, Sequence):
+        return None
+    return setting.remembered(
+        "sink partly", band, around, lambda own: _sunk_partly(band, around, own)
+    )
+
+
+def _sunk_partly(band: Band, around: Surroundings, setting: Setting) -> PartlySunk | None:
+    if not setting.has_vectors:
         return None
     if len(band.members) < 2 or setting.last(band.statements, band.members):
         return None

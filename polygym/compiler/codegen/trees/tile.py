@@ -16,6 +16,7 @@ Tiles may be tiled again: a tile of n tiles of size s is a tile of size n·s.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from polygym.compiler.codegen.trees.part import Part
 from polygym.compiler.codegen.trees.tree import Member
@@ -24,10 +25,14 @@ from polygym.compiler.codegen.trees.tree import Member
 def tiles(members: Sequence[Member], sizes: Sequence[int]) -> tuple[Member, ...]:
     """Return the members that count tiles; a size of 1 leaves its member out."""
     return tuple(
-        Member((Part(member.rows, size),), member.coincident)
-        for member, size in zip(members, sizes, strict=True)
-        if size > 1
+        [_tile(member, size) for member, size in zip(members, sizes, strict=True) if size > 1]
     )
+
+
+@lru_cache(maxsize=4096)
+def _tile(member: Member, size: int) -> Member:
+    """Return the member that counts tiles of so many points of another one."""
+    return Member((Part(member.rows, size),), member.coincident)
 
 
 def coincident_first(members: Sequence[Member]) -> tuple[Member, ...]:

@@ -15,7 +15,7 @@ from polygym.compiler.codegen.trees.model import (
     skewed_stencil,
     tile_sizes,
 )
-from polygym.compiler.codegen.trees.points import Arrangement
+from polygym.compiler.codegen.trees.points import Arrangement, arrangement
 from polygym.compiler.codegen.trees.reduction import Reduction
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.skewed import skewed_arrays
@@ -37,47 +37,16 @@ _LONGEST = 2048
 
 def sizes_of_points(
     band: Band,
-    arrangement: Arrangement,
+    found: Arrangement,
     tiled: tuple[int, ...],
     around: Surroundings,
     setting: Setting,
 ) -> tuple[int, ...]:
     """Return the tile sizes of a band below which there are no more loops; 1 leaves one whole."""
-    mapping, members, chosen = setting.mapping, band.members, arrangement.roles
+    mapping, members, chosen = setting.mapping, band.members, found.roles
     sizes = mapping.tile_for(len(members))
-    if sizes is None and arrangement.swept is not None:
-        sizes = _swept(band, arrangement.swept, around, setting)
     if sizes is None:
-        sizes = tile_sizes(
-            members,
-            setting.moves(band.statements, around.rows, members),
-            chosen,
-            setting.scop.widest(band.statements),
-            setting.machine,
-            rewarding=arrangement.is_rewarding,
-        )
-        skewed = frozenset[str]()
-        if arrangement.diagonal:
-            skewed = skewed_arrays(arrangement.groups[0], setting)
-        if arrangement.has_vectors and not any(member.coincident for member in members):
-            sizes = _of_stencil(sizes, band, around, setting)
-        elif skewed:
-            sizes = _of_stencil(sizes, band, around, setting)
-            bytes_ = sum(setting.scop.array(name).type.size for name in skewed)
-            sizes = skewed_stencil(sizes, bytes_, setting.machine)
-        if setting.sizes is not None and chosen.is_product:
-            names, parameters = band.statements, around.parameters
-            found = lengths(setting.scop, names, members, parameters, setting.sizes)
-            element = setting.scop.widest(names)
-            assert chosen.jammed is not None
-            sizes = more_rows(
-                sizes,
-                chosen,
-                found[chosen.jammed],
-                mapping.threads if mapping.shares and not around.parallel else 1,
-                are_even=are_even(setting.scop, names, band.members[chosen.jammed], setting.sizes),
-            )
-            sizes = few_rows(sizes, chosen, found, element, setting.machine, mapping.threads)
+        sizes = setting.remembered("tiles", band, around, lambda own: _of_model(band, around, own))
     sizes = _fresh(band, sizes, tiled, around, setting.scop)
     if around.parallel or not mapping.shares or any(size > 1 for size in sizes):
         return sizes
@@ -88,6 +57,47 @@ def sizes_of_points(
         first = coincident[0]
         size = _SWEEP if first == chosen.vector else SINKING
         return tuple(size if place == first else 1 for place in range(len(members)))
+    return sizes
+
+
+def _of_model(band: Band, around: Surroundings, setting: Setting) -> tuple[int, ...]:
+    """Return the tile sizes of a band where none are asked for."""
+    chosen = arrangement(band, around, setting)
+    mapping, members, roles = setting.mapping, band.members, chosen.roles
+    if chosen.swept is not None:
+        swept = _swept(band, chosen.swept, around, setting)
+        if swept is not None:
+            return swept
+    sizes = tile_sizes(
+        members,
+        setting.moves(band.statements, around.rows, members),
+        roles,
+        setting.scop.widest(band.statements),
+        setting.machine,
+        rewarding=chosen.is_rewarding,
+    )
+    skewed = frozenset[str]()
+    if chosen.diagonal:
+        skewed = skewed_arrays(chosen.groups[0], setting)
+    if chosen.has_vectors and not any(member.coincident for member in members):
+        sizes = _of_stencil(sizes, band, around, setting)
+    elif skewed:
+        sizes = _of_stencil(sizes, band, around, setting)
+        bytes_ = sum(setting.scop.array(name).type.size for name in skewed)
+        sizes = skewed_stencil(sizes, bytes_, setting.machine)
+    if setting.sizes is not None and roles.is_product:
+        names, parameters = band.statements, around.parameters
+        found = lengths(setting.scop, names, members, parameters, setting.sizes)
+        element = setting.scop.widest(names)
+        assert roles.jammed is not None
+        sizes = more_rows(
+            sizes,
+            roles,
+            found[roles.jammed],
+            mapping.threads if mapping.shares and not around.parallel else 1,
+            are_even=are_even(setting.scop, names, band.members[roles.jammed], setting.sizes),
+        )
+        sizes = few_rows(sizes, roles, found, element, setting.machine, mapping.threads)
     return sizes
 
 
@@ -123,11 +133,7 @@ def _swept(
 
 
 def sizes_with_free(
-    band: Band,
-    arrangement: Arrangement,
-    tiled: tuple[int, ...],
-    around: Surroundings,
-    setting: Setting,
+    band: Band, tiled: tuple[int, ...], around: Surroundings, setting: Setting
 ) -> tuple[int, ...]:
     """Return the tile sizes of a band of which some tiles may hold nothing that waits but sums.
 

@@ -24,12 +24,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL, LoopAnnotation
 from polygym.compiler.codegen.trees.part import Part
 from polygym.compiler.codegen.trees.where import Where
 from polygym.compiler.poly.schedule import Row
+from polygym.kept_hash import Hashed, keeps_hash
+
+# Of so many members it is remembered what becomes of them: plans make the same ones again and
+# again, and what is the same object is quickly found equal.
+_MEMBERS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +43,9 @@ class Leaf:
     """The end of a branch: instances here run in any order."""
 
 
+@keeps_hash
 @dataclass(frozen=True, slots=True)
-class Member:
+class Member(Hashed):
     """One loop of a band: the sum of its parts."""
 
     parts: tuple[Part, ...]
@@ -53,8 +60,9 @@ class Member:
         return part.rows
 
 
+@keeps_hash
 @dataclass(frozen=True, slots=True)
-class Band:
+class Band(Hashed):
     """Loops, outermost first, that may be permuted with each other."""
 
     statements: tuple[str, ...]
@@ -62,8 +70,9 @@ class Band:
     child: Tree
 
 
+@keeps_hash
 @dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Hashed):
     """One group of statements in a sequence and what happens to it.
 
     With ``where`` it is for the instances in some tiles alone, and another branch for the others.
@@ -74,16 +83,26 @@ class Branch:
     where: Where | None = None
 
 
+@keeps_hash
 @dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(Hashed):
     """Groups of statements that run one after the other."""
 
     branches: tuple[Branch, ...]
 
     def rebuilt(self, change: Callable[[Branch], Tree]) -> Sequence:
-        """Return the same groups with what becomes of what happens to each."""
+        """Return the same groups with what becomes of what happens to each.
+
+        It is the same sequence where nothing becomes of it.
+        """
+        children = [change(one) for one in self.branches]
+        if all(now is one.child for now, one in zip(children, self.branches, strict=True)):
+            return self
         return Sequence(
-            tuple(Branch(one.statements, change(one), one.where) for one in self.branches)
+            tuple(
+                Branch(one.statements, now, one.where)
+                for now, one in zip(children, self.branches, strict=True)
+            )
         )
 
 
@@ -95,6 +114,12 @@ def point(
 ) -> Member:
     """Return the member that counts the values of rows one by one."""
     return Member((Part(rows),), coincident, annotation)
+
+
+@lru_cache(maxsize=_MEMBERS)
+def annotated(member: Member, annotation: LoopAnnotation) -> Member:
+    """Return a member that is given something to do."""
+    return Member(member.parts, member.coincident, annotation)
 
 
 def restricted(member: Member, statements: tuple[str, ...], kept: tuple[str, ...]) -> Member:
@@ -194,6 +219,7 @@ def paths(
                 yield from paths(branch.child, branch.statements, chosen)
 
 
+@lru_cache(maxsize=4 * _MEMBERS)
 def _of_one(member: Member, place: int) -> Member:
     """Return a member for one of its statements."""
     if len(member.parts[0].rows) == 1:

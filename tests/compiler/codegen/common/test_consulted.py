@@ -137,4 +137,4 @@ def test_memory_is_bounded() -> None:
     answers: Answers[int] = Answers(8)
     for size in (*range(1, 60), *range(1, 60)):
         assert answers.of(Mapping(tile=(size,)), lambda one: (one.tile or (0,))[0]) == size
-        assert len(answers._answers) <= 8
+        assert len(answers) <= 8
