@@ -2,8 +2,9 @@
 
 A search makes states by the hundred thousand and keeps them; none is part of a cycle. Python's
 collector looks at all of them again and again, which is half of the time of a search over terms,
-and a fifth of that of chains over mappings. While a search runs it waits for a hundred times as many new objects as it does by itself. The
-setting is of the whole process: the last search to end puts it back.
+and a fifth of that of chains over mappings. While a search runs it waits for a hundred times as
+many new objects as it does by itself. The setting is of the whole process: the last search to end
+puts it back.
 """
 
 from __future__ import annotations
