@@ -25,6 +25,7 @@ import islpy as isl
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.declarations import Declarations, Shape
+from polygym.compiler.frontend.c.headers import header_hint
 from polygym.compiler.frontend.c.nodes import declaration, names_in, plain_type
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.symbols import Home, Mention, Names, Symbol
@@ -203,7 +204,8 @@ class Bindings:
         """Return what an identifier stands for; ``affine`` reads affine expressions."""
         symbol = self.names.of(node)
         if symbol is None:
-            raise self.source.error(node, f"{node.name} is not declared")
+            hint = header_hint(node.name)
+            raise self.source.error(node, f"{node.name} is not declared", hint)
         if symbol in environment.iterators:
             return environment.iterators[symbol]
         if symbol in environment.arguments:
