@@ -25,7 +25,7 @@ from polygym.compiler.frontend.c.expressions import Expressions
 from polygym.compiler.frontend.c.extract import Draft, Extractor
 from polygym.compiler.frontend.c.functions import Functions
 from polygym.compiler.frontend.c.initial import initial_values
-from polygym.compiler.frontend.c.live_in import inputs, with_inputs
+from polygym.compiler.frontend.c.live_in import inputs, with_inputs, without_unseen
 from polygym.compiler.frontend.c.parse import Region
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.solutions import Value
@@ -239,7 +239,15 @@ class Translation:
         lost = [s for s in touched if s not in initial and s not in self.bindings.parameters]
         functions = {symbol: extents.functions for symbol, extents in sizes.items()}
         found = inputs(scop, drafts, self.expressions.touches, lost, functions, self.bindings)
-        return verify(with_inputs(scop, [self.bindings.name(symbol) for symbol in found]))
+        unseen = [
+            self.bindings.name(symbol)
+            for symbol in touched
+            if self.names.is_static(symbol)
+            and symbol not in found
+            and not self.names.mentioned_around(symbol)
+        ]
+        scop = with_inputs(without_unseen(scop, unseen), list(map(self.bindings.name, found)))
+        return verify(scop)
 
     def _assigned_before(self, symbols: Iterable[Symbol]) -> dict[Symbol, Initial]:
         """Return the constants that code before the region has assigned to variables in memory."""
