@@ -239,6 +239,19 @@ class Bindings:
                 self.parameters[parameter] = self.shape(parameter, parameter.declaration).type
         return value
 
+    def of_usual_size(self, like: Any) -> Any:
+        """Return, as a set like another one, where unsigned parameters have their usual values.
+
+        These are taken to be less than half of what the type holds.
+        """
+        limits = isl.Set.universe(like.get_space())
+        for symbol, scalar in self.parameters.items():
+            if not scalar.is_signed:
+                name = self.name(symbol)
+                text = f"[{name}] -> {{ [] : {name} <= {scalar.highest >> 1} }}"
+                limits = limits.intersect(isl.Set.read_from_str(self.context, text))
+        return limits
+
     def new_variable(self, name: str, like: Any) -> Any:
         """Return a mention of a new int variable of the region, at the place of a node."""
         declared = declaration(name, plain_type("int", like), None, like)
