@@ -86,13 +86,18 @@ def no_larger(values: Any, most: int) -> Any:
     return values
 
 
+def has_modulus(value: Any) -> bool:
+    """Whether a number as large as 2^32 stands in a value or set."""
+    return any(int(number) >= LARGE for number in re.findall(r"\d{10,}", str(value)))
+
+
 def where_wrapped(value: Any, large: Any) -> Any:
     """Return for which parameters a value is LARGE because it has wrapped around.
 
     ``large`` are all for which it is LARGE. Where they are small themselves, it should not be: of
     ``n - m`` without a sign these are n < m. What no modulus is in has not wrapped around.
     """
-    if not any(int(number) >= LARGE for number in re.findall(r"\d{10,}", str(value))):
+    if not has_modulus(value):
         return large.intersect(large.complement())
     found = no_larger(large, _SMALL)
     return found.gist(no_larger(isl.Set.universe(large.get_space()), _SMALL)).coalesce()

@@ -70,6 +70,18 @@ def test_a_declared_size_does_not_wrap_either() -> None:
     assert scop.context in ("[n] -> {  : n >= 2 }", "[n] -> {  : n > 1 }")
 
 
+@pytest.mark.parametrize("kind", UNSIGNED)
+def test_a_declared_array_says_what_n_must_be(kind: str) -> None:
+    """Where nothing wraps around, nothing is left of the numbers that say so."""
+    loops = f"for ({kind} i = 0; i < n - 2; i++) a[i] = b[m - 3];"
+    scop = scop_of(f"{kind} n, {kind} m, double a[n], double b[m]", loops)
+    assert set(scop.conditions) == {"n >= 2", "m >= 3"}
+    (statement,) = scop.statements
+    assert isl.Set(statement.domain).is_equal(isl.Set("[n, m] -> { S0[i] : 0 <= i < n - 2 }"))
+    (read,) = statement.reads
+    assert isl.Map(read.relation).is_equal(isl.Map("[n, m] -> { S0[i] -> b[m - 3] }"))
+
+
 IMAGE = """
 #include <stdint.h>
 #include <stddef.h>
