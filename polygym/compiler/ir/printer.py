@@ -220,7 +220,8 @@ def _floating(value: float, scalar: ScalarType) -> tuple[str, int]:
         return f"({scalar.value}){text if binding >= _UNARY else f'({text})'}", _UNARY
     suffix = "f" if scalar is ScalarType.FLOAT else ""
     if math.isnan(value):
-        return f"(0.0{suffix} / 0.0{suffix})", _PRIMARY
+        # Machines may give 0.0 / 0.0 a sign, and copysign sees it.
+        return f'__builtin_nan{suffix}("")', _PRIMARY
     if math.isinf(value):
         return f"({'-' if value < 0 else ''}1.0{suffix} / 0.0{suffix})", _PRIMARY
     text = repr(value) if scalar is ScalarType.DOUBLE else _shortest_float(value)

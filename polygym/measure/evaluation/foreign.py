@@ -29,10 +29,9 @@ from polygym.compiler.codegen.common.mapping import TOLERANCE, TOLERANCES
 from polygym.compiler.codegen.llvm.contract import foreign_symbol, library_text
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.frontend.c import (
-    argument_names,
     completed_file,
+    handed,
     line_outside,
-    pointers_to_pointers,
 )
 from polygym.compiler.ir.expr import Call, walk
 from polygym.compiler.ir.foreign import Foreign as ForeignFunction
@@ -181,16 +180,28 @@ def _check_source(name: str, scop: Scop, source: Path) -> None:
     """Refuse a C file that is not there, or whose function does more than its region."""
     if not source.is_file():
         raise InputError(f"{name}: expected the program's C file at {source}, found none")
-    arguments = argument_names(source, scop.name)
-    if computed := [one for one in scop.signature if one not in arguments]:
+    found = handed(source, scop.name)
+    if found.structures:
+        raise InputError(
+            f"{name}: expected arrays and numbers, found that {scop.name} uses members of "
+            f"{found.structures[0]}, a structure: each is an array of its own here, and lies "
+            "elsewhere in memory than where other compilers look for it"
+        )
+    computed = [one for one in scop.signature if one not in found.arguments]
+    if kept := [one for one in computed if one in found.kept]:
+        raise InputError(
+            f"{name}: expected a function that does the same in every call, found that {scop.name} "
+            f"keeps {kept[0]}, which is static, from one call to the next"
+        )
+    if computed:
         raise InputError(
             f"{name}: expected a function that does nothing but its region, found that "
             f"{scop.name} computes {computed[0]} before it"
         )
-    if rows := pointers_to_pointers(source, scop.name):
+    if found.rows:
         raise InputError(
             f"{name}: expected arrays in one piece, found that {scop.name} takes pointers to the "
-            f"rows of {rows[0]}"
+            f"rows of {found.rows[0]}"
         )
     if line := line_outside(source, scop.name):
         raise InputError(

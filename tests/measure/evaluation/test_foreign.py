@@ -88,6 +88,63 @@ def test_a_function_that_does_more_than_its_region(tmp_path, before, after, line
         foreign.compile_foreign("gcc", program, 1)
 
 
+KEPT = """
+void work(int n, double a[n]) {
+  static double sums[4];
+#pragma scop
+  for (int i = 0; i < n; i++)
+    sums[i % 4] += a[i];
+#pragma endscop
+}
+"""
+MEMBERS = """
+struct point { double x, y; };
+void work(int n, struct point p[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    p[i].x = p[i].y;
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [(KEPT, "work keeps sums, which is static,"), (MEMBERS, "uses members of p, a structure")],
+)
+def test_what_other_compilers_cannot_be_handed_is_said(tmp_path, text, words):
+    path = tmp_path / "mine.c"
+    path.write_text(text)
+    program = load_program(str(path), parameters={"n": 33})
+    with pytest.raises(InputError, match=words):
+        foreign.compile_foreign("gcc", program, 1)
+
+
+BUFFER = """
+void work(int n, double a[n]) {
+  static double half[33];
+#pragma scop
+  for (int i = 0; i < 33; i++)
+    half[i] = a[i] / 2;
+  for (int i = 0; i < 33; i++)
+    a[i] = half[32 - i];
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
+def test_a_static_buffer_is_nobodys_output(tmp_path):
+    path = tmp_path / "mine.c"
+    path.write_text(BUFFER)
+    program = load_program(str(path), parameters={"n": 33})
+    with Worker() as worker:
+        session = worker.open(compile_problem(program), Repetition(minimum=1))
+        code = foreign.compile_foreign("gcc", program, 1)
+        assert isinstance(session.measure(replace(code, tolerance=1e-9), PATIENT), Ok)
+
+
 CLASHES = """
 #define start 0
 #define end n

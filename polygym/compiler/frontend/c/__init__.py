@@ -33,23 +33,21 @@ from __future__ import annotations
 
 from polygym.compiler.frontend.c.extents import with_extents
 from polygym.compiler.frontend.c.translate import (
-    argument_names,
     completed_file,
+    handed,
     line_outside,
     parse_file,
     parse_text,
-    pointers_to_pointers,
     regions,
     without_sizes,
 )
 
 __all__ = [
-    "argument_names",
     "completed_file",
+    "handed",
     "line_outside",
     "parse_file",
     "parse_text",
-    "pointers_to_pointers",
     "regions",
     "with_extents",
     "without_sizes",

@@ -36,7 +36,6 @@ from polygym.compiler.frontend.c.literals import parse_literal
 from polygym.compiler.frontend.c.refusals import instead_of
 from polygym.compiler.ir.expr import IntegerLiteral
 from polygym.compiler.ir.types import ScalarType, common_type
-from polygym.compiler.poly.isl_numbers import integer
 from polygym.errors import LimitError, SourceError
 
 # Work on sets grows at least quadratically with their convex pieces; programs have a few.
@@ -80,11 +79,11 @@ class Affine:
         """
         key = self._key(node)
         if key not in environment.memory:
-            value = self._read(node, environment)
-            if self.is_narrow:
-                kind = self.kind(node, environment)
-                if kind is not ScalarType.INT and kind is not ScalarType.LONG:
-                    value = self._held(value, kind, environment)
+            kind = self.kind(node, environment) if self.is_narrow else ScalarType.INT
+            if kind is ScalarType.INT or kind is ScalarType.LONG:
+                value = self._read(node, environment)
+            else:
+                value = self._held(self._sum(node, kind, environment), kind, environment)
             if value.n_piece() > _MOST_PIECES:
                 raise LimitError.at(
                     self._source.place(node),
@@ -118,6 +117,21 @@ class Affine:
         if not scalar.is_integer or wrapping.is_held(value, scalar, environment.domain):
             return value
         return wrapping.wrapped(value, scalar)
+
+    def _sum(self, node: Any, kind: ScalarType, environment: Environment) -> Any:
+        """Return a value before it is what its type holds: ``y + d`` is less than y for d = -1.
+
+        Sums and products of what is left modulo a number are, but for it, those of the numbers.
+        """
+        if not isinstance(node, c_ast.BinaryOp) or node.op not in ("+", "-", "*"):
+            return self._read(node, environment)
+        left, right = (
+            self._sum(one, kind, environment)
+            if self.kind(one, environment) is kind
+            else self.expression(one, environment)
+            for one in (node.left, node.right)
+        )
+        return self._combined(node, left, right, environment)
 
     def operands(self, left: Any, right: Any, environment: Environment) -> tuple[Any, Any]:
         """Return the values of two operands in their common type."""
@@ -290,6 +304,10 @@ class Affine:
             right = self.expression(node.right, environment)
         else:
             left, right = self.operands(node.left, node.right, environment)
+        return self._combined(node, left, right, environment)
+
+    def _combined(self, node: Any, left: Any, right: Any, environment: Environment) -> Any:
+        """Return what an operator makes of two values."""
         match node.op:
             case "+":
                 return left.add(right)
@@ -306,7 +324,9 @@ class Affine:
             case "/" | "%":
                 return self._divide(node, left, right, environment)
             case "<<" | ">>" | "&":
-                return self._bits(node, left, right, environment)
+                if isinstance(found := division.bits(node.op, left, right), str):
+                    raise self._refuse(node, environment, found)
+                return found
             case _:
                 raise self._refuse(node, environment, f"uses the operator {node.op}")
 
@@ -320,34 +340,15 @@ class Affine:
             if node.op == "/":
                 return quotient
             return left.sub(quotient.scale_val(divisor)).coalesce()
-        pieces = division.symbolic(left, right, environment.domain)
-        if pieces is None:
+        found = division.by_parameter(node.op, left, right, environment.domain)
+        if found is None:
             raise self._refuse(
                 node,
                 environment,
                 "divides by a value that is not constant, and the quotient is not known to be "
                 "between -4 and 4",
             )
-        result = None
-        for where, quotient in pieces:
-            multiple = right.scale_val(isl.Val(quotient, self._bindings.context))
-            value = self.constant(quotient) if node.op == "/" else left.sub(multiple)
-            value = value.intersect_domain(where)
-            result = value if result is None else result.union_add(value)
-        return result
-
-    def _bits(self, node: Any, left: Any, right: Any, environment: Environment) -> Any:
-        """Return a shift by a constant, or the low bits of a value."""
-        amount = division.constant_value(right)
-        if node.op == "&":
-            mask = integer(amount) if amount is not None else -1
-            if mask < 0 or mask & (mask + 1):
-                raise self._refuse(node, environment, "uses & with something else than 2^k - 1")
-            return left.mod_val(isl.Val(str(mask + 1), self._bindings.context))
-        if amount is None or not 0 <= integer(amount) < 63:
-            raise self._refuse(node, environment, "shifts by something else than a constant")
-        power = isl.Val(str(1 << integer(amount)), self._bindings.context)
-        return left.scale_val(power) if node.op == "<<" else left.scale_down_val(power).floor()
+        return found
 
     def _choice(self, node: Any, environment: Environment) -> Any:
         """Return ``c ? a : b``; an arm is read where it is reached if it has no meaning elsewhere.

@@ -8,7 +8,7 @@ given to the statements.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 import islpy as isl
@@ -18,6 +18,7 @@ from polygym.compiler.frontend.c.bindings import Bindings, Environment
 from polygym.compiler.frontend.c.bounds import Extents
 from polygym.compiler.frontend.c.extract import Draft, Position
 from polygym.compiler.frontend.c.symbols import Home, Symbol
+from polygym.compiler.frontend.c.wrapping import has_modulus
 from polygym.compiler.ir.expr import (
     Access,
     Binary,
@@ -104,6 +105,8 @@ def make_statements(assembly: Assembly, drafts: Sequence[Draft]) -> tuple[Statem
     """Return the statements of the drafts."""
     bindings = assembly.bindings
     space, context = assembly.space, assembly.restricted()
+    usual = assembly.known(bindings.of_usual_size(assembly.context)).params()
+    run = context.intersect(usual.align_params(context.get_space()))
     labels = {draft.number: bindings.unique(draft.label) for draft in drafts if draft.label}
     statements = []
     for draft in drafts:
@@ -111,7 +114,10 @@ def make_statements(assembly: Assembly, drafts: Sequence[Draft]) -> tuple[Statem
         iterators = tuple(i.name for i in draft.environment.iterators.values())
         domain = assembly.known(as_dimensions(draft.environment.domain, iterators))
         domain = domain.align_params(space)
-        domain = domain.coalesce().gist_params(context).coalesce().set_tuple_name(name)
+        domain = domain.coalesce().gist_params(context).coalesce()
+        if not usual.plain_is_universe():  # nothing wraps around that could only in others
+            domain = domain.intersect_params(run).gist_params(run).gist_params(run).coalesce()
+        domain = domain.set_tuple_name(name)
         finish = _Finish(assembly, name, draft.environment.domain, space)
         statements.append(
             Statement(
@@ -260,7 +266,7 @@ class _Finish:
 
     def access(self, access: Access) -> Access:
         """Replace the mark of an access by its relation."""
-        touch = self._touch(access)
+        touch = self._usual(self._touch(access))
         found = relation(
             touch,
             self._statement,
@@ -270,6 +276,15 @@ class _Finish:
         )
         found = self._assembly.known(found).align_params(self._space)
         return Access(access.array, isl_text(found), access.text, touch.gathered)
+
+    def _usual(self, touch: Touch) -> Touch:
+        """Return an access without what wraps around for no parameters that may be given."""
+        if not any(map(has_modulus, touch.subscripts)):
+            return touch
+        run = self._assembly.context
+        run = run.intersect(self._assembly.bindings.of_usual_size(run)).intersect(touch.domain)
+        short = tuple(one and one.gist(run).gist(run).coalesce() for one in touch.subscripts)
+        return replace(touch, subscripts=short)
 
     def expression(self, expression: Expression) -> Expression:
         """Return an expression with relations in its loads, and loads of parameters replaced."""

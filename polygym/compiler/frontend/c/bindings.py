@@ -25,6 +25,7 @@ import islpy as isl
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.declarations import Declarations, Shape
+from polygym.compiler.frontend.c.headers import header_hint
 from polygym.compiler.frontend.c.nodes import declaration, names_in, plain_type
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.symbols import Home, Mention, Names, Symbol
@@ -203,7 +204,8 @@ class Bindings:
         """Return what an identifier stands for; ``affine`` reads affine expressions."""
         symbol = self.names.of(node)
         if symbol is None:
-            raise self.source.error(node, f"{node.name} is not declared")
+            hint = header_hint(node.name)
+            raise self.source.error(node, f"{node.name} is not declared", hint)
         if symbol in environment.iterators:
             return environment.iterators[symbol]
         if symbol in environment.arguments:
@@ -236,6 +238,19 @@ class Bindings:
             if parameter is not None and value.involves_dims(isl.dim_type.param, index, 1):
                 self.parameters[parameter] = self.shape(parameter, parameter.declaration).type
         return value
+
+    def of_usual_size(self, like: Any) -> Any:
+        """Return, as a set like another one, where unsigned parameters have their usual values.
+
+        These are taken to be less than half of what the type holds.
+        """
+        limits = isl.Set.universe(like.get_space())
+        for symbol, scalar in self.parameters.items():
+            if not scalar.is_signed:
+                name = self.name(symbol)
+                text = f"[{name}] -> {{ [] : {name} <= {scalar.highest >> 1} }}"
+                limits = limits.intersect(isl.Set.read_from_str(self.context, text))
+        return limits
 
     def new_variable(self, name: str, like: Any) -> Any:
         """Return a mention of a new int variable of the region, at the place of a node."""

@@ -79,11 +79,20 @@ class Bounded:
 
 
 def check_bounds(
-    touches: Sequence[Touch], sizes: Mapping[Symbol, Extents], context: Any, source: SourceMap
+    touches: Sequence[Touch],
+    sizes: Mapping[Symbol, Extents],
+    context: Any,
+    usual: Any,
+    source: SourceMap,
 ) -> Bounded:
-    """Return the bounds that the accesses need, and which of them are looked at later."""
+    """Return the bounds that the accesses need, and which of them are looked at later.
+
+    ``usual`` are the parameters' values for which the program may be run: others are no matter.
+    """
     violations = [
-        violation for touch in touches for violation in _violations(touch, sizes[touch.symbol])
+        violation
+        for touch in touches
+        for violation in _violations(touch, sizes[touch.symbol], usual)
     ]
     judged = _judged(violations, context)
     looked_at: dict[Touch, Touch] = {}
@@ -143,7 +152,7 @@ def least_elements(extents: Extents, context: Any) -> int:
     return least
 
 
-def _violations(touch: Touch, extents: Extents) -> list[_Violation]:
+def _violations(touch: Touch, extents: Extents, usual: Any) -> list[_Violation]:
     """Return the dimensions in which some instance of an access leaves the array."""
     found = []
     for dimension, (subscript, size) in enumerate(
@@ -152,8 +161,8 @@ def _violations(touch: Touch, extents: Extents) -> list[_Violation]:
         if subscript is None:
             continue  # looked at when the program runs
         inside = subscript.ge_set(subscript.scale_val(0)).intersect(subscript.lt_set(size))
-        if not touch.domain.is_subset(inside):
-            outside = touch.domain.subtract(inside)
+        outside = touch.domain.subtract(inside).intersect(usual)
+        if not outside.is_empty():
             found.append(_Violation(touch, dimension, outside, inside))
     return found
 

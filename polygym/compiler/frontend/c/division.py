@@ -16,6 +16,7 @@ from typing import Any
 import islpy as isl
 
 from polygym.compiler.frontend.c.conditions import compare
+from polygym.compiler.poly.isl_numbers import integer
 
 _LARGEST_QUOTIENT = 4
 
@@ -94,3 +95,30 @@ def symbolic(dividend: Any, divisor: Any, domain: Any) -> list[tuple[Any, int]] 
             if left.is_empty():
                 return pieces
     return None
+
+
+def by_parameter(operator: str, left: Any, right: Any, domain: Any) -> Any:
+    """Return C's quotient or remainder by a parameter, None where it is not known."""
+    result: Any = None
+    for where, quotient in symbolic(left, right, domain) or ():
+        number = isl.Val(quotient, domain.get_ctx())
+        value = left.sub(right.scale_val(number))
+        if operator == "/":
+            value = left.scale_val(0).add_constant_val(number)
+        value = value.intersect_domain(where)
+        result = value if result is None else result.union_add(value)
+    return result
+
+
+def bits(operator: str, left: Any, right: Any) -> Any:
+    """Return a shift by a constant, or the low bits of a value; or the reason why it is neither."""
+    amount = constant_value(right)
+    if operator == "&":
+        mask = integer(amount) if amount is not None else -1
+        if mask < 0 or mask & (mask + 1):
+            return "uses & with something else than 2^k - 1"
+        return left.mod_val(isl.Val(str(mask + 1), left.get_ctx()))
+    if amount is None or not 0 <= integer(amount) < 63:
+        return "shifts by something else than a constant"
+    power = isl.Val(str(1 << integer(amount)), left.get_ctx())
+    return left.scale_val(power) if operator == "<<" else left.scale_down_val(power).floor()

@@ -12,6 +12,8 @@ known which names are parameters.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +42,7 @@ from polygym.compiler.frontend.c.bindings import (
     Variable,
 )
 from polygym.compiler.frontend.c.functions import Functions, wrong_count
-from polygym.compiler.frontend.c.literals import parse_literal
+from polygym.compiler.frontend.c.literals import named_literal, parse_literal
 from polygym.compiler.frontend.c.prototypes import Prototypes
 from polygym.compiler.ir.expr import (
     Access,
@@ -50,6 +52,7 @@ from polygym.compiler.ir.expr import (
     ComparisonOperator,
     Conditional,
     Expression,
+    FloatLiteral,
     Gather,
     IntegerLiteral,
     IteratorValue,
@@ -76,6 +79,29 @@ _MATH = {
     "labs": (MathFunction.ABS, ScalarType.LONG),
     "llabs": (MathFunction.ABS, ScalarType.LONG),
 }
+
+
+def _against(
+    function: MathFunction, operator: ComparisonOperator, *values: float
+) -> Callable[[Expression], Expression]:
+    """Return what compares a function of a value, and of a constant before it, with a constant."""
+
+    def compared(value: Expression) -> Expression:
+        """Compare it."""
+        *first, last = (FloatLiteral(one, value.type) for one in values)
+        return Comparison(operator, Call(function, (*first, value), value.type), last)
+
+    return compared
+
+
+# math.h's macros for any floating type, which say whether a value is of a kind.
+_CLASSES: dict[str, Callable[[Expression], Expression]] = {
+    "isnan": lambda value: Comparison(ComparisonOperator.NOT_EQUAL, value, value),
+    "isinf": _against(MathFunction.FABS, ComparisonOperator.EQUAL, math.inf),
+    "isfinite": _against(MathFunction.FABS, ComparisonOperator.LESS, math.inf),
+    "signbit": _against(MathFunction.COPYSIGN, ComparisonOperator.LESS, 1.0, 0.0),
+}
+_CLASSES |= {f"__builtin_{name}": made for name, made in _CLASSES.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -276,6 +302,8 @@ class Expressions:
         inlined = self._functions.inline(node, environment)
         if inlined is not None:
             return convert(self.value(inlined.node, inlined.environment), inlined.type)
+        if (literal := named_literal(node)) is not None:
+            return literal
         name = node.name.name
         operands = [
             self.value(operand, environment) for operand in (node.args.exprs if node.args else ())
@@ -284,8 +312,12 @@ class Expressions:
             function, scalar = _MATH[name]
             if len(operands) != function.arity:
                 raise self._source.error(node, wrong_count(name, function.arity, len(operands)))
+            if self._source.is_generic and all(one.type is ScalarType.FLOAT for one in operands):
+                scalar = ScalarType.FLOAT
             converted = tuple(convert(operand, scalar) for operand in operands)
             return Call(function, converted, scalar)
+        if name in _CLASSES and len(operands) == 1 and operands[0].type.is_floating:
+            return _CLASSES[name](operands[0])
         if name in ("min", "max") and len(operands) == 2:
             if all(operand.type.is_integer for operand in operands):
                 less = ComparisonOperator.LESS if name == "min" else ComparisonOperator.GREATER

@@ -9,50 +9,147 @@ from __future__ import annotations
 
 import re
 
+_MATH = (
+    "M_PI 3.14159265358979323846",
+    "M_PI_2 1.57079632679489661923",
+    "M_PI_4 0.78539816339744830962",
+    "M_1_PI 0.31830988618379067154",
+    "M_2_PI 0.63661977236758134308",
+    "M_2_SQRTPI 1.12837916709551257390",
+    "M_E 2.7182818284590452354",
+    "M_LN2 0.69314718055994530942",
+    "M_LN10 2.30258509299404568402",
+    "M_LOG2E 1.4426950408889634074",
+    "M_LOG10E 0.43429448190325182765",
+    "M_SQRT2 1.41421356237309504880",
+    "M_SQRT1_2 0.70710678118654752440",
+    "MAXFLOAT 3.40282347e+38F",
+    "INFINITY (__builtin_inff())",
+    'NAN (__builtin_nanf(""))',
+    "HUGE_VAL (__builtin_huge_val())",
+    "HUGE_VALF (__builtin_huge_valf())",
+)
+
+
+def _least_and_most(name: str, bits: int, suffix: str = "") -> tuple[str, str]:
+    """Return the macros for the least and the largest integer of so many bits, with a sign."""
+    most = f"{2 ** (bits - 1) - 1}{suffix}"
+    least = f"(-{most} - 1)" if bits > 16 else str(-(2 ** (bits - 1)))
+    return f"{name}_MIN {least}", f"{name}_MAX {most}"
+
+
+def _without_sign(name: str, bits: int, suffix: str = "") -> str:
+    """Return the macro for the largest integer of so many bits, without a sign."""
+    return f"{name}_MAX {2**bits - 1}{suffix}"
+
+
+_LIMITS = (
+    "CHAR_BIT 8",
+    *_least_and_most("SCHAR", 8),
+    *_least_and_most("CHAR", 8),
+    *_least_and_most("SHRT", 16),
+    *_least_and_most("INT", 32),
+    *_least_and_most("LONG", 64, "L"),
+    *_least_and_most("LLONG", 64, "LL"),
+    _without_sign("UCHAR", 8),
+    _without_sign("USHRT", 16),
+    _without_sign("UINT", 32, "U"),
+    _without_sign("ULONG", 64, "UL"),
+    _without_sign("ULLONG", 64, "ULL"),
+)
+# Where types of so many bits are the fastest ones, the C library has 64 for those of 16 and 32.
+_SIZES = (8, 16, 32, 64)
+_STDINT = (
+    *(one for bits in _SIZES for one in _least_and_most(f"INT{bits}", bits, "L" * (bits > 32))),
+    *(
+        one
+        for bits in _SIZES
+        for one in _least_and_most(f"INT_LEAST{bits}", bits, "L" * (bits > 32))
+    ),
+    *(
+        one
+        for bits in _SIZES
+        for one in _least_and_most(f"INT_FAST{bits}", max(bits, 64 * (bits > 8)), "L" * (bits > 8))
+    ),
+    *(one for name in ("INTPTR", "INTMAX", "PTRDIFF") for one in _least_and_most(name, 64, "L")),
+    *(_without_sign(f"UINT{bits}", bits, "UL"[: bits // 32]) for bits in _SIZES),
+    *(_without_sign(f"UINT_LEAST{bits}", bits, "UL"[: bits // 32]) for bits in _SIZES),
+    *(
+        _without_sign(f"UINT_FAST{bits}", max(bits, 64 * (bits > 8)), "UL" * (bits > 8))
+        for bits in _SIZES
+    ),
+    *(_without_sign(name, 64, "UL") for name in ("UINTPTR", "UINTMAX", "SIZE")),
+    *(f"INT{bits}_C(c) c{' ## L' * (bits > 32)}" for bits in _SIZES),
+    *(f"UINT{bits}_C(c) c{' ## ' * (bits > 16)}{'UL'[: bits // 32]}" for bits in _SIZES),
+    "INTMAX_C(c) c ## L",
+    "UINTMAX_C(c) c ## UL",
+)
+_FLOAT = (
+    "FLT_RADIX 2",
+    "FLT_EVAL_METHOD 0",
+    "FLT_MANT_DIG 24",
+    "FLT_DIG 6",
+    "FLT_DECIMAL_DIG 9",
+    "FLT_MIN_EXP (-125)",
+    "FLT_MAX_EXP 128",
+    "FLT_MIN_10_EXP (-37)",
+    "FLT_MAX_10_EXP 38",
+    "FLT_EPSILON 1.1920928955078125e-7f",
+    "FLT_MAX 3.40282346638528859812e38f",
+    "FLT_MIN 1.17549435082228750797e-38f",
+    "FLT_TRUE_MIN 1.40129846432481707092e-45f",
+    "DBL_MANT_DIG 53",
+    "DBL_DIG 15",
+    "DBL_DECIMAL_DIG 17",
+    "DBL_MIN_EXP (-1021)",
+    "DBL_MAX_EXP 1024",
+    "DBL_MIN_10_EXP (-307)",
+    "DBL_MAX_10_EXP 308",
+    "DBL_EPSILON 2.2204460492503130808e-16",
+    "DBL_MAX 1.79769313486231570815e308",
+    "DBL_MIN 2.22507385850720138309e-308",
+    "DBL_TRUE_MIN 4.94065645841246544177e-324",
+)
+_NULL = "NULL ((void *)0)"
+
 MACROS: dict[str, tuple[str, ...]] = {
-    "math.h": (
-        "M_PI 3.14159265358979323846",
-        "M_PI_2 1.57079632679489661923",
-        "M_PI_4 0.78539816339744830962",
-        "M_1_PI 0.31830988618379067154",
-        "M_2_PI 0.63661977236758134308",
-        "M_E 2.7182818284590452354",
-        "M_LN2 0.69314718055994530942",
-        "M_LN10 2.30258509299404568402",
-        "M_LOG2E 1.4426950408889634074",
-        "M_LOG10E 0.43429448190325182765",
-        "M_SQRT2 1.41421356237309504880",
-        "M_SQRT1_2 0.70710678118654752440",
+    "inttypes.h": _STDINT,
+    "tgmath.h": _MATH,
+    "values.h": (
+        *_LIMITS,
+        *_FLOAT,
+        "MAXSHORT SHRT_MAX",
+        "MINSHORT SHRT_MIN",
+        "MAXINT INT_MAX",
+        "MININT INT_MIN",
+        "MAXLONG LONG_MAX",
+        "MINLONG LONG_MIN",
+        "MAXDOUBLE DBL_MAX",
+        "MINDOUBLE DBL_MIN",
+        "MAXFLOAT FLT_MAX",
+        "MINFLOAT FLT_MIN",
     ),
-    "limits.h": (
-        "CHAR_BIT 8",
-        "INT_MAX 2147483647",
-        "INT_MIN (-2147483647 - 1)",
-        "LONG_MAX 9223372036854775807L",
-        "LONG_MIN (-9223372036854775807L - 1)",
-    ),
-    "stdint.h": (
-        "INT32_MAX 2147483647",
-        "INT32_MIN (-2147483647 - 1)",
-        "INT64_MAX 9223372036854775807L",
-        "INT64_MIN (-9223372036854775807L - 1)",
-    ),
-    "float.h": (
-        "FLT_EPSILON 1.1920928955078125e-7f",
-        "FLT_MAX 3.40282346638528859812e38f",
-        "FLT_MIN 1.17549435082228750797e-38f",
-        "DBL_EPSILON 2.2204460492503130808e-16",
-        "DBL_MAX 1.79769313486231570815e308",
-        "DBL_MIN 2.22507385850720138309e-308",
-    ),
+    "math.h": _MATH,
+    "limits.h": _LIMITS,
+    "stdint.h": _STDINT,
+    "float.h": _FLOAT,
     "stdbool.h": ("bool _Bool", "true 1", "false 0"),
     "complex.h": ("complex _Complex",),
-    "stddef.h": ("NULL ((void *)0)",),
-    "stdlib.h": ("NULL ((void *)0)", "EXIT_SUCCESS 0", "EXIT_FAILURE 1", "RAND_MAX 2147483647"),
-    "stdio.h": ("NULL ((void *)0)",),
-    "string.h": ("NULL ((void *)0)",),
-    "time.h": ("NULL ((void *)0)", "CLOCKS_PER_SEC 1000000L"),
+    "stddef.h": (_NULL,),
+    "stdlib.h": (_NULL, "EXIT_SUCCESS 0", "EXIT_FAILURE 1", "RAND_MAX 2147483647"),
+    "stdio.h": (_NULL, "EOF (-1)", "BUFSIZ 8192"),
+    "string.h": (_NULL,),
+    "time.h": (_NULL, "CLOCKS_PER_SEC 1000000L"),
 }
+
+_HOME = {re.split(r"[ (]", one)[0]: name for name in MACROS for one in MACROS[name]}
+
+
+def header_hint(name: str) -> str:
+    """Return what to write above a file that uses a macro of a header; "" for any other name."""
+    header = _HOME.get(name)
+    return f"#include <{header}> above it: {name} stands there" if header else ""
+
 
 _TYPES = {
     "FILE": "struct _polygym_file",

@@ -1,7 +1,8 @@
 """The constants that variables have when the region starts: their initialisers, evaluated.
 
 A variable keeps its initialiser's value until the region if nothing in between can change it: a
-local one that is neither assigned nor handed out by its address, or a const one at file scope. The
+local one that is neither assigned nor handed out by its address, or a const one at file scope. One
+that is ``static`` has it in the first call alone, unless nothing in the function changes it. The
 value of an array is the list of all its elements, row by row, as C reads the braces: an inner list
 fills one row, numbers without inner braces go on where they are, and zeros fill what is left::
 
@@ -61,6 +62,8 @@ def initial_values(
 
 def _keeps_initialiser(symbol: Symbol, names: Names) -> bool:
     """Whether the initialiser's value is still there when the region starts."""
+    if names.is_static(symbol):
+        return not names.assignments(symbol)  # zeros without one
     if symbol.initialiser is None or symbol.home in (Home.REGION, Home.ARGUMENT):
         return False
     if symbol.home is Home.FILE:
@@ -79,6 +82,10 @@ def _value(
         return None
     lengths = tuple(map(integer, constants))
     initialiser = symbol.initialiser
+    if initialiser is None:
+        zero = 0 if shape.type.is_integer else 0.0
+        many = prod(lengths)
+        return None if many > _MOST_VALUES else (zero,) * many if lengths else zero
     if lengths and not isinstance(initialiser, c_ast.InitList):
         return None
     if prod(lengths) > _MOST_VALUES:

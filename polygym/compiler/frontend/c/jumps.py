@@ -1,7 +1,7 @@
 """Jumps forward as ``if``: what is jumped over goes into the branches that do not jump.
 
-A ``goto`` to a label further down in its block, or in one around it, and a ``return`` in a branch
-of a function that is put in, say which statements are left out::
+A ``goto`` to a label further down in its block, or in one around it, a ``continue``, and a
+``return`` in a branch of a function that is put in, say which statements are left out::
 
     if (b[i] < 0) goto L20;            if (b[i] < 0) { c[i] = 2; }
     a[i] = 1;                     →    else { a[i] = 1; }
@@ -18,7 +18,7 @@ behind it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count
 from typing import Any
@@ -41,13 +41,46 @@ def without_jumps(items: Sequence[Any], returning: Callable[[Any], list[Any]] | 
 
     Where they are those of a function, ``returning`` returns what stands for a ``return``.
     """
-    leaves = c_ast.Goto if returning is None else c_ast.Goto | c_ast.Return
+    leaves = c_ast.Goto | c_ast.Continue
+    if returning is not None:
+        leaves |= c_ast.Return
     if not any(isinstance(one, leaves) for item in items for one in walk(item)):
         return list(items)
+    number = count()
     try:
-        return _Block([_inside(one) for one in items], returning).emitted()
+        inside = [_inside(_without_continue(one, number)) for one in items]
+        return _Block(inside, returning).emitted()
     except _Unfit:
         return list(items)
+
+
+def _without_continue(node: Any, number: Iterator[int]) -> Any:
+    """Return a statement whose ``for`` loops jump to the end of their bodies instead."""
+
+    def replacement(one: Any) -> Any:
+        if not isinstance(one, c_ast.For):
+            return None
+        name = f"continue {next(number)}"  # that no label of C's has
+
+        def jump(part: Any) -> Any:
+            match part:
+                case c_ast.Continue():
+                    return c_ast.Goto(name, part.coord)
+                case c_ast.For():
+                    return _without_continue(part, number)
+                case c_ast.While() | c_ast.DoWhile() | c_ast.Switch():
+                    return copied(part)  # where it is refused
+                case _:
+                    return None
+
+        body = copied(one.stmt, jump)
+        if any(isinstance(part, c_ast.Goto) and part.name == name for part in walk(body)):
+            end = c_ast.Label(name, c_ast.EmptyStatement(one.coord), one.coord)
+            body = c_ast.Compound([*body_of(body), end], one.coord)
+        return c_ast.For(one.init, one.cond, one.next, body, one.coord)
+
+    is_left = any(isinstance(one, c_ast.Continue) for one in walk(node))
+    return copied(node, replacement) if is_left else node
 
 
 def _inside(node: Any) -> Any:

@@ -6,8 +6,10 @@ holds it and that its suffix allows; decimal ones are unsigned only with a ``u``
 
 from __future__ import annotations
 
+import math
 import re
 import struct
+from typing import Any
 
 from polygym.compiler.ir.expr import FloatLiteral, IntegerLiteral
 from polygym.compiler.ir.types import ScalarType
@@ -20,6 +22,16 @@ _INTEGERS = (
     ScalarType.LONG,
     ScalarType.UNSIGNED_LONG,
 )
+# One object for all that are no number, so that what holds one is equal to itself.
+_NAMED: dict[str | None, tuple[list[str], float, ScalarType]] = {
+    f"__builtin_{name}{suffix}": (arguments, value, scalar)
+    for name, arguments, value in (
+        ("inf", [], math.inf),
+        ("huge_val", [], math.inf),
+        ("nan", ['""'], math.nan),
+    )
+    for suffix, scalar in (("", ScalarType.DOUBLE), ("f", ScalarType.FLOAT))
+}
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11}
 _ESCAPES |= {"\\": 92, "'": 39, '"': 34, "?": 63}
 
@@ -38,6 +50,15 @@ FloatLiteral(value=1.5, type=<ScalarType.FLOAT: 'float'>))
     if found := _FLOATING.fullmatch(text):
         return _floating(found[1], found[2].lower())
     return f"the constant {text} is not understood"
+
+
+def named_literal(call: Any) -> FloatLiteral | None:
+    """Return the constant that a call of gcc's stands for (INFINITY, NAN, HUGE_VAL), or None."""
+    found = _NAMED.get(getattr(call.name, "name", None))
+    given = [getattr(one, "value", None) for one in (call.args.exprs if call.args else ())]
+    if found is None or found[0] != given:
+        return None
+    return FloatLiteral(*found[1:])
 
 
 def round_to(value: float, scalar: ScalarType) -> float:

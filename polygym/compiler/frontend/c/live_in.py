@@ -9,13 +9,16 @@ argument::
     #pragma scop                               #pragma scop
     A[i] = A[i] * w;      an input             w = 1; A[i] = A[i] * w;      a local variable
 
+A ``static`` one has what the call before has left: it is an input wherever that is read, and only
+then, or where code around the region mentions it, does somebody see what the region leaves in it.
+
 Which reads see a value from outside is asked exactly: those instances and elements for which the
 dataflow analysis finds no earlier write in the region.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -65,14 +68,20 @@ def with_inputs(scop: Scop, names: Sequence[str]) -> Scop:
     return replace(scop, arrays=arrays, signature=(*scop.signature, *names))
 
 
+def without_unseen(scop: Scop, names: Collection[str]) -> Scop:
+    """Return a Scop in which nobody sees what it leaves in some of its variables."""
+    arrays = (replace(one, live_out=one.live_out and one.name not in names) for one in scop.arrays)
+    return replace(scop, arrays=tuple(arrays))
+
+
 def _storage(array: Array) -> Storage:
     return Storage.ARGUMENT if array.rank or array.live_out else Storage.VALUE
 
 
 def _is_filled(symbol: Symbol, names: Names) -> bool:
-    """Whether code around the region gives a local variable a value before the region."""
+    """Whether code around the region, or an earlier call, gives a local variable a value."""
     return symbol.home is Home.FUNCTION and (
-        symbol.initialiser is not None or names.changed_before(symbol)
+        symbol.initialiser is not None or names.changed_before(symbol) or names.is_static(symbol)
     )
 
 

@@ -262,15 +262,10 @@ def _bounds_counter(node: Any, symbol: Symbol, upwards: bool, bindings: Bindings
 def _of_usual_size(counted: Any, bindings: Bindings, counters: tuple[str, ...]) -> Any:
     """Return the values of a counter for parameters that are not too large for their types.
 
-    An unsigned parameter is taken to be less than half of what its type holds, so that a counter
-    that has wrapped around is larger. That is no condition on the program: it is left out again.
+    A counter that has wrapped around is larger. That is no condition on the program: it is left
+    out again.
     """
-    limits = isl.Set.universe(counted.get_space())
-    for symbol, scalar in bindings.parameters.items():
-        if not scalar.is_signed:
-            name = bindings.name(symbol)
-            text = f"[{name}] -> {{ [] : {name} <= {scalar.highest >> 1} }}"
-            limits = limits.intersect(isl.Set.read_from_str(bindings.context, text))
+    limits = bindings.of_usual_size(counted)
     if limits.plain_is_universe():
         return counted
     within = counted.intersect(limits).coalesce()

@@ -40,6 +40,18 @@ def with_members(tree: Any, region: Region, source: SourceMap) -> Region:
     return _Rewriter(tree, region, source).region()
 
 
+def structures(tree: Any, region: Region, source: SourceMap) -> tuple[str, ...]:
+    """Return the names of the structures of which a region uses members."""
+    used = {
+        member.base.name
+        for item in region.items
+        for one in walk(item)
+        if isinstance(one, c_ast.StructRef) and (member := _member(one)) is not None
+    }
+    rewriter = _Rewriter(tree, region, source)
+    return tuple(name for name in rewriter.declarations(region.function) if name in used)
+
+
 class _Rewriter:
     """Gives the members of a function's structures names."""
 
@@ -59,7 +71,7 @@ class _Rewriter:
     def region(self) -> Region:
         """Return the region with names in the place of members."""
         function = self._region.function
-        declared = self._declarations(function)
+        declared = self.declarations(function)
         known = {name: one for name, one in declared.items() if self._is_whole_nowhere(name)}
         function.body = self._replaced(function.body, known)
         arguments = function.decl.type.args
@@ -81,7 +93,7 @@ class _Rewriter:
         inside = tuple(items[first + 1 : last])
         return Region(self._region.name, function, inside, self._region.begin, self._region.end)
 
-    def _declarations(self, function: Any) -> dict[str, Any]:
+    def declarations(self, function: Any) -> dict[str, Any]:
         """Return the declarations of structures that can be taken apart, by name."""
         found: dict[str, list[Any]] = {}
         local = [one for one in walk(function) if isinstance(one, c_ast.Decl)]
@@ -186,7 +198,8 @@ class _Rewriter:
                 kind = c_ast.PtrDecl([], kind, declaration.coord)
             else:
                 kind = c_ast.ArrayDecl(kind, copied(size), [], declaration.coord)
-        new = c_ast.Decl(name, [], [], [], [], kind, None, None, declaration.coord)
+        storage = declaration.storage
+        new = c_ast.Decl(name, [], [], storage, [], kind, None, None, declaration.coord)
         self._new.setdefault(member.base.name, []).append(new)
         return name
 

@@ -85,11 +85,13 @@ class SourceMap:
 
         ``switches`` says before which tokens a pragma allows or forbids contraction. ``pure`` are
         the functions that attributes say to be pure, ``library`` the path and the digest of the
-        library that has those without a body: whoever knows them sets them.
+        library that has those without a body, ``is_generic`` says that math.h's functions have the
+        type of what they are given (tgmath.h): whoever knows them sets them.
         """
         self._switches = switches
         self.pure: frozenset[str] = frozenset()
         self.library: tuple[str, str] | None = None
+        self.is_generic = False
         self.known: dict[Hashable, object] = {}  # what was computed from it
         self.tokens = tokens
         self.text = text
@@ -100,6 +102,7 @@ class SourceMap:
         """Return the same text with other origins of its tokens, in files with other lines."""
         found = SourceMap(tokens, self.text, {**self._files, **files}, self._switches)
         found.pure, found.library = self.pure, self.library
+        found.is_generic = self.is_generic
         return found
 
     def linked(self, library: tuple[str, str] | None) -> SourceMap:

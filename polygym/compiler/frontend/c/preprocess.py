@@ -222,7 +222,7 @@ class _Engine(Preprocessor):  # type: ignore[misc]
             raise SourceError(self.here(), f'included file "{path}" is not in {where}')
         self.system_headers.add(path)
         for macro in MACROS.get(path, ()):
-            if macro.split()[0] not in self.macros:
+            if re.split(r"[ (]", macro)[0] not in self.macros:
                 self.define(macro)
         raise OutputDirective(Action.IgnoreAndRemove)
 
@@ -315,6 +315,7 @@ def _write(stream: list[Piece], engine: _Engine) -> SourceMap:
         expected = position and (position[0], position[1], position[2] + len(text))
     found = SourceMap(tuple(tokens), "\n".join(rows) + "\n", engine.files, tuple(switches))
     found.pure = _pure_functions([text for text, _, _ in stream])
+    found.is_generic = "tgmath.h" in engine.system_headers
     return found
 
 

@@ -9,6 +9,11 @@ of ``?:`` picks the largest of them::
     for (i = 0; i < m; i++) x[i] = 1;                          double x[n >= m ? n : m]
 
 A subscript that is computed when the program runs says nothing: the size is a parameter of its own.
+
+Nor do subscripts without a sign that have wrapped around: no array is so large. The size is that of
+parameters for which nothing does, and whatever else the program needs, the bounds check finds::
+
+    unsigned i, n;   for (i = 0; i < n - 2; i++) A[i + 2] = 0;     double A[n], and n >= 2
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ from typing import Any
 import islpy as isl
 
 from polygym.compiler.frontend.c.accesses import Touch
+from polygym.compiler.frontend.c.wrapping import LARGE, no_larger, where_wrapped
 from polygym.compiler.poly.isl_numbers import isl_c_text
 
 _MOST_FORMULAS = 4
@@ -68,7 +74,7 @@ def _size(touches: Sequence[Touch], dimension: int, positive: Any) -> str | None
             index = values.find_dim_by_name(isl.dim_type.param, name)
             if index >= 0:
                 values = values.project_out(isl.dim_type.param, index, 1)
-        values = values.intersect_params(positive)
+        values = _unwrapped(values, positive)
         if values.is_empty():
             continue
         if not values.dim_has_any_upper_bound(isl.dim_type.set, 0):
@@ -77,6 +83,20 @@ def _size(touches: Sequence[Touch], dimension: int, positive: Any) -> str | None
         for _, formula in largest.get_pieces():
             formulas.append(isl.PwAff.from_aff(formula.add_constant_val(1)))
     return _text(_undominated(formulas, positive), positive) if formulas else None
+
+
+def _unwrapped(values: Any, positive: Any) -> Any:
+    """Return subscripts for positive parameters: without those that have wrapped around."""
+    index = values.dim(isl.dim_type.set) - 1
+    least = isl.Val(str(LARGE), values.get_ctx())
+    large = values.lower_bound_val(isl.dim_type.set, index, least).params()
+    wrong = where_wrapped(values, large)
+    if wrong.is_empty():
+        return values.intersect_params(positive)
+    usual = no_larger(positive.align_params(wrong.get_space()), LARGE)
+    found = values.intersect_params(usual.subtract(wrong))
+    # Twice: the first finds the quotients that are zero then.
+    return found.gist_params(usual).gist_params(usual).coalesce()
 
 
 def _undominated(formulas: Sequence[Any], positive: Any) -> list[Any]:

@@ -123,6 +123,16 @@ class Names:
             for use in self.uses.get(symbol, ())
         )
 
+    def mentioned_around(self, symbol: Symbol) -> bool:
+        """Whether code around the region mentions a symbol, its declaration apart."""
+        return any(not self.begin < use.position < self.end for use in self.uses.get(symbol, ()))
+
+    def is_static(self, symbol: Symbol) -> bool:
+        """Whether a variable of the function lives longer than a call: ``static``."""
+        return symbol.home is Home.FUNCTION and "static" in getattr(
+            symbol.declaration, "storage", ()
+        )
+
     def precedes_region(self, symbol: Symbol, node: Any) -> bool:
         """Whether a mention of a symbol stands before the region."""
         return any(

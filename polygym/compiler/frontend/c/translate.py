@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pycparser import c_ast
 
@@ -21,7 +20,9 @@ from polygym.compiler.frontend.c.extents import Selection, Sizes, parse_selectio
 from polygym.compiler.frontend.c.extract import ASSUMPTIONS
 from polygym.compiler.frontend.c.flat_arrays import with_rows
 from polygym.compiler.frontend.c.induction import with_induction
-from polygym.compiler.frontend.c.members import with_members
+from polygym.compiler.frontend.c.literals import named_literal
+from polygym.compiler.frontend.c.members import structures, with_members
+from polygym.compiler.frontend.c.nodes import walk
 from polygym.compiler.frontend.c.notation import with_constants
 from polygym.compiler.frontend.c.parse import Region, choose, find_regions, with_items
 from polygym.compiler.frontend.c.places import SourceMap
@@ -186,7 +187,9 @@ def line_outside(path: str | Path, function: str) -> int | None:
     region = mine[0]
     inside = {id(item) for item in (*region.items, region.begin, region.end)}
     for item in region.function.body.block_items or ():
-        nothing = isinstance(item, c_ast.Decl) and "FuncCall" not in _kinds(item)
+        nothing = isinstance(item, c_ast.Decl) and not any(
+            isinstance(one, c_ast.FuncCall) and named_literal(one) is None for one in walk(item)
+        )
         nothing |= isinstance(item, c_ast.Return) and item.expr is None
         nothing |= isinstance(item, c_ast.FuncCall) and (
             getattr(item.name, "name", "") in ASSUMPTIONS
@@ -196,40 +199,43 @@ def line_outside(path: str | Path, function: str) -> int | None:
     return None
 
 
-def argument_names(path: str | Path, function: str) -> tuple[str, ...]:
-    """Return the names of the arguments of a function with a region."""
-    source = completed_file(path).source
-    region = next(
-        one for one in find_regions(tree_of(source), source) if one.function.decl.name == function
-    )
-    declared = region.function.decl.type.args
-    return tuple(one.name for one in (declared.params if declared else ()) if hasattr(one, "name"))
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """How a function with a region is handed what the region uses, by name.
+
+    ``arguments`` are all, ``rows`` those that point to pointers, ``structures`` the arguments and
+    globals whose members the region uses, ``kept`` the function's ``static`` variables.
+    """
+
+    arguments: tuple[str, ...]
+    rows: tuple[str, ...]
+    structures: tuple[str, ...]
+    kept: tuple[str, ...]
 
 
-def pointers_to_pointers(path: str | Path, function: str) -> tuple[str, ...]:
-    """Return the arguments of a function with a region that are pointers to pointers."""
+def handed(path: str | Path, function: str) -> Handed:
+    """Return how a function with a region, the first one, is handed what that uses."""
     source = completed_file(path).source
-    region = next(
-        one for one in find_regions(tree_of(source), source) if one.function.decl.name == function
-    )
+    tree = tree_of(source)
+    region = next(r for r in find_regions(tree, source) if r.function.decl.name == function)
     declared = region.function.decl.type.args
-    return tuple(
+    arguments = list(declared.params) if declared else []
+    rows = tuple(
         one.name
-        for one in (declared.params if declared else ())
+        for one in arguments
         if isinstance(one, c_ast.Decl)
         and isinstance(getattr(one.type, "type", None), c_ast.PtrDecl)
     )
+    names = tuple(one.name for one in arguments if hasattr(one, "name"))
+    own = {one.name: one for one in walk(region.function.body) if isinstance(one, c_ast.Decl)}
+    members = tuple(one for one in structures(tree, region, source) if one not in own)
+    return Handed(names, rows, members, tuple(n for n, d in own.items() if "static" in d.storage))
 
 
 def without_sizes(path: str | Path, function: str) -> frozenset[str]:
     """Return the arguments of a function with a region whose declarations lack their sizes."""
     source = completed_file(path).source
     return unsized_arguments(choose(find_regions(tree_of(source), source), function, str(path)))
-
-
-def _kinds(node: Any) -> set[str]:
-    """Return the names of the kinds of nodes in a syntax tree."""
-    return {type(node).__name__}.union(*(_kinds(child) for _, child in node.children()))
 
 
 def _read(path: str | Path) -> str:

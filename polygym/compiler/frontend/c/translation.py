@@ -25,13 +25,13 @@ from polygym.compiler.frontend.c.expressions import Expressions
 from polygym.compiler.frontend.c.extract import Draft, Extractor
 from polygym.compiler.frontend.c.functions import Functions
 from polygym.compiler.frontend.c.initial import initial_values
-from polygym.compiler.frontend.c.live_in import inputs, with_inputs
+from polygym.compiler.frontend.c.live_in import inputs, with_inputs, without_unseen
 from polygym.compiler.frontend.c.parse import Region
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.solutions import Value
 from polygym.compiler.frontend.c.symbols import Home, Symbol, resolve
 from polygym.compiler.frontend.c.values import Values
-from polygym.compiler.frontend.c.wrapping import within_type
+from polygym.compiler.frontend.c.wrapping import LARGE, where_wrapped, within_type
 from polygym.compiler.ir.scop import Initial, Scop
 from polygym.compiler.ir.types import ScalarType
 from polygym.compiler.ir.verify import verify
@@ -146,7 +146,9 @@ class Translation:
         for touch in touches:
             if touch.symbol not in sizes:
                 sizes[touch.symbol] = Extents((), ())
-        bounded = check_bounds(touches, sizes, domain, self.source)
+        bounded = check_bounds(
+            touches, sizes, domain, self.bindings.of_usual_size(domain), self.source
+        )
         domain = bounded.context
         self.expressions.touches = [
             bounded.looked_at.get(touch, touch) for touch in self.expressions.touches
@@ -239,7 +241,15 @@ class Translation:
         lost = [s for s in touched if s not in initial and s not in self.bindings.parameters]
         functions = {symbol: extents.functions for symbol, extents in sizes.items()}
         found = inputs(scop, drafts, self.expressions.touches, lost, functions, self.bindings)
-        return verify(with_inputs(scop, [self.bindings.name(symbol) for symbol in found]))
+        unseen = [
+            self.bindings.name(symbol)
+            for symbol in touched
+            if self.names.is_static(symbol)
+            and symbol not in found
+            and not self.names.mentioned_around(symbol)
+        ]
+        scop = with_inputs(without_unseen(scop, unseen), list(map(self.bindings.name, found)))
+        return verify(scop)
 
     def _assigned_before(self, symbols: Iterable[Symbol]) -> dict[Symbol, Initial]:
         """Return the constants that code before the region has assigned to variables in memory."""
@@ -286,6 +296,7 @@ class Translation:
         nodes = self.bindings.shape(symbol, symbol.declaration).sizes
         for node in nodes:
             size = self.affine.expression(node, environment)
+            size, domain = self._without_wrapped(size, domain)
             domain = domain.intersect(size.ge_set(self.affine.constant(1)))
             if domain.is_empty():
                 raise self.source.error(
@@ -294,3 +305,13 @@ class Translation:
             functions.append(size)
             texts.append(c_text(node))
         return Extents(tuple(functions), tuple(texts)), domain.coalesce()
+
+    def _without_wrapped(self, size: Any, domain: Any) -> tuple[Any, Any]:
+        """Return a size and a domain in which it has not wrapped around: ``n - 1`` of no n."""
+        large = size.ge_set(self.affine.constant(LARGE)).intersect(domain)
+        wrong = where_wrapped(size, large)
+        if size.is_cst() or wrong.is_empty():
+            return size, domain
+        domain = domain.subtract(wrong).coalesce()
+        usual = domain.intersect(self.bindings.of_usual_size(domain))
+        return size.gist(usual).gist(usual).coalesce(), domain

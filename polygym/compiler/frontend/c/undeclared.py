@@ -22,6 +22,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.calls import SAME_SIZE
+from polygym.compiler.frontend.c.headers import header_hint
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.symbols import Names
 
@@ -144,6 +145,8 @@ class _Reader:
         """Note one use of a name; None if it is declared."""
         if self._names.of(node) is not None:
             return None
+        if hint := header_hint(node.name):
+            raise self._source.error(node, f"{node.name} is not declared", hint)
         one = self.found.setdefault(node.name, Unknown(node.name, node, len(subscripts)))
         if one.rank != len(subscripts):
             raise self._source.error(

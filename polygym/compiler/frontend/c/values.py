@@ -217,6 +217,8 @@ class Values:
                     target = node.lvalue if isinstance(node, c_ast.Assignment) else node.expr
                 symbol = self._names.of(target) if target is not None else None
                 self.forget([one for one in self.changed_in(node) if one is not symbol])
+                if target is node and symbol is not None and self._names.is_static(symbol):
+                    return  # it starts with that in the first call alone
                 if symbol is not None and self.is_tracked(symbol):
                     self.assign(symbol, node, environment)
             case None:

@@ -13,6 +13,7 @@ a parameter: :mod:`polygym.programs` refuses to run a program with one of 2^31 o
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import islpy as isl
@@ -26,6 +27,9 @@ NARROW_WORDS = frozenset(
     "uint64_t".split()
 )
 
+# What sizes and subscripts stay below, however a program combines parameters that are small.
+_SMALL, LARGE = 2**10, 2**31 - 1
+
 
 def is_held(value: Any, scalar: ScalarType, domain: Any) -> bool:
     """Whether a type holds a value everywhere on a domain."""
@@ -38,6 +42,9 @@ def is_held(value: Any, scalar: ScalarType, domain: Any) -> bool:
     if scalar.bits < 32:
         return False
     largest = value.intersect_domain(domain).max_val()
+    if not largest.is_int():
+        # It grows with parameters; what is too large for small ones is so by its constants.
+        largest = value.intersect_domain(no_larger(domain, _SMALL)).max_val()
     return not largest.is_int() or integer(largest) <= scalar.highest
 
 
@@ -69,6 +76,31 @@ def within_type(name: str, scalar: ScalarType, context: Any) -> Any:
     upper = f" and {name} <= {scalar.highest}" if scalar.bits < 32 else ""
     text = f"[{name}] -> {{ [] : {name} >= {scalar.lowest}{upper} }}"
     return isl.Set.read_from_str(context, text)
+
+
+def no_larger(values: Any, most: int) -> Any:
+    """Return a set for parameters that are at most so large."""
+    bound = isl.Val(str(most), values.get_ctx())
+    for index in range(values.dim(isl.dim_type.param)):
+        values = values.upper_bound_val(isl.dim_type.param, index, bound)
+    return values
+
+
+def has_modulus(value: Any) -> bool:
+    """Whether a number as large as 2^32 stands in a value or set."""
+    return any(int(number) >= LARGE for number in re.findall(r"\d{10,}", str(value)))
+
+
+def where_wrapped(value: Any, large: Any) -> Any:
+    """Return for which parameters a value is LARGE because it has wrapped around.
+
+    ``large`` are all for which it is LARGE. Where they are small themselves, it should not be: of
+    ``n - m`` without a sign these are n < m. What no modulus is in has not wrapped around.
+    """
+    if not has_modulus(value):
+        return large.intersect(large.complement())
+    found = no_larger(large, _SMALL)
+    return found.gist(no_larger(isl.Set.universe(large.get_space()), _SMALL)).coalesce()
 
 
 def _constant(value: Any, number: int) -> Any:

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from pycparser import c_ast
 
-from polygym.compiler.frontend.c import argument_names, completed_file
+from polygym.compiler.frontend.c import completed_file, handed
 from polygym.compiler.frontend.c.parse import find_regions, parse
 from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.poly.baselines import isl_schedule, original
@@ -45,9 +45,8 @@ def like_gcc(folder: Path, text: str, library: Path | None = None, **values: int
     known = [a for a in scop.arrays if a.storage is not Storage.BLOCK and a.initial is None]
     seen = [a for a in scop.arrays if a.live_out]
     assert seen, "nothing is seen of what the region computes"
-    given = [
-        a for a in known if a.storage is Storage.GLOBAL or a.name in argument_names(path, scop.name)
-    ]
+    arguments = handed(path, scop.name).arguments
+    given = [a for a in known if a.storage is Storage.GLOBAL or a.name in arguments]
     (folder / "traced.c").write_text(_traced(path, program, known, seen, shapes))
     _run(folder, ["gcc", *_FLAGS, "-o", "traced", "traced.c", *([linked] if linked else []), "-lm"])
     (folder / "given").write_bytes(b"".join(start[a.name].tobytes() for a in given))

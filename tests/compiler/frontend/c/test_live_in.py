@@ -36,15 +36,21 @@ INPUTS = [
     ("double w = alpha;", "w += A[0];", ""),
     ("double w; while (n) {", "A[0] = w;", "w = 2; }"),
     ("double w = 0; while (n) {", "w += A[0];", "}"),
+    ("static double w;", "A[0] += w; w = A[0];", ""),
+    ("static int w = 0;", "w = w + 1; " + LOOP + "A[i] = w;", ""),
+    ("static double w[4];", LOOP + "if (A[i] > 0) w[i % 4] = A[i]; A[0] = w[2];", ""),
+    ("static double w[4] = {1, 2, 3};", "A[0] = w[1]; w[1] = 5;", ""),
+    ("static double w[2];", "A[0] = w[0];", "w[0] = 1;"),
+    ("static struct { double w[2]; } s;", "A[0] += s.w[1]; s.w[1] = A[0];", ""),
 ]
 
 
 @pytest.mark.parametrize(("before", "region", "after"), INPUTS)
 def test_what_comes_from_before_is_an_input(before: str, region: str, after: str) -> None:
     scop = scop_of(before, region, after)
-    w = scop.array("w")
+    w = next(array for array in scop.arrays if array.name in ("w", "s_w"))
     assert w.storage is (Storage.ARGUMENT if w.rank or w.live_out else Storage.VALUE)
-    assert scop.signature == ("n", "alpha", "A", "w")
+    assert scop.signature == ("n", "alpha", "A", w.name)
 
 
 KEPT = [
@@ -56,6 +62,8 @@ KEPT = [
     ("double w[4]; g(sizeof(w), w[1]);", "A[0] = w[0];"),
     ("double w = alpha;", "A[0] = 1; w = A[0];"),
     ("double w; while (alpha) g(w);", "A[0] = w;"),
+    ("static double w[4];", "for (int k = 0; k < 4; k++) w[k] = k; A[0] = w[2];"),
+    ("static double w;", "w = A[0]; A[0] = 2 * w;"),
 ]
 
 
@@ -64,3 +72,23 @@ def test_what_the_region_writes_first_is_its_own(before: str, region: str) -> No
     scop = scop_of(before, region)
     assert scop.array("w").storage is Storage.LOCAL
     assert "w" not in scop.signature
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "live_out"), [("", "", False), ("", "g(w);", True), ("g(w[0]);", "", True)]
+)
+def test_what_a_static_variable_is_left_with_is_seen_if_somebody_looks(
+    before: str, after: str, live_out: bool
+) -> None:
+    region = "for (int k = 0; k < 4; k++) w[k] = k; A[0] = w[2];"
+    assert scop_of(f"static double w[4]; {before}", region, after).array("w").live_out is live_out
+
+
+@pytest.mark.parametrize(
+    ("declared", "initial"),
+    [("double w[3]", (0.0, 0.0, 0.0)), ("int w[2] = {4}", (4, 0)), ("const int w[1]", (0,))],
+)
+def test_a_static_variable_that_nothing_changes_is_a_constant(
+    declared: str, initial: tuple[float, ...]
+) -> None:
+    assert scop_of(f"static {declared};", "A[0] = w[0];").array("w").initial == initial

@@ -41,7 +41,7 @@ REFUSED = [
     ("for (int i = 0; i < n; i++)\n  for (i = 0; i < n; i++) x[0] = 0;", 2, 8, "surrounding loop"),
     ("for (c = 0; c < n; c++) x[c] = 0;\nc = I[0];", 2, 1, "a value that is not affine"),
     ("for (int i = 0; i < n; i++) {\n  if (i > 3) break;\n}", 2, 14, "break"),
-    ("for (int i = 0; i < n; i++) {\n  if (i > 3) continue;\n}", 2, 14, "continue"),
+    ("while (n)\n  continue;", 1, 1, "while loops"),
     ("if (x[0] > 1) x[n] = 0;", 1, 15, "leaves dimension 1 of x[n]"),
     ("while (c) x[0] = 0;", 1, 1, "while loops"),
     ("do x[0] = 0; while (c);", 1, 1, "do loops"),
