@@ -31,7 +31,14 @@ from polygym.cost.rows import ROW_NAMES, row_features
 from polygym.cost.saved import digest_of
 from polygym.errors import InputError, PolygymError
 from polygym.search.corpus.packed import opened
-from polygym.search.corpus.samples import Group, groups, looked_at, program_of, without_tests
+from polygym.search.corpus.samples import (
+    Group,
+    groups,
+    looked_at,
+    program_of,
+    without_tests,
+)
+from polygym.search.corpus.samples import together as in_all_homes
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -42,7 +49,8 @@ class Lessons:
 
     ``case``, ``program`` and ``corpus`` are numbers, and ``names`` has the programs' names.
     ``rows`` are nan where ``is_default`` says that the mapping is another one; ``is_isl`` says that
-    the schedule is isl's usual one.
+    the schedule is isl's usual one. What was measured of a program in several homes is one case; of
+    these only the first, as it was written mostly, has what is isl's.
     """
 
     features: Array
@@ -114,9 +122,10 @@ def together(found: Sequence[Lessons]) -> Lessons:
 def _lessons(groups: Sequence[Group], tell: Callable[[str], None]) -> Lessons:
     parts = []
     cores = len(os.sched_getaffinity(0))
+    cases, own = zip(*in_all_homes(groups), strict=True)
     with ProcessPoolExecutor(cores, get_context("forkserver")) as pool:
-        for number, part in enumerate(pool.map(_lesson, groups), start=1):
-            parts.append(part)
+        for number, part in enumerate(pool.map(_lesson, own), start=1):
+            parts.append({**part, "case": cases[number - 1]})
             if number % 50 == 0 or number == len(groups):
                 tell(f"features of {number} of {len(groups)} cases")
     return _joined(parts)
@@ -154,6 +163,10 @@ def _joined(parts: Iterable[dict[str, Any]]) -> Lessons:
         raise InputError("corpora: expected cases to learn from, found none")
     names = sorted({one["program"] for one in found})
     counts = [len(one["seconds"]) for one in found]
+    _, firsts, cases = np.unique(
+        [one["case"] for one in found], return_index=True, return_inverse=True
+    )
+    is_further = ~np.isin(np.arange(len(found)), firsts)
 
     def joined(name: str, kind: Any, *shape: int) -> Array:
         every = [np.array(one[name], dtype=kind).reshape(-1, *shape) for one in found]
@@ -163,9 +176,9 @@ def _joined(parts: Iterable[dict[str, Any]]) -> Lessons:
         joined("features", np.float32, len(NAMES)),
         joined("rows", np.float32, len(ROW_NAMES)),
         joined("seconds", np.float64),
-        np.repeat(np.arange(len(found)), counts),
+        np.repeat(cases, counts),
         np.repeat([names.index(one["program"]) for one in found], counts),
-        joined("is_isl", np.bool_),
+        joined("is_isl", np.bool_) & np.repeat(~is_further, counts),
         joined("is_default", np.bool_),
         np.array(names),
         np.zeros(sum(counts), np.int64),

@@ -9,6 +9,8 @@ The numbers of the picture are printed as a table too. A thousand programs take 
 one core's time::
 
     python docs/random_programs.py --count 1000 --seed 0 --out docs/random-programs.svg
+
+``--kind scalars`` draws those with scalars and small arrays of their own, and counts these as well.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from polygym.errors import PolygymError
 from polygym.files import write_atomically
 from polygym.pictures.multiples import Bins, Lying, Panel, Upright, multiples_svg
 from polygym.programs import load_program
-from polygym.programs.generate import PREFIX, VERSION
+from polygym.programs.generate import KINDS, PREFIX, SCALARS, VERSION
 
 SEEDS = 10**9
 SECONDS_BETWEEN_WORDS = 5.0
@@ -41,10 +43,10 @@ COMPREHENSIONS = tuple(f"tc:{name}" for name in library.definitions())
 REUSE = Bins((0, 1, 3, 10, 30, 100, 300, 1000), ("<1", "1", "3", "10", "30", "100", "300", "1000"))
 
 
-def names_of_random(count: int, seed: int) -> list[str]:
+def names_of_random(count: int, seed: int, prefix: str = PREFIX) -> list[str]:
     """Return the names of random programs, as many as are wanted."""
     return [
-        f"{PREFIX}{number}" for number in np.random.default_rng(seed).integers(SEEDS, size=count)
+        f"{prefix}{number}" for number in np.random.default_rng(seed).integers(SEEDS, size=count)
     ]
 
 
@@ -75,6 +77,7 @@ COUNTS = (
     ("Dependences", Bins.whole(0, 1, 2, 3, 5, 9, 17), "dependences"),
     ("Operations per element, from", REUSE, "reuse"),
 )
+SCALAR_COUNT = ("Scalars that are written", Bins.whole(0, 1, 2, 3, 4, 5, 9), "scalars")
 FLAGS = (
     ("imperfect nest", "imperfect"),
     ("triangular bound", "triangular"),
@@ -82,23 +85,28 @@ FLAGS = (
     ("access that strides", "strides"),
     ("nest in sequence", "in_sequence"),
 )
+OWN_FLAG = ("array of its own", "own_arrays")
+TITLES = {PREFIX: "random programs", SCALARS: "programs with scalars"}
 
 
-def panels_of(collections: Sequence[Sequence[Shape]]) -> tuple[Panel, ...]:
-    """Return the panels of the picture for collections of shapes."""
+def panels_of(collections: Sequence[Sequence[Shape]], prefix: str = PREFIX) -> tuple[Panel, ...]:
+    """Return the panels of the picture for collections of shapes, the first of it of a kind."""
+    has_scalars = prefix == SCALARS
+    counts = (*COUNTS, SCALAR_COUNT) if has_scalars else COUNTS
+    named = (*FLAGS, OWN_FLAG) if has_scalars else FLAGS
 
     def kept(name: str) -> list[list[float]]:
         return [[getattr(one, name) for one in shapes] for shapes in collections]
 
-    flags = [kept(name) for _, name in FLAGS]
+    flags = [kept(name) for _, name in named]
     return (
         *(
             Upright(title, bins.labels, tuple(bins.shares(values) for values in kept(name)))
-            for title, bins, name in COUNTS
+            for title, bins, name in counts
         ),
         Lying(
             "Programs that have one or more of these",
-            tuple(label for label, _ in FLAGS),
+            tuple(label for label, _ in named),
             tuple(
                 tuple(sum(of[number]) / max(1, len(of[number])) for of in flags)
                 for number in range(len(collections))
@@ -136,23 +144,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--count", type=int, default=1000, help="how many random programs")
     parser.add_argument("--seed", type=int, default=0, help="the dice that choose them")
     parser.add_argument("--out", type=Path, default=Path("random-programs.svg"), help="the picture")
+    kinds = [prefix.removesuffix(":") for prefix in KINDS]
+    parser.add_argument("--kind", choices=kinds, default=kinds[0], help="of which kind they are")
     given = parser.parse_args(arguments)
     if given.count < 1 or given.seed < 0:
         parser.error("expected --count from 1 on and --seed from 0 on")
+    prefix = f"{given.kind}:"
     groups = {
-        "random programs": names_of_random(given.count, given.seed),
+        TITLES[prefix]: names_of_random(given.count, given.seed, prefix),
         "kernels of the suite": KERNELS,
         "comprehensions": COMPREHENSIONS,
     }
     found = {what: shapes_of(names, what) for what, names in groups.items()}
     titles = [f"{len(shapes):,} {what}" for what, shapes in found.items()]
-    panels = panels_of(list(found.values()))
+    panels = panels_of(list(found.values()), prefix)
     print(table(titles, panels))
     for title, shapes in zip(titles, found.values(), strict=True):
         if shapes:
             print(f"{title}: {medians(shapes)}")
     picture = multiples_svg(
-        "What random programs look like",
+        f"What {TITLES[prefix]} look like",
         titles,
         panels,
         "Shares of programs, at medium sizes. "

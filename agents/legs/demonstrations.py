@@ -175,7 +175,12 @@ def _of_corpus(
 
 
 def _of_case(experiment: Experiment, group: Group, folder: str, into: Positions) -> _Shown | None:
-    """Return the best of a case that an episode can reach, if there is any."""
+    """Return the best of a case that an episode can reach, if there is any.
+
+    Episodes are of programs as they were written.
+    """
+    if group.visit.case.is_changed:
+        return None
     target = target_of(group.visit, folder)
     parameters, threads = dict(group.visit.case.parameters), group.visit.threads
     env: Any = make_env(

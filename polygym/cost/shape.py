@@ -56,10 +56,12 @@ Loop: TypeAlias = tuple[tuple[int, ...], ...]
 class Shape:
     """A program in a few numbers, see the module's docstring.
 
-    ``depth`` is that of the deepest statement, ``arrays`` are those that are no scalars, ``sizes``
-    the parameters of loops and arrays, ``dependences`` the convex relations of
+    ``depth`` is that of the deepest statement, ``arrays`` are those that are no scalars,
+    ``scalars`` those that are and are written, what conditions on data come to among them,
+    ``sizes`` the parameters of loops and arrays, ``dependences`` the convex relations of
     :func:`polygym.compiler.poly.dependences.dependences`. The flags are those of a program in which
-    one nest, bound, statement or access is so.
+    one nest, bound, statement or access is so; ``own_arrays`` that of one which fills arrays that
+    nobody else sees.
     """
 
     nests: int
@@ -75,6 +77,8 @@ class Shape:
     sums: bool
     strides: bool
     in_sequence: bool
+    scalars: int
+    own_arrays: bool
 
     @property
     def reuse(self) -> float:
@@ -91,6 +95,8 @@ def shape(program: Program) -> Shape:
     scop = program.scop
     sizes = own_sizes(scop, dict(program.parameters))
     paths = tuple(loops_around(original(scop).rows(one.name)) for one in scop.statements)
+    names = {one.write.array for one in scop.statements}
+    written = [array for array in scop.arrays if array.name in names]
     with bounded("looking at a program's shape"):
         order = properties(scop, original(scop)).statements
         return Shape(
@@ -107,6 +113,8 @@ def shape(program: Program) -> Shape:
             sums=any(is_sum(one) for one in scop.statements),
             strides=any(Movement.FAR in one.movements for one in order),
             in_sequence=any(one.loops and not one.loops[0].parallel for one in order),
+            scalars=sum(array.rank == 0 for array in written),
+            own_arrays=any(array.rank > 0 and not array.live_out for array in written),
         )
 
 

@@ -63,6 +63,9 @@ from polygym.programs.stored import stored, with_chosen_storage
 LEAST = 0.3
 """What has to be promised: 2^0.3 is a quarter faster, more than of schedules alone."""
 
+MOST_HOMES = 3
+"""How many there are of a program at most."""
+
 SPARED = 0.1
 """So much less may be promised of what is private to threads than of the same in memory."""
 
@@ -195,6 +198,19 @@ def _taken(ranking: Ranking) -> int:
 def _preference(home: Home) -> float:
     """Return what is promised of a home, and a little more where it wants less memory."""
     return (home.promise or 0.0) + (SPARED if home.storage.has_private else 0.0)
+
+
+def homes_of(program: Program, mapping: Mapping, limit: int) -> tuple[Program, ...]:
+    """Return the program as it is and in all other homes that models choose among, in order.
+
+    Raises:
+        LimitError: isl would take too long.
+    """
+    return homes_within(partial(_every, program, mapping, limit), program.scop)
+
+
+def _every(program: Program, mapping: Mapping, limit: int) -> tuple[Program, ...]:
+    return tuple(candidates(in_pieces(program, program.splitting), mapping, limit))
 
 
 def candidates(program: Program, mapping: Mapping, limit: int) -> Iterator[Program]:

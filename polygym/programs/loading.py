@@ -1,8 +1,8 @@
 """From a name to a :class:`~polygym.programs.program.Program`, through one of the front ends.
 
 A name is a kernel of the suite (``gemm``), the path of a C file or of a file of comprehensions
-(``.tc``), one of the library's comprehensions (``tc:matmul``), or a random program
-(``random:17``). Sizes come from the kernel's data set or, for a user's file, from the table
+(``.tc``), one of the library's comprehensions (``tc:matmul``), or a random program (``random:17``,
+``scalars:17``). Sizes come from the kernel's data set or, for a user's file, from the table
 :data:`FILE_SIZES`; ``-p`` overrides single ones. The initial data come from the function ``init_…``
 beside the kernel, or from the rule of :mod:`polygym.programs.initial_data`.
 """

@@ -5,7 +5,7 @@ A *selection* is a list of patterns, with commas between where it is one text:
 * names of kernels, categories, and globs over them (``gemm``, ``blas``, ``*mm``, ``all``);
 * comprehensions of the library and globs over them (``tc:matmul``, ``tc:conv*``), all of them
   (``comprehensions``) or those of one of its files (``pooling``); ``all`` means kernels only;
-* random programs (``random:17``);
+* random programs (``random:17``, ``scalars:17``);
 * paths of C files and of ``.tc`` files: whatever has a slash or such an ending, or is a file. They
   may be globs too, and one that has commas in its name is taken as it stands.
 

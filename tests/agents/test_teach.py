@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ pytest.importorskip("torch")
 
 from agents.folds import FOLDS, asked_of
 from agents.judging import ENOUGH, LEASTS, Opinions, choose, choose_of_mappings, judged
-from agents.lessons import Lessons, together
+from agents.lessons import Lessons, _joined, together
 from agents.taught_trees import validation_of
 from polygym.cost.candidate import NAMES
 from polygym.cost.rows import ROW_NAMES
@@ -49,6 +50,28 @@ def test_corpora_are_put_together_by_names_of_programs(tmp_path: Path) -> None:
         "mvt", "mvt", "atax", "mvt", "gemm", "mvt", "mvt"
     ]  # fmt: skip
     assert len(found.features) == len(found.rows) == len(found.is_isl) == 7
+
+
+def test_homes_of_a_program_are_one_case() -> None:
+    """Only the first of them has what is isl's; what nothing is known of is no case."""
+
+    def part(case: int, seconds: list[float]) -> dict[str, Any]:
+        rows = len(seconds)
+        return {
+            "case": case,
+            "program": f"p{case}",
+            "features": np.zeros((rows, len(NAMES))),
+            "rows": np.zeros((rows, len(ROW_NAMES))),
+            "seconds": seconds,
+            "is_isl": [place == 0 for place in range(rows)],
+            "is_default": [True] * rows,
+        }
+
+    found = _joined([part(0, [1.0, 2.0]), part(0, [3.0, 4.0]), part(2, []), part(3, [5.0])])
+    assert found.case.tolist() == [0, 0, 0, 0, 1]
+    assert found.is_isl.tolist() == [True, False, False, False, True]
+    assert found.seconds.tolist() == [1, 2, 3, 4, 5]
+    assert [found.names[one] for one in found.program] == ["p0", "p0", "p0", "p0", "p3"]
 
 
 def test_what_both_expect_is_taken() -> None:

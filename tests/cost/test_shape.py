@@ -49,6 +49,8 @@ def test_the_example_of_the_docstring() -> None:
         sums=True,
         strides=False,
         in_sequence=False,
+        scalars=0,
+        own_arrays=False,
     )
     assert found.reuse == pytest.approx(1.97, abs=0.005)
 
@@ -183,6 +185,29 @@ def is_box(found: list[tuple[int, ...]]) -> bool:
 def elements(scop: Scop, sizes: dict[str, int]) -> list[int]:
     """Return the elements of every array, its extents computed as the text has them."""
     return [prod(eval(extent, {}, sizes) for extent in array.extents_c) for array in scop.arrays]
+
+
+def test_scalars_and_arrays_of_its_own() -> None:
+    text = """void f(int n, double A[n][n], double y[n])
+{
+  double s;
+  double row[n];
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    s = 0.0;
+    for (int j = 0; j < n; j++) {
+      double t = A[i][j];
+      row[j] = t;
+      s += t;
+    }
+    y[i] = s%s;
+  }
+#pragma endscop
+}
+"""
+    found = shape_of(text % " * row[0]")
+    assert (found.scalars, found.own_arrays, found.arrays) == (2, True, 3)
+    assert not shape_of(text.replace("row[n]", "z").replace("row[j]", "z") % "").own_arrays
 
 
 def test_the_triangular_kernels_of_the_suite() -> None:

@@ -14,6 +14,7 @@ from polygym.programs.generate import generated
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "docs" / "random-programs.svg"
+STORED_SCALARS = ROOT / "docs" / "random-programs-scalars.svg"
 DOCUMENT = ROOT / "docs" / "learning.md"
 
 
@@ -52,6 +53,17 @@ def test_a_small_picture(
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
+def test_a_small_picture_of_those_with_scalars(
+    script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script.main(["--kind", "scalars", "--count", "3", "--out", str(tmp_path / "a.svg")])
+    rows = capsys.readouterr().out.splitlines()
+    none, *_ = (line.split() for line in rows if line.startswith("Scalars that are written"))
+    assert none[-2:] == ["100.0", "100.0"], "mvt, trisolv and matmul have none"
+    assert float(none[-3]) < 100
+    assert {"3 programs with scalars", "array of its own"} <= set(letters(tmp_path / "a.svg"))
+
+
 def test_seeds_choose_programs(script: ModuleType) -> None:
     first, again, other = (script.names_of_random(50, seed) for seed in (0, 0, 1))
     assert first == again
@@ -86,11 +98,21 @@ def test_the_stored_picture_is_the_script_s(script: ModuleType) -> None:
     assert STORED.stat().st_size < 60_000
 
 
+def test_the_stored_picture_of_those_with_scalars_is_the_script_s(script: ModuleType) -> None:
+    panels = script.panels_of([script.shapes_of(["mvt"], "one")] * 3, "scalars:")
+    found = letters(STORED_SCALARS)
+    for panel in panels:
+        assert {panel.title, *panel.labels} <= set(found)
+    assert "1,000 programs with scalars" in found
+    assert STORED_SCALARS.stat().st_size < 60_000
+
+
 def test_the_document_shows_programs_as_they_are() -> None:
     """Each block begins with the name of a program, and is its region."""
     section = DOCUMENT.read_text().partition("## Random programs")[2].partition("\n## ")[0]
-    blocks = re.findall(r"// (random:\d+)\n(.*?)(?=\n// |\n```)", section, re.DOTALL)
-    assert len(blocks) >= 2
+    blocks = re.findall(r"// ((?:random|scalars):\d+)\n(.*?)(?=\n// |\n```)", section, re.DOTALL)
+    assert len(blocks) >= 4
+    assert {name.partition(":")[0] for name, _ in blocks} == {"random", "scalars"}
     for name, block in blocks:
         lines = generated(name).splitlines()
         region = lines[lines.index("#pragma scop") + 1 : lines.index("#pragma endscop")]

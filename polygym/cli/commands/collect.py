@@ -20,6 +20,7 @@ from polygym.cli.stopping import Stop, stoppable
 from polygym.cli.storing import StorageChoice, recipe_of, storage_options
 from polygym.cli.text import counted
 from polygym.compiler.codegen.common.mapping import DEFAULT
+from polygym.compiler.storage.price import USUAL_LIMIT
 from polygym.measure.evaluation.defects import Defects
 from polygym.measure.worker.outcome import Status
 from polygym.search.cluster.address import Address
@@ -52,14 +53,20 @@ Candidates are compiled on all cores and measured one after the other, each besi
 order, and its outputs are compared with the original's. Nothing else should run meanwhile.
 
 PATTERN names programs as elsewhere: kernels, categories, comprehensions, files, random programs
-('gemm', 'stencils', 'tc:conv*', 'random:17'). Without one, six in ten visits are of a random
-program, each another, the rest of kernels and of the library's comprehensions, but never of the
-kernels on which models are tested: {", ".join(TEST_KERNELS)}. Sizes are drawn too: the original
+('gemm', 'stencils', 'tc:conv*', 'random:17'). 'random:*' and 'scalars:*' stand for any random
+program, of loops alone or with scalars and small arrays, another one in each visit. Without one,
+six in ten visits are of a random program, each another, the rest of kernels and of the library's
+comprehensions, but never of the kernels on which models are tested:
+{", ".join(TEST_KERNELS)}. Sizes are drawn too: the original
 order does as many operations as --work says, and never more than four times as many.
 
 With --split or --storage each program is changed before; rows of it are of another program than
 those of what was written, and stand beside them. So do those of another region of a file, or of
 other sizes: --function and --extent are for all files that are named.
+
+With --homes visits come in threes: a program as it was written, with its storage expanded, and with
+that private to threads, or cut; that is what is chosen among where nothing is said of storage.
+Programs without such a choice are left out. Models compare the rows of all three.
 
 Ctrl-C and --minutes stop it at any time. The same command goes on where it ended, with the same
 --seed in the middle of a visit; a candidate is never measured twice on one kind of machine.
@@ -72,6 +79,7 @@ Examples:
   polygym collect corpus.sqlite --rows 20000 --threads 2      goes on
   polygym collect mine.sqlite my.c gemm --each 200 --minutes 10
   polygym collect near.sqlite --near --work 3e7:3e9 --each 24 --threads 2
+  polygym collect homes.sqlite 'scalars:*' --homes --near --each 12 --threads 2
   polygym corpus stats corpus.sqlite
 """
 
@@ -116,6 +124,12 @@ Examples:
     help="Measure what is near isl's schedule and the default mapping: all of isl's schedules, "
     "edits of the best, changes of their mappings.",
 )
+@click.option(
+    "--homes",
+    is_flag=True,
+    help="Measure each program in all homes that are chosen among: as it was written, expanded, "
+    "private to threads or cut, with --each candidates in each of them.",
+)
 @function_option
 @split_option("none")
 @storage_options("keep")
@@ -131,6 +145,7 @@ def command(
     minutes: float | None,
     work: tuple[float, float],
     near: bool,
+    homes: bool,
     region: str | None,
     cutter: Cutter | None,
     storage: StorageChoice | None,
@@ -142,9 +157,14 @@ def command(
 ) -> Answer:
     """Collect, and say what came of it."""
     limit = None if minutes is None else 60 * minutes
-    recipe = recipe_of(cutter, storage, storage_limit)
+    recipe = recipe_of(cutter, storage, None if homes else storage_limit)
+    if homes and not (cutter is None and storage is None):
+        raise click.UsageError("--homes: expected no --storage and no --split beside it")
     choice = Choice.of(patterns, work, region)
-    plan = CollectPlan(choice, rows, each, threads, seed, limit, near, recipe)
+    most = USUAL_LIMIT if storage_limit is None else storage_limit
+    plan = CollectPlan(
+        choice, rows, each, threads, seed, limit, near, recipe, most if homes else None
+    )
     stop = Stop()
     with ExitStack() as stack:
         fleet = None if on is None else stack.enter_context(fleet_on(on))

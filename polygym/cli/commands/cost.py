@@ -23,7 +23,14 @@ from polygym.cost.validation import Score, Validation, expect_programs, usual_fo
 from polygym.errors import InputError
 from polygym.files import make_room_for
 from polygym.search.corpus.held_out import TEST_KERNELS
-from polygym.search.corpus.samples import Group, groups, learnable, machine_of, without_tests
+from polygym.search.corpus.samples import (
+    Group,
+    groups,
+    learnable,
+    machine_of,
+    together,
+    without_tests,
+)
 from polygym.search.corpus.store import Corpus, open_corpus
 
 _HELP = f"""Make models of cost from a corpus, and look at them.
@@ -222,7 +229,7 @@ def _samples(
         recipe.kind.value,
         recipe.objective.value,
         len(found.samples),
-        len(chosen),
+        len({number for number, _ in together(chosen)}),
         len(set(programs)),
         recipe.seed,
         ", ".join(keys),

@@ -3,10 +3,15 @@
 Whoever makes a nest asks for sizes and arrays and adds lines; names are given out in their order,
 so that equal decisions make equal texts. An array that is read may be one that an earlier nest has
 written, which ties the nests together.
+
+Scalars and buffers are the function's own, declared where they are first needed or before the
+region; those before the region may serve several nests. Whoever asks for one fills it before it is
+read.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -22,6 +27,11 @@ _INDENT = "  "
 
 # How likely an array or a size is one that is there already.
 _AGAIN, _SAME_SIZE = 0.6, 0.55
+
+_SCALARS, _BUFFERS = "stuvwxyz", "abcdefgh"
+
+# How likely what is the function's own is declared before its region, and is one that is there.
+_BEFORE, _SAME_SCALAR = 0.35, 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +63,9 @@ class Draft:
     statements: int = 0
     iterators: int = 0
     depth: int = 0
+    indices: list[Array] = field(default_factory=list)
+    before: list[tuple[str, Array]] = field(default_factory=list)
+    in_nest: set[str] = field(default_factory=set)
 
     def chance(self, probability: float) -> bool:
         """Throw the dice."""
@@ -119,6 +132,68 @@ class Draft:
         self.arrays.append(Array(name, tuple(extents)))
         return self.arrays[-1]
 
+    def new_indices(self, extents: Sequence[str]) -> Array:
+        """Return a new array of integers, to write."""
+        self.indices.append(Array(f"I{len(self.indices) or ''}", tuple(extents)))
+        return self.indices[-1]
+
+    def scalar(self, value: str, kind: str = "") -> str:
+        """Give a scalar of the function's own a value, and return its name.
+
+        Where it is declared here, the name is known to the end of the innermost block; outside of
+        all loops that would be the function's, so there it is declared before the region.
+        """
+        kind = kind or self.element
+        if not self.depth or self.chance(_BEFORE):
+            name = self._declared_before(kind, (), _SCALARS).name
+            self.assign(name, value)
+            return name
+        name = self._unused(_SCALARS)
+        self._line(f"{kind} {name} = {value};")
+        self.statements += 1
+        return name
+
+    def buffer(self, extent: str) -> Array:
+        """Return an array of the function's own, which nothing has filled yet."""
+        if self.chance(0.5):
+            return self._declared_before(self.element, (extent,), _BUFFERS)
+        found = Array(self._unused(_BUFFERS), (extent,))
+        self._line(f"{self.element} {found.name}[{extent}];")
+        return found
+
+    def _declared_before(self, kind: str, extents: tuple[str, ...], letters: str) -> Array:
+        """Return what is declared before the region, unused in this nest: an old one or a new one.
+
+        A new one of a name that a nest before has had in a block is fine: it is out of scope here.
+        """
+        found = [
+            one
+            for of, one in self.before
+            if (of, one.extents) == (kind, extents) and one.name not in self.in_nest
+        ]
+        if found and self.chance(_SAME_SCALAR):
+            self.in_nest.add(found[0].name)
+            return found[0]
+        self.before.append((kind, Array(self._unused(letters), extents)))
+        return self.before[-1][1]
+
+    def _unused(self, letters: str) -> str:
+        """Return a name that neither this nest nor anything before the region has."""
+        taken = self.in_nest | {one.name for _, one in self.before}
+        names = (f"{one}{row or ''}" for row in itertools.count() for one in letters)
+        name = next(one for one in names if one not in taken)
+        self.in_nest.add(name)
+        return name
+
+    def begin_nest(self) -> None:
+        """Forget what a nest before has called its own."""
+        self.in_nest.clear()
+
+    def open_if(self, condition: str) -> None:
+        """Open what is done under a condition."""
+        self._line(f"if ({condition}) {{")
+        self.depth += 1
+
     def open(self, iterator: str, low: str, high: str) -> None:
         """Open a loop from ``low`` to just below ``high``."""
         self._line(f"for (int {iterator} = {low}; {iterator} < {high}; {iterator}++) {{")
@@ -130,7 +205,7 @@ class Draft:
         self.depth += 1
 
     def close(self, count: int = 1) -> None:
-        """Close loops."""
+        """Close loops and conditions."""
         for _ in range(count):
             self.depth -= 1
             self._line("}")
@@ -151,11 +226,20 @@ class Draft:
     def text(self, name: str) -> str:
         """Return the program as a C function with its region."""
         arguments = [f"int {size}" for size in self.sizes]
-        arguments += [
-            f"{self.element} {one.name}" + "".join(f"[{extent}]" for extent in one.extents)
-            for one in self.arrays
-        ]
+        arguments += [f"{self.element} {_declared(one)}" for one in self.arrays]
+        arguments += [f"int {_declared(one)}" for one in self.indices]
+        before = "".join(f"{_INDENT}{kind} {_declared(one)};\n" for kind, one in self.before)
         body = "\n".join(self.lines)
         return (
-            f"void {name}({', '.join(arguments)})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+            f"void {name}({', '.join(arguments)})\n{{\n{before}"
+            f"#pragma scop\n{body}\n#pragma endscop\n}}\n"
         )
+
+
+def _declared(array: Array) -> str:
+    """Return an array's name and sizes as C.
+
+    >>> _declared(Array("A", ("n", "m + 1")))
+    'A[n][m + 1]'
+    """
+    return array.at(*array.extents)

@@ -17,7 +17,7 @@ from polygym.programs.generate.draft import Array, Draft
 
 
 @dataclass(frozen=True, slots=True)
-class _Loop:
+class Loop:
     """A loop of a nest: its counter runs over a size, or over a part of it."""
 
     iterator: str
@@ -30,19 +30,20 @@ class _Loop:
         draft.open(self.iterator, self.low, self.high or self.size)
 
 
-def _loops(draft: Draft, count: int) -> list[_Loop]:
-    return [_Loop(draft.iterator(), draft.size()) for _ in range(count)]
+def loops_of(draft: Draft, count: int) -> list[Loop]:
+    """Return new loops, each over a size."""
+    return [Loop(draft.iterator(), draft.size()) for _ in range(count)]
 
 
 def product(draft: Draft) -> None:
     """Sums of products over one or two loops: from matrix products to contractions."""
-    free = _loops(draft, draft.one_of((1, 2, 3), (0.15, 0.65, 0.2)))
-    summed = _loops(draft, draft.one_of((1, 2), (0.75, 0.25)))
+    free = loops_of(draft, draft.one_of((1, 2, 3), (0.15, 0.65, 0.2)))
+    summed = loops_of(draft, draft.one_of((1, 2), (0.75, 0.25)))
     if len(free) + len(summed) > 4:
         summed = summed[:1]
     result = draft.write([loop.size for loop in free])
     every = [*free, *summed]
-    operands = _operands(draft, free, summed, result)
+    operands = operands_of(draft, free, summed, result)
     order = every if draft.chance(0.7) else draft.shuffled(every)
     term = " * ".join(operands)
     if draft.chance(0.2):
@@ -70,12 +71,12 @@ def product(draft: Draft) -> None:
     draft.close(len(every))
 
 
-def _operands(
-    draft: Draft, free: Sequence[_Loop], summed: Sequence[_Loop], result: Array
+def operands_of(
+    draft: Draft, free: Sequence[Loop], summed: Sequence[Loop], result: Array
 ) -> list[str]:
     """Return two factors, or three, that together depend on all loops."""
     count = 2 if draft.chance(0.85) else 3
-    uses: list[list[_Loop]] = [[] for _ in range(count)]
+    uses: list[list[Loop]] = [[] for _ in range(count)]
     for loop in free:
         uses[draft.number(0, count - 1)].append(loop)
     for loop in summed:
@@ -87,9 +88,9 @@ def _operands(
 
 def _operand(
     draft: Draft,
-    use: Sequence[_Loop],
-    free: Sequence[_Loop],
-    summed: Sequence[_Loop],
+    use: Sequence[Loop],
+    free: Sequence[Loop],
+    summed: Sequence[Loop],
     result: Array,
 ) -> str:
     """Return one factor: its subscripts in any order, or a window that slides, X[i + r]."""
@@ -115,7 +116,7 @@ def _operand(
 
 def vectors(draft: Draft) -> None:
     """Products of matrices and vectors, one or two in a nest, and updates of rank one."""
-    rows, columns = _loops(draft, 2)
+    rows, columns = loops_of(draft, 2)
     matrix_extents = (rows.size, columns.size)
     i, j = rows.iterator, columns.iterator
     matrix = draft.read(matrix_extents)
@@ -183,7 +184,7 @@ def _sweep(
 ) -> None:
     """Add a nest that writes averages; radius 0 copies, but leaves the edges alone as well."""
     rank, edge = len(extents), max(radius, 1)
-    loops = [_Loop(draft.iterator(), extent, str(edge), f"{extent} - {edge}") for extent in extents]
+    loops = [Loop(draft.iterator(), extent, str(edge), f"{extent} - {edge}") for extent in extents]
     offsets = [(0,) * rank]
     if radius:
         reach = [step for step in range(-radius, radius + 1) if step]
@@ -197,7 +198,7 @@ def _sweep(
         offsets += [one for one in corners if one not in offsets and draft.chance(0.25)]
     offsets = list(dict.fromkeys(offsets))
     points = [
-        source.at(*(_shifted(loop.iterator, step) for loop, step in zip(loops, one, strict=True)))
+        source.at(*(shifted(loop.iterator, step) for loop, step in zip(loops, one, strict=True)))
         for one in offsets
     ]
     here = target.at(*(loop.iterator for loop in loops))
@@ -212,7 +213,12 @@ def _sweep(
     draft.close(rank)
 
 
-def _shifted(iterator: str, step: int) -> str:
+def shifted(iterator: str, step: int) -> str:
+    """Return a subscript.
+
+    >>> shifted("i", -2)
+    'i - 2'
+    """
     if not step:
         return iterator
     return f"{iterator} {'+' if step > 0 else '-'} {abs(step)}"
@@ -278,7 +284,7 @@ def triangle(draft: Draft) -> None:
 
 def pointwise(draft: Draft) -> None:
     """Every element on its own: sums, products, transposes, vectors along rows and columns."""
-    loops = _loops(draft, draft.one_of((1, 2, 3), (0.2, 0.6, 0.2)))
+    loops = loops_of(draft, draft.one_of((1, 2, 3), (0.2, 0.6, 0.2)))
     extents = [loop.size for loop in loops]
     names = [loop.iterator for loop in loops]
     result = draft.write(extents)

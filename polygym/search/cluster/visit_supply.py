@@ -80,6 +80,7 @@ class Visits:
             "seed": plan.seed,
             "near": plan.near,
             "recipe": plan.recipe.to_json(),
+            "homes": plan.homes,
             "visit": number,
             "known": [row_json(one) for one in known],
         }

@@ -45,6 +45,7 @@ def visit_task(
         None,
         job["near"],
         recipe_from_json(job["recipe"]),
+        job["homes"],
     )
 
     @contextmanager

@@ -25,7 +25,7 @@ import numpy as np
 
 from polybench import Dataset
 from polygym.compiler.codegen.common.machine import this_machine
-from polygym.compiler.codegen.common.mapping import DEFAULT
+from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.episodes.recipes import AS_WRITTEN, Recipe
 from polygym.errors import InputError, InternalError, PolygymError
 from polygym.measure.evaluation import Evaluation, EvaluationOptions, Evaluator, trusted
@@ -36,7 +36,7 @@ from polygym.measure.worker.outcome import Status, WorkerError
 from polygym.pickles import pickled_by_name
 from polygym.programs import Program, load_program
 from polygym.search.corpus.candidates import Candidates
-from polygym.search.corpus.plan import USUAL, Choice, chosen
+from polygym.search.corpus.plan import USUAL, Choice, Chosen, chosen, chosen_home
 from polygym.search.corpus.rows import Row, Visit
 from polygym.search.corpus.store import Corpus
 
@@ -55,7 +55,8 @@ class CollectPlan:
 
     ``rows`` counts those of all collections in the corpus together; ``each`` is how many candidates
     a visit has, which stays ``near`` or does not. ``seconds`` limits this one. ``recipe`` says how
-    programs are changed before.
+    programs are changed before. With ``homes``, a number of bytes, each is measured in all of its
+    homes instead whose new arrays take no more.
     """
 
     choice: Choice = USUAL
@@ -66,6 +67,7 @@ class CollectPlan:
     seconds: float | None = None
     near: bool = False
     recipe: Recipe = AS_WRITTEN
+    homes: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
@@ -75,6 +77,8 @@ class CollectPlan:
                 raise InputError(f"{name}: expected a number from {least} on, found {found!r}")
         if self.seconds is not None and not self.seconds > 0:
             raise InputError(f"seconds: expected a number above 0, found {self.seconds!r}")
+        if self.homes is not None and not self.recipe.changes_nothing:
+            raise InputError(f"homes: expected nothing beside them, found {self.recipe}")
 
     @property
     def dice(self) -> int:
@@ -83,10 +87,21 @@ class CollectPlan:
         So no visit is of two of them.
         """
         function = self.choice.function
-        if self.recipe.changes_nothing and function is None:
+        if self.recipe.changes_nothing and self.homes is None and function is None:
             return self.seed
-        text = f"{self.seed} {self.recipe}" + ("" if function is None else f"\n{function}")
+        how = str(self.recipe) if self.homes is None else f"homes {self.homes}"
+        text = f"{self.seed} {how}" + ("" if function is None else f"\n{function}")
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7])
+
+    def visited(self, number: int, start: Mapping) -> Chosen:
+        """Return what a visit is of.
+
+        Raises:
+            InputError: there is nothing that can be measured.
+        """
+        if self.homes is not None:
+            return chosen_home(self.choice, self.dice, number, self.homes, start)
+        return chosen(self.choice, self.dice, number, self.recipe, start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +199,7 @@ class Collection:
         try:
             start = replace(DEFAULT, threads=plan.threads)
             with self.waiting():
-                found = chosen(plan.choice, plan.dice, number, plan.recipe, start)
+                found = plan.visited(number, start)
         except PolygymError as error:
             self.skipped.append(f"visit {number}: {error}")
             return
@@ -196,6 +211,9 @@ class Collection:
             self.skipped.append(f"visit {number}: it was begun with another program or text")
             return
         place = self.corpus.begin(visit)
+        if found.is_empty:
+            self.corpus.finish(place, 0.0)
+            return
         known = self.corpus.known(place)
         watch = LoadWatch()
         try:

@@ -5,6 +5,14 @@ library, random programs, each of which is another one. Ten kernels are there to
 learned, and are never taken by themselves, nor what does the same
 (:mod:`polygym.search.corpus.held_out`).
 
+A name such as ``scalars:*`` stands for any random program of its kind, another one in each visit.
+
+Visits may come in threes, of one program at the same sizes in its *homes*
+(:mod:`polygym.episodes.homes`): as it was written, expanded, and private to threads, or cut. Each
+home is a case of its own; models compare what was measured in all three
+(:mod:`polygym.search.corpus.samples`). A program that has nothing to choose from is replaced by the
+next that the dice say.
+
 Sizes are drawn so that the original order has to do about as many operations as dice say, between
 :data:`LEAST_WORK` and :data:`MOST_WORK`, any order of magnitude as likely as another: first one
 factor for all usual sizes, then each size a little larger or smaller. What comes to four times the
@@ -17,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp, inf, log
 from pathlib import Path
 
@@ -28,11 +37,13 @@ from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.frontend.tc import library
 from polygym.cost.reach import reach
+from polygym.episodes.homes import MOST_HOMES, homes_of
 from polygym.episodes.recipes import AS_WRITTEN, Recipe
 from polygym.errors import InputError, PolygymError
 from polygym.programs import Program, is_path, load_program
 from polygym.programs.comprehensions import PREFIX as COMPREHENSION
 from polygym.programs.generate import PREFIX as RANDOM
+from polygym.programs.generate import drawn, is_any
 from polygym.programs.selection import chosen_of, expect_files, selected
 from polygym.search.corpus.held_out import TEST_KERNELS, is_held_out
 from polygym.search.corpus.rows import Case
@@ -75,12 +86,17 @@ class Choice:
         Raises:
             InputError: a pattern names nothing, or a function is of no file.
         """
-        return Choice(selected(patterns) if patterns else (), work, function)
+        texts = [one for text in patterns for one in _apart(text)]
+        kinds = tuple(dict.fromkeys(filter(is_any, texts)))
+        named = [one for one in texts if not is_any(one)]
+        names = (*kinds, *(selected(named) if named else ()))
+        return Choice(names, work, function)
 
     def program(self, dice: np.random.Generator) -> str:
         """Return the name of a program."""
         if self.names:
-            return self.names[int(dice.integers(len(self.names)))]
+            name = self.names[int(dice.integers(len(self.names)))]
+            return drawn(name, dice) if is_any(name) else name
         shares = [share for _, share in _SHARES]
         match _SHARES[int(dice.choice(len(shares), p=shares))][0]:
             case "random":
@@ -96,13 +112,27 @@ USUAL = Choice()
 """All kinds of programs."""
 
 
+def _apart(text: str) -> list[str]:
+    """Return the patterns of a text in which kinds of random programs stand, else the text.
+
+    >>> _apart("scalars:*, mvt"), _apart("mvt, gemm")
+    (['scalars:*', 'mvt'], ['mvt, gemm'])
+    """
+    parts = [one.strip() for one in text.split(",")]
+    return parts if any(map(is_any, parts)) else [text]
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a visit is of: a program at sizes, as a case, and the text of a user's file."""
+    """What a visit is of: a program at sizes, as a case, and the text of a user's file.
+
+    ``is_empty`` says that it is there to be counted alone: the program has fewer homes.
+    """
 
     program: Program
     case: Case
     text: str
+    is_empty: bool = False
 
 
 def chosen(
@@ -121,17 +151,61 @@ def chosen(
     for _ in range(_ATTEMPTS):
         name = choice.program(dice)
         try:
-            function = chosen_of(name, choice.function)
-            program = sized(name, dice, choice.work, function)
-            if not choice.names and is_held_out(name, program):
-                raise InputError(f"{name}: does what a test kernel does")
-            program = recipe.of(program, mapping)
-            cuts, plan = str(program.splitting), str(program.storage)
-            case = Case(_short(name), program.parameters, cuts, plan, function or "")
-            return Chosen(program, case, _text(name))
+            program = recipe.of(_drawn(choice, name, dice), mapping)
+            return Chosen(program, _case(choice, name, program), _text(name))
         except PolygymError as error:
             last = error
     raise InputError(f"no program among the first {_ATTEMPTS} can be measured; the last: {last}")
+
+
+def chosen_home(
+    choice: Choice, seed: int, number: int, limit: int, mapping: Mapping = DEFAULT
+) -> Chosen:
+    """Return what a visit is of where visits come in threes: a program in one of its homes.
+
+    Where it has fewer than three, the last is empty. What :func:`chosen` would replace, and what
+    has nothing to choose from, is replaced by the next that the dice say.
+    """
+    name, homes = _with_homes(choice, seed, number // MOST_HOMES, limit, mapping)
+    place = number % MOST_HOMES
+    program = homes[place] if place < len(homes) else homes[0]
+    return Chosen(program, _case(choice, name, program), _text(name), place >= len(homes))
+
+
+@lru_cache(maxsize=1)
+def _with_homes(
+    choice: Choice, seed: int, number: int, limit: int, mapping: Mapping
+) -> tuple[str, tuple[Program, ...]]:
+    """Return a program by its name, and in its homes; three visits want to know it."""
+    dice = np.random.default_rng([seed, number])
+    for _ in range(_ATTEMPTS):
+        name = choice.program(dice)
+        try:
+            homes = homes_of(_drawn(choice, name, dice), mapping, limit)
+            if len(homes) > 1:
+                return name, homes
+            last = f"{name}: is kept as it was written, there is nothing to choose from"
+        except PolygymError as error:
+            last = str(error)
+    raise InputError(f"no program among the first {_ATTEMPTS} has homes; the last: {last}")
+
+
+def _drawn(choice: Choice, name: str, dice: np.random.Generator) -> Program:
+    """Return a program of a choice at random sizes.
+
+    Raises:
+        InputError: it cannot be measured, or does what a test kernel does and was not named.
+    """
+    program = sized(name, dice, choice.work, chosen_of(name, choice.function))
+    if name not in choice.names and is_held_out(name, program):
+        raise InputError(f"{name}: does what a test kernel does")
+    return program
+
+
+def _case(choice: Choice, name: str, program: Program) -> Case:
+    cuts, plan = str(program.splitting), str(program.storage)
+    function = chosen_of(name, choice.function) or ""
+    return Case(_short(name), program.parameters, cuts, plan, function)
 
 
 def sized(

@@ -17,7 +17,7 @@ from typing import Any
 
 from polygym.programs import is_path
 from polygym.programs.comprehensions import PREFIX as COMPREHENSION
-from polygym.programs.generate import is_generated
+from polygym.programs.generate import prefix_of
 from polygym.search.corpus.rows import Case, Row
 from polygym.search.corpus.store import Corpus
 from polygym.search.explore.means import geometric_mean
@@ -69,11 +69,11 @@ class Statistics:
 def kind_of(program: str) -> str:
     """Return the kind of a program.
 
-    >>> [kind_of(name) for name in ("random:3", "tc:matmul", "gemm", "mine.c")]
-    ['random', 'comprehensions', 'kernels', 'files']
+    >>> [kind_of(name) for name in ("random:3", "scalars:3", "tc:matmul", "gemm", "mine.c")]
+    ['random', 'scalars', 'comprehensions', 'kernels', 'files']
     """
-    if is_generated(program):
-        return "random"
+    if prefix := prefix_of(program):
+        return prefix.removesuffix(":")
     if program.startswith(COMPREHENSION):
         return "comprehensions"
     return "files" if is_path(program) else "kernels"

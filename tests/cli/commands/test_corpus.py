@@ -53,6 +53,24 @@ def test_from_end_to_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     assert {"program", "schedule", "mapping", "speedup", "machine"} <= set(found.column_names)
 
 
+def test_homes_from_end_to_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Random programs with scalars, each where its values are kept in two ways or three."""
+    file = str(tmp_path / "homes.sqlite")
+    small = ("scalars:*", "--homes", "--each", "2", "--rows", "4", "--work", "1e4:1e5")
+    code, data = call_json(capsys, "collect", file, *small)
+    assert (code, data["rows"]) == (0, 4)
+    with open_corpus(Path(file)) as corpus:
+        (written, _), (moved, _) = corpus.visits()
+    assert written.case.program == moved.case.program
+    assert written.case.program.startswith("scalars:")
+    assert not written.case.is_changed
+    assert moved.case.is_changed
+    code, data = call_json(capsys, "corpus", "stats", file)
+    assert (code, data["kinds"]) == (0, {"scalars": 4})
+    code, _, said = call(capsys, "collect", file, "mvt", "--homes", "--storage", "auto")
+    assert (code, "--homes: expected no --storage and no --split" in said) == (2, True)
+
+
 def test_packed_and_unpacked_it_is_the_same(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, parse_mapping
+from polygym.compiler.codegen.contraction import contract
+from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.loops.ir import LoopProgram
 from polygym.compiler.codegen.pipeline import lower, way_to_loops
 from polygym.compiler.frontend.c import parse_text
@@ -70,6 +72,26 @@ void f(int n, double A[n][n], double B[n][n], double x[n]) {
       w = A[i][j] * 0.5 + x[j];
       B[i][j] = w * w + B[i][j];
     }
+#pragma endscop
+}
+"""
+DEVIATIONS = """
+void f(int n, float A[n][n], float B[n][n]) {
+  float s, t, u;
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    s = 0.0f;
+    for (int j = 0; j < n; j++)
+      s += A[i][j];
+    s = 0.1f * s;
+    t = 0.0f;
+    for (int j = 0; j < n; j++) {
+      u = A[i][j] - s;
+      t += u * u;
+    }
+    for (int j = 0; j < n; j++)
+      B[i][j] = (A[i][j] - s) / (1.0f + t);
+  }
 #pragma endscop
 }
 """
@@ -335,6 +357,15 @@ def sources(program: LoopProgram, sizes: dict[str, int], *, apart: bool) -> list
             written[place(statement.write.array, event.write)] = number
         last |= written
     return found
+
+
+def test_rows_are_not_copied_back_to_one_element() -> None:
+    """A tile of vectors that is copied to a scalar of a thread is no square that is turned."""
+    scop = parse_text(DEVIATIONS)
+    plan = parse_storage("S0:s=private:i S2:s=private:i t=private:i u=private:i,j contract")
+    stored = applied(scop, plan)
+    legal = contract(LegalSchedule(stored, original(stored)))
+    assert emit_llvm(lower(legal, parse_mapping("threads=2 vector_bits=512"), {"n": 209}))
 
 
 @pytest.mark.parametrize("name", [*STORED_PROGRAMS, "scalar", "row"])

@@ -138,8 +138,11 @@ def _emit_turn_back(
 def _is_turned(down: Loop, along: Loop, tile: tuple[Index, ...], rows: tuple[Index, ...]) -> bool:
     """Whether a tile is contiguous along one loop, and an array along the other.
 
-    Of each, one other subscript moves with the other loop.
+    Of each, one other subscript moves with the other loop. What a thread has for itself may be one
+    element, which has no rows.
     """
+    if not rows:
+        return False
     *others, last = tile
     *outer, contiguous = rows
     return (

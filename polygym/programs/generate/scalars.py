@@ -1,0 +1,371 @@
+"""Families of loop nests with scalars of the function's own, as people write them.
+
+A scalar is filled again in every iteration of some loop: a value that has a name
+(``t = A[i] - B[i]; C[i] = t * t;``), a sum that is stored behind its loop, the smallest element and
+where it is, what a row hands on to the next loop. As written, memory is in the way of every loop
+around; expanded, or private to threads, it is not.
+
+Every scalar gets a value in the iteration that reads it, before it does. As in
+:mod:`polygym.programs.generate.nests` no access leaves its array, and values stay finite: what is
+divided by is at least 1, and roots are of sums of squares. Nothing here is a triangle of products
+or a pair of sums along rows and columns, since such nests, with and without scalars, are what
+models are tested on (:mod:`polygym.search.corpus.held_out`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from polygym.programs.generate.draft import Array, Draft
+from polygym.programs.generate.nests import Loop, loops_of, operands_of, shifted
+
+
+def named_values(draft: Draft, inputs: Sequence[str], count: int) -> str:
+    """Add scalars, each of elements and of scalars before; return a sum of what is not used yet."""
+    waiting, known = list(inputs), list(inputs)
+    for _ in range(count):
+        left = waiting.pop(0)
+        others = [one for one in known if one != left]
+        right = draft.one_of(others) if others else left
+        if right in waiting:
+            waiting.remove(right)
+        name = draft.scalar(_value(draft, left, right))
+        if draft.chance(0.15):
+            draft.open_if(f"{name} < {draft.constant(0)}")
+            draft.assign(name, f"-{name}" if draft.chance(0.5) else draft.constant(0))
+            draft.close()
+        waiting.append(name)
+        known.append(name)
+    return " + ".join(waiting)
+
+
+def _value(draft: Draft, left: str, right: str) -> str:
+    """Return a value of two others."""
+    one, half = draft.constant(1), draft.constant(0.5)
+    return draft.one_of(
+        (
+            f"{left} - {right}",
+            f"{left} * {right}",
+            f"{half} * {left} + {right}",
+            f"{left} / ({one} + {right} * {right})",
+            f"{function(draft, 'sqrt')}({left} * {left} + {right} * {right})",
+            f"{function(draft, 'fabs')}({left} - {right})",
+            f"{function(draft, 'exp')}(-{left} * {left})",
+        ),
+        (0.3, 0.2, 0.2, 0.1, 0.08, 0.07, 0.05),
+    )
+
+
+def function(draft: Draft, name: str) -> str:
+    """Return a function of math.h, of the elements' type."""
+    return f"{name}f" if draft.element == "float" else name
+
+
+def elements(draft: Draft, loops: Sequence[Loop], count: int, but: Sequence[Array]) -> list[str]:
+    """Return elements of arrays to read: at all counters, in another order, or at one of them.
+
+    No two are the same.
+    """
+    found: list[str] = []
+    for _ in range(count):
+        used = list(loops)
+        if len(loops) > 1 and draft.chance(0.2):
+            used = draft.shuffled(loops)
+        elif draft.chance(0.2):
+            used = [draft.one_of(loops)]
+        extents, names = [one.size for one in used], [one.iterator for one in used]
+        element = draft.read(extents, but).at(*names)
+        found.append(draft.new(extents).at(*names) if element in found else element)
+    return found
+
+
+def chain(draft: Draft) -> None:
+    """Every element on its own, by way of values that have names."""
+    loops = loops_of(draft, draft.one_of((1, 2, 3), (0.2, 0.6, 0.2)))
+    extents, names = [one.size for one in loops], [one.iterator for one in loops]
+    results = [draft.write(extents)]
+    if draft.chance(0.25):
+        results.append(draft.write(extents, but=results))
+    inputs = elements(draft, loops, draft.number(2, 4), results)
+    for loop in draft.shuffled(loops) if draft.chance(0.2) else loops:
+        loop.open(draft)
+    rest = named_values(draft, inputs, draft.number(1, 4))
+    for place, result in enumerate(results):
+        factor = draft.constant(0.5 + 0.25 * place)
+        draft.assign(result.at(*names), f"{factor} * ({rest})" if place else rest)
+    draft.close(len(loops))
+
+
+def gradient(draft: Draft) -> None:
+    """Differences of neighbours, a scalar for each direction, and what is made of them."""
+    rank = draft.one_of((1, 2, 3), (0.25, 0.6, 0.15))
+    radius = draft.one_of((1, 2), (0.8, 0.2))
+    extents = [draft.size()] * rank
+    if rank > 1 and draft.chance(0.5):
+        extents[-1] = draft.size()
+    again = draft.chance(0.25)
+    if again:
+        draft.open(draft.iterator(), "0", draft.steps())
+    source = draft.write(extents) if again else draft.read(extents)
+    result = draft.write(extents, but=(source,))
+    loops = inner_loops(draft, extents, radius)
+    for loop in loops:
+        loop.open(draft)
+    slopes = [_slope(draft, source, loops, axis, radius) for axis in range(max(2, rank))]
+    if again or draft.chance(0.6):
+        squares = " + ".join(f"{one} * {one}" for one in slopes)
+        value = f"{function(draft, 'sqrt')}({squares})"
+    else:
+        value = named_values(draft, slopes, draft.number(1, 2))
+    here = [one.iterator for one in loops]
+    draft.assign(result.at(*here), value)
+    draft.close(rank)
+    if again:
+        half, less = draft.constant(0.5), draft.constant(0.25)
+        for loop in loops:
+            loop.open(draft)
+        step = f"{half} * {source.at(*here)} + {less} * {result.at(*here)}"
+        draft.assign(source.at(*here), step)
+        draft.close(rank + 1)
+
+
+def inner_loops(draft: Draft, extents: Sequence[str], edge: int) -> list[Loop]:
+    """Return loops that stay away from the edges."""
+    return [Loop(draft.iterator(), one, str(edge), f"{one} - {edge}") for one in extents]
+
+
+def _slope(draft: Draft, source: Array, loops: Sequence[Loop], axis: int, radius: int) -> str:
+    """Add a scalar: a difference along an axis, or of second order if there is none left."""
+    names = [one.iterator for one in loops]
+    place = axis % len(loops)
+
+    def at(step: int, beside: int = 0) -> str:
+        steps = [step if one == place else 0 for one in range(len(names))]
+        steps[place - 1] += beside if len(names) > 1 else 0
+        return source.at(*(shifted(name, by) for name, by in zip(names, steps, strict=True)))
+
+    half, quarter = draft.constant(0.5), draft.constant(0.25)
+    if axis >= len(loops):
+        return draft.scalar(f"{quarter} * ({at(1)} + {at(-1)}) - {half} * {at(0)}")
+    differences = [f"{at(radius)} - {at(-radius)}"]
+    if len(names) > 1 and draft.chance(0.5):
+        differences += [f"{at(1, beside)} - {at(-1, beside)}" for beside in (-1, 1)]
+    factor = draft.constant(0.5 / len(differences) if len(differences) < 3 else 0.1667)
+    return draft.scalar(f"{factor} * ({' + '.join(differences)})")
+
+
+def inner_sum(draft: Draft) -> None:
+    """Sums over one or two loops in a scalar, stored behind them."""
+    free = loops_of(draft, draft.one_of((1, 2), (0.4, 0.6)))
+    summed = loops_of(draft, draft.one_of((1, 2), (0.8, 0.2)))
+    result = draft.write([one.size for one in free])
+    target = result.at(*(one.iterator for one in free))
+    operands = operands_of(draft, free, summed, result)
+    for loop in free:
+        loop.open(draft)
+    begins = draft.constant(0)
+    if draft.chance(0.25):
+        begins = f"{draft.constant(0.5)} * {target}"
+    total = draft.scalar(begins)
+    other = draft.scalar(draft.constant(0)) if draft.chance(0.2) else ""
+    for loop in summed:
+        loop.open(draft)
+    if len(operands) > 1 and draft.chance(0.4):
+        value = draft.scalar(f"{operands[0]} - {operands[1]}")
+        term = " * ".join([value, draft.one_of((value, draft.constant(0.5))), *operands[2:]])
+    else:
+        value, term = operands[0], " * ".join(operands)
+    is_asked = draft.chance(0.15)
+    if is_asked:
+        draft.open_if(f"{value} > {draft.constant(0.25)}")
+    draft.assign(total, term, "+=")
+    draft.close(is_asked)
+    if other:
+        draft.assign(other, value, "+=")
+    draft.close(len(summed))
+    _store(draft, target, total, other)
+    draft.close(len(free))
+
+
+def _store(draft: Draft, target: str, total: str, other: str) -> None:
+    """Store a sum, or what is made of it."""
+    one = draft.constant(1)
+    rest = f" + {other}" if other else ""
+    kind = draft.one_of(("as it is", "added", "divided"), (0.6, 0.2, 0.2))
+    if kind == "added":
+        draft.assign(target, f"{draft.constant(0.5)} * {target} + {total}{rest}")
+    elif kind == "divided":
+        draft.assign(target, f"{total} / ({one} + {total} * {total}){rest}")
+    else:
+        draft.assign(target, f"{total}{rest}")
+
+
+def pairs(draft: Draft) -> None:
+    """How far rows are apart, for half of all pairs."""
+    rows, columns = draft.size(), draft.size()
+    i, j, k = (draft.iterator() for _ in range(3))
+    points = draft.read((rows, columns))
+    result = draft.write((rows, rows), but=(points,))
+    low, high = draft.one_of((("0", f"{i} + 1"), (i, rows), ("0", i), (f"{i} + 1", rows)))
+    draft.open(i, "0", rows)
+    draft.open(j, low, high)
+    apart = draft.scalar(draft.constant(0))
+    draft.open(k, "0", columns)
+    step = draft.scalar(f"{points.at(i, k)} - {points.at(j, k)}")
+    kind = draft.one_of(("length", "largest", "squares"), (0.4, 0.2, 0.4))
+    absolute = f"{function(draft, 'fabs')}({step})"
+    if kind == "largest":
+        draft.open_if(f"{absolute} > {apart}")
+        draft.assign(apart, absolute)
+        draft.close()
+    else:
+        draft.assign(apart, absolute if kind == "length" else f"{step} * {step}", "+=")
+    draft.close()
+    one = draft.constant(1)
+    draft.assign(result.at(i, j), draft.one_of((apart, f"{one} / ({one} + {apart})")))
+    draft.close(2)
+
+
+def passes(draft: Draft) -> None:
+    """Something is found of a row in one loop, and used in the next ones."""
+    rows, columns = draft.size(), draft.size()
+    i, is_turned = draft.iterator(), draft.chance(0.3)
+    extents = (columns, rows) if is_turned else (rows, columns)
+    source = draft.read(extents)
+    result = source if draft.chance(0.15) else draft.write(extents, but=(source,))
+    one, small = draft.constant(1), draft.constant(0.1)
+
+    def at(array: Array, j: str) -> str:
+        return array.at(j, i) if is_turned else array.at(i, j)
+
+    draft.open(i, "0", rows)
+    found = draft.scalar(draft.constant(0))
+    j = draft.iterator()
+    draft.open(j, "0", columns)
+    draft.assign(found, at(source, j), "+=")
+    draft.close()
+    value = f"{at(source, j)} / ({one} + {found} * {found})"
+    if draft.chance(0.5):
+        draft.assign(found, f"{small} * {found}")
+        spread = draft.scalar(draft.constant(0))
+        draft.open(j, "0", columns)
+        off = draft.scalar(f"{at(source, j)} - {found}")
+        draft.assign(spread, f"{off} * {off}", "+=")
+        draft.close()
+        value = f"({at(source, j)} - {found}) / ({one} + {spread})"
+        if draft.chance(0.5):
+            draft.assign(spread, f"{one} / ({one} + {spread})")
+            value = f"({at(source, j)} - {found}) * {spread}"
+    draft.open(j, "0", columns)
+    draft.assign(at(result, j), value)
+    draft.close(2)
+
+
+def extreme(draft: Draft) -> None:
+    """The smallest or the greatest of a row, and where it is."""
+    free = loops_of(draft, draft.one_of((1, 2), (0.5, 0.5)))
+    (along,) = loops_of(draft, 1)
+    extents, names = [one.size for one in free], [one.iterator for one in free]
+    best_of = draft.write(extents)
+    inputs = elements(draft, [*free, along], 2, [best_of])
+    if along.iterator not in inputs[0]:
+        whole = draft.new([*extents, along.size])
+        inputs[0] = whole.at(*names, along.iterator)
+    wants_place = draft.chance(0.7)
+    indices = draft.new_indices(extents) if wants_place else None
+    for loop in free:
+        loop.open(draft)
+    is_least = draft.chance(0.5)
+    suffix = "f" if draft.element == "float" else ""
+    best = draft.scalar(f"{'' if is_least else '-'}1e30{suffix}")
+    place = draft.scalar("0", "int") if indices else ""
+    along.open(draft)
+    value = named_values(draft, inputs, 1)
+    candidate = draft.scalar(value) if "+" in value else value
+    draft.open_if(f"{candidate} {'<' if is_least else '>'} {best}")
+    draft.assign(best, candidate)
+    if indices:
+        draft.assign(place, along.iterator)
+    draft.close(2)
+    draft.assign(best_of.at(*names), best)
+    if indices:
+        draft.assign(indices.at(*names), place)
+    draft.close(len(free))
+
+
+def carried(draft: Draft) -> None:
+    """What one iteration hands on to the next in a scalar, along every row or column."""
+    rows, columns = draft.size(), draft.size()
+    i, j = draft.iterator(), draft.iterator()
+    is_turned = draft.chance(0.3)
+    extents = (columns, rows) if is_turned else (rows, columns)
+    source = draft.read(extents)
+    result = draft.write(extents, but=(source,))
+    subscripts = (j, i) if is_turned else (i, j)
+    half = draft.constant(0.5)
+    draft.open(i, "0", rows)
+    state = draft.scalar(draft.constant(0))
+    if draft.chance(0.3):
+        draft.open_down(j, f"{columns} - 1", "0")
+    else:
+        draft.open(j, "0", columns)
+    value = source.at(*subscripts)
+    if draft.chance(0.4):
+        value = draft.scalar(f"{value} - {state}")
+        draft.assign(state, f"{half} * {value}", "+=")
+    else:
+        draft.assign(state, f"{half} * {state} + {half} * {value}")
+    draft.assign(result.at(*subscripts), state)
+    draft.close(2)
+
+
+def factor(draft: Draft) -> None:
+    """A scalar of an outer loop that inner loops use."""
+    outer = loops_of(draft, draft.one_of((1, 2), (0.7, 0.3)))
+    inner = loops_of(draft, draft.one_of((1, 2), (0.8, 0.2)))
+    every = [*outer, *inner]
+    result = draft.write([one.size for one in every])
+    own = elements(draft, outer, 2, [result])
+    inputs = elements(draft, every, draft.number(1, 2), [result])
+    for loop in outer:
+        loop.open(draft)
+    value = named_values(draft, own, draft.number(1, 2))
+    scale = draft.scalar(value) if "+" in value else value
+    for loop in inner:
+        loop.open(draft)
+    target = result.at(*(one.iterator for one in every))
+    draft.assign(target, " + ".join(f"{scale} * {one}" for one in inputs))
+    draft.close(len(every))
+
+
+def total(draft: Draft) -> None:
+    """A sum over a whole nest, used in the next one."""
+    loops = loops_of(draft, draft.one_of((1, 2), (0.4, 0.6)))
+    extents, names = [one.size for one in loops], [one.iterator for one in loops]
+    inputs = elements(draft, loops, draft.number(1, 2), ())
+    result = draft.write(extents)
+    one = draft.constant(1)
+    found = draft.scalar(draft.constant(0))
+    for loop in loops:
+        loop.open(draft)
+    value = named_values(draft, inputs, 1)
+    draft.assign(found, value, "+=")
+    draft.close(len(loops))
+    for loop in loops:
+        loop.open(draft)
+    draft.assign(result.at(*names), f"{inputs[0]} / ({one} + {found} * {found})")
+    draft.close(len(loops))
+
+
+FAMILIES: tuple[tuple[Callable[[Draft], None], float], ...] = (
+    (chain, 0.17),
+    (gradient, 0.13),
+    (inner_sum, 0.18),
+    (pairs, 0.05),
+    (passes, 0.1),
+    (extreme, 0.08),
+    (carried, 0.06),
+    (factor, 0.05),
+    (total, 0.03),
+)
+"""Every family, and how often a nest is of it."""
