@@ -208,7 +208,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         (alone,) = all_of(known, [mapping])
         np.testing.assert_array_equal(one.vector, alone.vector)
         assert len(known._columns) <= len(scop.statements)
-        assert len(known._answers._answers) <= 2
+        assert len(known._answers) <= 2
 
 
 def test_what_is_out_of_reach_is_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> None:

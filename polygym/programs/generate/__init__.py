@@ -21,14 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from polygym.errors import InputError
+from polygym.pickles import pickled_by_name
 from polygym.programs.generate import buffers, nests, scalars
 from polygym.programs.generate.draft import Draft
-
-if TYPE_CHECKING:
-    import numpy as np
 
 VERSION = 1
 PREFIX = "random:"
@@ -42,6 +40,7 @@ _SEEDS = 10**9
 Families: TypeAlias = Sequence[tuple[Callable[[Draft], None], float]]
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of programs: what its dice begin with, how many nests it has, and of what.
@@ -105,9 +104,15 @@ def is_any(target: str) -> bool:
     return is_generated(target) and target.removeprefix(prefix_of(target)) == ANY
 
 
-def drawn(target: str, dice: np.random.Generator) -> str:
-    """Return the name of one program of those for which a name stands."""
-    return f"{prefix_of(target)}{int(dice.integers(_SEEDS))}"
+def drawn(target: str, roll: Callable[[int], int]) -> str:
+    """Return the name of one program of those for which a name stands.
+
+    ``roll`` gives a number from 0 on below another.
+
+    >>> drawn("scalars:*", lambda below: 17)
+    'scalars:17'
+    """
+    return f"{prefix_of(target)}{int(roll(_SEEDS))}"
 
 
 def generated(target: str) -> str:

@@ -96,7 +96,7 @@ class Choice:
         """Return the name of a program."""
         if self.names:
             name = self.names[int(dice.integers(len(self.names)))]
-            return drawn(name, dice) if is_any(name) else name
+            return drawn(name, lambda below: int(dice.integers(below))) if is_any(name) else name
         shares = [share for _, share in _SHARES]
         match _SHARES[int(dice.choice(len(shares), p=shares))][0]:
             case "random":

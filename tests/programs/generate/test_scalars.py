@@ -163,8 +163,9 @@ def test_a_name_stands_for_one() -> None:
 
 def test_kinds_have_names_of_their_own() -> None:
     assert set(KINDS) == {PREFIX, SCALARS}
+    dice = np.random.default_rng(0)
     for prefix in KINDS:
-        name = drawn(f"{prefix}*", np.random.default_rng(0))
+        name = drawn(f"{prefix}*", lambda below: int(dice.integers(below)))
         assert prefix_of(name) == prefix
         assert is_generated(name)
         assert not is_any(name)
