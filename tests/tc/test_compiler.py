@@ -28,6 +28,7 @@ OTHERS = {
     "episodes": "plays schedules, which are kept likewise",
     "errors": "says what is wrong",
     "files": "writes what was found",
+    "kept_hash": "finds what is remembered",
     "lazy": "imports names",
     "lru": "forgets",
     "measure": "measures what was compiled, and ends isl's scheduler: the schedule is kept",

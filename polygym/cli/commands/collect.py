@@ -79,7 +79,7 @@ Examples:
   polygym collect corpus.sqlite --rows 20000 --threads 2      goes on
   polygym collect mine.sqlite my.c gemm --each 200 --minutes 10
   polygym collect near.sqlite --near --work 3e7:3e9 --each 24 --threads 2
-  polygym collect homes.sqlite 'scalars:*' --homes --near --each 12 --threads 2
+  polygym collect homes.sqlite 'scalars:*' --homes --near --each 12
   polygym corpus stats corpus.sqlite
 """
 
