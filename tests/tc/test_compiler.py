@@ -18,7 +18,7 @@ GENERATION = {"compiler.frontend.tc", "compiler.poly.baselines", "compiler.codeg
 """Where a text becomes a program, a program has a schedule, and a schedule becomes code."""
 
 # What of polygym they import besides: it says what is wrong, or remembers what it was told.
-DECIDES_NOTHING = {"errors", "lru", "pickles", "version"}
+DECIDES_NOTHING = {"errors", "kept_hash", "lru", "pickles", "version"}
 
 # What else comprehensions import, and why it decides no code.
 OTHERS = {
