@@ -85,7 +85,7 @@ class Setting:
 
         That is: in the mapping what the answer asks of it, and all else that there is.
         """
-        own = tuple([self.loops[name] for name in band.statements])
+        own = tuple([self.loops.get(name) for name in band.statements])
         return self.memory.of_mapping(
             (what, band, around, self.packing, own),
             self.mapping,
