@@ -34,11 +34,11 @@ from polygym.search.corpus.packed import opened
 from polygym.search.corpus.samples import (
     Group,
     groups,
+    in_all_homes,
     looked_at,
     program_of,
     without_tests,
 )
-from polygym.search.corpus.samples import together as in_all_homes
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -26,9 +26,9 @@ from polygym.search.corpus.held_out import TEST_KERNELS
 from polygym.search.corpus.samples import (
     Group,
     groups,
+    in_all_homes,
     learnable,
     machine_of,
-    together,
     without_tests,
 )
 from polygym.search.corpus.store import Corpus, open_corpus
@@ -229,7 +229,7 @@ def _samples(
         recipe.kind.value,
         recipe.objective.value,
         len(found.samples),
-        len({number for number, _ in together(chosen)}),
+        len({number for number, _ in in_all_homes(chosen)}),
         len(set(programs)),
         recipe.seed,
         ", ".join(keys),

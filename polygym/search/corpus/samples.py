@@ -7,7 +7,7 @@ by how much faster the original order was there.
 
 A program that is kept elsewhere, or cut, is a case of its own, whose rows have other features; but
 what they leave in memory is the same, so that models compare all of them: where the program, its
-sizes, the machine and its threads are the same, rows belong together (:func:`together`), their
+sizes, the machine and its threads are the same, rows belong together (:func:`in_all_homes`), their
 times in proportion to the original order's.
 
 Example: pairs of 1,000 points as written, 10 ms where the original takes 10, and expanded, 8 ms in
@@ -109,7 +109,7 @@ def groups(corpus: Corpus, machine: str | None = None, fewest: int = _FEWEST) ->
     ]
 
 
-def together(found: Iterable[Group]) -> list[tuple[int, Group]]:
+def in_all_homes(found: Iterable[Group]) -> list[tuple[int, Group]]:
     """Return groups with numbers, the same for those of one program in different homes.
 
     It is that of the first of them, to whose visit the times of all are put in proportion.
@@ -186,7 +186,7 @@ def learnable(
     cases: list[int] = []
     names: list[str] = []
     kept: list[Row] = []
-    for number, group in together(found):
+    for number, group in in_all_homes(found):
         names.append(group.name)
         for row, seen in looked_at(group):
             columns.append(seen.vector)

@@ -23,10 +23,10 @@ from polygym.search.corpus.plan import Choice, chosen, chosen_home
 from polygym.search.corpus.rows import Case, Row, Visit
 from polygym.search.corpus.samples import (
     groups,
+    in_all_homes,
     learnable,
     legal_of,
     program_of,
-    together,
     without_tests,
 )
 from polygym.search.corpus.store import open_corpus
@@ -100,7 +100,7 @@ def test_from_end_to_end(tmp_path: Path) -> None:
         assert corpus.finished(key, 2, asked.dice) == {0, 1, 2}
         kept, _ = without_tests(groups(corpus, fewest=1))
     assert [one.visit.case.storage for one in kept] == ["keep", EXPANDED, PRIVATE]
-    assert [number for number, _ in together(kept)] == [0, 0, 0]
+    assert [number for number, _ in in_all_homes(kept)] == [0, 0, 0]
     found = learnable(kept)
     assert set(found.samples.cases) == {0}
     assert len(found.samples) == sum(len(one.rows) for one in kept)
@@ -145,7 +145,7 @@ def test_times_of_homes_are_in_proportion_to_the_original_s(tmp_path: Path) -> N
             now, then = (0.010, 0.010) if case is written else (0.008, 0.012)
             for candidate in range(5):
                 corpus.add(place, row(candidate, now, then))
-        found = together(groups(corpus))
+        found = in_all_homes(groups(corpus))
     assert [number for number, _ in found] == [0, 0, 2, 3, 4, 5, 6]
     first, second, *rest = [one.rows[0].seconds for _, one in found]
     assert first == 0.010
