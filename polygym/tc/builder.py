@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from polygym.compiler.codegen.common.mapping import DEFAULT, in_former_words, parse_mapping
+from polygym.compiler.codegen.common.former_words import in_former_words
+from polygym.compiler.codegen.common.mapping import DEFAULT, parse_mapping
 from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
 from polygym.compiler.codegen.llvm.loader import LoadError
 from polygym.compiler.frontend.tc import Definition, lower, needed_values

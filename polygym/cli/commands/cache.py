@@ -12,7 +12,7 @@ from polygym.cli.answer import Answer
 from polygym.cli.options import json_option
 from polygym.cli.output import say, seconds
 from polygym.cli.tables import print_table
-from polygym.compiler.codegen.common.mapping import in_current_words
+from polygym.compiler.codegen.common.former_words import in_current_words
 from polygym.episodes import kept_homes
 from polygym.errors import InputError
 from polygym.files import write_atomically

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from polygym.compiler.codegen.common.mapping import in_current_words, parse_mapping
+from polygym.compiler.codegen.common.former_words import in_current_words
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.episodes.task_options import TaskOptions
 from polygym.errors import InputError

@@ -21,7 +21,6 @@ from polygym.cost.saved import digest_of
 from polygym.errors import InputError
 from polygym.search.explore import course
 from polygym.search.explore.course import Extent
-from polygym.search.explore.folder import JOURNAL
 from polygym.search.explore.journal import Journal, read
 from tests.cli import calling
 from tests.cost.made import saved_trees
@@ -159,27 +158,6 @@ def test_mappings_are_tuned_written_down_and_replayed(
     assert code == 0
     assert "11 mappings tried" in text
     assert read(out / "tuning.jsonl").episodes[:9] == lines
-
-
-def test_who_has_learned_makes_the_choices_unless_another_did_before(
-    capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    usual = (y_ax, "-p", "n=20", "--out", str(out))
-    assert call(capsys, *usual, "--budget", "1")[0] == 0
-    assert read(out / JOURNAL).setting["policy"] == "learned"
-    dice = (*usual[:-1], str(out / "dice"))
-    assert call(capsys, *dice, "--budget", "2", "--policy", "uniform")[0] == 0
-    code, _, err = call(capsys, *dice, "--budget", "3", "--resume")
-    assert (code, "policy" in err) == (0, False)
-    contents = read(out / "dice" / JOURNAL)
-    assert (contents.setting["policy"], len(contents.episodes)) == ("uniform", 3)
-    code, _, err = call(capsys, *dice, "--budget", "4", "--resume", "--policy", "earliest")
-    assert (code, "policy" in err) == (2, True)
-    (out / "dice" / JOURNAL).write_text("[]")
-    code, _, err = call(capsys, *dice, "--budget", "4", "--resume")
-    assert code == 2
-    assert "Traceback" not in err
 
 
 def test_the_best_code_compiles(

@@ -3,6 +3,7 @@
 ===================  ==============================================================================
 ``mapping``          what is done to a schedule for the machine's sake, as a value with a text
 ``nest_entries``     what a mapping says of single nests
+``former_words``     texts of mappings in old files
 ``consulted``        answers about mappings, remembered by what they asked
 ``machine``          what is known of the machine: caches, vectors, registers
 ``sizes``            what is known of the program's sizes

@@ -313,7 +313,7 @@ def parse_mapping(text: str) -> Mapping:
             continue
         key, equals, value = word.partition("=")
         statement, _, given = key.rpartition(":")
-        name = _FORMER.get(given, given)
+        name = FORMER.get(given, given)
         known = OF_NESTS if ":" in key else tuple(_WORDS)
         if name not in known or not equals or (":" in key and not statement.isidentifier()):
             own_words = ", ".join(f"{'S:' * (':' in key)}{entry}=..." for entry in known)
@@ -336,39 +336,15 @@ def parse_mapping(text: str) -> Mapping:
     return Mapping(**{**values, "nests": nests_of(nests)})
 
 
-def in_former_words(mapping: Mapping) -> str:
-    """Return the text that a mapping had before some words were given other names.
-
-    Fingerprints of texts in old files are of this one.
-
-    >>> in_former_words(parse_mapping("tile=32 unroll_jam=4 registers=off"))
-    'tile=32 jam=4 hold=off'
-    """
-    former = {now: before for before, now in _FORMER.items()}
-    words = (word.partition("=") for word in str(mapping).split())
-    return " ".join(f"{former.get(name, name)}{equals}{value}" for name, equals, value in words)
-
-
-def in_current_words(text: str) -> str:
-    """Return the text that a mapping of a file has today; one that is no mapping stays as it is.
-
-    >>> in_current_words("jam=4 tile=32 hold=on"), in_current_words("jam=4x")
-    ('tile=32 unroll_jam=4', 'jam=4x')
-    """
-    try:
-        return str(parse_mapping(text))
-    except InputError:
-        return text
-
-
 _PRESETS = {"default": DEFAULT, "sequential": SEQUENTIAL}
-_FORMER = {
+FORMER = {
     "outer": "outer_tile",
     "vector": "vector_bits",
     "vectors": "vector_copies",
     "jam": "unroll_jam",
     "hold": "registers",
 }
+"""Names that words had before, with those that they have now."""
 
 
 def _sizes(text: str) -> tuple[int, ...]:

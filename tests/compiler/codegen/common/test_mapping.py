@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polygym.compiler.codegen.common.former_words import in_current_words, in_former_words
 from polygym.compiler.codegen.common.mapping import (
     DEFAULT,
     SEQUENTIAL,
     Mapping,
     Sharing,
-    in_current_words,
-    in_former_words,
     parse_mapping,
 )
 from polygym.compiler.codegen.common.nest_entries import nests_of

@@ -1,0 +1,32 @@
+"""Who makes the choices of `polygym optimize` where nobody is named."""
+
+from pathlib import Path
+
+import pytest
+
+from polygym.search.explore.folder import JOURNAL
+from polygym.search.explore.journal import read
+from tests.cli.calling import call
+
+
+def test_who_has_learned_makes_the_choices_unless_another_did_before(
+    capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    usual = (y_ax, "-p", "n=20", "--out", str(out))
+    assert call(capsys, "optimize", *usual, "--budget", "1")[0] == 0
+    assert read(out / JOURNAL).setting["policy"] == "learned"
+    dice = (*usual[:-1], str(out / "dice"))
+    assert call(capsys, "optimize", *dice, "--budget", "2", "--policy", "uniform")[0] == 0
+    code, _, err = call(capsys, "optimize", *dice, "--budget", "3", "--resume")
+    assert (code, "policy" in err) == (0, False)
+    contents = read(out / "dice" / JOURNAL)
+    assert (contents.setting["policy"], len(contents.episodes)) == ("uniform", 3)
+    code, _, err = call(
+        capsys, "optimize", *dice, "--budget", "4", "--resume", "--policy", "earliest"
+    )
+    assert (code, "policy" in err) == (2, True)
+    (out / "dice" / JOURNAL).write_text("[]")
+    code, _, err = call(capsys, "optimize", *dice, "--budget", "4", "--resume")
+    assert code == 2
+    assert "Traceback" not in err
