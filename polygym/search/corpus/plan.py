@@ -50,7 +50,6 @@ from polygym.search.corpus.rows import Case
 
 LEAST_WORK, MOST_WORK = 3e5, 1e8
 _SHARES = (("random", 0.6), ("kernels", 0.25), ("comprehensions", 0.15))
-_SEEDS = 10**9
 _JITTER = 0.35
 _ATTEMPTS = 12
 _LEAST_SIZE = 4
@@ -94,13 +93,17 @@ class Choice:
 
     def program(self, dice: np.random.Generator) -> str:
         """Return the name of a program."""
+
+        def roll(below: int) -> int:
+            return int(dice.integers(below))
+
         if self.names:
-            name = self.names[int(dice.integers(len(self.names)))]
-            return drawn(name, lambda below: int(dice.integers(below))) if is_any(name) else name
+            name = self.names[roll(len(self.names))]
+            return drawn(name, roll) if is_any(name) else name
         shares = [share for _, share in _SHARES]
         match _SHARES[int(dice.choice(len(shares), p=shares))][0]:
             case "random":
-                return f"{RANDOM}{int(dice.integers(_SEEDS))}"
+                return drawn(RANDOM, roll)
             case "kernels":
                 names = [one.name for one in polybench.KERNELS if one.name not in TEST_KERNELS]
             case _:
