@@ -1,7 +1,8 @@
 """What candidates cost: features of their loops, and models that learn from measurements.
 
 ``ground`` is what all schedules of a program share, ``shape`` what it looks like before, ``bodies``
-what its innermost loops do, whatever things are called. ``reach`` is what statements do at given
+what its innermost loops do, whatever things are called (scalars are ``followed`` to arrays).
+``reach`` is what statements do at given
 sizes, whatever the schedule (``counts`` says how often, ``steps`` by how much their loops grow);
 ``nests`` the loops around them, which are found in a ``planned`` tree, ``lines`` what these touch;
 ``columns`` says which numbers of these there are, ``nest_columns`` works them out for many nests,

@@ -16,7 +16,8 @@ Statements of a loop that write the same elements count as one, and so do the br
 make the same accesses. Of all orders of the loops the one with the smallest text counts, and loops
 whose counters stand in subscripts with a minus are turned round; so are arrays where it makes no
 difference in which order elements come: C[i][j] for j >= i is that for j <= i numbered backwards.
-Operators and scalars are left out.
+Operators are left out, and scalars are followed to arrays (:mod:`polygym.cost.followed`): a sum
+that is held in one is the element to which it is stored.
 
 Another order of loops may need one statement where there were two: lu has A[i][j] -= A[i][k] *
 A[k][j] for k < j < i and for k < i <= j, but only once, for k < i and k < j, if the loop k stands
@@ -43,7 +44,8 @@ from polygym.compiler.ir.scop import Statement
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.isl_numbers import coefficients
-from polygym.cost.reach import Touch, Work, reach
+from polygym.cost.followed import arrays_alone, followed
+from polygym.cost.reach import Touch, reach
 from polygym.cost.shape import Loop, loops_around
 from polygym.programs import Program
 
@@ -70,42 +72,47 @@ class _Inside:
     uses: Mapping[str, frozenset[_Use]]
 
 
-def bodies(program: Program) -> frozenset[Body]:
+def bodies(program: Program, *, follows: bool = True) -> frozenset[Body]:
     """Return the bodies of a program's nests, those of at least two loops.
+
+    Without ``follows`` scalars are left out.
 
     Raises:
         LimitError: isl would take too long.
     """
     with bounded("looking at a program's innermost loops"):
-        apart = list(_insides(program))
+        apart = list(_insides(program, follows=follows))
         return frozenset(map(_body, [*apart, *_together(apart)]))
 
 
-def _insides(program: Program) -> Iterator[_Inside]:
+def _insides(program: Program, *, follows: bool) -> Iterator[_Inside]:
     """Yield what stands together in the deepest loops of every nest."""
     scop = program.scop
-    works = {one.name: one for one in reach(scop, own_sizes(scop, dict(program.parameters)))}
+    works = reach(scop, own_sizes(scop, dict(program.parameters)))
     order = original(scop)
+    paths = {one.name: loops_around(order.rows(one.name)) for one in scop.statements}
+    touches = followed(works, paths) if follows else {one.name: arrays_alone(one) for one in works}
     nests: defaultdict[object, dict[Loop, list[Statement]]] = defaultdict(dict)
     for statement in scop.statements:
-        if path := loops_around(order.rows(statement.name)):
+        if path := paths[statement.name]:
             nests[path[0]].setdefault(path, []).append(statement)
     for nest in nests.values():
         depth = max(map(len, nest))
         if _LEAST_DEPTH <= depth <= _MOST_DEPTH:
-            for path, inside in nest.items():
-                if len(path) == depth:
-                    yield _inside(inside, [works[one.name] for one in inside])
+            for path, every in nest.items():
+                inside = [one for one in every if touches[one.name]]
+                if inside and len(path) == depth:
+                    yield _inside(inside, [touches[one.name] for one in inside])
 
 
-def _inside(statements: Sequence[Statement], works: Sequence[Work]) -> _Inside:
+def _inside(statements: Sequence[Statement], touched: Sequence[tuple[Touch, ...]]) -> _Inside:
     depth = statements[0].depth
-    signs = _signs(depth, [touch for work in works for touch in work.touches])
+    signs = _signs(depth, [touch for touches in touched for touch in touches])
     turned = _map(f"{sign} * i{place}" for place, sign in enumerate(signs))
     pieces: defaultdict[frozenset[tuple[str, bool, _Rows]], list[isl.Set]] = defaultdict(list)
-    for statement, work in zip(statements, works, strict=True):
+    for statement, touches in zip(statements, touched, strict=True):
         domain = isl.Set(statement.domain).reset_tuple_id().apply(turned)
-        pieces[_accesses(work, signs)].append(domain)
+        pieces[_accesses(touches, signs)].append(domain)
     uses: defaultdict[str, set[_Use]] = defaultdict(set)
     for number, accesses in enumerate(pieces):
         for array, writes, rows in accesses:
@@ -114,8 +121,8 @@ def _inside(statements: Sequence[Statement], works: Sequence[Work]) -> _Inside:
     return _Inside(depth, domains, {name: _moved(every) for name, every in uses.items()})
 
 
-def _accesses(work: Work, signs: _Vector) -> frozenset[tuple[str, bool, _Rows]]:
-    """Return what a statement reads and writes, but for scalars: branches may do the same."""
+def _accesses(touches: Iterable[Touch], signs: _Vector) -> frozenset[tuple[str, bool, _Rows]]:
+    """Return what a statement reads and writes: branches may do the same."""
     return frozenset(
         (
             touch.array,
@@ -125,8 +132,7 @@ def _accesses(work: Work, signs: _Vector) -> frozenset[tuple[str, bool, _Rows]]:
                 for row, offset in zip(touch.subscripts, touch.offsets, strict=True)
             ),
         )
-        for touch in work.touches
-        if touch.subscripts
+        for touch in touches
     )
 
 

@@ -4,8 +4,9 @@ A random program or a user's file may do what a test kernel does under other nam
 held out if its name is a test kernel's, or one of its nests has a body (:mod:`polygym.cost.bodies`)
 that a test kernel has and none of the other kernels: what those have is learned from anyway.
 Example: a file with lu's loops is held out, the loop k inside or outside, and so is a random
-program that begins with a rank-one update of a triangle as in trmm; one with a product of a matrix
-and a vector, as in gemver and in atax, is not.
+program that begins with a rank-one update of a triangle as in trmm, its sums in scalars or not; one
+with a product of a matrix and a vector, as in gemver and in atax, is not. Of lu alone the loops in
+which a scalar holds the sums are those of another kernel, ludcmp, which is learned from.
 """
 
 from __future__ import annotations
@@ -43,17 +44,23 @@ def alike(name: str, program: Program) -> tuple[str, ...]:
     """
     if name in TEST_KERNELS:
         return (name,)
-    own = bodies(program)
-    return tuple(one for one, theirs in _own_bodies().items() if not theirs.isdisjoint(own))
+    found = set()
+    for follows in (False, True):
+        own = bodies(program, follows=follows)
+        found |= {one for one, every in _own_bodies(follows).items() if not every.isdisjoint(own)}
+    return tuple(one for one in TEST_KERNELS if one in found)
 
 
 @cache
-def _own_bodies() -> dict[str, frozenset[Body]]:
-    """Return of each test kernel the bodies that none of the other kernels has."""
+def _own_bodies(follows: bool) -> dict[str, frozenset[Body]]:
+    """Return of each test kernel the bodies that none of the other kernels has.
+
+    As written, lu has bodies of its own, but not where scalars are followed: ludcmp has them then.
+    """
     others = [one.name for one in polybench.KERNELS if one.name not in TEST_KERNELS]
-    learned = frozenset().union(*map(_bodies_of, others))
-    return {name: _bodies_of(name) - learned for name in TEST_KERNELS}
+    learned = frozenset().union(*(_bodies_of(one, follows) for one in others))
+    return {name: _bodies_of(name, follows) - learned for name in TEST_KERNELS}
 
 
-def _bodies_of(name: str) -> frozenset[Body]:
-    return bodies(load_program(name))
+def _bodies_of(name: str, follows: bool) -> frozenset[Body]:
+    return bodies(load_program(name), follows=follows)

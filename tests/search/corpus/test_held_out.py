@@ -23,8 +23,9 @@ PRODUCT = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 
 
 def program(folder: Path, loops: str) -> Program:
     path = folder / "f.c"
-    arrays = "double A[n][n], double B[n][n], double C[n][n]"
-    head = f"void f(int n, int m, double alpha, {arrays}) {{"
+    arrays = ", ".join(f"double {name}[n][n]" for name in "ABC")
+    vectors = ", ".join(f"double {name}[n]" for name in "pqxy")
+    head = f"void f(int n, int m, double alpha, {arrays}, {vectors}) {{"
     path.write_text(f"{head}\n#pragma scop\n{loops}\n#pragma endscop\n}}")
     return load_program(str(path))
 
@@ -71,6 +72,46 @@ def test_other_subscripts_and_bounds_are_another_body(tmp_path: Path, loops: str
 def test_shifts_and_pieces_are_no_other_body(tmp_path: Path, loops: str) -> None:
     plain = bodies(program(tmp_path, f"{PRODUCT} C[i][j] += A[i][k] * B[k][j];"))
     assert not bodies(program(tmp_path, loops)).isdisjoint(plain)
+
+
+@pytest.mark.parametrize(
+    "loops",
+    [
+        # a value of two statements; one that is set in two branches; a scalar that was set before
+        "{ double s = A[i][k]; double t = s * B[k][j]; C[i][j] += t; }",
+        "{ double s = A[i][k]; if (s < 0) s = -s; C[i][j] += s * B[k][j]; }",
+        "{ double s = 1; if (m > 3) s = A[i][k]; else s = 2 * A[i][k]; C[i][j] += s * B[k][j]; }",
+    ],
+)
+def test_values_with_names_are_no_other_body(tmp_path: Path, loops: str) -> None:
+    plain = bodies(program(tmp_path, f"{PRODUCT} C[i][j] += A[i][k] * B[k][j];"))
+    assert bodies(program(tmp_path, f"{PRODUCT} {loops}")) == plain
+
+
+@pytest.mark.parametrize(
+    ("loops", "term"),
+    [
+        # stored to one array, to two, to none; set again for another nest
+        ("double s = 0; for (k) s += A[i][k] * B[k][j]; C[i][j] = s;", "C[i][j]"),
+        ("double s = 0; for (k) s += A[i][k] * B[k][j]; C[i][j] = s; A[j][i] = s;", "D[i][j]"),
+        ("double s = 0; for (k) s += A[i][k] * B[k][j];", "D[i][j]"),
+        ("s = 0; for (k) s += A[i][k] * B[k][j]; C[i][j] = s; s = 1; D[i][j] = s;", "C[i][j]"),
+    ],
+)
+def test_a_sum_in_a_scalar_is_that_in_an_element(tmp_path: Path, loops: str, term: str) -> None:
+    def whole(inner: str) -> str:
+        text = inner.replace("for (k)", "for (int k = 0; k < n; k++)")
+        begin = "double D[n][n]; double s;"
+        return f"{begin} for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) {{ {text} }}"
+
+    found = bodies(program(tmp_path, whole(loops)))
+    assert found == bodies(program(tmp_path, whole(f"for (k) {term} += A[i][k] * B[k][j];")))
+
+
+def test_a_sum_in_a_scalar_over_all_loops_is_another_body(tmp_path: Path) -> None:
+    plain = bodies(program(tmp_path, f"{PRODUCT} C[i][j] += A[i][k] * B[k][j];"))
+    whole = f"double s = 0; {PRODUCT} s += A[i][k] * B[k][j]; C[0][0] = s;"
+    assert bodies(program(tmp_path, whole)).isdisjoint(plain)
 
 
 def test_pieces_of_a_body_are_there_by_themselves_and_together(tmp_path: Path) -> None:
@@ -140,8 +181,37 @@ SAME: dict[str, tuple[str, ...]] = {
 }
 
 
+WITH_SCALARS: dict[str, tuple[str, ...]] = {
+    "trmm": (
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { double s = B[i][j];"
+        " for (int k = i + 1; k < n; k++) s += A[k][i] * B[k][j]; B[i][j] = alpha * s; }",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { double s = 0;"
+        " for (int k = i + 1; k < n; k++) { double t = A[k][i]; t = t * B[k][j]; s = s + t; }"
+        " B[i][j] += alpha * s; }",
+    ),
+    "syr2k": (
+        "for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++) { double s = 0;"
+        " for (int k = 0; k < n; k++) s += A[j][k] * B[i][k] + B[j][k] * A[i][k];"
+        " C[i][j] = s + alpha * C[i][j]; }",
+        "for (int i = 0; i < n; i++) for (int k = 0; k < n; k++) {"
+        " double a = A[i][k]; double b = B[i][k];"
+        " for (int j = 0; j <= i; j++) C[i][j] += A[j][k] * b + B[j][k] * a; }",
+    ),
+    "bicg": (
+        "for (int i = 0; i < n; i++) { double s = 0; for (int j = 0; j < n; j++) {"
+        " double t = A[i][j]; p[j] += x[i] * t; s += t * y[j]; } q[i] = s; }",
+    ),
+    "nussinov": (
+        "for (int i = n - 2; i >= 0; i--) for (int j = i + 1; j < n; j++) {"
+        " double best = A[i][j]; for (int k = i + 1; k < j; k++) {"
+        " double t = A[i][k] + A[k + 1][j]; if (t > best) best = t; } A[i][j] = best; }",
+    ),
+}
+
+
 @pytest.mark.parametrize(
-    ("kernel", "loops"), [(a, one) for a, every in SAME.items() for one in every]
+    ("kernel", "loops"),
+    [(a, one) for every in (SAME, WITH_SCALARS) for a, those in every.items() for one in those],
 )
 def test_kernels_in_other_orders_are_held_out(tmp_path: Path, kernel: str, loops: str) -> None:
     assert alike("mine.c", program(tmp_path, loops)) == (kernel,)
