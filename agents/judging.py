@@ -2,7 +2,8 @@
 
 Each case that has isl's schedule under the default mapping, and takes a millisecond there, is
 decided once more by opinions of who has not seen its program, for every setting of ``caution`` and
-``least``; what was measured says what came of it.
+``least``; what was measured says what came of it. A program in several homes is as many cases for
+that; which of these it is to have is asked apart.
 
 Only the last corpus is asked, if it has :data:`ENOUGH` such cases, else the one before it as well,
 and so on. What is generated for a schedule changes from version to version, and what was to be
@@ -115,14 +116,35 @@ def judged_mappings(lessons: Lessons, said: Opinions, caution: float, least: flo
     return _chosen(lessons, found, caution, least)
 
 
+def judged_homes(lessons: Lessons, said: Opinions, least: float) -> Chosen:
+    """Return what comes of choosing homes by what is promised of isl's schedules in them.
+
+    A case counts if isl's schedule under the default mapping was measured of the program as it was
+    written and in another home.
+    """
+    found = []
+    usual = lessons.is_isl & lessons.is_default
+    for case in np.unique(lessons.case):
+        of_case = np.flatnonzero(lessons.case == case)
+        homes, firsts = np.unique(lessons.home[of_case[usual[of_case]]], return_index=True)
+        if len(homes) < 2 or homes[0] > lessons.home[of_case].min():
+            continue
+        now, *others = of_case[usual[of_case]][firsts]
+        if lessons.seconds[now] >= SHORTEST:
+            leads = [ahead(said.of_loops(one), said.of_loops(now), 0.0) for one in others]
+            taken = _taken(np.array(others), leads, now, least)
+            found.append((int(now), taken, np.array([now, *others])))
+    return _chosen(lessons, found, 0.0, least)
+
+
 def _cases(lessons: Lessons) -> Iterator[tuple[Array, int]]:
     """Yield the rows of every case that counts, and the one of what is usual."""
     found = 0
     for corpus in np.unique(lessons.corpus)[::-1]:
         if found >= ENOUGH:
             return
-        for case in np.unique(lessons.case[lessons.corpus == corpus]):
-            own = np.flatnonzero(lessons.case == case)
+        for home in np.unique(lessons.home[lessons.corpus == corpus]):
+            own = np.flatnonzero(lessons.home == home)
             usual = own[lessons.is_isl[own] & lessons.is_default[own]]
             if len(usual) and lessons.seconds[usual[0]] >= SHORTEST:
                 found += 1
@@ -144,7 +166,7 @@ def _chosen(
     others = sum(now != taken for now, taken, _ in found)
     return Chosen(
         caution, least, _mean(speed), _mean(best), float((speed < SLOWER).mean()),
-        others / max(1, len(found)), len(found),
+        float(others / max(1, len(found))), len(found),
     )  # fmt: skip
 
 

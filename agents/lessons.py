@@ -49,8 +49,8 @@ class Lessons:
 
     ``case``, ``program`` and ``corpus`` are numbers, and ``names`` has the programs' names.
     ``rows`` are nan where ``is_default`` says that the mapping is another one; ``is_isl`` says that
-    the schedule is isl's usual one. What was measured of a program in several homes is one case; of
-    these only the first, as it was written mostly, has what is isl's.
+    the schedule is isl's usual one. What was measured of a program in several homes is one case,
+    with several numbers in ``home``, of which the least is as it was written, if that was measured.
     """
 
     features: Array
@@ -62,6 +62,7 @@ class Lessons:
     is_default: Array
     names: Array
     corpus: Array
+    home: Array
 
     def save(self, path: Path) -> None:
         """Write everything to a file, whole or not at all."""
@@ -109,9 +110,10 @@ def together(found: Sequence[Lessons]) -> Lessons:
         one.name: np.concatenate([getattr(part, one.name) for part in found])
         for one in fields(Lessons)
     }
-    counts = [int(one.case.max()) + 1 for one in found]
-    firsts = np.cumsum([0, *counts[:-1]])
-    every["case"] = np.concatenate([o.case + first for o, first in zip(found, firsts, strict=True)])
+    for name in ("case", "home"):
+        numbers = [getattr(one, name) for one in found]
+        firsts = np.cumsum([0, *(int(one.max()) + 1 for one in numbers[:-1])])
+        every[name] = np.concatenate([a + first for a, first in zip(numbers, firsts, strict=True)])
     every["program"] = np.concatenate(
         [np.searchsorted(names, one.names)[one.program] for one in found]
     )
@@ -163,10 +165,7 @@ def _joined(parts: Iterable[dict[str, Any]]) -> Lessons:
         raise InputError("corpora: expected cases to learn from, found none")
     names = sorted({one["program"] for one in found})
     counts = [len(one["seconds"]) for one in found]
-    _, firsts, cases = np.unique(
-        [one["case"] for one in found], return_index=True, return_inverse=True
-    )
-    is_further = ~np.isin(np.arange(len(found)), firsts)
+    _, cases = np.unique([one["case"] for one in found], return_inverse=True)
 
     def joined(name: str, kind: Any, *shape: int) -> Array:
         every = [np.array(one[name], dtype=kind).reshape(-1, *shape) for one in found]
@@ -178,8 +177,9 @@ def _joined(parts: Iterable[dict[str, Any]]) -> Lessons:
         joined("seconds", np.float64),
         np.repeat(cases, counts),
         np.repeat([names.index(one["program"]) for one in found], counts),
-        joined("is_isl", np.bool_) & np.repeat(~is_further, counts),
+        joined("is_isl", np.bool_),
         joined("is_default", np.bool_),
         np.array(names),
         np.zeros(sum(counts), np.int64),
+        np.repeat(np.arange(len(found)), counts),
     )

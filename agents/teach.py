@@ -37,15 +37,16 @@ import torch
 from agents import taught_trees
 from agents.commands import exit_code, parser_of
 from agents.folds import FOLDS, asked_of, fold_file, keep, samples_of
-from agents.judging import Opinions, choose, choose_of_mappings
+from agents.judging import Opinions, choose, choose_of_mappings, judged_homes
 from agents.lessons import Array, Lessons, lessons_of
 from polygym.cost.model import VERSION, Card
 from polygym.cost.network import Network
 from polygym.cost.network_training import NetworkOptions, fit
+from polygym.episodes.homes import LEAST
 from polygym.episodes.learned_weights import Weights
 from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import fingerprint
-from polygym.search.corpus.packed import NEAR, SHIPPED
+from polygym.search.corpus.packed import ALL_SHIPPED
 
 PARTS = ("rows", "loops")
 TREES = "trees.model"
@@ -76,8 +77,10 @@ def teach(files: Sequence[Path], folder: Path, options: NetworkOptions, tell: Te
         said = Opinions(rows, loops, trees)
         chosen = choose(lessons, said)
         of_mappings = choose_of_mappings(lessons, said, chosen.caution)
+        of_homes = judged_homes(lessons, said, LEAST)
         tell(f"schedules: {chosen}")
         tell(f"mappings: {of_mappings}")
+        tell(f"homes: {of_homes}")
         members = [
             [pool.submit(_member, kept, part, options, number) for number in range(options.members)]
             for part in PARTS
@@ -92,6 +95,7 @@ def teach(files: Sequence[Path], folder: Path, options: NetworkOptions, tell: Te
             "corpora": [file.name for file in files],
             "left out": asdict(chosen),
             "mappings left out": {"gain": of_mappings.gain, "cases": of_mappings.cases},
+            "homes left out": asdict(of_homes),
             "command": "python -m agents.teach",
         },
     )  # fmt: skip
@@ -168,7 +172,10 @@ def main(arguments: list[str] | None = None) -> int:
 def _teach(options: Namespace) -> None:
     if options.epochs < 1 or options.members < 1 or options.seed < 0:
         raise InputError("--epochs and --members: expected numbers from 1 on, --seed from 0")
-    files = [*([] if options.alone else [SHIPPED, NEAR]), *options.corpora]
+    files = [
+        *([] if options.alone else [one.path for one in ALL_SHIPPED.values()]),
+        *options.corpora,
+    ]
     if not files:
         raise InputError("--alone: expected a --corpus, found none")
     network = NetworkOptions(members=options.members, epochs=options.epochs, seed=options.seed)

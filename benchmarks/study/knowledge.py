@@ -1,8 +1,8 @@
 """What contenders know before they begin: models of other programs, made where they are missing.
 
 The model of C1 to C6 learns from what all searches of these layers have measured in the same
-setting, so it is made anew for each; that of random programs from the corpus that comes with
-polygym, on each of its machines, whose rows of kernels and comprehensions are left out.
+setting, so it is made anew for each; that of random programs from the corpora that come with
+polygym, on each of their machines, whose rows of kernels and comprehensions are left out.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ from polygym.cost.shipped import is_of_this_machine, learned_on, shipped
 from polygym.cost.trees import TreeModel, TreeOptions, train
 from polygym.errors import PolygymError
 from polygym.measure.evaluation.fingerprint import Fingerprint, fingerprint
-from polygym.programs.generate import PREFIX
-from polygym.search.corpus.packed import SHIPPED as PACKED
-from polygym.search.corpus.packed import opened
-from polygym.search.corpus.samples import groups, learnable, legal_of, without_tests
+from polygym.programs.generate import is_generated
+from polygym.search.corpus.packed import ALL_SHIPPED, opened
+from polygym.search.corpus.samples import Group, groups, learnable, legal_of, without_tests
 from polygym.search.corpus.store import Corpus
 from study.contenders import OF_LAYERS, OF_RANDOM, SHIPPED
 from study.journal import Search
 from study.programs import SOURCES, load
+
+_RANDOM = TreeOptions()
+"""How trees of random programs are grown."""
 
 
 def known(what: str, searches: Sequence[Search], folder: Path) -> tuple[Model, bool] | None:
@@ -56,20 +58,38 @@ def known(what: str, searches: Sequence[Search], folder: Path) -> tuple[Model, b
 
 
 def of_random(folder: Path) -> TreeModel:
-    """Return the model of the packed corpus's random programs; it is made once for a corpus."""
-    path = folder / f"random-programs-{VERSION}-{crc32(PACKED.read_bytes()):08x}.model"
+    """Return the model of the packed corpora's random programs; it is made once for corpora."""
+    files = [one.path for one in ALL_SHIPPED.values()]
+    digest = crc32(b"".join(one.read_bytes() for one in files))
+    path = folder / f"random-programs-{VERSION}-{digest:08x}.model"
     if path.exists():
         return TreeModel.load(path)
-    with opened(PACKED) as corpus:
-        found = [one for one in groups(corpus) if one.name.startswith(PREFIX)]
-        machines, planned_for = corpus.machines(), corpus.planned_for()
-    chosen, _ = without_tests(found)
-    samples = learnable(chosen).samples
+    chosen: list[Group] = []
+    parts: list[Samples] = []
+    learned: dict[str, tuple[Fingerprint, Machine]] = {}
+    for file in files:
+        with opened(file) as corpus:
+            machines, planned_for = corpus.machines(), corpus.planned_for()
+            found, _ = without_tests(one for one in groups(corpus) if is_generated(one.name))
+        learned |= {key: (machines[key], planned_for[key]) for key in machines}
+        parts.append(learnable(found).samples)
+        chosen += found
+    samples = _together(parts)
     programs = len({one.visit.case.program for one in chosen})
-    learned = [(machines[key], planned_for[key]) for key in machines]
-    made = train(samples, TreeOptions(), _card(samples, programs, learned))
+    made = train(samples, _RANDOM, _card(samples, programs, list(learned.values())))
     made.save(path)
     return made
+
+
+def _together(parts: Sequence[Samples]) -> Samples:
+    """Return the samples of several corpora; their cases stay apart."""
+    counts = [int(one.cases.max()) + 1 if len(one) else 0 for one in parts]
+    firsts = np.cumsum([0, *counts[:-1]])
+    return Samples(
+        np.concatenate([one.features for one in parts if len(one)]),
+        np.concatenate([one.seconds for one in parts]),
+        np.concatenate([one.cases + first for one, first in zip(parts, firsts, strict=True)]),
+    )
 
 
 def machine_like_this(corpus: Corpus) -> str:

@@ -11,7 +11,15 @@ import pytest
 pytest.importorskip("torch")
 
 from agents.folds import FOLDS, asked_of
-from agents.judging import ENOUGH, LEASTS, Opinions, choose, choose_of_mappings, judged
+from agents.judging import (
+    ENOUGH,
+    LEASTS,
+    Opinions,
+    choose,
+    choose_of_mappings,
+    judged,
+    judged_homes,
+)
 from agents.lessons import Lessons, _joined, together
 from agents.taught_trees import validation_of
 from polygym.cost.candidate import NAMES
@@ -34,6 +42,7 @@ def lessons(programs: list[str], seconds: list[list[float]]) -> Lessons:
         np.ones(rows, np.bool_),
         np.array(names),
         np.zeros(rows, np.int64),
+        np.repeat(np.arange(len(programs)), counts),
     )
 
 
@@ -45,6 +54,7 @@ def test_corpora_are_put_together_by_names_of_programs(tmp_path: Path) -> None:
     assert found.names.tolist() == ["atax", "gemm", "mvt"]
     assert found.seconds.tolist() == [1, 2, 3, 4, 5, 6, 7]
     assert found.case.tolist() == [0, 0, 1, 2, 3, 4, 4]
+    assert found.home.tolist() == [0, 0, 1, 2, 3, 4, 4]
     assert found.corpus.tolist() == [0, 0, 0, 0, 1, 1, 1]
     assert [found.names[one] for one in found.program] == [
         "mvt", "mvt", "atax", "mvt", "gemm", "mvt", "mvt"
@@ -53,7 +63,7 @@ def test_corpora_are_put_together_by_names_of_programs(tmp_path: Path) -> None:
 
 
 def test_homes_of_a_program_are_one_case() -> None:
-    """Only the first of them has what is isl's; what nothing is known of is no case."""
+    """They have numbers of their own beside it; what nothing is known of is no case."""
 
     def part(case: int, seconds: list[float]) -> dict[str, Any]:
         rows = len(seconds)
@@ -69,7 +79,8 @@ def test_homes_of_a_program_are_one_case() -> None:
 
     found = _joined([part(0, [1.0, 2.0]), part(0, [3.0, 4.0]), part(2, []), part(3, [5.0])])
     assert found.case.tolist() == [0, 0, 0, 0, 1]
-    assert found.is_isl.tolist() == [True, False, False, False, True]
+    assert found.home.tolist() == [0, 0, 1, 1, 2]
+    assert found.is_isl.tolist() == [True, False, True, False, True]
     assert found.seconds.tolist() == [1, 2, 3, 4, 5]
     assert [found.names[one] for one in found.program] == ["p0", "p0", "p0", "p0", "p3"]
 
@@ -84,6 +95,40 @@ def test_what_both_expect_is_taken() -> None:
     one = judged(given, warned, 0.0, 0.1)
     assert (one.gain, one.taken, one.slower) == (pytest.approx(2.0), 0.5, 0.0)
     assert one.best == pytest.approx(2.0)
+
+
+def in_homes() -> tuple[Lessons, Opinions]:
+    """Return two programs, each in two homes; the second is 4 times as fast, and half as fast.
+
+    A third program has no time as it was written.
+    """
+    given = lessons(
+        ["a", "a", "b", "b", "c", "c", "c"],
+        [[0.04, 0.02], [0.01, 0.05], [0.01], [0.02], [0.03], [0.01], [0.02]],
+    )
+    given.case[:] = [0, 0, 0, 0, 1, 1, 2, 2, 2]
+    given.is_isl[6] = False
+    said = np.array([0.0, 3.0, 2.0, 3.0, 0.0, 0.5, 0.0, 9.0, 9.0])
+    networks = np.stack([said, said], axis=1)
+    return given, Opinions(networks, networks, said)
+
+
+def test_homes_are_chosen_by_what_is_promised_of_them() -> None:
+    given, said = in_homes()
+    both = judged_homes(given, said, 0.1)
+    assert (both.cases, both.taken, both.slower) == (2, 1.0, 0.5)
+    assert both.gain == pytest.approx(2**0.5)
+    careful = judged_homes(given, said, 0.6)
+    assert (careful.taken, careful.slower) == (0.5, 0.0)
+    assert careful.gain == careful.best == pytest.approx(2.0)
+
+
+def test_a_policy_chooses_within_a_home() -> None:
+    """What another home would give is no schedule that it could take."""
+    given, said = in_homes()
+    found = judged(given, said, 0.0, 0.1)
+    assert found.cases == 6
+    assert found.gain == pytest.approx((2 / 5) ** (1 / 6))
 
 
 def test_it_is_as_careful_as_it_has_to_be() -> None:

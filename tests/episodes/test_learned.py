@@ -28,7 +28,7 @@ from polygym.episodes.policies import play, policy
 from polygym.episodes.task_options import Decides, Phase, TaskOptions
 from polygym.programs import load_program
 from polygym.search.corpus.held_out import TEST_KERNELS
-from polygym.search.corpus.packed import NEAR, SHIPPED, unpack
+from polygym.search.corpus.packed import HOMES, NEAR, SHIPPED, unpack
 from polygym.search.corpus.store import open_corpus
 
 
@@ -156,7 +156,7 @@ def test_the_weights_that_come_with_polygym() -> None:
     json.dumps(found.card.notes)
 
 
-@pytest.mark.parametrize("file", [SHIPPED, NEAR])
+@pytest.mark.parametrize("file", [SHIPPED, HOMES, NEAR])
 def test_no_corpus_that_comes_with_polygym_has_a_test_kernel(file: Path, tmp_path: Path) -> None:
     unpack(file, tmp_path / "corpus.sqlite")
     with open_corpus(tmp_path / "corpus.sqlite") as corpus:

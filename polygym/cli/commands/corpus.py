@@ -29,7 +29,7 @@ from polygym.search.corpus.statistics import (
 )
 from polygym.search.corpus.store import open_corpus
 
-_HELP = """Look at corpora, which `polygym collect` makes. Two come with polygym.
+_HELP = """Look at corpora, which `polygym collect` makes. Three come with polygym.
 
 \b
 Examples:

@@ -7,7 +7,7 @@ them); ``sums`` are check sums of all that is kept, ``damage`` is found by them 
 ``salvage`` copies what can be read of a file that SQLite cannot use,
 ``former`` converts corpora of the version before; ``samples`` are what models learn from;
 ``statistics`` says what is in a corpus, ``merge`` puts two together, ``export`` writes Parquet,
-``packed`` small files to be handed on, one of which comes with polygym.
+``packed`` small files to be handed on, three of which come with polygym.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Corpora as small files to be handed on: the bytes of the database, compressed.
 
-Two corpora come with polygym (:data:`ALL_SHIPPED`), made by ``polygym corpus pack`` from what
+Three corpora come with polygym (:data:`ALL_SHIPPED`), made by ``polygym corpus pack`` from what
 several kinds of machines have measured; what is learned anywhere can be learned from them too. A
 row of the large one takes 64 bytes so, where the database needs 443; of the near one 49 and 294.
 
@@ -29,6 +29,9 @@ SHIPPED = Path(__file__).parent / "corpus.sqlite.xz"
 NEAR = Path(__file__).parent / "near.sqlite.xz"
 """One more, of what is near isl's schedule and the default mapping: what policies learn from."""
 
+HOMES = Path(__file__).parent / "homes.sqlite.xz"
+"""One more, of random programs with scalars and small arrays in all their homes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
@@ -41,9 +44,13 @@ class Shipped:
 
 ALL_SHIPPED = {
     "large": Shipped(SHIPPED, 28_469, "of several kinds of machines"),
+    "homes": Shipped(HOMES, 4_229, "of programs with scalars in all homes"),
     "near": Shipped(NEAR, 3_469, "near isl's schedule, of the code as it is now"),
 }
-"""The corpora that come with polygym, by what they are called."""
+"""The corpora that come with polygym, by what they are called; what is learned is learned from all.
+
+The last says what promises are worth (:mod:`agents.judging`), so it is one of kernels, too.
+"""
 
 _MOST_BYTES = 1 << 30
 _WHAT = "a whole corpus"

@@ -119,7 +119,8 @@ def test_the_corpus_that_comes_with_polygym(
 ) -> None:
     """It is whole and small, says for what its machines plan, and has no kernels for tests."""
     file = tmp_path / "corpus.sqlite"
-    assert call(capsys, "corpus", "unpack", str(file))[0] == 0
+    code, data = call_json(capsys, "corpus", "unpack", str(file))
+    assert (code, data["rows"]) == (0, ALL_SHIPPED["large"].rows)
     assert SHIPPED.stat().st_size < 10_000_000
     with open_corpus(file) as corpus:
         assert corpus.check() == []
@@ -130,19 +131,19 @@ def test_the_corpus_that_comes_with_polygym(
         assert not found & set(TEST_KERNELS)
 
 
-def test_the_other_corpus_that_comes_with_polygym(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+@pytest.mark.parametrize("name", ["homes", "near"])
+def test_the_other_corpora_that_come_with_polygym(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
 ) -> None:
-    """It has a name, and the help says of both how many rows they have."""
-    file = str(tmp_path / "in a folder" / "near.sqlite")
-    code, data = call_json(capsys, "corpus", "unpack", file, "--which", "near")
-    assert (code, data) == (0, {"file": file, "rows": ALL_SHIPPED["near"].rows})
-    large = str(tmp_path / "large.sqlite")
-    _, data = call_json(capsys, "corpus", "unpack", large)
-    assert data["rows"] == ALL_SHIPPED["large"].rows
+    """They have names, and are whole; the help says of all how many rows they have."""
+    file = str(tmp_path / "in a folder" / "one.sqlite")
+    code, data = call_json(capsys, "corpus", "unpack", file, "--which", name)
+    assert (code, data) == (0, {"file": file, "rows": ALL_SHIPPED[name].rows})
+    with open_corpus(Path(file)) as corpus:
+        assert corpus.check() == []
     code, text, _ = call(capsys, "corpus", "unpack", "--help")
     assert all(f"{name:<6} {one.rows:>6,} rows" in text for name, one in ALL_SHIPPED.items())
-    both = (str(tmp_path / "new"), str(NEAR), "--which", "near")
+    both = (str(tmp_path / "new"), str(NEAR), "--which", name)
     code, _, said = call(capsys, "corpus", "unpack", *both)
     assert (code, "expected no PACKED beside it" in said) == (2, True)
 

@@ -13,7 +13,7 @@ from polygym.programs import Program, load_program
 from polygym.programs.comprehensions import PREFIX as COMPREHENSION
 from polygym.search.corpus.collect import Collection, CollectPlan
 from polygym.search.corpus.held_out import TEST_KERNELS, alike, is_held_out
-from polygym.search.corpus.packed import NEAR, SHIPPED, unpack
+from polygym.search.corpus.packed import HOMES, NEAR, SHIPPED, unpack
 from polygym.search.corpus.plan import USUAL, Choice, chosen
 from polygym.search.corpus.samples import groups, without_tests
 from polygym.search.corpus.store import open_corpus
@@ -289,7 +289,7 @@ def test_a_kernel_under_the_name_of_a_file_teaches_nothing(tmp_path: Path) -> No
     assert left == 1
 
 
-@pytest.mark.parametrize(("file", "fewest"), [(SHIPPED, 20_000), (NEAR, 3_000)])
+@pytest.mark.parametrize(("file", "fewest"), [(SHIPPED, 20_000), (HOMES, 4_000), (NEAR, 3_000)])
 def test_nothing_of_corpora_that_come_with_polygym_is_held_out(
     tmp_path: Path, file: Path, fewest: int
 ) -> None:
