@@ -11,12 +11,16 @@ rules that find a plan (:mod:`polygym.compiler.storage.choose`) and cuts
 each with the schedule that it gets without a search, under the mapping, with the smaller arrays
 that are left of its new ones under that schedule. Two models (:mod:`polygym.episodes.automatic`)
 look at their planned loops, and another one is taken if what it promises beside the program as it
-was written is more than :data:`LEAST`. These models have learned from programs that keep their
-arrays; so the static score (:mod:`polygym.compiler.poly.score`), which sees parallel loops and
-strides and knows no sizes, has to be of the same opinion. And they do not know that memory which
+was written is more than :data:`LEAST`. The static score (:mod:`polygym.compiler.poly.score`), which
+sees parallel loops and strides and knows no sizes, has to be of the same opinion. And memory which
 comes fresh in each run takes its time, whatever is done with it (:data:`FRESH`): new arrays of
 72 MB take 9 ms to be there, and if the loops are expected to run 5 ms, 2^1.5 is taken off what is
 promised.
+
+On 101 random programs that the models had not learned from, each measured in all of its homes, what
+is taken is 2.68 times as fast as the program as it was written with its automatic schedule, where
+the fastest would be 2.97 times as fast, and three are slower by more than 5 %. Models that had seen
+no program in two homes gained 2.00 of 2.68 and made six slower, one of them twelve times.
 
 Example, two threads at LARGE: symm expanded, 2^3.7 and 0.64 instead of 0.47, is taken, and is 32
 times as fast as the source instead of 1.4; durbin expanded, 2^-0.7 and 0.64 instead of 0.63, is
