@@ -3,8 +3,8 @@
 A function whose body is one expression needs nothing here
 (:mod:`polygym.compiler.frontend.c.functions` reads the expression in place of the call), and one
 that returns in the branches of ``if`` is made into such a one: ``if (c) return a; return b;`` is
-``return c ? a : b;``. Any other becomes a block. Arguments are variables of the block, the names of
-the function get a number, arrays are the caller's own::
+``return c ? (T)a : (T)b;``, T its type. Any other becomes a block. Arguments are variables of the
+block, the names of the function get a number, arrays are the caller's own::
 
     void add(int n, double *to, double *from) {      { int n_1 = m;
       for (int i = 0; i < n; i++)               →      for (int i_1 = 0; i_1 < n_1; i_1++)
@@ -73,7 +73,7 @@ class Calls:
         self._stack: list[str] = []
         self._single: dict[str, Any] = {}
         for name, function in self._functions.items():
-            expression = returned(body_of(function.body))
+            expression = returned(body_of(function.body), function.decl.type.type)
             if expression is not None:
                 self._single[name] = expression
                 last = c_ast.Return(expression, function.body.coord)
