@@ -38,11 +38,12 @@ class Actual:
     is_scalar: bool = False
 
 
-def returned(items: Sequence[Any]) -> Any:
-    """Return the expression that a function returns if it does nothing else, None otherwise.
+def returned(items: Sequence[Any], kind: Any) -> Any:
+    """Return the expression that a function of a type returns if it does nothing else, or None.
 
-    ``if (c) return a; return b;`` is ``c ? a : b``; constants of the function are put in, each
-    converted to its type: of ``double t = x; return t * t;`` it is ``(double)x * (double)x``.
+    ``if (c) return a; return b;`` is ``c ? (T)a : (T)b``, T its type: each value is converted to it
+    alone, and not first to a type for both. Constants of the function are put in, each converted to
+    its type: of ``double t = x; return t * t;`` it is ``(double)x * (double)x``.
     """
     if not items:
         return None
@@ -51,17 +52,19 @@ def returned(items: Sequence[Any]) -> Any:
         case c_ast.Return():
             return first.expr
         case c_ast.Compound() if not rest:
-            return returned(body_of(first))
+            return returned(body_of(first), kind)
         case c_ast.If():
-            then = returned([*body_of(first.iftrue), *rest])
-            other = returned([*body_of(first.iffalse), *rest])
+            then = returned([*body_of(first.iftrue), *rest], kind)
+            other = returned([*body_of(first.iffalse), *rest], kind)
             if then is None or other is None:
                 return None
+            if isinstance(kind, c_ast.TypeDecl):
+                then, other = (converted(one, kind, one) for one in (then, other))
             return small(c_ast.TernaryOp(first.cond, copied(then), other, first.coord))
         case c_ast.Decl(init=init) if init is not None and isinstance(first.type, c_ast.TypeDecl):
             if isinstance(init, c_ast.InitList) or set(first.storage) & {"static", "extern"}:
                 return None
-            expression = returned(rest)
+            expression = returned(rest, kind)
             if expression is None or any(
                 isinstance(one, c_ast.ID) and one.name == first.name for one in walk(init)
             ):

@@ -3,8 +3,8 @@
 A function whose body is one expression needs nothing here
 (:mod:`polygym.compiler.frontend.c.functions` reads the expression in place of the call), and one
 that returns in the branches of ``if`` is made into such a one: ``if (c) return a; return b;`` is
-``return c ? a : b;``. Any other becomes a block. Arguments are variables of the block, the names of
-the function get a number, arrays are the caller's own::
+``return c ? (T)a : (T)b;``, T its type. Any other becomes a block. Arguments are variables of the
+block, the names of the function get a number, arrays are the caller's own::
 
     void add(int n, double *to, double *from) {      { int n_1 = m;
       for (int i = 0; i < n; i++)               →      for (int i_1 = 0; i_1 < n_1; i_1++)
@@ -42,8 +42,11 @@ from polygym.compiler.frontend.c.nodes import (
     copied,
     declaration,
     is_change,
+    is_constant,
     names_in,
+    renamed,
     walk,
+    without_constants,
 )
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.errors import LimitError
@@ -69,11 +72,13 @@ class Calls:
         self._global = {
             node.name: node for node in tree.ext if isinstance(node, c_ast.Decl) and node.name
         }
+        self._file = tree.ext
+        self._constants: dict[int, str] = {}
         self._count = 0
         self._stack: list[str] = []
         self._single: dict[str, Any] = {}
         for name, function in self._functions.items():
-            expression = returned(body_of(function.body))
+            expression = returned(body_of(function.body), function.decl.type.type)
             if expression is not None:
                 self._single[name] = expression
                 last = c_ast.Return(expression, function.body.coord)
@@ -137,9 +142,9 @@ class Calls:
             if isinstance(self.resolved(argument.type), c_ast.TypeDecl):
                 values[argument.name] = converted(operand, argument.type, call)
                 continue
-            actual, _ = self._actual(operand, call, argument.name, is_kept=True)
-            arrays[argument.name] = actual
-            checks = self._same_shape(argument, operand, actual, {}, declared, call)
+            arrays[argument.name], _ = self._actual(operand, call, argument.name, is_kept=True)
+            given = arrays[argument.name]
+            checks = self._same_shape(argument, operand, given, {}, declared, call)
             if next(checks, None) is not None:
                 raise self._source.error(
                     operand, f"the argument {argument.name} has more than one dimension"
@@ -153,9 +158,7 @@ class Calls:
         name = call.name.name
         declared = self._functions[name].decl.type.args
         operands = list(call.args.exprs) if call.args else []
-        arguments = [
-            one for one in (declared.params if declared else ()) if isinstance(one, c_ast.Decl)
-        ]
+        arguments = [one for one in getattr(declared, "params", ()) if isinstance(one, c_ast.Decl)]
         if len(arguments) != len(operands):
             raise self._source.error(
                 call,
@@ -169,8 +172,7 @@ class Calls:
 
         ``declared`` are the declarations that are seen where the call stands.
         """
-        name = call.name.name
-        function = self._functions[name]
+        function = self._functions[call.name.name]
         self._count += 1  # nothing ends if functions without names call each other
         if self._count > _MOST_CALLS:
             raise LimitError(f"more than {_MOST_CALLS} calls and names are put in place")
@@ -221,23 +223,34 @@ class Calls:
                 own[argument.name] = self.fresh(argument.name)
                 items.append(declaration(own[argument.name], argument.type, operand, call))
             else:
-                actual, bound = self._actual(operand, call, argument.name)
+                arrays[argument.name], bound = self._actual(operand, call, argument.name)
                 items += bound
-                arrays[argument.name] = actual
-                checks.append((argument, operand, actual))
+                checks.append((argument, operand, arrays[argument.name]))
         for node in walk(function.body):
             if isinstance(node, c_ast.Decl) and node.name and node.name not in own:
-                if "static" in node.storage:
+                if "static" not in node.storage:
+                    own[node.name] = self.fresh(node.name)
+                elif is_constant(node):
+                    own[node.name] = self._at_file_scope(node, function)
+                else:
                     raise self._source.error(
                         call, f"{function.decl.name} has static variables, which keep their values"
                     )
-                own[node.name] = self.fresh(node.name)
                 arrays.pop(node.name, None)
         self._refuse_captures(call, function, own, arrays, declared)
         for argument, operand, actual in checks:
             items += self._same_shape(argument, operand, actual, own, declared, call)
-        body = self._body(function, own, arrays, result, call)
-        return c_ast.Compound([*items, *body], call.coord)
+        items += self._body(function, own, arrays, result, call)
+        return c_ast.Compound(items, call.coord)
+
+    def _at_file_scope(self, node: Any, function: Any) -> str:
+        """Return under which name a static constant of a function stands before it."""
+        if id(node) not in self._constants:
+            name = self.fresh(node.name)
+            self._global[name] = renamed(node, name)
+            self._file.insert(self._file.index(function), self._global[name])
+            self._constants[id(node)] = name
+        return self._constants[id(node)]
 
     def resolved(self, kind: Any) -> Any:
         """Return a type through typedefs."""
@@ -287,8 +300,7 @@ class Calls:
         before = tuple(bound(subscript) for subscript in subscripts)
         if offset is not None:
             offset = bound(offset)
-        is_scalar = is_address and offset is None
-        return Actual(base.name, before, offset, is_scalar), items
+        return Actual(base.name, before, offset, is_address and offset is None), items
 
     def _refuse_captures(
         self,
@@ -349,8 +361,8 @@ class Calls:
                 raise self._source.error(
                     operand, f"the argument {argument.name} has a dimension of unknown size"
                 )
-            renamed = copied(one, renaming(own, {}))
-            yield same(SAME_SIZE, [renamed, copied(other), c_ast.ID(actual.name)], operand)
+            wanted_size = copied(one, renaming(own, {}))
+            yield same(SAME_SIZE, [wanted_size, copied(other), c_ast.ID(actual.name)], operand)
 
     def _body(
         self,
@@ -361,7 +373,7 @@ class Calls:
         call: Any,
     ) -> list[Any]:
         """Return the statements of a function with other names, its last return an assignment."""
-        body = body_of(function.body)
+        body = body_of(without_constants(function.body))
         if ends_in_return(body) or result is None:
             body = without_jumps(body, partial(assigned_to, result))
             result = result if body and isinstance(body[-1], c_ast.Return) else None

@@ -7,19 +7,30 @@ The parser's tree has them as they are written; nobody behind it needs to know h
     double d[][2] = {{1, 2}, {3}};   double d[2][2] = {{1, 2}, {3}};
     char s[] = "ab";                 char s[3] = {97, 98, 0};
 
-What is not as plain as this, as names of members or of several elements, stays as it is.
+What is not as plain as this, as names of members or of several elements, stays as it is. In a
+region a list is what it does each time: zeros in a loop, and what is listed beside them::
+
+    int w[4] = {0, 7};               int w[4]; for (int at = 0; at < 4; at++) w[at] = 0; w[1] = 7;
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from math import prod
 from typing import Any
 
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.literals import parse_literal
-from polygym.compiler.frontend.c.nodes import integer_node, walk
-from polygym.compiler.ir.expr import IntegerLiteral
+from polygym.compiler.frontend.c.nodes import (
+    copied,
+    declaration,
+    integer_node,
+    plain_type,
+    walk,
+)
+from polygym.compiler.ir.expr import FloatLiteral, IntegerLiteral
 
 _LONGEST = 1 << 16
 _CHARACTER = re.compile(r"\\(?:[0-7]{1,3}|x[0-9a-fA-F]+|.)|[^\\]", re.DOTALL)
@@ -100,3 +111,85 @@ def _constant(node: Any) -> int | None:
     """Return the value of a number, None for anything else."""
     literal = parse_literal(node.value) if isinstance(node, c_ast.Constant) else None
     return literal.value if isinstance(literal, IntegerLiteral) else None
+
+
+def assigned(declared: Any, fresh: Callable[[str], str]) -> list[Any] | None:
+    """Return statements that fill an array as its list says; None where that is not plain.
+
+    ``fresh`` makes names of counters.
+    """
+    sizes: list[Any] = []
+    kind = declared.type
+    while isinstance(kind, c_ast.ArrayDecl):
+        sizes.append(kind.dim)
+        kind = kind.type
+    is_kept = set(declared.storage) & {"static", "extern"}
+    if is_kept or None in sizes or not sizes or not isinstance(kind, c_ast.TypeDecl):
+        return None
+    lengths = [_constant(size) for size in sizes]
+    placed = list(_placed(declared.init, lengths, ()))
+    if any(place is None for place, _ in placed):
+        return None
+    found: list[Any] = [declaration(declared.name, declared.type, None, declared)]
+    if None in lengths or len(placed) < prod(length or 0 for length in lengths):
+        found.append(_zeros(declared, sizes, fresh))
+        placed = [(place, value) for place, value in placed if not _is_zero(value)]
+    for place, value in placed:
+        subscripts = [integer_node(one, declared) for one in place or ()]
+        target = _element(declared, subscripts)
+        found.append(c_ast.Assignment("=", target, value, value.coord))
+    return found
+
+
+def _placed(
+    init: Any, lengths: list[int | None], above: tuple[int, ...]
+) -> Iterator[tuple[tuple[int, ...] | None, Any]]:
+    """Yield the values of a list and the elements that they are for; None for what is not plain."""
+    inner = lengths[1:]
+    rows = [isinstance(one, c_ast.InitList) for one in init.exprs]
+    if inner and all(rows):
+        for place, row in enumerate(init.exprs):
+            yield from _placed(row, inner, (*above, place))
+        return
+    is_said = None not in inner or len(init.exprs) == 1
+    for number, value in enumerate(init.exprs):
+        if isinstance(value, c_ast.InitList | c_ast.NamedInitializer) or not is_said:
+            yield None, value
+            continue
+        behind: tuple[int, ...] = ()
+        rest = number
+        for length in reversed(inner):
+            rest, at = divmod(rest, length or 1)
+            behind = (at, *behind)
+        yield (*above, rest, *behind), value
+
+
+def _zeros(declared: Any, sizes: list[Any], fresh: Callable[[str], str]) -> Any:
+    """Return loops that set all elements of an array to zero."""
+    counters = [fresh("at") for _ in sizes]
+    names = [c_ast.ID(one, declared.coord) for one in counters]
+    zero = integer_node(0, declared)
+    found: Any = c_ast.Assignment("=", _element(declared, names), zero, declared.coord)
+    for counter, size in reversed(list(zip(counters, sizes, strict=True))):
+        start = declaration(counter, plain_type("int", declared), zero, declared)
+        name = c_ast.ID(counter, declared.coord)
+        found = c_ast.For(
+            c_ast.DeclList([start], declared.coord),
+            c_ast.BinaryOp("<", name, copied(size), declared.coord),
+            c_ast.UnaryOp("p++", name, declared.coord),
+            found,
+            declared.coord,
+        )
+    return found
+
+
+def _element(declared: Any, subscripts: list[Any]) -> Any:
+    found: Any = c_ast.ID(declared.name, declared.coord)
+    for one in subscripts:
+        found = c_ast.ArrayRef(found, one, declared.coord)
+    return found
+
+
+def _is_zero(node: Any) -> bool:
+    literal = parse_literal(node.value) if isinstance(node, c_ast.Constant) else None
+    return isinstance(literal, IntegerLiteral | FloatLiteral) and literal.value == 0

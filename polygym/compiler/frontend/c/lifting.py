@@ -82,8 +82,10 @@ class Lift:
                     self.read(node.iffalse, is_certain=False),
                     node.coord,
                 )
-            case c_ast.ExprList() if is_certain:
-                *first, last = node.exprs
+            case c_ast.ExprList():
+                *first, last = (one for one in node.exprs if self._counts(one, node))
+                if not is_certain and first:
+                    raise self._uncertain(first[0])
                 for one in first:
                     self.before += self._plain.statements([one], self._scope)
                 return self.read(last, is_certain=is_certain)
@@ -100,6 +102,10 @@ class Lift:
         if not has_effect(node, self._plain.calls):
             return node
         return copied(node, lambda part: self._in_target(part))
+
+    def _counts(self, node: Any, comma: Any) -> bool:
+        """Whether an operand of a comma is its value, or does something."""
+        return node is comma.exprs[-1] or has_effect(node, self._plain.calls)
 
     def _in_target(self, part: Any) -> Any:
         return None if isinstance(part, c_ast.ArrayRef) else self.read(part)

@@ -171,6 +171,33 @@ def declaration(name: str, kind: Any, init: Any, like: Any) -> Any:
     return c_ast.Decl(name, [], [], [], [], _named(kind, name), init, None, like.coord)
 
 
+def is_constant(node: Any) -> bool:
+    """Whether a node declares a static variable that nothing may change, with its value."""
+    return (
+        isinstance(node, c_ast.Decl)
+        and "static" in node.storage
+        and "const" in node.quals
+        and node.init is not None
+    )
+
+
+def renamed(node: Any, name: str) -> Any:
+    """Return the declaration of a variable under another name."""
+    new = declaration(name, node.type, node.init, node)
+    new.quals, new.storage = node.quals, node.storage
+    return new
+
+
+def without_constants(body: Any) -> Any:
+    """Return a copy of a block that declares no static constants."""
+
+    def replacement(node: Any) -> Any:
+        """Return what stands for a node."""
+        return c_ast.EmptyStatement(node.coord) if is_constant(node) else None
+
+    return copied(body, replacement)
+
+
 def _named(kind: Any, name: str) -> Any:
     """Return a type's node for a variable of another name, without qualifiers."""
     if isinstance(kind, c_ast.TypeDecl):

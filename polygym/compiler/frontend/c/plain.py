@@ -27,6 +27,7 @@ from polygym.compiler.frontend.c.accesses import c_text
 from polygym.compiler.frontend.c.calls import Calls
 from polygym.compiler.frontend.c.countdown import counted_down
 from polygym.compiler.frontend.c.data_bounds import DataBounds
+from polygym.compiler.frontend.c.initialisers import assigned
 from polygym.compiler.frontend.c.jumps import without_jumps
 from polygym.compiler.frontend.c.lifting import Lift, changed_name, has_effect
 from polygym.compiler.frontend.c.loop_headers import (
@@ -42,8 +43,8 @@ from polygym.compiler.frontend.c.nodes import (
     copied,
     declaration,
     declared_before,
-    integer_node,
     is_change,
+    is_constant,
     names_in,
     walk,
 )
@@ -279,7 +280,10 @@ class _Plain:
         return choice[0] if len(choice) == 1 else None
 
     def _declared(self, node: Any, scope: _Scope) -> list[Any]:
-        """Take what an initialiser changes or calls out of it."""
+        """Take what an initialiser changes or calls out of it; a constant may be set each time."""
+        if is_constant(node):
+            node = copied(node)
+            node.storage = [one for one in node.storage if one != "static"]
         if node.name:
             scope[node.name] = node
         if isinstance(node.init, c_ast.InitList):
@@ -300,26 +304,11 @@ class _Plain:
         return [bare, *lift.before, assigned, *lift.after]
 
     def _listed(self, node: Any) -> list[Any]:
-        """Assign the elements of an array one by one that an initialiser lists in full."""
-        values = node.init.exprs
-        kind = node.type
-        size = kind.dim if isinstance(kind, c_ast.ArrayDecl) else None
-        is_plain = (
-            isinstance(size, c_ast.Constant)
-            and size.value == str(len(values))
-            and isinstance(kind.type, c_ast.TypeDecl)
-            and not any(isinstance(one, c_ast.InitList | c_ast.NamedInitializer) for one in values)
-            and not any(has_effect(one, self._calls) for one in values)
-            and not set(node.storage) & {"static", "extern"}
-        )
-        if not is_plain:
+        """Assign the elements of an array that an initialiser lists."""
+        if any(has_effect(one, self._calls) for one in node.init.exprs):
             return [node]
-        found: list[Any] = [declaration(node.name, kind, None, node)]
-        for place, value in enumerate(values):
-            name = c_ast.ID(node.name, node.coord)
-            target = c_ast.ArrayRef(name, integer_node(place, node), node.coord)
-            found.append(c_ast.Assignment("=", target, value, value.coord))
-        return found
+        found = assigned(node, self._calls.fresh)
+        return [node] if found is None else found
 
     def _assigned(self, node: Any, scope: _Scope) -> list[Any]:
         """Take an assignment apart."""

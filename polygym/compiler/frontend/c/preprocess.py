@@ -196,6 +196,7 @@ class _Engine(Preprocessor):  # type: ignore[misc]
     def on_error(self, file: str, line: int, message: str) -> None:
         """Refuse what pcpp would print."""
         name = self._names.get(file, self.main_file)
+        message = message.replace("\\n", "").rstrip()  # it quotes lines with their ends
         raise SourceError(self._place(Origin(name, max(line, 1), 1)), message)
 
     def on_file_open(self, is_system_include: bool, path: str) -> StringIO:

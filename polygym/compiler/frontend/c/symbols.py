@@ -272,6 +272,10 @@ class _Walker:
                     self.names.in_loop = self.loops > 0
                 elif self.region is not None and node is self.region.end:
                     self.names.end = self.position
+            case c_ast.Struct() | c_ast.Union():
+                for member in node.decls or ():  # whose names are no names of the scope
+                    if isinstance(member, c_ast.Decl):
+                        self.enumerators(member)
             case c_ast.Compound():
                 self.in_scope(node.block_items or ())
             case c_ast.For():

@@ -64,3 +64,19 @@ def test_local_and_global_structures() -> None:
 def test_structures_as_a_whole_are_refused(region: str) -> None:
     with pytest.raises(SourceError):
         scop_of("int n, double a[n], struct vec p[n]", region)
+
+
+def test_names_of_members_are_none_of_the_block() -> None:
+    scop = parse_text(
+        "void f(int n, double a[n], int x[n]) {\n"
+        "  struct pair { int x; double a; } p, q;\n"
+        "#pragma scop\n"
+        "  for (int i = 0; i < n; i++) {\n"
+        "    p.x = 3; q.a = x[i];\n"
+        "    a[i] += p.x - q.a;\n"
+        "  }\n"
+        "#pragma endscop\n"
+        "}\n"
+    )
+    assert {one.name for one in scop.arrays if one.rank} == {"a", "x"}
+    assert {one.name for one in scop.arrays if not one.rank} == {"q_a"}
