@@ -4,6 +4,7 @@
 ``ir``                  the types: blocks, loops, conditions, instances, and indices
 ``generate``            a tree becomes isl's loops, and these the IR
 ``read_ast``            isl's syntax trees as the IR
+``speculate``           reads under a condition, made whether it holds or not
 ``check_order``         by sets: do the loops keep the order of every pair of instances?
 ``check_by_running``    by running them without arrays: do they follow the tree?
 ``check_reached``       where that is too much: does each of some instances run, once?
