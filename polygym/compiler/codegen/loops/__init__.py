@@ -42,6 +42,7 @@
 ``index``, ``linear``   arithmetic on indices, as trees and as sums
 ``nests``               loops directly inside each other
 ``names``               names of counters, and of what passes add
+``alike``               which loops are the same but for where counters begin
 ``copying``             the statements that copy an element, and copy it back
 ``scan``                loops over the elements of a set
 ======================  ===========================================================================
