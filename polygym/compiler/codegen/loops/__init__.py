@@ -26,6 +26,7 @@
 ``separate``            full tiles apart from partial ones
 ``row_plan``            which accesses of a recurrence along rows go through turned tiles
 ``near_rows``           rows near each other, which share a tile there
+``dead_copies``         what is copied back for nobody, left out
 ``turn_rows``           such recurrences in lanes, a row in each
 ``skew_plan``           which tiles get copies in which the diagonals of an array are rows
 ``skew_cost``           whether that pays
