@@ -39,7 +39,7 @@ _PROGRAM = ("target", "file", "function", "dataset", "parameters", "sha256")
 _PROCESS = ("max_coefficient", "max_dimensions", "max_rays", "max_vertices", "seed")
 _OUTCOME = (
     "schedule", "status", "speedup", "seconds", "baseline_seconds", "samples", "baseline_samples",
-    "error_type", "error_details", "mapping", "done", "parameters",
+    "error_type", "error_details", "mapping", "done", "loops", "parameters",
 )  # fmt: skip
 
 # The argument that only the environment has in which mappings are decided.
@@ -252,6 +252,8 @@ def _outcome(outcome: Entries, schedule: str, mapping: MachineMapping | None) ->
         raise outcome.wrong("mapping", f"{str(mapping)!r} as the arguments have it")
     if outcome.values.get("done") is not None:  # older versions do not say
         _mapping(outcome, "done")
+    if "loops" in outcome.values:
+        outcome.text("loops")
     return _sizes(outcome)
 
 

@@ -139,6 +139,7 @@ def test_entries_of_a_wrong_kind_are_refused(whole: dict[str, Any]) -> None:
         ("outcome.seconds", float("nan"), "outcome.seconds: expected a finite number"),
         ("outcome.schedule", "{ }", "outcome.schedule: expected the episode's schedule"),
         ("outcome.mapping", "tile=", "outcome.mapping: "),
+        ("outcome.loops", 7, "outcome.loops: expected a text, found 7"),
         ("arguments.reward", "fame", "arguments: reward: expected one of speedup,"),
         ("arguments.threads", 0, "arguments: threads: expected 1 to 1024"),
         ("arguments.max_rays", 7, "arguments.max_rays: expected 64 as process.max_rays has it"),

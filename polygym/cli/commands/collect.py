@@ -185,7 +185,7 @@ def command(
 
             collection = _collection(corpus, plan, report, stop, fleet, show)
             collection.run()
-        document = _document(file, collection, corpus.count() - before)
+        document = _document(file, collection)
     counts = collection.statuses
     defects = Defects(counts.get(Status.WRONG_OUTPUT, 0), counts.get(Status.CRASH, 0))
     code = stop.code if stop.number else int(bool(defects))
@@ -216,11 +216,11 @@ def _collection(
     )
 
 
-def _document(file: Path, collection: Collection, added: int) -> dict[str, Any]:
+def _document(file: Path, collection: Collection) -> dict[str, Any]:
     return {
         "file": str(file),
         "rows": collection.rows,
-        "added": added,
+        "added": collection.added,
         "visits": collection.visits,
         "statuses": {status.value: count for status, count in collection.statuses.items()},
         "skipped": collection.skipped,

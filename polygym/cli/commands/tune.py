@@ -122,7 +122,8 @@ Examples:
     default=100,
     show_default=True,
     metavar="N",
-    help="Candidates of a generation.",
+    help="Candidates of a generation. The first one has all usual choices, even if these are more: "
+    "isl's schedules, the order of the text, and what did best for similar comprehensions.",
 )
 @click.option(
     "--time",

@@ -92,6 +92,7 @@ def judged(choice: Choice, compiled: CompiledProgram, outcome: Outcome, baseline
             error_details=str(outcome),
             mapping=mapping,
             done=compiled.done,
+            loops=compiled.loops,
         )
     return Evaluation(
         schedule,
@@ -103,4 +104,5 @@ def judged(choice: Choice, compiled: CompiledProgram, outcome: Outcome, baseline
         tuple(baseline.samples),
         mapping=mapping,
         done=compiled.done,
+        loops=compiled.loops,
     )

@@ -6,6 +6,7 @@ from math import prod
 
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.codegen.contraction import legal_under
+from polygym.compiler.codegen.loops.alike import loops_key
 from polygym.compiler.codegen.loops.private import private_figures
 from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.ir.scop import Array, Scop, Storage
@@ -82,6 +83,7 @@ def _coded(program: Program, legal: LegalSchedule, mapping: Mapping) -> measure.
         complaints(scop, dict(program.parameters)),
         loops.mapping,
         private_figures(loops),
+        loops_key(loops),
     )
 
 

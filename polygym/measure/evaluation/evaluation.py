@@ -87,6 +87,8 @@ class Evaluation:
     beside it, ``speedup`` their ratio. A schedule that failed has 0 for all of these and no
     samples; ``error_type`` and ``error_details`` say why ("" where nothing failed). ``done`` is the
     mapping under which there is code, a simpler one where isl gives up; None where there is none.
+    ``loops`` is the same for schedules whose code is, but for where counters begin ("" where there
+    is none): one of them was measured for all.
     """
 
     schedule: Schedule
@@ -100,6 +102,7 @@ class Evaluation:
     error_details: str = ""
     mapping: Mapping = SEQUENTIAL
     done: Mapping | None = None
+    loops: str = ""
 
     @property
     def is_ok(self) -> bool:
@@ -120,6 +123,7 @@ class Evaluation:
             "error_details": self.error_details,
             "mapping": str(self.mapping),
             "done": None if self.done is None else str(self.done),
+            "loops": self.loops,
         }
 
     @staticmethod
@@ -138,6 +142,7 @@ class Evaluation:
                 _text(data["error_details"]),
                 parse_mapping(_text(data["mapping"])),
                 None if data.get("done") is None else parse_mapping(_text(data["done"])),
+                _text(data.get("loops", "")),  # older versions do not say
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(

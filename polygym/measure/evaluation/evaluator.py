@@ -2,9 +2,11 @@
 
 A schedule is compiled in the compiler's process and run in the worker's: first alone, then in turn
 with the original order if it may be faster (``measuring_rule`` says when, ``turns`` does it), and
-whatever becomes of it is one value (``answers``). The same schedule is not measured twice: the
-first answer is remembered, unless it was the machine and not the schedule that failed. Threads may
-share an evaluator; what they ask follows one another.
+whatever becomes of it is one value (``answers``). The same schedule is not measured twice, nor is
+one whose loops are those of another but for where counters begin
+(:mod:`polygym.compiler.codegen.loops.alike`): the first answer is remembered, unless it was the
+machine and not the schedule that failed. Threads may share an evaluator; what they ask follows one
+another.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from polygym.closing import Closing
 from polygym.compiler.codegen.common.mapping import Mapping
@@ -64,6 +67,7 @@ class Evaluator(Closing):
         )
         self._turns: Turns | None = None
         self._known: Memory[Choice, Evaluation] = Memory(_REMEMBERED)
+        self._of_loops: Memory[str, Evaluation] = Memory(_REMEMBERED)
         self._lock = _OwnLock()
 
     @property
@@ -107,8 +111,10 @@ class Evaluator(Closing):
         with self._lock.mine():
             try:
                 if fresh:
-                    return self._evaluate(choice, best_so_far)
-                return self._known.get(choice, lambda: self._evaluate(choice, best_so_far))
+                    return self._evaluate(choice, best_so_far, fresh=True)
+                return self._known.get(
+                    choice, lambda: self._evaluate(choice, best_so_far, fresh=False)
+                )
             except NotMeasuredError as error:
                 return not_measured(choice, error.cause)
 
@@ -165,13 +171,21 @@ class Evaluator(Closing):
             self._turns = Turns(session, self.options.timeout_factor)
         return self._turns
 
-    def _evaluate(self, choice: Choice, best_so_far: float | None) -> Evaluation:
+    def _evaluate(self, choice: Choice, best_so_far: float | None, *, fresh: bool) -> Evaluation:
         turns = self._opened()
         try:
             compiled = self._compile(choice)
             if isinstance(compiled, NotCompiled):
                 return not_compiled(choice, compiled)
-            return judged(choice, compiled, *turns.measure(compiled, best_so_far))
+
+            def measured() -> Evaluation:
+                return judged(choice, compiled, *turns.measure(compiled, best_so_far))
+
+            if fresh or not compiled.loops:
+                return measured()
+            schedule, mapping = choice
+            same = self._of_loops.get(compiled.loops, measured)
+            return replace(same, schedule=schedule, mapping=mapping)
         except MACHINE_FAILURES as error:
             raise NotMeasuredError(error) from error
 

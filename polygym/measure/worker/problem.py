@@ -56,7 +56,8 @@ class CompiledProgram:
     ``complaints`` are what to say of its computed subscripts, should one be out of range. ``done``
     is the mapping under which polygym has made it, for those who ask; the worker does not. Nor does
     it ask of ``private``: what each array that was to be private takes of a thread's stack, in
-    bytes, or why it is not private.
+    bytes, or why it is not private; nor of ``loops``, which is the same for programs that do the
+    same in the same order ("" where nobody says).
     """
 
     object_code: bytes
@@ -66,6 +67,7 @@ class CompiledProgram:
     complaints: tuple[str, ...] = ()
     done: Mapping | None = None
     private: tuple[tuple[str, int | str], ...] = ()
+    loops: str = ""
 
 
 @pickled_by_name

@@ -158,9 +158,7 @@ class Visits:
         if at.visit is None or key in at.known:
             return
         at.known.add(key)
-        self._corpus.add(at.place, found)
+        collection.keep(at.place, found)
         at.added += 1
         at.best = max(at.best, found.speedup)
-        collection.rows += 1
-        collection.statuses[found.status] = collection.statuses.get(found.status, 0) + 1
         collection.show(Collected(at.visit, found, collection.rows, at.best))

@@ -82,6 +82,7 @@ class SendingCorpus(Corpus):
         super().__init__(Path(":memory:"), sqlite3.connect(":memory:"))
         self._emit = emit
         self._known = {(one.schedule, one.mapping): one for one in known}
+        self._sent = 0
 
     def begun_with(self, key: VisitKey) -> tuple[Case, str] | None:
         """Return nothing: the driver says what does not fit."""
@@ -105,9 +106,15 @@ class SendingCorpus(Corpus):
         """Return what the driver knows of the case."""
         return self._known
 
-    def add(self, visit: int, row: Row) -> None:
-        """Send a row."""
+    def add(self, visit: int, row: Row) -> bool:
+        """Send a row; here nobody else has one."""
         self._emit({"row": "candidate", **row_json(row)})
+        self._sent += 1
+        return True
+
+    def count(self) -> int:
+        """Return how many rows were sent."""
+        return self._sent
 
     def finish(self, visit: int, others: float) -> None:
         """Send that the visit is at its end."""

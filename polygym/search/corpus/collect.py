@@ -116,7 +116,10 @@ class Collected:
 
 @dataclass(slots=True)
 class Collection:
-    """A collection at work, and what became of it: counts of statuses, and what was left out."""
+    """A collection at work, and what became of it: counts of statuses, and what was left out.
+
+    ``rows`` are in the corpus, whoever put them there, ``added`` those that this collection did.
+    """
 
     corpus: Corpus
     plan: CollectPlan
@@ -126,6 +129,7 @@ class Collection:
     skipped: list[str] = field(default_factory=list)
     visits: int = 0
     rows: int = 0
+    added: int = 0
     interrupted: bool = False
     _started: float = field(default_factory=time.monotonic)
     _clock: float = -inf
@@ -150,13 +154,24 @@ class Collection:
                         barren = 0
                     else:
                         self._tick(compilers, machine.key)
-                        before = self.rows
+                        before = self.measured
                         self.visit(number, machine.key, compilers)
-                        barren = barren + 1 if self.rows == before else 0
+                        barren = barren + 1 if self.measured == before else 0
                         self.expect_rows(barren)
                     number += 1
         except KeyboardInterrupt:
             self.interrupted = True
+
+    def keep(self, place: int, row: Row) -> None:
+        """Write down a row of a visit; another collection may have been quicker."""
+        self.added += self.corpus.add(place, row)
+        self.rows = self.corpus.count()
+        self.statuses[row.status] = self.statuses.get(row.status, 0) + 1
+
+    @property
+    def measured(self) -> int:
+        """How many candidates it has measured."""
+        return sum(self.statuses.values())
 
     def expect_rows(self, barren: int) -> None:
         """Give up where visit after visit has nothing new.
@@ -264,10 +279,9 @@ class Collection:
                         if self.is_over:
                             return
                         with self.waiting():
-                            found = _row(trusted(evaluator.evaluate(schedule, mapping)))
-                        self.corpus.add(place, found)
-                        self.rows += 1
-                        self.statuses[found.status] = self.statuses.get(found.status, 0) + 1
+                            # A row is a measurement, of loops that were measured before too.
+                            found = _row(trusted(evaluator.evaluate(schedule, mapping, fresh=True)))
+                        self.keep(place, found)
                         best = max(best, found.speedup)
                         self.show(Collected(visit, found, self.rows, best))
                     candidates.learn((schedule, mapping), found.speedup)

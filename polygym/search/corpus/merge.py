@@ -19,25 +19,25 @@ def merge(into: Corpus, other: Corpus) -> int:
     into.expect_another(other.path)
     for corpus in (into, other):
         corpus.expect_whole()
-    before = into.count()
     planned_for = other.planned_for()
     for key, machine in other.machines().items():
         into.add_machine(machine, planned_for[key])
-    _copy(into, other)
-    return into.count() - before
+    return _copy(into, other)
 
 
-def _copy(into: Corpus, other: Corpus) -> None:
+def _copy(into: Corpus, other: Corpus) -> int:
+    added = 0
     for visit, rows in other.visits():
         moved = visit
         while into.begun_with(moved.key) not in (None, (visit.case, visit.text)):
             moved = replace(moved, number=min(moved.number, 0) - 1)
         number = into.begin(moved)
         for row in rows:
-            into.add(number, row)
+            added += into.add(number, row)
         if visit.number in other.finished(visit.machine, visit.threads, visit.seed):
             into.finish(number, visit.others)
     known = set(into.clocks())
     for clock in other.clocks():
         if clock not in known:
             into.tick(*clock)
+    return added

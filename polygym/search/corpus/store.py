@@ -145,8 +145,8 @@ class Corpus(Closing):
             return visit.case, visit.text
         return None
 
-    def add(self, visit: int, row: Row) -> None:
-        """Add a row to a visit; what is there of the same candidate stays."""
+    def add(self, visit: int, row: Row) -> bool:
+        """Add a row to a visit; what is there of the same candidate stays. Say whether none was."""
         row = row.rounded()
         with self.transaction():
             texts = [self._place("texts", "text", (one,)) for one in texts_of(row)]
@@ -156,7 +156,7 @@ class Corpus(Closing):
             is_of = self.connection.execute(
                 f"SELECT {IS_OF} FROM visits v {JOINED_CASES} WHERE v.number = ?", (visit,)
             ).fetchone()
-            self.connection.execute(
+            done = self.connection.execute(
                 "INSERT OR IGNORE INTO rows SELECT number, ?, "
                 "kase, machine, threads, ?, ?, ?, ?, ?, ?, ?, ? FROM visits WHERE number = ?",
                 (
@@ -170,6 +170,7 @@ class Corpus(Closing):
                     visit,
                 ),
             )
+        return done.rowcount > 0
 
     def finish(self, visit: int, others: float) -> None:
         """Note that all rows of a visit are there, and what else the machine did."""

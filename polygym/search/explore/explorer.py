@@ -5,7 +5,8 @@ Which schedule episode k finds follows from the seed and from k alone, whoever p
 continued with k + 1 explores what an uninterrupted one does.
 
 Two episodes may find one schedule, and one mapping for it where that is decided too. It is measured
-the first time only; ``known`` says where.
+the first time only; ``known`` says where. So is one that becomes the loops of another schedule but
+for where counters begin: that is seen when its code is made, and nothing is measured for it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """An episode whose schedule episode ``first`` has found before."""
+    """An episode whose schedule, or one of the same loops, episode ``first`` has found before."""
 
     index: int
     episode: Episode
@@ -59,12 +60,12 @@ def explore(
     indices: range,
     evaluate: Callable[[Schedule, MachineMapping], Evaluation],
     usual: MachineMapping,
-    known: Mapping[Choice, int] | None = None,
+    known: Mapping[Choice | str, int] | None = None,
 ) -> Iterator[Explored]:
     """Yield what every episode of ``indices`` leads to, in order.
 
     ``usual`` is the mapping of episodes that decide about none. ``known`` has what needs no
-    measuring, with the episodes that found it first.
+    measuring, schedules and loops, with the episodes that found it first.
     """
     first_of = dict(known or {})
     for index in indices:
@@ -76,6 +77,11 @@ def explore(
         choice = found, episode.mapping or usual
         if choice in first_of:
             yield Repeated(index, episode, found, first_of[choice])
+            continue
+        evaluation = evaluate(*choice)
+        first = first_of.setdefault(evaluation.loops or choice, index)
+        first_of[choice] = first
+        if first == index:
+            yield Measured(index, episode, evaluation)
         else:
-            first_of[choice] = index
-            yield Measured(index, episode, evaluate(*choice))
+            yield Repeated(index, episode, found, first)

@@ -4,7 +4,7 @@ The first line is the setting; line k + 2 is episode k, as a record that can be 
 more members:
 
 * ``index`` is k;
-* ``repeats`` is the episode that found the same schedule first, or null;
+* ``repeats`` is the episode that found the same schedule first, or one of the same loops, or null;
 * ``reason`` says why there is no schedule, if there is none.
 
 Whatever ends the process (a signal, a power failure, a full disk) can at most tear the last line,

@@ -67,13 +67,14 @@ class Tally:
         """How many schedules did not run to a correct end."""
         return sum(not one.evaluation.is_ok for one in self.findings.values())
 
-    def known(self) -> dict[Choice, int]:
-        """Return what has been measured, with the episodes that found it."""
-        return {
-            choice: finding.index
-            for choice, finding in self.findings.items()
-            if isinstance(finding.index, int)
-        }
+    def known(self) -> dict[Choice | str, int]:
+        """Return what has been measured, schedules and loops, with the episodes that found it."""
+        known: dict[Choice | str, int] = {}
+        for choice, finding in self.findings.items():
+            if isinstance(finding.index, int):
+                known[choice] = finding.index
+                known.setdefault(finding.evaluation.loops or choice, finding.index)
+        return known
 
     def fastest(self, count: int) -> tuple[Finding, ...]:
         """Return the best distinct schedules, the fastest first; of equal ones the earlier."""

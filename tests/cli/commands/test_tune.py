@@ -220,6 +220,23 @@ def test_nothing_is_begun_behind_the_limit(
     assert (code, data["tried"], data["best"]["status"]) == (0, 1, "ok")
 
 
+def test_the_usual_choices_are_tried_however_few_candidates_are_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The help says so: one more generation of one candidate is one candidate more."""
+    tried = []
+    for generations in ("1", "2"):
+        words = ("--generations", generations, "--population", "1", "--search", "random")
+        code, data = call_json(capsys, "tune", "mvt", "-d", "mini", *words)
+        assert code == 0
+        tried.append(data["tried"])
+    assert tried[0] > 1
+    assert tried[1] == tried[0] + 1
+    _, text, _ = call(capsys, "tune", "--help")
+    words = " ".join(text[text.index("--population") :].split()[:24])
+    assert "The first one has all usual choices, even if these are more" in words
+
+
 def test_time_is_up(capsys: pytest.CaptureFixture[str]) -> None:
     code, data = call_json(capsys, "tune", *SIZES, "--time", "0", "--population", "1")
     assert code == 0

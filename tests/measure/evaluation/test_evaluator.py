@@ -3,6 +3,7 @@
 import copy
 import pickle
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -226,3 +227,23 @@ def test_one_run_is_no_judgement() -> None:
     assert not LOOK.is_enough([0.9])
     assert LOOK.is_enough([0.9, 0.9, 0.9])
     assert LOOK.is_enough([0.0001] * 20)
+
+
+def test_schedules_of_the_same_loops_are_measured_once(own_evaluator, monkeypatch):
+    measured = []
+    measure = Session.measure
+
+    def counted(self, program, *rest, **options):
+        measured.append(program)
+        return measure(self, program, *rest, **options)
+
+    monkeypatch.setattr(Session, "measure", counted)
+    first = own_evaluator.evaluate(interchanged())
+    count = len(measured)
+    assert count > 0
+    shifted = own_evaluator.evaluate(interchanged(7))
+    assert len(measured) == count
+    assert shifted == replace(first, schedule=interchanged(7))
+    assert own_evaluator.evaluate(interchanged(7), fresh=True).loops == first.loops
+    assert len(measured) > count
+    assert own_evaluator.evaluate(plain(), SEQUENTIAL).loops not in ("", first.loops)

@@ -30,10 +30,11 @@ def test_json_and_back(evaluation):
 
 
 def test_json_without_what_was_done():
-    """Records of older versions do not say."""
+    """Records of older versions do not say, nor which loops these were."""
     data = GOOD.to_json()
-    del data["done"]
-    assert Evaluation.from_json(data, gemm().scop).done is None
+    del data["done"], data["loops"]
+    found = Evaluation.from_json(data, gemm().scop)
+    assert (found.done, found.loops) == (None, "")
 
 
 def test_whole_numbers_are_numbers():
@@ -64,6 +65,7 @@ def test_whole_numbers_are_numbers():
         {"baseline_samples": {"a": 1}},
         {"error_type": 5},
         {"error_details": None},
+        {"loops": 7},
     ],
     ids=str,
 )
@@ -72,7 +74,9 @@ def test_bad_field(changes):
         Evaluation.from_json({**GOOD.to_json(), **changes}, gemm().scop)
 
 
-@pytest.mark.parametrize("name", [f.name for f in fields(Evaluation) if f.name != "done"])
+@pytest.mark.parametrize(
+    "name", [f.name for f in fields(Evaluation) if f.name not in ("done", "loops")]
+)
 def test_missing_field(name):
     data = GOOD.to_json()
     del data[name]

@@ -34,7 +34,7 @@ from polygym.search.corpus.plan import (
 )
 from polygym.search.corpus.rows import Row
 from polygym.search.corpus.samples import groups, learnable, program_of
-from polygym.search.corpus.store import open_corpus
+from polygym.search.corpus.store import Corpus, open_corpus
 
 SMALL = Choice(("mvt", "random:17", "tc:matmul"))
 
@@ -106,12 +106,14 @@ def test_what_the_machine_did_is_no_row(tmp_path: Path, monkeypatch: pytest.Monk
     path, asked = tmp_path / "c.sqlite", CollectPlan(Choice(("mvt",)), rows=8, each=4)
     evaluate, count = Evaluator.evaluate, 0
 
-    def failing(self: Evaluator, schedule: Schedule, mapping: Mapping) -> Evaluation:
+    def failing(
+        self: Evaluator, schedule: Schedule, mapping: Mapping, *, fresh: bool
+    ) -> Evaluation:
         nonlocal count
         count += 1
         if count == 3:
             return not_measured((schedule, mapping), OSError("no space left"))
-        return evaluate(self, schedule, mapping)
+        return evaluate(self, schedule, mapping, fresh=fresh)
 
     monkeypatch.setattr(Evaluator, "evaluate", failing)
     with open_corpus(path, begin=True) as corpus:
@@ -126,6 +128,43 @@ def test_what_the_machine_did_is_no_row(tmp_path: Path, monkeypatch: pytest.Monk
         Collection(corpus, replace(asked, rows=10)).run()
         assert next(len(rows) for _, rows in corpus.visits()) == 4
         assert 0 in corpus.finished(fingerprint().key, 1, 0)
+
+
+def test_what_another_collection_adds_meanwhile_is_not_its_own(tmp_path: Path) -> None:
+    """Two processes on one file: each counts what it added, and stops when there is enough."""
+    path = tmp_path / "c.sqlite"
+    with open_corpus(path, begin=True) as corpus, open_corpus(path) as other:
+
+        def meanwhile(collected: Collected) -> None:
+            row = replace(collected.row, detail="of the other one")
+            assert not other.add(other.begin(collected.visit), row)
+            assert other.add(
+                other.begin(collected.visit), replace(row, mapping=f"tile={collected.rows}")
+            )
+
+        collection = Collection(corpus, plan(7), meanwhile)
+        collection.run()
+        rows = [found.row for found in corpus.all()]
+        own = [row for row in rows if row.detail != "of the other one"]
+        assert (collection.added, collection.measured, len(own)) == (4, 4, 4)
+        assert (collection.rows, len(rows)) == (7, 8)
+
+
+def test_a_row_that_another_collection_was_quicker_with_is_not_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, add = tmp_path / "c.sqlite", Corpus.add
+    with open_corpus(path, begin=True) as corpus, open_corpus(path) as other:
+
+        def beaten(self: Corpus, place: int, row: Row) -> bool:
+            if other.count() < 3:
+                assert add(other, place, row)
+            return add(self, place, row)
+
+        monkeypatch.setattr(Corpus, "add", beaten)
+        collection = Collection(corpus, plan(5))
+        collection.run()
+        assert (collection.added, collection.rows, corpus.count()) == (2, 5, 5)
 
 
 def test_a_visit_with_a_damaged_row_is_not_finished(tmp_path: Path) -> None:

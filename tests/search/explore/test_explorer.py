@@ -1,5 +1,7 @@
 """The loop: one seed explores the same, duplicates are measured once, every end is an event."""
 
+from dataclasses import replace
+
 import pytest
 
 from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
@@ -65,6 +67,25 @@ def test_a_schedule_is_measured_once() -> None:
     assert isinstance(known, Repeated)
     assert known.first == 5
     assert len(asked) == 1
+
+
+def test_schedules_of_the_same_loops_repeat_the_first() -> None:
+    task = setting().subject.task
+
+    def evaluate(schedule: Schedule, mapping: Mapping) -> Evaluation:
+        return replace(pretended(schedule), loops=str(len(str(schedule)) % 3))
+
+    events = list(explore(ByPolicy(task, policy("uniform")), 0, range(12), evaluate, DEFAULT))
+    first: dict[str, int] = {}
+    for event in events:
+        assert isinstance(event, Measured | Repeated)
+        schedule = event.schedule if isinstance(event, Repeated) else event.evaluation.schedule
+        loops = str(len(str(schedule)) % 3)
+        assert isinstance(event, Measured) == (loops not in first)
+        if isinstance(event, Repeated):
+            assert event.first == first[loops]
+        first.setdefault(loops, event.index)
+    assert len(first) > 1
 
 
 def test_an_invalid_episode_is_an_event() -> None:

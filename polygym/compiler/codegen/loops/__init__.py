@@ -4,6 +4,7 @@
 ``ir``                  the types: blocks, loops, conditions, instances, and indices
 ``generate``            a tree becomes isl's loops, and these the IR
 ``read_ast``            isl's syntax trees as the IR
+``speculate``           reads under a condition, made whether it holds or not
 ``check_order``         by sets: do the loops keep the order of every pair of instances?
 ``check_by_running``    by running them without arrays: do they follow the tree?
 ``check_reached``       where that is too much: does each of some instances run, once?
@@ -25,6 +26,7 @@
 ``separate``            full tiles apart from partial ones
 ``row_plan``            which accesses of a recurrence along rows go through turned tiles
 ``near_rows``           rows near each other, which share a tile there
+``dead_copies``         what is copied back for nobody, left out
 ``turn_rows``           such recurrences in lanes, a row in each
 ``skew_plan``           which tiles get copies in which the diagonals of an array are rows
 ``skew_cost``           whether that pays
@@ -41,6 +43,7 @@
 ``index``, ``linear``   arithmetic on indices, as trees and as sums
 ``nests``               loops directly inside each other
 ``names``               names of counters, and of what passes add
+``alike``               which loops are the same but for where counters begin
 ``copying``             the statements that copy an element, and copy it back
 ``scan``                loops over the elements of a set
 ======================  ===========================================================================

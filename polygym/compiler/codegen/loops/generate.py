@@ -29,9 +29,9 @@ from polygym.compiler.codegen.loops.ir import (
 )
 from polygym.compiler.codegen.loops.names import counter_names, counter_place
 from polygym.compiler.codegen.loops.read_ast import index_of, node_of
+from polygym.compiler.codegen.loops.speculate import reading
 from polygym.compiler.codegen.trees.isl_tree import PLACE, to_isl
 from polygym.compiler.codegen.trees.tree import Tree, depth, free_sums_in, path
-from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.evaluate import evaluate
 from polygym.compiler.poly.gathers import anchored
@@ -77,7 +77,7 @@ def generate_loops(
     places = {node: int(mark.removeprefix(PLACE)) for node, mark in marks.items()}
     body = with_annotations(read, tree, places)
     known = None if sizes is None else tuple(sizes.items())
-    return LoopProgram(scop, body, extents, _guarded_reads(scop, sizes), sizes=known)
+    return LoopProgram(scop, body, extents, annotate.guarded, sizes=known)
 
 
 def _id_list(names: tuple[str, ...]) -> isl.IdList:
@@ -145,13 +145,23 @@ class _Annotator:
         self.counters: list[isl.Map] = []
         self.failure: Exception | None = None
         self.statements = {statement.name: statement for statement in scop.statements}
-        self.functions = {
-            statement.name: (
-                _function(statement.write, sizes),
-                tuple(_function(access, sizes) for access in statement.reads),
-            )
-            for statement in scop.statements
+        reads = {
+            one.name: [reading(scop, one, access, sizes) for access in one.reads]
+            for one in scop.statements
         }
+        self.functions = {
+            one.name: (
+                isl.PwMultiAff.from_map(at_sizes(anchored(one.write), sizes)),
+                tuple(function for function, _ in reads[one.name]),
+            )
+            for one in scop.statements
+        }
+        self.guarded = frozenset(
+            (name, number)
+            for name, found in reads.items()
+            for number, (_, is_guarded) in enumerate(found)
+            if is_guarded
+        )
 
     def __call__(self, node: isl.AstNode, build: isl.AstBuild) -> isl.AstNode:
         """Annotate a node; an exception must not pass through isl, which would lose its memory.
@@ -187,10 +197,6 @@ class _Annotator:
         )
 
 
-def _function(access: Access, sizes: Sizes | None) -> isl.PwMultiAff:
-    return isl.PwMultiAff.from_map(at_sizes(anchored(access), sizes))
-
-
 def _iterators(
     statement: Statement, instance_at: isl.PwMultiAff, build: isl.AstBuild
 ) -> tuple[Index, ...]:
@@ -216,16 +222,4 @@ def _subscripts(
     return tuple(
         index_of(expression.get_op_arg(position))
         for position in range(1, expression.get_op_n_arg())
-    )
-
-
-def _guarded_reads(scop: Scop, sizes: Sizes | None) -> frozenset[tuple[str, int]]:
-    """Return the reads whose relation does not cover all instances of their statement."""
-    return frozenset(
-        (statement.name, position)
-        for statement in scop.statements
-        for position, access in enumerate(statement.reads)
-        if not at_sizes(isl.Set(statement.domain), sizes).is_subset(
-            at_sizes(anchored(access), sizes).domain()
-        )
     )

@@ -24,6 +24,9 @@ decided in :mod:`polygym.compiler.codegen.loops.row_plan`. Where the bounds of t
 on the row, blocks are of the columns that all rows of a strip have, and the others run row by row
 before and after, as in :mod:`polygym.compiler.codegen.loops.jam`.
 
+What nobody reads then, nor sees afterwards, is not copied back
+(:mod:`polygym.compiler.codegen.loops.dead_copies`).
+
 A loop for which there is no such plan is jammed instead.
 """
 
@@ -35,6 +38,7 @@ from dataclasses import dataclass, replace
 from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL, Jam, Rows, Vector
 from polygym.compiler.codegen.common.packable import LINE
 from polygym.compiler.codegen.loops.copying import copying, copying_back
+from polygym.compiler.codegen.loops.dead_copies import without_dead_copies
 from polygym.compiler.codegen.loops.index import maximum, mentions, minimum, plus
 from polygym.compiler.codegen.loops.ir import (
     Block,
@@ -76,14 +80,16 @@ def turn_rows(program: LoopProgram) -> LoopProgram:
     """Carry out every :class:`~polygym.compiler.codegen.common.loop_annotation.Rows` annotation."""
     turning = _Turning(program)
     body = turning.node(program.body)
+    if not turning.arrays:
+        return replace(program, body=body)
     scop = replace(
         program.scop,
         arrays=(*program.scop.arrays, *turning.arrays),
         statements=(*program.scop.statements, *turning.statements),
     )
-    if not turning.arrays:
-        return replace(program, body=body)
-    return replace(program, scop=scop, body=body, extents=(*program.extents, *turning.extents))
+    extents = (*program.extents, *turning.extents)
+    found = replace(program, scop=scop, body=body, extents=extents)
+    return without_dead_copies(found, turning.backs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +141,7 @@ class _Turning:
         self.arrays: list[Array] = []
         self.extents: list[tuple[Index, ...]] = []
         self.statements: list[Statement] = []
+        self.backs: list[str] = []
         self.room = _MOST_ALTOGETHER
         self.share = _share(program)
 
@@ -196,6 +203,7 @@ class _Turning:
             copying_back(tile.array, name, back, iterators, ["0", "0"]),
         )
         self.statements += [found.there, found.back]
+        self.backs.append(back)
         return found
 
     def _body(self, plan: RowPlan, made: Sequence[_Made]) -> tuple[Statement, ...]:
