@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import inf
+from math import exp, inf, sqrt
 
 import numpy as np
 
@@ -45,7 +45,8 @@ class Chosen:
     ``gain`` is the geometric mean of how many times as fast what it takes is as isl's schedule
     under the default mapping, ``best`` what the fastest of those would give that it looks at with
     their loops; ``slower`` the share of cases that it makes slower than :data:`SLOWER`, ``taken``
-    of those in which it takes something else at all.
+    of those in which it takes something else at all. ``error`` is the standard error of the
+    logarithm of ``gain``.
     """
 
     caution: float
@@ -55,6 +56,7 @@ class Chosen:
     slower: float
     taken: float
     cases: int
+    error: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,11 +80,18 @@ class Opinions:
 
 
 def choose(lessons: Lessons, said: Opinions) -> Chosen:
-    """Return how careful to be; nothing is promised enough where that gains nothing."""
+    """Return how careful to be; nothing is promised enough where that gains nothing.
+
+    What gains most does so by chance where others gain nearly as much: of all within its standard
+    error, those count that make fewest cases slower, and of these the one that gains most.
+    """
     found = [judged(lessons, said, caution, least) for caution, least in product(CAUTIONS, LEASTS)]
     careful = [one for one in found if one.slower <= MOST_SLOWER and one.gain > 1]
-    never = judged(lessons, said, CAUTIONS[-1], inf)
-    return max(careful, key=lambda one: one.gain, default=never)
+    if not careful:
+        return judged(lessons, said, CAUTIONS[-1], inf)
+    best = max(careful, key=lambda one: one.gain)
+    near = [one for one in careful if one.gain >= best.gain * exp(-best.error)]
+    return min(near, key=lambda one: (one.slower, -one.gain))
 
 
 def judged(lessons: Lessons, said: Opinions, caution: float, least: float) -> Chosen:
@@ -167,6 +176,7 @@ def _chosen(
     return Chosen(
         caution, least, _mean(speed), _mean(best), float((speed < SLOWER).mean()),
         float(others / max(1, len(found))), len(found),
+        float(np.log(speed).std() / sqrt(max(1, len(found)))) if found else 0.0,
     )  # fmt: skip
 
 

@@ -22,8 +22,8 @@ is taken is 2.68 times as fast as the program as it was written with its automat
 the fastest would be 2.97 times as fast, and three are slower by more than 5 %. Models that had seen
 no program in two homes gained 2.00 of 2.68 and made six slower, one of them twelve times.
 
-Example, two threads at LARGE: symm expanded, 2^3.7 and 0.64 instead of 0.47, is taken, and is 32
-times as fast as the source instead of 1.4; durbin expanded, 2^-0.7 and 0.64 instead of 0.63, is
+Example, two threads at LARGE: symm expanded, 2^3.1 and 0.64 instead of 0.47, is taken, and is 32
+times as fast as the source instead of 1.4; durbin expanded, 2^0.28 and 0.64 instead of 0.63, is
 not, and would be as fast as before.
 
 Most programs have nothing to choose from, and it takes a few isl operations to see it: no memory

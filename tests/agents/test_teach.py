@@ -143,6 +143,19 @@ def test_it_is_as_careful_as_it_has_to_be() -> None:
     assert found.gain == pytest.approx(2.0)
 
 
+def test_of_what_gains_alike_the_most_careful_is_taken() -> None:
+    """Small promises gain a little more by far than they cost, and one of them is broken."""
+    few = [[0.0100, 0.0050]] * 10 + [[0.0100, 0.0094]] * 9 + [[0.0100, 0.0110]]
+    given = lessons([f"p{n}" for n in range(len(few) + 20)], [*few, *[[0.01, 0.02]] * 20])
+    promised = np.array([0.0, 0.95] * 10 + [0.0, 0.15] * 10 + [0.0, -1.0] * 20)
+    networks = np.stack([promised, promised], axis=1)
+    said = Opinions(networks, networks, promised)
+    bold, found = judged(given, said, 0.0, 0.1), choose(given, said)
+    assert bold.gain > found.gain > bold.gain * np.exp(-bold.error)
+    assert (bold.slower, found.slower) == (1 / 40, 0.0)
+    assert found.least > 0.15
+
+
 @pytest.mark.parametrize("cases", [ENOUGH, ENOUGH - 1])
 def test_the_last_corpus_says_what_promises_are_worth(cases: int) -> None:
     """What was four times as fast once is half as fast as code is generated now."""
