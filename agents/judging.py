@@ -83,7 +83,8 @@ def choose(lessons: Lessons, said: Opinions) -> Chosen:
     """Return how careful to be; nothing is promised enough where that gains nothing.
 
     What gains most does so by chance where others gain nearly as much: of all within its standard
-    error, those count that make fewest cases slower, and of these the one that gains most.
+    error, those count that make fewest cases slower, and of these the one that least often takes
+    something else.
     """
     found = [judged(lessons, said, caution, least) for caution, least in product(CAUTIONS, LEASTS)]
     careful = [one for one in found if one.slower <= MOST_SLOWER and one.gain > 1]
@@ -91,7 +92,7 @@ def choose(lessons: Lessons, said: Opinions) -> Chosen:
         return judged(lessons, said, CAUTIONS[-1], inf)
     best = max(careful, key=lambda one: one.gain)
     near = [one for one in careful if one.gain >= best.gain * exp(-best.error)]
-    return min(near, key=lambda one: (one.slower, -one.gain))
+    return min(near, key=lambda one: (one.slower, one.taken))
 
 
 def judged(lessons: Lessons, said: Opinions, caution: float, least: float) -> Chosen:

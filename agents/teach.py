@@ -7,7 +7,7 @@ Programs, not rows, are dealt into folds: networks that have not seen a program 
 promise of its schedules and mappings, beside boosted trees that have not seen it either, and from
 that follows how careful the policy has to be (`caution`, `least`): among the settings under which
 it makes at most four cases in a hundred slower than isl's schedule by more than 5 %, of those that
-take a millisecond at least, of those that gain most but for chance the one that makes fewest
+take a millisecond at least, of those that gain most but for chance one that makes fewest
 slower. The last corpus alone says so if it has enough
 cases, since code changes. Answers to questions about the mapping are judged likewise, and none is
 given if they gain less than a hundredth (:mod:`agents.judging`). Then trees and both networks learn

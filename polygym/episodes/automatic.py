@@ -15,16 +15,13 @@ one model alone changes nothing, and where both know of no difference nothing ch
 Of a program whose plan calls arrays private only those schedules are candidates under which some
 are (:mod:`polygym.cost.own_memory`), if there are any: the others have it as if it were expanded.
 
-Example, atax: trees say 2^0.36, the network 2^0.11 for isl's schedule without fusion; the promise
-is 0.2, and it is taken (it is 1.25 times as fast).
+Example, atax at LARGE: trees say 2^0.68, the network 2^0.46 for isl's schedule without fusion; the
+promise is 0.56, and it is taken.
 
-On 55 random programs that neither model had learned from, in two threads, this gains 1.11 in
-geometric mean where the best of the few would gain 1.39, and loses more than 5 % once; trees alone
-gain 1.13 and lose three times, the network alone 1.08, and with the static score, which knows
-neither sizes nor tiles, programs get slower by 7 %. On 50 others, in one thread: 1.08 of 1.23.
-
-Of 287 others, random programs with scalars as written and in their other homes, in two threads,
-models that had not seen them gain 1.37 where the best would gain 1.47, and lose more than 5 % in 7.
+On 287 cases of random programs with scalars, as written and in their other homes, in two threads,
+models that had not seen them gain 1.34 in geometric mean where the best of the few would gain 1.47,
+and lose more than 5 % in 5. With a promise of 0.25 that is enough it would be 1.37, and 7; what is
+within a standard error (here 3 %) is no reason to be bolder.
 
 Nothing is run, nothing depends on names, and every candidate is legal.
 """
@@ -58,8 +55,8 @@ from polygym.measure.evaluation.apart import never
 from polygym.measure.evaluation.patience import schedule_within, schedules_within
 from polygym.pickles import pickled_by_name
 
-LEAST = 0.25
-"""What has to be promised: 2^0.25 is a fifth faster."""
+LEAST = 0.4
+"""What has to be promised: 2^0.4 is a third faster."""
 
 _CAUTION = 0.0  # two models that have to agree are careful enough
 

@@ -19,7 +19,7 @@ promised.
 
 On 101 random programs that the models had not learned from, each measured in all of its homes, what
 is taken is 2.68 times as fast as the program as it was written with its automatic schedule, where
-the fastest would be 2.97 times as fast, and three are slower by more than 5 %. Models that had seen
+the fastest would be 2.96 times as fast, and three are slower by more than 5 %. Models that had seen
 no program in two homes gained 2.00 of 2.68 and made six slower, one of them twelve times.
 
 Example, two threads at LARGE: symm expanded, 2^3.1 and 0.64 instead of 0.47, is taken, and is 32
