@@ -170,14 +170,15 @@ def _chosen(
     lessons: Lessons, found: Sequence[tuple[int, int, Array]], caution: float, least: float
 ) -> Chosen:
     """Return what came of cases: what was usual in each, what is taken, and of what."""
+    if not found:
+        return Chosen(caution, least, 1.0, 1.0, 0.0, 0.0, 0, 0.0)
     seconds = lessons.seconds
     speed = np.array([seconds[now] / seconds[taken] for now, taken, _ in found])
     best = np.array([seconds[now] / seconds[others].min() for now, _, others in found])
-    others = sum(now != taken for now, taken, _ in found)
+    others = sum(bool(now != taken) for now, taken, _ in found)
     return Chosen(
         caution, least, _mean(speed), _mean(best), float((speed < SLOWER).mean()),
-        float(others / max(1, len(found))), len(found),
-        float(np.log(speed).std() / sqrt(max(1, len(found)))) if found else 0.0,
+        others / len(found), len(found), float(np.log(speed).std() / sqrt(len(found))),
     )  # fmt: skip
 
 

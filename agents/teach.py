@@ -7,13 +7,12 @@ Programs, not rows, are dealt into folds: networks that have not seen a program 
 promise of its schedules and mappings, beside boosted trees that have not seen it either, and from
 that follows how careful the policy has to be (`caution`, `least`): among the settings under which
 it makes at most four cases in a hundred slower than isl's schedule by more than 5 %, of those that
-take a millisecond at least, of those that gain most but for chance one that makes fewest
-slower. The last corpus alone says so if it has enough
-cases, since code changes. Answers to questions about the mapping are judged likewise, and none is
-given if they gain less than a hundredth (:mod:`agents.judging`). Then trees and both networks learn
-from all programs: trees.model is what searches, the automatic schedule and the policy ask,
-learned.npz what the policy asks besides. Held-out kernels, and what does the same, are never among
-them.
+take a millisecond at least, one that gains most but for chance, and makes fewest slower. The last
+corpus alone says so if it has enough cases, since code changes. To questions about the mapping the
+answers that gain most are given, and none if that is less than a hundredth (:mod:`agents.judging`).
+Then trees and both networks learn from all programs: trees.model is what searches, the automatic
+schedule and the policy ask, learned.npz what the policy asks besides. Held-out kernels, and what
+does the same, are never among them.
 
 Every stage is kept in --out, and the same command goes on after Ctrl-C or a kill.
 """

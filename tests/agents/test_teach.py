@@ -123,6 +123,13 @@ def test_homes_are_chosen_by_what_is_promised_of_them() -> None:
     assert careful.gain == careful.best == pytest.approx(2.0)
 
 
+def test_a_corpus_without_homes_says_nothing_of_them() -> None:
+    given = lessons(["a", "b"], [[0.04, 0.01], [0.01, 0.04]])
+    networks = np.zeros((4, 2))
+    found = judged_homes(given, Opinions(networks, networks, networks[:, 0]), 0.3)
+    assert (found.cases, found.gain, found.best, found.slower, found.taken) == (0, 1, 1, 0, 0)
+
+
 def test_a_policy_chooses_within_a_home() -> None:
     """What another home would give is no schedule that it could take."""
     given, said = in_homes()
