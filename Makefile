@@ -19,7 +19,7 @@ test: ## the README's test command, word for word: every test, what takes times 
 	echo "$$command"; bash -euo pipefail -c "$$command"
 
 quick: ## tests of the architecture and of what is pure; a minute
-	python -m pytest -q -n 2 -m "not timing and not slow" tests/test_layering.py tests/compiler/ir tests/compiler/poly tests/episodes
+	python -m pytest -q -n 2 -m "not timing and not slow" tests/test_layering.py tests/ir tests/poly tests/mdp
 
 goldens: ## write the golden files from what is found now; read the difference before you commit it
 	python -m pytest -q -n 2 --update-golden tests -k golden

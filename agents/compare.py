@@ -20,74 +20,74 @@ from typing import Any
 
 import numpy as np
 
-from agents.commands import exit_code, expect_folder_of, parser_of
-from agents.results import Result, read
-from agents.seen import noted
+from agents.command_line import exit_code, expect_folder_of, parser_of
+from agents.evaluation.results import EpisodeResultLine, read_results
+from agents.experiments.train_test_leakage import leakage_note
 from polygym.errors import InputError
 
-_DRAWS = 2000
-_WORST = 1e-3  # what has failed
+_RESAMPLES = 2000
+_FAILED_SPEEDUP = 1e-3  # what has failed
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedAgent:
     """An agent: its mean, and that beside the first one's, each with the ends of an interval.
 
-    ``seen`` are the kernels for tests among these that it has learned from.
+    ``trained_on`` are the kernels for tests among these that it has learned from.
     """
 
     agent: str
     seeds: int
     kernels: int
     mean: tuple[float, float, float]
-    beside: tuple[float, float, float]
-    seen: tuple[str, ...] = ()
+    relative: tuple[float, float, float]
+    leaked_kernels: tuple[str, ...] = ()
 
     @property
-    def marked(self) -> str:
+    def marked_name(self) -> str:
         """The agent, with a star if it has learned from kernels for tests that it is judged by."""
-        return f"{self.agent} *" if self.seen else self.agent
+        return f"{self.agent} *" if self.leaked_kernels else self.agent
 
 
-def compared(found: Sequence[Result], by: str) -> list[Compared]:
+def compare_agents(results: Sequence[EpisodeResultLine], by: str) -> list[ComparedAgent]:
     """Return the agents in the order in which they come.
 
     Raises:
         InputError: they have no kernel in common, an episode twice, or were asked for other things.
     """
-    _expect_once(found)
-    agents = list(dict.fromkeys(one.agent for one in found))
+    _expect_unique_episodes(results)
+    agents = list(dict.fromkeys(one.agent for one in results))
     common = set.intersection(
-        *({one.kernel for one in found if one.agent == agent} for agent in agents)
+        *({one.kernel for one in results if one.agent == agent} for agent in agents)
     )
     if not common:
         raise InputError("results: expected kernels that all agents have, found none")
-    _expect_alike([one for one in found if one.kernel in common], by)
-    kernels = [name for name in dict.fromkeys(one.kernel for one in found) if name in common]
-    tables = [_table(found, agent, kernels, by) for agent in agents]
+    _expect_comparable([one for one in results if one.kernel in common], by)
+    kernels = [name for name in dict.fromkeys(one.kernel for one in results) if name in common]
+    tables = [_table(results, agent, kernels, by) for agent in agents]
     first = tables[0].mean(axis=0)
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     rows = []
     for agent, own in zip(agents, tables, strict=True):
-        seeds = dice.integers(len(own), size=(_DRAWS, len(own)))
+        seeds = rng.integers(len(own), size=(_RESAMPLES, len(own)))
         drawn = own[seeds].mean(axis=1)
-        places = dice.integers(len(kernels), size=(_DRAWS, len(kernels)))
+        places = rng.integers(len(kernels), size=(_RESAMPLES, len(kernels)))
         ahead = (own.mean(axis=0) - first)[places].mean(axis=1)
         mean, beside = drawn.mean(axis=1), ahead
         rows.append(
-            Compared(
+            ComparedAgent(
                 agent,
                 len(own),
                 len(kernels),
-                _shown(own.mean(), mean, by),
-                _shown((own.mean(axis=0) - first).mean(), beside, by),
-                _seen(found, agent, kernels),
+                _mean_with_interval(own.mean(), mean, by),
+                _mean_with_interval((own.mean(axis=0) - first).mean(), beside, by),
+                _leaked_kernels(results, agent, kernels),
             )
         )
     return rows
 
 
-def _expect_once(found: Sequence[Result]) -> None:
+def _expect_unique_episodes(found: Sequence[EpisodeResultLine]) -> None:
     """Refuse an episode that is there twice: its agent would count as if it had more of them."""
     seen = set()
     for one in found:
@@ -100,7 +100,7 @@ def _expect_once(found: Sequence[Result]) -> None:
         seen.add(episode)
 
 
-def _expect_alike(found: Sequence[Result], by: str) -> None:
+def _expect_comparable(found: Sequence[EpisodeResultLine], by: str) -> None:
     """Refuse numbers that say nothing beside each other: of other sizes, threads, rewards."""
     first: dict[str, tuple[str, dict[str, Any]]] = {}
     for one in found:
@@ -119,13 +119,15 @@ def _expect_alike(found: Sequence[Result], by: str) -> None:
                 )
 
 
-def _table(found: Sequence[Result], agent: str, kernels: Sequence[str], by: str) -> Any:
+def _table(found: Sequence[EpisodeResultLine], agent: str, kernels: Sequence[str], by: str) -> Any:
     """Return a row for every seed, with a column for every kernel; speedups as logarithms."""
     seeds = list(dict.fromkeys(one.seed for one in found if one.agent == agent))
     values: dict[tuple[int, str], list[float]] = {}
     for one in found:
         if one.agent == agent:
-            value = one.reward if by == "reward" else float(np.log(max(_WORST, one.speedup)))
+            value = (
+                one.reward if by == "reward" else float(np.log(max(_FAILED_SPEEDUP, one.speedup)))
+            )
             values.setdefault((one.seed, one.kernel), []).append(value)
     missing = [(seed, name) for seed in seeds for name in kernels if (seed, name) not in values]
     if missing:
@@ -134,18 +136,20 @@ def _table(found: Sequence[Result], agent: str, kernels: Sequence[str], by: str)
     return np.array([[np.mean(values[seed, name]) for name in kernels] for seed in seeds])
 
 
-def _seen(found: Sequence[Result], agent: str, kernels: Sequence[str]) -> tuple[str, ...]:
-    own = {one.kernel for one in found if one.agent == agent and one.seen}
+def _leaked_kernels(
+    found: Sequence[EpisodeResultLine], agent: str, kernels: Sequence[str]
+) -> tuple[str, ...]:
+    own = {one.kernel for one in found if one.agent == agent and one.trained_on}
     return tuple(name for name in kernels if name in own)
 
 
-def _shown(middle: float, drawn: Any, by: str) -> tuple[float, float, float]:
+def _mean_with_interval(middle: float, drawn: Any, by: str) -> tuple[float, float, float]:
     numbers = (float(middle), *(float(one) for one in np.quantile(drawn, (0.05, 0.95))))
     first, low, high = (one if by == "reward" else float(np.exp(one)) for one in numbers)
     return first, low, high
 
 
-def markdown(rows: Sequence[Compared], by: str) -> str:
+def markdown(rows: Sequence[ComparedAgent], by: str) -> str:
     """Return a table in Markdown."""
     relation = "minus" if by == "reward" else "over"
     lines = [
@@ -154,14 +158,16 @@ def markdown(rows: Sequence[Compared], by: str) -> str:
     ]
     for one in rows:
         cells = [
-            f"{mid:.3f} ({low:.3f} to {high:.3f})" for mid, low, high in (one.mean, one.beside)
+            f"{mid:.3f} ({low:.3f} to {high:.3f})" for mid, low, high in (one.mean, one.relative)
         ]
-        lines.append(f"| {one.marked} | {one.seeds} | {one.kernels} | {' | '.join(cells)} |")
-    notes = [f"\n\\* {noted(one.agent, one.seen)}" for one in rows if one.seen]
+        lines.append(f"| {one.marked_name} | {one.seeds} | {one.kernels} | {' | '.join(cells)} |")
+    notes = [
+        f"\n\\* {leakage_note(one.agent, one.leaked_kernels)}" for one in rows if one.leaked_kernels
+    ]
     return "\n".join([*lines, *notes])
 
 
-def draw(rows: Sequence[Compared], by: str, file: Path) -> None:
+def draw_means(rows: Sequence[ComparedAgent], by: str, file: Path) -> None:
     """Draw the agents' means with their intervals."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -172,7 +178,7 @@ def draw(rows: Sequence[Compared], by: str, file: Path) -> None:
         middle, low, high = one.mean
         axes.plot([low, high], [place, place], color="#4477aa", linewidth=2)
         axes.plot([middle], [place], "o", color="#4477aa")
-    axes.set_yticks(range(len(rows)), [one.marked for one in reversed(rows)])
+    axes.set_yticks(range(len(rows)), [one.marked_name for one in reversed(rows)])
     axes.set_xlabel(f"{by}, nine in ten")
     axes.grid(axis="x", alpha=0.3)
     with matplotlib.rc_context({"svg.hashsalt": "polygym"}):
@@ -191,11 +197,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _compare(options: Namespace) -> None:
     expect_folder_of(options.picture, "--picture")
-    rows = compared([one for file in options.files for one in read(file)], options.by)
+    rows = compare_agents([one for file in options.files for one in read_results(file)], options.by)
     print(markdown(rows, options.by))
     if options.picture is not None:
         try:
-            draw(rows, options.by, options.picture)
+            draw_means(rows, options.by, options.picture)
         except ValueError as error:  # an ending that is none of a picture
             raise InputError(f"--picture: {error}") from None
 

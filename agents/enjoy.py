@@ -21,32 +21,38 @@ from typing import Any
 
 import numpy as np
 
-from agents.actors import FIRST_SEED, Ahead, add_arguments, agent_of, with_arguments
-from agents.commands import exit_code, parser_of
-from agents.experiments import make_env
-from agents.films import LEAST_FPS, MOST_FPS, Frame, expect_film, write_film
-from agents.policies.protocol import Ending, Policy, played
-from agents.splits import chosen
+from agents.command_line import exit_code, parser_of
+from agents.evaluation.agent_sources import (
+    FIRST_SEED,
+    LookaheadOptions,
+    add_arguments,
+    policy_of_agent,
+    with_environment_arguments,
+)
+from agents.evaluation.videos import LEAST_FPS, MOST_FPS, Frame, expect_video_path, write_video
+from agents.experiments.reading import make_env
+from agents.experiments.splits import selected_kernels
+from agents.policies.env_policy import EnvPolicy, EpisodeSummary, run_steps
 from polygym.errors import InputError
 
 _CAPTION = 32  # pixels; with them a frame's height is one that any encoder takes
 
 
-class Episode:
+class EpisodeFrames:
     """The frames of an episode, which is played as they are asked for, and how it ended."""
 
-    def __init__(self, env: Any, policy: Policy, who: str) -> None:
-        self._env, self._policy, self._who = env, policy, who
-        self.ending: Ending | None = None
+    def __init__(self, env: Any, policy: EnvPolicy, agent: str) -> None:
+        self._env, self._policy, self._who = env, policy, agent
+        self.ending: EpisodeSummary | None = None
 
     def __iter__(self) -> Iterator[Frame]:
         """Play the episode; yield what it looks like at its begin and after every step."""
-        for found in played(self._env, self._policy, seed=FIRST_SEED):
+        for found in run_steps(self._env, self._policy, seed=FIRST_SEED):
             self.ending = found
-            yield captioned(self._env.render(), f"{self._who} {_said(found)}")
+            yield with_caption(self._env.render(), f"{self._who} {_state_text(found)}")
 
 
-def captioned(picture: Frame, text: str) -> Frame:
+def with_caption(picture: Frame, text: str) -> Frame:
     """Return a picture with a line of text below it."""
     from PIL import Image, ImageDraw, ImageFont
 
@@ -57,11 +63,11 @@ def captioned(picture: Frame, text: str) -> Frame:
     sheet.paste(Image.fromarray(picture), (0, 0))
     letters = ImageFont.truetype(str(style.font(style.NORMAL).get_file()), 13)
     place = (12, height + _CAPTION // 2)
-    ImageDraw.Draw(sheet).text(place, style.drawable(text), style.INK, letters, anchor="lm")
+    ImageDraw.Draw(sheet).text(place, style.drawable_text(text), style.INK, letters, anchor="lm")
     return np.asarray(sheet)
 
 
-def _said(found: Ending) -> str:
+def _state_text(found: EpisodeSummary) -> str:
     """Return in a few words how far an episode is, and at its end what came of it."""
     words = f"on {found.info['kernel']}, step {found.steps}: reward {found.reward:.3f}"
     if "status" not in found.info:
@@ -70,7 +76,7 @@ def _said(found: Ending) -> str:
     return f"{words}, {found.info['status']}" + (f", {speedup:.2f}x" if speedup else "")
 
 
-def report(ending: Ending) -> str:
+def episode_report(ending: EpisodeSummary) -> str:
     """Return what came of an episode: reward, status, schedule, and what else there is to say."""
     info = ending.info
     lines = [
@@ -101,22 +107,22 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _enjoy(options: Namespace) -> None:
-    kernels = chosen(options.kernel)
+    kernels = selected_kernels(options.kernel)
     if len(kernels) != 1:
         raise InputError(f"--kernel: expected one kernel, found {', '.join(kernels)}")
     if options.fps is not None and not LEAST_FPS <= options.fps <= MOST_FPS:
         raise InputError(f"--fps: expected {LEAST_FPS} to {MOST_FPS:.0f}, found {options.fps}")
-    expect_film(options.out)
-    experiment, policy = agent_of(
-        options.agent, options.environment, options.seed, Ahead.of(options)
+    expect_video_path(options.out)
+    experiment, policy = policy_of_agent(
+        options.agent, options.environment, options.seed, LookaheadOptions.from_options(options)
     )
-    experiment = with_arguments(experiment, options.overrides, render_mode="rgb_array")
+    experiment = with_environment_arguments(experiment, options.overrides, render_mode="rgb_array")
     env = make_env(experiment, kernels[0])
-    episode = Episode(env, policy, Path(options.agent).name)
-    count = write_film(options.out, episode, options.fps or env.metadata["render_fps"])
+    episode = EpisodeFrames(env, policy, Path(options.agent).name)
+    count = write_video(options.out, episode, options.fps or env.metadata["render_fps"])
     env.close()
     assert episode.ending is not None
-    print(report(episode.ending))
+    print(episode_report(episode.ending))
     print(f"film      {options.out}, {count} frames")
 
 

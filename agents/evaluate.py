@@ -22,45 +22,54 @@ from collections.abc import Iterator, Sequence
 from math import exp, log
 from pathlib import Path
 
-from agents import results
-from agents.actors import FIRST_SEED, Ahead, add_arguments, agents_of, seen_by, with_arguments
-from agents.commands import exit_code, expect_folder_of, parser_of
-from agents.experiments import Experiment, make_env
-from agents.policies.protocol import Policy, inner, run_episode
-from agents.results import Result
-from agents.seen import among, noted
-from agents.splits import chosen
+from agents.command_line import exit_code, expect_folder_of, parser_of
+from agents.evaluation import results
+from agents.evaluation.agent_sources import (
+    FIRST_SEED,
+    LookaheadOptions,
+    add_arguments,
+    policies_of_agent,
+    test_kernels_learned_by,
+    with_environment_arguments,
+)
+from agents.evaluation.results import EpisodeResultLine
+from agents.experiments.reading import Experiment, make_env
+from agents.experiments.splits import selected_kernels
+from agents.experiments.train_test_leakage import leakage_note, test_kernels_among
+from agents.policies.env_policy import EnvPolicy, inner_env, run_episode
 from polygym.errors import InputError
 
 
-def evaluated(
+def evaluate_policies(
     name: str,
     experiment: Experiment,
-    policies: Iterator[tuple[int, Policy]],
+    policies: Iterator[tuple[int, EnvPolicy]],
     kernels: Sequence[str],
     episodes: int,
-    learned_from: Sequence[str] = (),
-) -> Iterator[Result]:
+    leaked_kernels: Sequence[str] = (),
+) -> Iterator[EpisodeResultLine]:
     """Yield what became of every episode of an agent that has learned from kernels for tests."""
-    seen = [kernel for kernel in kernels if _is_seen(experiment, kernel, learned_from)]
+    seen = [kernel for kernel in kernels if _is_trained_on(experiment, kernel, leaked_kernels)]
     for seed, policy in policies:
         for kernel in kernels:
             env = make_env(experiment, kernel)
             for number in range(episodes):
                 ending = run_episode(env, policy, seed=FIRST_SEED + number)
-                yield Result(
+                yield EpisodeResultLine(
                     name, seed, ending.info["kernel"], number, round(ending.reward, 6),
                     round(ending.info["speedup"], 6), ending.info["status"],
-                    inner(env).export(), kernel in seen,
+                    inner_env(env).export(), kernel in seen,
                 )  # fmt: skip
             env.close()
 
 
-def _is_seen(experiment: Experiment, kernel: str, learned_from: Sequence[str]) -> bool:
-    return bool(learned_from) and not set(learned_from).isdisjoint(among(experiment, [kernel]))
+def _is_trained_on(experiment: Experiment, kernel: str, learned_from: Sequence[str]) -> bool:
+    return bool(learned_from) and not set(learned_from).isdisjoint(
+        test_kernels_among(experiment, [kernel])
+    )
 
 
-def table(found: Sequence[Result]) -> str:
+def means_table(found: Sequence[EpisodeResultLine]) -> str:
     """Return the means of rewards, and of speedups where there are any, by kernel."""
     kernels = list(dict.fromkeys(one.kernel for one in found))
     lines = [f"{'kernel':24} {'reward':>10} {'speedup':>10}  status"]
@@ -68,16 +77,16 @@ def table(found: Sequence[Result]) -> str:
         own = [one for one in found if one.kernel == kernel]
         reward = sum(one.reward for one in own) / len(own)
         states = ", ".join(dict.fromkeys(one.status for one in own))
-        lines.append(f"{kernel:24} {reward:10.3f} {_geometric(own):>10}  {states}")
+        lines.append(f"{kernel:24} {reward:10.3f} {_geometric_mean(own):>10}  {states}")
     lines.append(
-        f"{'all':24} {sum(o.reward for o in found) / len(found):10.3f} {_geometric(found):>10}"
+        f"{'all':24} {sum(o.reward for o in found) / len(found):10.3f} {_geometric_mean(found):>10}"
     )
-    if seen := dict.fromkeys(one.kernel for one in found if one.seen):
-        lines.append(noted(found[0].agent, list(seen)))
+    if seen := dict.fromkeys(one.kernel for one in found if one.trained_on):
+        lines.append(leakage_note(found[0].agent, list(seen)))
     return "\n".join(lines)
 
 
-def _geometric(found: Sequence[Result]) -> str:
+def _geometric_mean(found: Sequence[EpisodeResultLine]) -> str:
     """Return the geometric mean of speedups; what failed counts as a thousandth."""
     if all(one.status == "not measured" for one in found):
         return "-"
@@ -100,20 +109,20 @@ def _evaluate(options: Namespace) -> None:
     if options.episodes < 1 or options.seeds < 1:
         raise InputError("--episodes and --seeds: expected numbers from 1 on")
     expect_folder_of(options.out, "--out")
-    ahead = Ahead.of(options)
-    experiment, policies = agents_of(
+    ahead = LookaheadOptions.from_options(options)
+    experiment, policies = policies_of_agent(
         options.agent, options.environment, range(options.seeds), ahead
     )
-    experiment = with_arguments(experiment, options.overrides)
-    kernels = chosen(options.kernels)
-    found, name = [], ahead.of_agent(options.agent)
-    seen = seen_by(options.agent)
-    for one in evaluated(name, experiment, policies, kernels, options.episodes, seen):
+    experiment = with_environment_arguments(experiment, options.overrides)
+    kernels = selected_kernels(options.kernels)
+    found, name = [], ahead.agent_name(options.agent)
+    seen = test_kernels_learned_by(options.agent)
+    for one in evaluate_policies(name, experiment, policies, kernels, options.episodes, seen):
         found.append(one)
         print(f"seed {one.seed}, {one.kernel}: {one.reward:.3f}", file=sys.stderr, flush=True)
         if options.out is not None:
-            results.write(options.out, found)
-    print(table(found))
+            results.write_results(options.out, found)
+    print(means_table(found))
 
 
 if __name__ == "__main__":

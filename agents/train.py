@@ -5,7 +5,8 @@
     python -m agents.train configs/optimize.yaml --set steps=2000 --set seeds=[7] --out runs/short
 
 A training that was ended, by Ctrl-C or a kill, goes on from its last checkpoint, and comes to the
-same weights as if it had not been ended. `agents.experiments` says what may stand in a file.
+same weights as if it had not been ended. `agents.experiments.reading` says what may stand in a
+file.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from agents.commands import exit_code, parser_of
-from agents.experiments import read
-from agents.late import refused
-from agents.training import train
+from agents.command_line import exit_code, parser_of
+from agents.experiments.reading import read_experiment
+from agents.trainers.delayed_rewards import refusal_reason
+from agents.trainers.training import train_experiment
 from polygym.errors import InputError
 
 
@@ -43,28 +44,28 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _train(options: Namespace) -> None:
-    experiment = read(options.file, options.overrides)
+    experiment = read_experiment(options.file, options.overrides)
 
     def tell(text: str) -> None:
         print(text, flush=True)
 
     if options.on is None:
-        train(experiment, options.out, tell, resume=options.resume)
+        train_experiment(experiment, options.out, tell, resume=options.resume)
         return
-    if reason := refused(experiment):
+    if reason := refusal_reason(experiment):
         raise InputError(f"--on: {reason}")
     # Half a second that only those spend who have a cluster.
-    from polygym.search.cluster.address import parse_address
-    from polygym.search.cluster.endings import FleetEndings
-    from polygym.search.cluster.fleet import Fleet
-    from polygym.search.cluster.ray_transport import RayTransport
+    from polygym.search.runner.ray.evaluations.episode_rewards import RayRewards
+    from polygym.search.runner.ray.fleet.address import parse_address
+    from polygym.search.runner.ray.fleet.fleet import Fleet
+    from polygym.search.runner.ray.ray_transport import RayTransport
 
     address = parse_address(options.on)
     with (
         Fleet(RayTransport(address.text), tell) as fleet,
-        FleetEndings(fleet) as endings,
+        RayRewards(fleet) as endings,
     ):
-        train(experiment, options.out, tell, resume=options.resume, endings=endings)
+        train_experiment(experiment, options.out, tell, resume=options.resume, endings=endings)
 
 
 if __name__ == "__main__":

@@ -20,23 +20,23 @@ from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from agents.claims import outcome_of, unlike
-from agents.commands import exit_code, parser_of
-from agents.results import Result, read
-from polygym.compiler.poly.legality import find_violation
-from polygym.episodes import record
+from agents.command_line import exit_code, parser_of
+from agents.evaluation.result_checks import mismatch_with_record, recorded_outcome
+from agents.evaluation.results import EpisodeResultLine, read_results
 from polygym.errors import InputError, PolygymError
-from polygym.measure.evaluation import Evaluator
+from polygym.mdp.records import episode_record
+from polygym.poly.legality import find_violation
+from polygym.runtime.evaluation import Evaluator
 
-_ROUNDS = 5
+_MEASURING_ROUNDS = 5
 
 
-def checked(one: Result, place: str, slack: float | None) -> str | None:
+def check_result(one: EpisodeResultLine, place: str, slack: float | None) -> str | None:
     """Return what does not hold of a result, if anything; it is run if there is a slack."""
     try:
-        record.expect_format(one.record, place)
-        played = record.replay(one.record, place)
-        wrong = unlike(one, played)
+        episode_record.expect_format(one.record, place)
+        played = episode_record.replay_record(one.record, place)
+        wrong = mismatch_with_record(one, played)
     except PolygymError as error:
         return str(error)
     if wrong is not None:
@@ -47,10 +47,10 @@ def checked(one: Result, place: str, slack: float | None) -> str | None:
     violation = find_violation(program.scop, played.schedule)
     if violation is not None:
         return f"{place}: {violation}"
-    if slack is None or outcome_of(one) is None or one.speedup <= 0:
+    if slack is None or recorded_outcome(one) is None or one.speedup <= 0:
         return None
-    with Evaluator(program, played.measuring) as evaluator:
-        (found,) = evaluator.evaluate_together((played.schedule,), _ROUNDS)
+    with Evaluator(program, played.evaluation_options) as evaluator:
+        (found,) = evaluator.evaluate_interleaved((played.schedule,), _MEASURING_ROUNDS)
     if not found.is_ok:
         return f"{place}: expected a run as claimed, found {found.status.value}"
     if one.speedup > slack * found.speedup:
@@ -58,12 +58,12 @@ def checked(one: Result, place: str, slack: float | None) -> str | None:
     return None
 
 
-def validated(files: list[Path], slack: float | None) -> Iterator[tuple[str, str | None]]:
+def check_results(files: list[Path], slack: float | None) -> Iterator[tuple[str, str | None]]:
     """Yield the place of every result, and what does not hold of it."""
     for file in files:
-        for number, one in enumerate(read(file), start=1):
+        for number, one in enumerate(read_results(file), start=1):
             place = f"{file}:{number}"
-            yield place, checked(one, place, slack)
+            yield place, check_result(one, place, slack)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -80,7 +80,7 @@ def _validate(options: Namespace) -> int:
     if not 1 <= options.slack < float("inf"):
         raise InputError(f"--slack: expected a number from 1 on, found {options.slack}")
     count = wrong = 0
-    for place, said in validated(options.files, options.slack if options.run else None):
+    for place, said in check_results(options.files, options.slack if options.run else None):
         count += 1
         wrong += said is not None
         print(said or f"{place}: holds", flush=True)

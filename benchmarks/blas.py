@@ -50,21 +50,21 @@ def timed(sizes: dict[str, int], threads: int, rounds: int) -> tuple[list[float]
     """Return the seconds of the library's product and of ours, round by round."""
     import numpy as np
 
-    from polygym.compiler.codegen.common.mapping import DEFAULT
-    from polygym.compiler.codegen.llvm.loader import load
-    from polygym.compiler.poly.baselines import isl_schedule
-    from polygym.measure.evaluation.compiling import compile_schedule
-    from polygym.native.calls import clock
+    from polygym.foreign.calls import time_cell
+    from polygym.mapping.mapping import DEFAULT_MAPPING
+    from polygym.poly.scheduling.baselines import isl_schedule
     from polygym.programs import load_program
+    from polygym.runtime.evaluation.compilation import compile_schedule
+    from polygym.runtime.loader import load_object
 
     program = load_program("gemm", parameters=sizes)
-    mapping = replace(DEFAULT, threads=threads)
-    code = load(compile_schedule(program, isl_schedule(program.scop), mapping).object_code)
+    mapping = replace(DEFAULT_MAPPING, threads=threads)
+    code = load_object(compile_schedule(program, isl_schedule(program.scop), mapping).object_code)
     ni, nj, nk = (sizes[name] for name in ("ni", "nj", "nk"))
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     values = {
-        "A": dice.random((ni, nk)),
-        "B": dice.random((nk, nj)),
+        "A": rng.random((ni, nk)),
+        "B": rng.random((nk, nj)),
         "C": np.ones((ni, nj)),
         "alpha": np.array([_ALPHA]),
         "beta": np.array([_BETA]),
@@ -73,7 +73,7 @@ def timed(sizes: dict[str, int], threads: int, rounds: int) -> tuple[list[float]
         *(values[array.name] for array in program.scop.arrays),
         *(np.array(sizes[parameter.name]) for parameter in program.scop.parameters),
     ]
-    arguments, clocked = [buffer.ctypes.data for buffer in buffers], clock()
+    arguments, clocked = [buffer.ctypes.data for buffer in buffers], time_cell()
     product, library, ours = np.empty((ni, nj)), [], []
     for _ in range(rounds):
         for _ in range(2):

@@ -15,9 +15,9 @@ out what Ray takes; `ray` has the same workers as actors of Ray, many to a proce
 are real. Efficiency is the time that the episodes took over workers times the time that passed;
 that a program is opened (a second, once per job) counts as lost, and what a driver is late too.
 
-`compare` and `overhead` pretend nothing (:mod:`onray.comparing`, :mod:`onray.overhead`): the first
-says whether a sweep on three nodes of Ray to which everything happens finds what one without a
-cluster finds (exit code 1: it does not), the second what a cluster of one machine costs.
+`print_comparison` and `overhead` pretend nothing (:mod:`onray.comparing`, :mod:`onray.overhead`):
+the first says whether a sweep on three nodes of Ray to which everything happens finds what one
+without a cluster finds (exit code 1: it does not), the second what a cluster of one machine costs.
 """
 
 from __future__ import annotations
@@ -34,91 +34,96 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from onray.comparing import compare
-from onray.overhead import measure_overhead
+from ray_study.comparison import print_comparison
+from ray_study.overhead import measure_overhead
 
 from polybench import Dataset
-from polygym.compiler.codegen.common.machine import Machine
-from polygym.measure.evaluation.fingerprint import Fingerprint
-from polygym.measure.worker.outcome import Status
-from polygym.search.cluster.fleet import Fleet
-from polygym.search.cluster.jobs import Json
-from polygym.search.cluster.kinds import Kind, sources
-from polygym.search.cluster.ray_transport import RayTransport
-from polygym.search.cluster.sweep_rows import timing_json
-from polygym.search.cluster.sweeping import FleetCampaign
-from polygym.search.cluster.transport import Site
-from polygym.search.sweep.opening import create_or_open
-from polygym.search.sweep.orders import Orders
+from polygym.mapping.machine import Machine
+from polygym.runtime.evaluation.fingerprint import MachineFingerprint
+from polygym.runtime.worker.outcome import OutcomeStatus
+from polygym.search.runner.ray.fleet.fleet import Fleet
+from polygym.search.runner.ray.fleet.jobs import Json
+from polygym.search.runner.ray.fleet.node_kinds import NodeKind, source_digest
+from polygym.search.runner.ray.fleet.transport import MeasuringSite
+from polygym.search.runner.ray.ray_transport import RayTransport
+from polygym.search.runner.ray.sweeps.driver import RaySweep
+from polygym.search.runner.ray.sweeps.row_encoding import timing_json
 from polygym.search.sweep.rows import Timing
-from polygym.search.sweep.setting import SweepSetting
+from polygym.search.sweep.settings import SweepSetting
+from polygym.search.sweep.store_file import create_or_open
+from polygym.search.sweep.workload import SweepWorkload
 
 ON_RAY = ("compare", "overhead")
-KIND = Kind(Fingerprint("pretended", "f", 16, (), "22"))
+SIMULATED_KIND = NodeKind(MachineFingerprint("pretended", "f", 16, (), "22"))
 EPISODE_SECONDS = 0.5
 _OPENING_SECONDS = 1.0
 _JOB_SECONDS = 60.0
 _BUNDLE_SECONDS = 0.25
-_MOST = 50
-_SETTING = SweepSetting(search_dataset=Dataset.MINI, dataset=Dataset.MINI)
+_MAX_ROWS = 50
+_SWEEP_SETTING = SweepSetting(search_dataset=Dataset.MINI, dataset=Dataset.MINI)
 _SCHEDULE = (
     "[n] -> { S0[i, j] -> [0, i + 2j, 0, j, 0]; S1[i, j] -> [1, i, 0, j, 0] } # " + "x" * 400
 )
 
 
-def greeting() -> str:
-    row = {"row": "greeting", "kind": KIND.to_json(), "version": "", "sources": sources()}
+def greeting_reply() -> str:
+    row = {
+        "row": "greeting",
+        "kind": SIMULATED_KIND.to_json(),
+        "version": "",
+        "sources": source_digest(),
+    }
     more = {"system": "Linux", "planned_for": asdict(Machine()), "seconds": 0.001}
     return json.dumps([row | more])
 
 
-def rows_of(job: Json, mean: float) -> Iterator[tuple[float, Json]]:
+def simulated_rows(job: Json, mean: float) -> Iterator[tuple[float, Json]]:
     """Yield when each row comes, and the row."""
-    dice = np.random.default_rng([job["first"], job["last"], len(job["program"]["name"])])
+    rng = np.random.default_rng([job["first"], job["last"], len(job["program"]["name"])])
     at = 0.0
     if not job["compared"]:
-        timing = timing_json(Timing(Status.OK, 1e-3, 2e-3, (1e-3,), (2e-3,)))
+        timing = timing_json(Timing(OutcomeStatus.OK, 1e-3, 2e-3, (1e-3,), (2e-3,)))
         yield at, {"row": "reference", "dataset": "mini", "name": "isl", "timing": timing}
     at += _OPENING_SECONDS * min(1.0, mean / EPISODE_SECONDS)
     for index in range(job["first"], job["last"]):
-        at += float(dice.gamma(2.0, mean / 2)) if mean else 0.0
+        at += float(rng.gamma(2.0, mean / 2)) if mean else 0.0
         if at > _JOB_SECONDS:
             return
         samples = tuple(1e-3 + 1e-6 * k for k in range(15))
-        timing = timing_json(Timing(Status.OK, 1e-3, 2e-3, samples, samples))
+        timing = timing_json(Timing(OutcomeStatus.OK, 1e-3, 2e-3, samples, samples))
         row = {"row": "episode", "policy": "uniform", "index": index, "reason": ""}
         text = f"{_SCHEDULE}{job['program']['name']} {index}"
         yield at, row | {"schedule": text, "timing": timing}
 
 
 @dataclass(slots=True)
-class Pretended:
+class SimulatedTransport:
     """Workers without processes: what they send is there when its time has come."""
 
     workers: int
     mean: float
     _queue: list[tuple[float, int, int, str | None]] = field(default_factory=list)
-    _here: dict[int, list[str | None]] = field(default_factory=dict)
+    _messages: dict[int, list[str | None]] = field(default_factory=dict)
     _calls: int = 0
     _count: int = 0
     _of_jobs: dict[str, int] = field(default_factory=dict)
     _stopped: set[int] = field(default_factory=set)
 
-    def sites(self) -> tuple[Site, ...]:
-        return tuple(Site(f"node{number}", "host", 16) for number in range(self.workers))
+    def sites(self) -> tuple[MeasuringSite, ...]:
+        return tuple(MeasuringSite(f"node{number}", "host", 16) for number in range(self.workers))
 
-    def hire(self, site: Site) -> str:
+    def hire(self, site: MeasuringSite) -> str:
         return site.name
 
     def call(self, worker: str, method: str, text: str) -> int:
         self._calls += 1
         now = time.monotonic()
         if method == "greet":
-            self._send(now, greeting())
+            self._send(now, greeting_reply())
         elif method == "stop":
             stopped = self._of_jobs[json.loads(text)["job"]]
             self._stopped.add(stopped)
-            self._here.setdefault(stopped, []).append(None)
+            self._messages.setdefault(stopped, []).append(None)
         elif method == "work":
             job = json.loads(text)
             self._of_jobs[job["job"]] = self._calls
@@ -129,8 +134,8 @@ class Pretended:
     def _work(self, now: float, job: Json) -> float:
         bundle: list[Json] = []
         began = last = 0.0
-        for at, row in rows_of(job, self.mean):
-            if len(bundle) == _MOST or (bundle and at - began > _BUNDLE_SECONDS):
+        for at, row in simulated_rows(job, self.mean):
+            if len(bundle) == _MAX_ROWS or (bundle and at - began > _BUNDLE_SECONDS):
                 self._send(now + (began + _BUNDLE_SECONDS if self.mean else at), json.dumps(bundle))
                 bundle, began = [], at
             bundle.append(row)
@@ -151,8 +156,8 @@ class Pretended:
                 _, _, call, text = heapq.heappop(self._queue)
                 if call in self._stopped:
                     continue
-                self._here.setdefault(call, []).append(text)
-            if found := [call for call in calls if call in self._here]:
+                self._messages.setdefault(call, []).append(text)
+            if found := [call for call in calls if call in self._messages]:
                 return found
             until = min(deadline, self._queue[0][0] if self._queue else deadline)
             if now >= deadline:
@@ -160,10 +165,10 @@ class Pretended:
             time.sleep(max(0.0, until - now))
 
     def take(self, call: int) -> str | None:
-        texts = self._here[call]
+        texts = self._messages[call]
         text = texts.pop(0)
         if not texts:
-            del self._here[call]
+            del self._messages[call]
         return text
 
     def dismiss(self, worker: str) -> None:
@@ -180,7 +185,7 @@ class SleepingNode:
     """A node of Ray that sleeps where others measure; many of them fit into one process."""
 
     async def greet(self, _: str = "") -> AsyncIterator[str]:
-        yield greeting()
+        yield greeting_reply()
 
     async def calibrate(self, _: str = "") -> AsyncIterator[str]:
         yield '[{"row": "clock", "seconds": 0.001}]'
@@ -197,7 +202,7 @@ class SleepingNode:
 
         began, bundle, first = time.monotonic(), [], 0.0
         job = json.loads(text)
-        for at, row in rows_of(job, EPISODE_SECONDS):
+        for at, row in simulated_rows(job, EPISODE_SECONDS):
             if job["job"] in self._stopped:
                 return
             if bundle and at - first > _BUNDLE_SECONDS:
@@ -209,7 +214,7 @@ class SleepingNode:
         yield json.dumps(bundle)
 
 
-class ManyToAnActor(RayTransport):
+class SharedActorTransport(RayTransport):
     """Several sites per actor, which is how many workers fit onto one machine."""
 
     def __init__(self, workers: int, actors: int) -> None:
@@ -219,10 +224,10 @@ class ManyToAnActor(RayTransport):
         self._actors = [several.remote() for _ in range(actors)]
         self._workers = workers
 
-    def sites(self) -> tuple[Site, ...]:
-        return tuple(Site(f"node{number}", "host", 16) for number in range(self._workers))
+    def sites(self) -> tuple[MeasuringSite, ...]:
+        return tuple(MeasuringSite(f"node{number}", "host", 16) for number in range(self._workers))
 
-    def hire(self, site: Site) -> Any:
+    def hire(self, site: MeasuringSite) -> Any:
         return self._actors[int(site.name[4:]) % len(self._actors)]
 
     def call(self, worker: Any, method: str, text: str) -> Any:
@@ -232,13 +237,13 @@ class ManyToAnActor(RayTransport):
         """It is others' as well."""
 
 
-def swept(transport: Any, workers: int, seconds: float, mean: float) -> dict[str, float]:
+def simulate_sweep(transport: Any, workers: int, seconds: float, mean: float) -> dict[str, float]:
     """Sweep for so long; return rows, seconds, and what a driver needs for itself."""
     kernels = ("gemm", "mvt", "atax", "bicg", "gesummv", "syrk", "syr2k", "trmm")
-    orders = Orders(kernels, ("uniform",), 1_000_000, 0)
+    orders = SweepWorkload(kernels, ("uniform",), 1_000_000, 0)
     with tempfile.TemporaryDirectory() as home, Fleet(transport) as fleet:
         fleet.assemble()
-        with create_or_open(Path(home), _SETTING) as store:
+        with create_or_open(Path(home), _SWEEP_SETTING) as store:
             cpu, began = time.process_time(), time.monotonic()
             count = "SELECT count(*) FROM episodes"
             end: dict[str, float] = {}
@@ -249,7 +254,9 @@ def swept(transport: Any, workers: int, seconds: float, mean: float) -> dict[str
                     end["at"], end["cpu"] = time.monotonic() - began, time.process_time() - cpu
                 return bool(end)
 
-            FleetCampaign(store, _SETTING, orders, fleet, KIND).run(is_stopped, lambda _: None)
+            RaySweep(store, _SWEEP_SETTING, orders, fleet, SIMULATED_KIND).run(
+                is_stopped, lambda _: None
+            )
             drained = time.monotonic() - began - end["at"]
     rows, took, used = end["rows"], end["at"], end["cpu"]
     return {
@@ -285,22 +292,25 @@ def main() -> int:
     match options.what:
         case "scale":
             for count in counts:
-                found = swept(
-                    Pretended(count, EPISODE_SECONDS), count, options.seconds, EPISODE_SECONDS
+                found = simulate_sweep(
+                    SimulatedTransport(count, EPISODE_SECONDS),
+                    count,
+                    options.seconds,
+                    EPISODE_SECONDS,
                 )
                 print(json.dumps({"way": "pretended", **found}), flush=True)
         case "saturate":
-            found = swept(Pretended(32, 0.0), 32, options.seconds, 0.0)
+            found = simulate_sweep(SimulatedTransport(32, 0.0), 32, options.seconds, 0.0)
             print(json.dumps({"way": "saturated", **found}), flush=True)
         case "ray":
             for count in counts:
-                transport = ManyToAnActor(count, options.actors)
-                found = swept(transport, count, options.seconds, EPISODE_SECONDS)
+                transport = SharedActorTransport(count, options.actors)
+                found = simulate_sweep(transport, count, options.seconds, EPISODE_SECONDS)
                 print(json.dumps({"way": "ray", **found}), flush=True)
         case "draw":
             draw(*options.files)
         case "compare":
-            return compare(options.files[0], kernels, options.budget or 8)
+            return print_comparison(options.files[0], kernels, options.budget or 8)
         case "overhead":
             measure_overhead(options.files[0], kernels, options.budget or 60, options.pairs)
     return 0

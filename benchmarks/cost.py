@@ -44,7 +44,7 @@ from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from study import (
+from search_study import (
     contenders,
     curves,
     figures,
@@ -56,30 +56,36 @@ from study import (
     ranks,
     unseen,
 )
-from study.journal import Journal, Search, Setting, Task, alone
-from study.knowledge import known, machine_like_this, of_random
-from study.options import Part, parser_of, seeds_of
-from study.searching import searched
-from study.table import table
+from search_study.journal import (
+    SearchRecord,
+    SearchTask,
+    StudyJournal,
+    StudySetting,
+    exclusive_lock,
+)
+from search_study.options import Part, parser_of, seeds_of
+from search_study.prior_models import prior_model, random_program_model, similar_machine
+from search_study.search_run import run_search
+from search_study.tables import searches_table
 
-from polygym.cli.interrupts import as_exceptions
-from polygym.cost.model import Model
+from polygym.cli.interrupts import interrupts_raise
+from polygym.cost.models.cost_model import CostModel
 from polygym.errors import PolygymError
 from polygym.files import write_atomically
-from polygym.measure.evaluation.fingerprint import fingerprint
-from polygym.search.corpus.packed import SHIPPED as PACKED
-from polygym.search.corpus.packed import opened, unpack
-from polygym.search.corpus.samples import groups, learnable, machine_of, without_tests
+from polygym.runtime.evaluation.fingerprint import machine_fingerprint
+from polygym.search.corpus.packing import LARGE_FILE as PACKED
+from polygym.search.corpus.packing import open_packed, unpack
+from polygym.search.corpus.samples import case_rows, machine_of, training_samples, without_tests
 from polygym.search.corpus.store import open_corpus
 
-FINALS = "finals.jsonl"
+REMEASURED = "finals.jsonl"
 
 
 def main() -> int:
     """Read the options, and do one part."""
     options = parser_of(PARTS, __doc__).parse_args()
     try:
-        with nullcontext() if options.part is report else alone(options.out):
+        with nullcontext() if options.part is write_report else exclusive_lock(options.out):
             return int(options.part(options))
     except KeyboardInterrupt:
         print("interrupted; the same command goes on", file=sys.stderr)
@@ -89,23 +95,23 @@ def main() -> int:
         return 2
 
 
-def search(options: argparse.Namespace) -> int:
+def run_searches(options: argparse.Namespace) -> int:
     """Search what is missing; what a program refuses is said, and left out."""
     try:
-        chosen = contenders.expanded(options.contenders)
+        chosen = contenders.expand_names(options.contenders)
     except ValueError as error:
         raise PolygymError(str(error)) from None
-    wanted = programs.expected(options.programs, options.dataset)
-    journal = Journal(options.out)
-    setting = Setting(
-        options.start, options.dataset, options.threads, options.trials, fingerprint().key
+    wanted = programs.check_programs(options.programs, options.dataset)
+    journal = StudyJournal(options.out)
+    setting = StudySetting(
+        options.start, options.dataset, options.threads, options.trials, machine_fingerprint().key
     )
     # Seed by seed, so that what there is after any time is of all programs and contenders; those
     # that learn from the searches of others come when these have been made.
-    early = [name for name in chosen if contenders.CONTENDERS[name].knows != contenders.OF_LAYERS]
+    early = [name for name in chosen if contenders.CONTENDERS[name].prior != contenders.OF_LAYERS]
     late = [name for name in chosen if name not in early]
     tasks = [
-        Task(setting, program, contender, seed)
+        SearchTask(setting, program, contender, seed)
         for part in (early, late)
         for seed in seeds_of(options)
         for program in wanted
@@ -115,17 +121,17 @@ def search(options: argparse.Namespace) -> int:
     missing = [task for task in tasks if not journal.has(task)]
     began = time.monotonic()
     failed = 0
-    models: dict[str, tuple[Model, bool] | None] = {}
+    models: dict[str, tuple[CostModel, bool] | None] = {}
     for number, task in enumerate(missing, start=1):
         if options.minutes and time.monotonic() - began > 60 * options.minutes:
             print(f"{len(missing) - number + 1} searches are left; the same command goes on")
             break
         label = f"{number}/{len(missing)} {task.program} {task.contender} seed {task.seed}"
         try:
-            what = contenders.CONTENDERS[task.contender].knows
+            what = contenders.CONTENDERS[task.contender].prior
             if what not in models:
-                models[what] = known(what, journal.of(setting), options.out)
-            found = searched(task, models[what], _counting(label, task.setting.trials))
+                models[what] = prior_model(what, journal.of(setting), options.out)
+            found = run_search(task, models[what], _progress_counter(label, task.setting.trials))
         except PolygymError as error:
             failed += 1
             print(f"\r{label}: {error}", file=sys.stderr)
@@ -133,11 +139,11 @@ def search(options: argparse.Namespace) -> int:
         journal.add(found)
         best = max(found.speedups, default=0.0)
         print(f"\r{label}: best {best:.2f}x in {found.seconds:.0f} s", flush=True)
-    _tables(_with_finals(journal, options.out))
+    _tables(_with_remeasurement(journal, options.out))
     return 1 if failed else 0
 
 
-class _Said:
+class _ProgressPrinter:
     """Says on a terminal what a part is doing."""
 
     def __init__(self, label: str) -> None:
@@ -148,17 +154,17 @@ class _Said:
             print(f"\r{self._label}: {what}", end="", flush=True)
 
 
-def _counting(label: str, count: int) -> Callable[[int], None]:
+def _progress_counter(label: str, count: int) -> Callable[[int], None]:
     """Return what says on a terminal how many of so many are done."""
-    say = _Said(label)
+    say = _ProgressPrinter(label)
     return lambda done: say(f"{done} of {count}")
 
 
-def report(options: argparse.Namespace) -> int:
+def write_report(options: argparse.Namespace) -> int:
     """Print tables, and draw every figure of which there is something that no other shows."""
-    if not options.packed and not Journal.is_in(options.out):
+    if not options.packed and not StudyJournal.is_in(options.out):
         raise PolygymError(f"{options.out}: expected a folder with searches, found none")
-    journal = _with_finals(Journal(options.out, options.packed), options.out)
+    journal = _with_remeasurement(StudyJournal(options.out, options.packed), options.out)
     _tables(journal)
     if not journal.searches:
         print(f"{options.out}: no search has ended yet")
@@ -168,23 +174,23 @@ def report(options: argparse.Namespace) -> int:
         except OSError as error:
             raise PolygymError(f"{options.pack}: cannot be written: {error}") from None
     for study in journal.studies():
-        runs = curves.bests((finals.measured_again(study) or study).searches)
-        for name, chosen in contenders.telling(runs).items():
-            own = _common({one: runs[one] for one in chosen})
+        runs = curves.best_so_far((finals.remeasured_part(study) or study).searches)
+        for name, chosen in contenders.drawable_figures(runs).items():
+            own = _common_runs({one: runs[one] for one in chosen})
             if not own[chosen[0]]:
                 continue
             path = options.out / f"{name}-{study.start}-{study.dataset}-{study.threads}.svg"
-            write_atomically(path, figures.picture(name, study.start, own, runs).svg)
+            write_atomically(path, figures.study_picture(name, study.start, own, runs).svg)
             print(path)
     return 0
 
 
-def measure_again(options: argparse.Namespace) -> int:
+def run_remeasurement(options: argparse.Namespace) -> int:
     """Measure again what is missing; what a program refuses is said, and left out."""
-    journal = Journal(options.out)
-    here = _heats_here(journal, options.programs)
-    path = options.out / FINALS
-    known = finals.remembered(path)
+    journal = StudyJournal(options.out)
+    here = _local_groups(journal, options.programs)
+    path = options.out / REMEASURED
+    known = finals.read_remeasurements(path)
     missing = [
         heat
         for heat, own in here.items()
@@ -197,22 +203,24 @@ def measure_again(options: argparse.Namespace) -> int:
             break
         label = f"{number}/{len(missing)} {heat.program}"
         try:
-            found = finals.measured(heat, here[heat], _Said(label))
+            found = finals.remeasure(heat, here[heat], _ProgressPrinter(label))
         except PolygymError as error:
             failed += 1
             print(f"\r{label}: {error}", file=sys.stderr)
             continue
-        finals.keep(path, found)
+        finals.append_remeasurement(path, found)
         best = max(found.speedups, default=0.0)
         print(f"\r{label}: {len(found.speedups)} candidates, best {best:.2f}x", flush=True)
-    _tables(_with_finals(journal, options.out))
+    _tables(_with_remeasurement(journal, options.out))
     return 1 if failed else 0
 
 
-def _heats_here(journal: Journal, programs: Sequence[str]) -> dict[finals.Heat, list[Search]]:
+def _local_groups(
+    journal: StudyJournal, programs: Sequence[str]
+) -> dict[finals.RemeasurementGroup, list[SearchRecord]]:
     """Return the searches of this machine by heat, of some programs or of all."""
-    heats = finals.heats(journal.searches.values())
-    here = {heat: own for heat, own in heats.items() if heat.machine == fingerprint().key}
+    heats = finals.remeasurement_groups(journal.searches.values())
+    here = {heat: own for heat, own in heats.items() if heat.machine == machine_fingerprint().key}
     names = sorted({heat.program for heat in here})
     for name in programs:
         if name not in names:
@@ -221,31 +229,31 @@ def _heats_here(journal: Journal, programs: Sequence[str]) -> dict[finals.Heat, 
     return {heat: own for heat, own in here.items() if not programs or heat.program in programs}
 
 
-def _with_finals(journal: Journal, folder: Path) -> Journal:
+def _with_remeasurement(journal: StudyJournal, folder: Path) -> StudyJournal:
     """Have the searches of a journal know what was measured again."""
-    known = finals.remembered(folder / FINALS)
-    for one in finals.joined(journal.searches.values(), known):
+    known = finals.read_remeasurements(folder / REMEASURED)
+    for one in finals.with_remeasurement(journal.searches.values(), known):
         journal.searches[one.task] = one
     return journal
 
 
-def _common(runs: dict[str, dict[curves.Key, list[float]]]) -> dict[str, curves.Runs]:
+def _common_runs(runs: dict[str, dict[curves.RunKey, list[float]]]) -> dict[str, curves.Runs]:
     """Return the runs of those programs and seeds that all have."""
     keys = set.intersection(*(set(own) for own in runs.values()))
     return {name: {key: own[key] for key in keys} for name, own in runs.items()}
 
 
-def _tables(journal: Journal) -> None:
+def _tables(journal: StudyJournal) -> None:
     for study in journal.studies():
-        again = finals.measured_again(study)
+        again = finals.remeasured_part(study)
         if again is not None:
             print(f"\n{study}, {len(again.searches)} searches measured again")
-            print(table(again))
+            print(searches_table(again))
         print(f"\n{study}" + (", as each search measured" if again else ""))
-        print(table(finals.as_measured(study)))
+        print(searches_table(finals.as_first_measured(study)))
 
 
-def ask(options: argparse.Namespace) -> int:
+def run_invariance(options: argparse.Namespace) -> int:
     """Ask models that are shown candidates in different ways."""
     with TemporaryDirectory() as scratch:
         path = options.corpus or Path(scratch, "corpus.sqlite")
@@ -253,90 +261,92 @@ def ask(options: argparse.Namespace) -> int:
         if options.corpus is None:
             unpack(PACKED, path)
             with open_corpus(path) as corpus:
-                machine = machine or machine_like_this(corpus)
-        found = invariance.shown(path, machine, options.cases, print)
+                machine = machine or similar_machine(corpus)
+        found = invariance.encode_corpus(path, machine, options.cases, print)
     rows = []
-    for way in invariance.SHOWN:
-        rows.append(invariance.asked(found, way, seeds_of(options)))
+    for way in invariance.ENCODINGS:
+        rows.append(invariance.evaluate_encoding(found, way, seeds_of(options)))
         print(f"{way}: {rows[-1].other_spearman:.2f} of other programs", flush=True)
     count = len(found.samples["features"])
     about = f"{count} rows of {len(set(found.programs))} programs, {options.seeds} seeds"
-    invariance.keep(options.out / "invariance.json", rows, about)
-    print(f"\n{about}\n{invariance.table(rows)}")
+    invariance.write_rows(options.out / "invariance.json", rows, about)
+    print(f"\n{about}\n{invariance.invariance_table(rows)}")
     return 0
 
 
-def answer(options: argparse.Namespace) -> int:
+def run_unseen(options: argparse.Namespace) -> int:
     """Ask about kernels what has learned from other programs."""
-    with opened(options.corpus or PACKED) as corpus:
+    with open_packed(options.corpus or PACKED) as corpus:
         keys = options.machine or list(corpus.machines())
-        every = [one for key in keys for one in groups(corpus, machine_of(corpus, key))]
+        every = [one for key in keys for one in case_rows(corpus, machine_of(corpus, key))]
     chosen, _ = without_tests(every)
-    unseen.expect_both(one.visit.case.program for one in chosen)
-    tell, number = _counting("features", len(chosen)), count(1)
-    found = learnable(chosen, lambda *_: tell(next(number)))
+    unseen.check_programs(one.visit.case.program for one in chosen)
+    tell, number = _progress_counter("features", len(chosen)), count(1)
+    found = training_samples(chosen, lambda *_: tell(next(number)))
     names = [group.visit.case.program for group in chosen]
-    alike = unseen.like_kernels(names)
-    rows = unseen.answers(found.samples, names, seeds_of(options), alike)
-    text = f"{len(found.samples)} rows, {options.seeds} seeds\n\n{unseen.table(rows)}"
+    alike = unseen.kernel_like_programs(names)
+    rows = unseen.ranking_qualities(found.samples, names, seeds_of(options), alike)
+    text = f"{len(found.samples)} rows, {options.seeds} seeds\n\n{unseen.unseen_table(rows)}"
     write_atomically(options.out / "unseen.md", f"{text}\n".encode())
     print(f"\n{text}")
     return 0
 
 
-def rank(options: argparse.Namespace) -> int:
+def run_ranking(options: argparse.Namespace) -> int:
     """Rank random schedules, and measure them."""
-    path = options.out / f"ranks-{fingerprint().key}.jsonl"
-    rows = ranks.remembered(path)
-    model = of_random(options.out)
+    path = options.out / f"ranks-{machine_fingerprint().key}.jsonl"
+    rows = ranks.read_rankings(path)
+    model = random_program_model(options.out)
     wanted = []
     for seed in seeds_of(options):
-        for name in programs.expanded(options.programs):
+        for name in programs.expand_groups(options.programs):
             asked = (
                 name, options.dataset, options.threads, options.count, seed, options.measured,
             )  # fmt: skip
             if asked not in rows:
-                rows[asked] = ranks.ranked(*asked, model, _Said(name))
-                ranks.keep(path, rows[asked])
+                rows[asked] = ranks.rank_schedules(*asked, model, _ProgressPrinter(name))
+                ranks.append_ranking(path, rows[asked])
             one = rows[asked]
             wanted.append(one)
             share = one.first / one.best if one.best else 0.0
             print(f"\r{name} seed {seed}: {share:.2f} of the best", flush=True)
-    print(f"\n{ranks.table(wanted)}")
+    print(f"\n{ranks.ranking_table(wanted)}")
     return 0
 
 
-def gain(options: argparse.Namespace) -> int:
+def run_gains(options: argparse.Namespace) -> int:
     """Search programs, and say what that has gained; what a program refuses is said."""
-    path = options.out / f"gains-{fingerprint().key}.jsonl"
-    rows = gains.remembered(path)
+    path = options.out / f"gains-{machine_fingerprint().key}.jsonl"
+    rows = gains.read_gains(path)
     wanted, failed = [], 0
     for seed in seeds_of(options):
-        for name in programs.expanded(options.programs):
+        for name in programs.expand_groups(options.programs):
             asked = (
                 name, options.dataset, options.threads, options.trials, options.search, seed,
             )  # fmt: skip
             label = f"{name} seed {seed}"
             try:
                 if asked not in rows:
-                    rows[asked] = gains.gained(*asked, _counting(label, options.trials))
-                    gains.keep(path, rows[asked])
+                    rows[asked] = gains.measure_gain(
+                        *asked, _progress_counter(label, options.trials)
+                    )
+                    gains.append_gain(path, rows[asked])
             except PolygymError as error:
                 failed += 1
                 print(f"\r{label}: {error}", file=sys.stderr)
                 continue
             wanted.append(rows[asked])
             print(f"\r{label}: {rows[asked].gain:.2f} times what it began with", flush=True)
-    print(f"\n{gains.table(wanted)}")
+    print(f"\n{gains.gains_table(wanted)}")
     return 1 if failed else 0
 
 
-def compare(options: argparse.Namespace) -> int:
+def run_layers(options: argparse.Namespace) -> int:
     """Measure layers beside PyTorch."""
     # What is found in this run counts, not what an earlier one has left.
     os.environ["POLYGYM_CACHE"] = "off"
-    path = options.out / f"layers-{options.threads}-{fingerprint().key}.jsonl"
-    rows = layers.remembered(path)
+    path = options.out / f"layers-{options.threads}-{machine_fingerprint().key}.jsonl"
+    rows = layers.read_times(path)
     which = options.search if options.trials else ""
     notes = options.out / "tvm" if options.tvm else None
     if options.tvm and not options.trials:
@@ -346,30 +356,30 @@ def compare(options: argparse.Namespace) -> int:
             raise PolygymError(f"layers: expected some of C1 to C12, found {name}")
         key = (name, options.trials, which, options.rounds, options.tvm)
         if key not in rows:
-            rows[key] = layers.measured(
+            rows[key] = layers.measure_layer(
                 name, options.threads, options.trials, which, options.rounds, notes
             )
-            layers.keep(path, rows[key])
+            layers.append_times(path, rows[key])
         print(f"{name}: torch / ours {rows[key].torch / rows[key].best:.2f}", flush=True)
     wanted = [
         rows[name, options.trials, which, options.rounds, options.tvm] for name in options.layers
     ]
-    print(f"\n{layers.table(wanted)}")
+    print(f"\n{layers.layers_table(wanted)}")
     return 0
 
 
 PARTS: dict[str, Part] = {
-    "search": search,
-    "finals": measure_again,
-    "report": report,
-    "invariance": ask,
-    "unseen": answer,
-    "ranks": rank,
-    "gains": gain,
-    "layers": compare,
+    "search": run_searches,
+    "finals": run_remeasurement,
+    "report": write_report,
+    "invariance": run_invariance,
+    "unseen": run_unseen,
+    "ranks": run_ranking,
+    "gains": run_gains,
+    "layers": run_layers,
 }
 
 
 if __name__ == "__main__":
-    with as_exceptions():  # a shell has what runs in the background ignore SIGINT
+    with interrupts_raise():  # a shell has what runs in the background ignore SIGINT
         sys.exit(main())

@@ -27,14 +27,14 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from crashing.cases import BAD, RUNS, Hand, Run, work
-from crashing.journal import Journal
+from crash_study.cases import DEFECTS, RUNS, CrashRun, CrashWorker, work
+from crash_study.journal import CrashJournal
 
 import polybench
 from polygym.errors import PolygymError
 
 
-def search(options: argparse.Namespace, kernels: list[str], journal: Journal) -> None:
+def run_cases(options: argparse.Namespace, kernels: list[str], journal: CrashJournal) -> None:
     """Give cases to processes until enough runs are counted, something is wrong, or Ctrl-C."""
     context = multiprocessing.get_context("spawn")
     cases, results = context.Queue(), context.Queue()
@@ -58,7 +58,7 @@ def search(options: argparse.Namespace, kernels: list[str], journal: Journal) ->
                 if not all(process.is_alive() for process in processes):
                     sys.exit("a process of this benchmark has ended by itself")
                 continue
-            if isinstance(found, Run):
+            if isinstance(found, CrashRun):
                 journal.add(found)
                 if found.is_bad and not options.keep_going:
                     break
@@ -104,7 +104,7 @@ def main() -> None:
     if unknown := set(kernels) - set(known):
         sys.exit(f"unknown kernels: {', '.join(sorted(unknown))}")
     if options.case is not None:
-        hand = Hand(options.seed, kernels, options.compile_seconds)
+        hand = CrashWorker(options.seed, kernels, options.compile_seconds)
         try:
             found = list(hand.runs(options.case))
         finally:
@@ -113,9 +113,9 @@ def main() -> None:
             print(json.dumps(asdict(run), indent=1))
         sys.exit(any(run.is_bad for run in found))
     setting = {"seed": options.seed, "kernels": kernels, "runs": RUNS}
-    journal = Journal(options.out, setting, resume=options.resume)
-    search(options, kernels, journal)
-    sys.exit(bool(set(journal.counts) & BAD))
+    journal = CrashJournal(options.out, setting, resume=options.resume)
+    run_cases(options, kernels, journal)
+    sys.exit(bool(set(journal.counts) & DEFECTS))
 
 
 if __name__ == "__main__":

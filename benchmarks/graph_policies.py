@@ -12,18 +12,18 @@ from __future__ import annotations
 import argparse
 
 from polygym.graphs import library
-from polygym.graphs.envs import GraphEnv, SaturateEnv, Steepest, SubstituteEnv, Tensat
+from polygym.graphs.envs import GraphEnv, SaturateEnv, SteepestDescent, SubstituteEnv, Tensat
 
 HEADINGS = (
     "`Tensat(0)`",
     "`Tensat(1)`",
     "`Tensat(2)`",
     "`Tensat(1, is_greedy=True)`",
-    "`Steepest()`",
+    "`SteepestDescent()`",
 )
 
 
-def ending(env: GraphEnv, policy: Tensat | Steepest) -> str:
+def final_cost_text(env: GraphEnv, policy: Tensat | SteepestDescent) -> str:
     _, info = env.reset(seed=0)
     while info["status"] == "running":
         *_, info = env.step(policy(env))
@@ -32,8 +32,8 @@ def ending(env: GraphEnv, policy: Tensat | Steepest) -> str:
 
 def gains(name: str, size: str) -> list[str]:
     policies = [Tensat(0), Tensat(1), Tensat(2), Tensat(1, is_greedy=True)]
-    found = [ending(SaturateEnv(name, size=size), policy) for policy in policies]
-    return [*found, ending(SubstituteEnv(name, size=size), Steepest())]
+    found = [final_cost_text(SaturateEnv(name, size=size), policy) for policy in policies]
+    return [*found, final_cost_text(SubstituteEnv(name, size=size), SteepestDescent())]
 
 
 def main() -> None:

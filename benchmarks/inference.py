@@ -14,20 +14,20 @@ import sys
 
 import polybench
 
-_ONE = """
+_SCRIPT = """
 import sys, time
 import numpy as np
 import polybench
-from polygym.compiler.codegen.common.mapping import parse_mapping
-from polygym.compiler.codegen.common.sizes import own_sizes
-from polygym.compiler.poly.baselines import isl_schedule
-from polygym.compiler.poly.strategy import ISL
-from polygym.episodes.episode import Task
-from polygym.episodes.task_options import Decides, TaskOptions
-from polygym.episodes.learned import Learned
-from polygym.cost.shipped import walked
-from polygym.episodes.learned_weights import shipped
-from polygym.episodes.policies import play
+from polygym.mapping.mapping import parse_mapping
+from polygym.mapping.sizes import own_sizes
+from polygym.poly.scheduling.baselines import isl_schedule
+from polygym.poly.scheduling.strategy import ISL
+from polygym.mdp.episode import Task
+from polygym.mdp.task_options import Decides, TaskOptions
+from polygym.mdp.policies.pretrained import Learned
+from polygym.cost.models.pretrained import walked
+from polygym.autoschedule.weights import shipped
+from polygym.mdp.policies.registry import play
 from polygym.programs import load_program
 program = load_program(sys.argv[1], dataset=polybench.Dataset.LARGE)
 isl_schedule(program.scop)
@@ -44,7 +44,7 @@ def main() -> int:
     times = []
     for kernel in polybench.KERNELS:
         done = subprocess.run(
-            [sys.executable, "-c", _ONE, kernel.name], capture_output=True, text=True, check=True
+            [sys.executable, "-c", _SCRIPT, kernel.name], capture_output=True, text=True, check=True
         )
         seconds, actions = done.stdout.split()
         times.append(float(seconds))

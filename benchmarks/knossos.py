@@ -4,11 +4,11 @@
     python benchmarks/knossos.py test --out runs/knossos
     python benchmarks/knossos.py report --out runs/knossos
 
-`train` has trainings of several kinds, each seed in a folder of its own, which go on where they
-were when the command is given again; several may run side by side. `test` has what is trained
-search with more terms, by other searches, and in larger terms, beside searches that learned
-nothing; what is in the table already is not done again. `report` writes KNOSSOS.md from both, and
-keeps what is written by hand in it, from a mark on.
+`train_experiment` has trainings of several kinds, each seed in a folder of its own, which go on
+where they were when the command is given again; several may run side by side. `run_tests` has what
+is trained search with more terms, by other searches, and in larger terms, beside searches that
+learned nothing; what is in the table already is not done again. `write_report` writes KNOSSOS.md
+from both, and keeps what is written by hand in it, from a mark on.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from agents.experiments import Experiment, read
-from agents.tables import rows_of
-from agents.training import train
+from agents.experiments.reading import Experiment, read_experiment
+from agents.trainers.training import train_experiment
+from agents.trainers.training_tables import read_rows
 from polygym.errors import PolygymError
-from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.rewrite.term import Term
-from polygym.search.planning import Plan, ValueFunction, explore
-from polygym.terms.fusion import Expecting
-from polygym.terms.language.program import Program
-from polygym.terms.learning.inference import TRUST, NetworkValue
-from polygym.terms.learning.policies import Highest
-from polygym.terms.learning.weights import Weights, shipped_value
+from polygym.runtime.evaluation.fingerprint import machine_fingerprint
+from polygym.search.planning import PlanningLimits, ValueFunction, explore
+from polygym.terms.decomposition import search_by_fragments
+from polygym.terms.fusion_value import ReuseValue
+from polygym.terms.language.program import TermProgram
+from polygym.terms.learning.numpy_network import VALUE_SCALE, NetworkValue
+from polygym.terms.learning.value_functions import MaximumValue
+from polygym.terms.learning.weights import ValueWeights, shipped_value
 from polygym.terms.library import expressions, larger_expressions
-from polygym.terms.piecewise import by_parts
-from polygym.terms.rules.sets import rules_named
-from polygym.terms.saturation import saturated
-from polygym.terms.system import TermSystem
+from polygym.terms.rules.rule_sets import rules_named
+from polygym.terms.saturation import saturate_term
+from polygym.terms.term_system import TermSystem
 
 CONFIGURATION = Path(__file__).parent.parent / "configs" / "knossos_arithmetic.yaml"
-BY_HAND = "<!-- From here on written by hand; `report` keeps it. -->"
+HANDWRITTEN_MARK = "<!-- From here on written by hand; `write_report` keeps it. -->"
 REPORT = Path(__file__).with_name("KNOSSOS.md")
 KINDS = {
     "graph": (),
@@ -54,17 +54,17 @@ KINDS = {
 """What is trained: the configuration that is shipped, with other values."""
 
 LARGE_SEED, LARGE = 20261126, 50
-LARGE_PLAN = Plan(horizon=30, states=3000, batch=64)
-PARTS_PLAN = Plan(horizon=16, states=8000, batch=64)
-PLAN = Plan(horizon=10, states=5000, batch=64)
+LARGE_PLAN = PlanningLimits(horizon=30, max_states=3000, batch=64)
+PARTS_PLAN = PlanningLimits(horizon=16, max_states=8000, batch=64)
+PLAN = PlanningLimits(horizon=10, max_states=5000, batch=64)
 INITIAL = {"test": 161.0, "bootstrap": 64.0}
 
 
 @dataclass(frozen=True)
-class Case:
+class KnossosCase:
     """A search on a set of programs; ``kind`` and ``seed`` say whose weights, if any.
 
-    ``trust`` is how many times what they expect is taken: once as the paper has it. Where
+    ``scale`` is how many times what they expect is taken: once as the paper has it. Where
     ``is_counted``, so is what is counted by hand, if that is more.
     """
 
@@ -78,33 +78,33 @@ class Case:
 
 def experiment(kind: str, seed: int) -> Experiment:
     """Return the experiment of a kind with one seed."""
-    return replace(read(CONFIGURATION, KINDS[kind]), seeds=(seed,))
+    return replace(read_experiment(CONFIGURATION, KINDS[kind]), seeds=(seed,))
 
 
-def cases(folder: Path, seeds: Sequence[int]) -> Iterator[Case]:
+def test_cases(folder: Path, seeds: Sequence[int]) -> Iterator[KnossosCase]:
     """Yield what can be tested by now, what learned nothing first."""
     for programs in ("test", "bootstrap"):
         for search in ("greedy", "random"):
-            yield Case(programs, search, "nothing")
-    yield Case("test", "astar", "counted")
-    yield Case("large", "astar", "counted")
-    yield Case("large", "egraph", "nothing")
-    yield Case("large", "parts", "counted")
-    yield Case("large", "parts", "shipped")
+            yield KnossosCase(programs, search, "nothing")
+    yield KnossosCase("test", "astar", "counted")
+    yield KnossosCase("large", "astar", "counted")
+    yield KnossosCase("large", "egraph", "nothing")
+    yield KnossosCase("large", "parts", "counted")
+    yield KnossosCase("large", "parts", "shipped")
     for seed in seeds:
         for kind in KINDS:
             if not weights_of(folder, kind, seed).exists():
                 continue
             programs = "bootstrap" if kind == "bootstrap" else "test"
-            yield Case(programs, "astar", kind, seed)
+            yield KnossosCase(programs, "astar", kind, seed)
             if kind in ("graph", "mcts"):
-                yield Case("test", "mcts", kind, seed)
+                yield KnossosCase("test", "mcts", kind, seed)
             if kind == "graph":
-                yield Case("test", "astar", kind, seed, TRUST)
-                yield Case("test", "astar", kind, seed, TRUST, is_counted=True)
+                yield KnossosCase("test", "astar", kind, seed, VALUE_SCALE)
+                yield KnossosCase("test", "astar", kind, seed, VALUE_SCALE, is_counted=True)
     if weights_of(folder, "graph", 0).exists():
-        yield Case("large", "astar", "graph", trust=TRUST)
-        yield Case("large", "parts", "graph", trust=TRUST)
+        yield KnossosCase("large", "astar", "graph", trust=VALUE_SCALE)
+        yield KnossosCase("large", "parts", "graph", trust=VALUE_SCALE)
 
 
 def weights_of(folder: Path, kind: str, seed: int) -> Path:
@@ -112,20 +112,20 @@ def weights_of(folder: Path, kind: str, seed: int) -> Path:
     return folder / f"{kind}-{seed}" / f"seed-{seed}" / "model.zip"
 
 
-def value_of(folder: Path, case: Case) -> ValueFunction[Term] | None:
+def value_of(folder: Path, case: KnossosCase) -> ValueFunction[Term] | None:
     """Return what a search expects."""
     if case.kind in KINDS:
-        network = Weights.load(weights_of(folder, case.kind, case.seed)).network
-        value = NetworkValue(network, trust=case.trust)
-        return Highest(value, Expecting()) if case.is_counted else value
+        network = ValueWeights.load(weights_of(folder, case.kind, case.seed)).network
+        value = NetworkValue(network, scale=case.trust)
+        return MaximumValue(value, ReuseValue()) if case.is_counted else value
     if case.kind == "shipped":
         return shipped_value()
-    return Expecting() if case.kind == "counted" else None
+    return ReuseValue() if case.kind == "counted" else None
 
 
-def tested(folder: Path, case: Case) -> dict[str, Any]:
+def run_case(folder: Path, case: KnossosCase) -> dict[str, Any]:
     """Return the row of a case: what each of its programs costs afterwards."""
-    programs: Sequence[Program] = (
+    programs: Sequence[TermProgram] = (
         larger_expressions(LARGE_SEED, LARGE)
         if case.programs == "large"
         else expressions(case.programs)
@@ -136,11 +136,13 @@ def tested(folder: Path, case: Case) -> dict[str, Any]:
     plan = LARGE_PLAN if case.programs == "large" else PLAN
     for program in programs:
         if case.search == "egraph":
-            costs.append(saturated(program.body, seconds=10.0).cost)
+            costs.append(saturate_term(program.body, seconds=10.0).cost)
             continue
         if case.search == "parts":
             rules = system.rewriter.rules
-            costs.append(system.cost(by_parts(program.body, rules, PARTS_PLAN, value).term))
+            costs.append(
+                system.cost(search_by_fragments(program.body, rules, PARTS_PLAN, value).term)
+            )
             continue
         seen, _ = explore(case.search, system, program.body, plan, value, case.seed)
         costs.append(seen.costs[seen.best])
@@ -148,17 +150,17 @@ def tested(folder: Path, case: Case) -> dict[str, Any]:
         **vars(case),
         "costs": [round(one, 6) for one in costs],
         "seconds": round(time.process_time() - began, 1),
-        "processor": fingerprint().processor,
+        "processor": machine_fingerprint().processor,
     }
 
 
-def test(folder: Path, seeds: Sequence[int]) -> None:
+def run_tests(folder: Path, seeds: Sequence[int]) -> None:
     """Test what is not in the table yet."""
     table = folder / "tests.jsonl"
     done = {_case(row) for row in rows(table)}
-    for case in cases(folder, seeds):
+    for case in test_cases(folder, seeds):
         if case not in done:
-            row = tested(folder, case)
+            row = run_case(folder, case)
             with table.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
             print(f"{case}: {sum(row['costs']):.1f}", flush=True)
@@ -171,12 +173,12 @@ def rows(table: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in table.read_text(encoding="utf-8").splitlines()]
 
 
-def _case(row: dict[str, Any]) -> Case:
-    trust, is_counted = _how(row)
-    return Case(row["programs"], row["search"], row["kind"], row["seed"], trust, is_counted)
+def _case(row: dict[str, Any]) -> KnossosCase:
+    trust, is_counted = _order_key(row)
+    return KnossosCase(row["programs"], row["search"], row["kind"], row["seed"], trust, is_counted)
 
 
-def _how(row: dict[str, Any]) -> tuple[float, bool]:
+def _order_key(row: dict[str, Any]) -> tuple[float, bool]:
     return row.get("trust", 1.0), row.get("is_counted", False)
 
 
@@ -186,14 +188,14 @@ def curves(folder: Path, kind: str) -> dict[int, list[float]]:
     initial = INITIAL["bootstrap" if kind == "bootstrap" else "test"]
     for place in sorted(folder.glob(f"{kind}-*")):
         saved: dict[int, float] = defaultdict(float)
-        for row in rows_of(next(place.glob("seed-*"), place) / "evaluations.csv"):
+        for row in read_rows(next(place.glob("seed-*"), place) / "evaluations.csv"):
             saved[int(row["steps"])] += float(row["reward"])
         for epoch, one in saved.items():
             found[epoch].append(initial - one)
     return dict(sorted(found.items()))
 
 
-def report(folder: Path) -> str:
+def write_report(folder: Path) -> str:
     """Return the report."""
     table = rows(folder / "tests.jsonl")
 
@@ -210,18 +212,18 @@ def report(folder: Path) -> str:
         programs: str, search: str, kind: str, trust: float = 1.0, *, is_counted: bool = False
     ) -> Callable[[dict[str, Any]], bool]:
         wanted = programs, search, kind, (trust, is_counted)
-        return lambda row: (row["programs"], row["search"], row["kind"], _how(row)) == wanted
+        return lambda row: (row["programs"], row["search"], row["kind"], _order_key(row)) == wanted
 
     parts = [
-        _HEAD.format(processor=fingerprint().processor, trust=TRUST),
+        _HEAD.format(processor=machine_fingerprint().processor, trust=VALUE_SCALE),
         "## Last weights\n",
         _COLUMNS,
     ]
     parts += [
-        line("test, graph network", of("test", "astar", "graph", TRUST), "125.2 to 125.5"),
+        line("test, graph network", of("test", "astar", "graph", VALUE_SCALE), "125.2 to 125.5"),
         line(
             "test, graph network and what is counted by hand",
-            of("test", "astar", "graph", TRUST, is_counted=True),
+            of("test", "astar", "graph", VALUE_SCALE, is_counted=True),
             "-",
         ),
         line("test, graph network, trusted once", of("test", "astar", "graph"), "125.2 to 125.5"),
@@ -250,9 +252,9 @@ def report(folder: Path) -> str:
     return "\n".join([*parts, "", *_large(table)]) + "\n"
 
 
-def by_hand(before: str) -> str:
+def handwritten_part(before: str) -> str:
     """Return what a report has that was written by hand: from the mark on, which is in it."""
-    _, mark, own = before.partition(BY_HAND)
+    _, mark, own = before.partition(HANDWRITTEN_MARK)
     return f"\n{mark}{own}" if mark else ""
 
 
@@ -281,7 +283,8 @@ Made by `benchmarks/knossos.py` with `configs/knossos_arithmetic.yaml`, on {proc
 static, sums over a set; searches look at 5,000 terms, derivations have 10 steps, rules are `simple`
 (`all` for the bootstrap set, whose 40.6 needs x / x → 1). Of several seeds the mean, the least and
 the most, and how many. Seconds are of one core. What a network expects is taken {trust} times by A*
-(`polygym.terms.learning.inference`); once, as the paper has it, where that is said, in Figure 9,
+(`polygym.terms.learning.numpy_network`); once, as the paper has it, where that is said, in
+Figure 9,
 and by networks without message passing or of the bootstrap set.
 """
 _COLUMNS = "| | cost | seconds | the paper |\n|---|---|---|---|"
@@ -307,19 +310,23 @@ def main() -> int:
                 for seed in seeds:
                     for kind in options.only.split(","):
                         folder = options.out / f"{kind}-{seed}"
-                        train(experiment(kind, seed), folder, _tell, resume=True)
+                        train_experiment(
+                            experiment(kind, seed), folder, _print_progress, resume=True
+                        )
             case "test":
-                test(options.out, seeds)
+                run_tests(options.out, seeds)
             case _:
                 before = REPORT.read_text(encoding="utf-8") if REPORT.exists() else ""
-                REPORT.write_text(report(options.out) + by_hand(before), encoding="utf-8")
+                REPORT.write_text(
+                    write_report(options.out) + handwritten_part(before), encoding="utf-8"
+                )
     except PolygymError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _tell(text: str) -> None:
+def _print_progress(text: str) -> None:
     print(text, flush=True)
 
 

@@ -28,14 +28,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from board.entrants import Rules, expect_agent, expect_unseen, outcome, seeds_of
+from leaderboard_study.agents import (
+    TrialBudget,
+    agent_outcome,
+    agent_seeds,
+    check_agent,
+    check_no_leakage,
+)
 
-from agents.splits import chosen
+from agents.experiments.splits import selected_kernels
 from polygym.errors import PolygymError
-from polygym.measure.evaluation.fingerprint import fingerprint
+from polygym.runtime.evaluation.fingerprint import machine_fingerprint
 
-_FAILED = 0.1
-_DRAWS = 2000
+_FAILED_SPEEDUP = 0.1
+_BOOTSTRAP_SAMPLES = 2000
 
 
 def rows_of(file: Path) -> list[dict[str, Any]]:
@@ -45,45 +51,47 @@ def rows_of(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.endswith("}")]
 
 
-def measured(agent: str, kernel: str, seed: int, rules: Rules) -> dict[str, Any]:
+def measure_agent(agent: str, kernel: str, seed: int, rules: TrialBudget) -> dict[str, Any]:
     """Let an agent play, and return a row."""
-    found = outcome(agent, kernel, seed, rules)
+    found = agent_outcome(agent, kernel, seed, rules)
     return {
         "agent": agent,
         "kernel": kernel,
         "seed": seed,
         "budget": rules.budget,
-        "over_isl": _FAILED if found.over_isl is None else found.over_isl,
+        "over_isl": _FAILED_SPEEDUP if found.over_isl is None else found.over_isl,
         "isl": found.isl,
         "dataset": rules.dataset,
         "threads": rules.threads,
-        "machine": fingerprint().key,
+        "machine": machine_fingerprint().key,
         "wrong": found.wrong,
     }
 
 
-def ahead(row: dict[str, Any]) -> float:
+def log_speedup(row: dict[str, Any]) -> float:
     """Return the logarithm of how many times as fast as isl's schedule a row is."""
-    return float(np.log(max(_FAILED, row["over_isl"])))
+    return float(np.log(max(_FAILED_SPEEDUP, row["over_isl"])))
 
 
-def means(rows: Iterable[dict[str, Any]], dice: np.random.Generator) -> tuple[float, ...]:
+def geometric_mean_interval(
+    rows: Iterable[dict[str, Any]], rng: np.random.Generator
+) -> tuple[float, ...]:
     """Return the geometric mean over kernels, its interval of nine in ten, and the least kernel.
 
     Seeds of a kernel are put together first; the interval draws kernels and, of each, seeds.
     """
     by_kernel: dict[str, list[float]] = defaultdict(list)
     for row in rows:
-        by_kernel[row["kernel"]].append(ahead(row))
+        by_kernel[row["kernel"]].append(log_speedup(row))
     names = sorted(by_kernel)
     drawn = [
         np.mean(
             [
-                np.mean(dice.choice(by_kernel[name], len(by_kernel[name])))
-                for name in dice.choice(names, len(names))
+                np.mean(rng.choice(by_kernel[name], len(by_kernel[name])))
+                for name in rng.choice(names, len(names))
             ]
         )
-        for _ in range(_DRAWS)
+        for _ in range(_BOOTSTRAP_SAMPLES)
     ]
     of_kernels = [np.mean(by_kernel[name]) for name in names]
     low, high = np.quantile(drawn, (0.05, 0.95))
@@ -99,7 +107,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         groups[row["budget"], row["agent"]].append(row)
     for (budget, agent), own in sorted(groups.items()):
-        mean, low, high, least = means(own, np.random.default_rng(0))
+        mean, low, high, least = geometric_mean_interval(own, np.random.default_rng(0))
         kernels, seeds = ({row[name] for row in own} for name in ("kernel", "seed"))
         lines.append(
             f"| {agent} | {budget} | {len(kernels)} | {len(seeds)} | {mean:.2f} | "
@@ -119,7 +127,7 @@ def by_kernel(rows: list[dict[str, Any]]) -> str:
         cells = []
         for budget, agent in columns:
             own = [
-                ahead(row)
+                log_speedup(row)
                 for row in rows
                 if (row["kernel"], row["budget"], row["agent"]) == (kernel, budget, agent)
             ]
@@ -147,25 +155,28 @@ def main() -> int:
     file = options.out / "leaderboard.jsonl"
     names = ("agent", "kernel", "seed", "budget", "dataset", "threads", "machine")
     known = {tuple(row[name] for name in names) for row in rows_of(file)}
-    rules, machine = Rules(options.budget, options.dataset, options.threads), fingerprint().key
+    rules, machine = (
+        TrialBudget(options.budget, options.dataset, options.threads),
+        machine_fingerprint().key,
+    )
     try:
-        kernels = chosen(options.kernels)
+        kernels = selected_kernels(options.kernels)
         for agent in options.agents:
-            expect_agent(agent)
-            expect_unseen(agent, kernels)
+            check_agent(agent)
+            check_no_leakage(agent, kernels)
         for agent in () if options.report else options.agents:
             for kernel in kernels:
-                for seed in seeds_of(agent, options.seeds, options.budget):
-                    if (agent, kernel, seed, options.budget, *rules.asked, machine) in known:
+                for seed in agent_seeds(agent, options.seeds, options.budget):
+                    if (agent, kernel, seed, options.budget, *rules.conditions, machine) in known:
                         continue
-                    row = measured(agent, kernel, seed, rules)
+                    row = measure_agent(agent, kernel, seed, rules)
                     with file.open("a", encoding="utf-8") as lines:
                         lines.write(json.dumps(row) + "\n")
                     print(f"{agent} {kernel} seed {seed}: {row['over_isl']:.2f}", file=sys.stderr)
     except PolygymError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    asked = (*rules.asked, machine)
+    asked = (*rules.conditions, machine)
     rows = [row for row in rows_of(file) if tuple(row[name] for name in names[4:]) == asked]
     print(table(rows), by_kernel(rows), sep="\n\n")
     return int(any(row["wrong"] for row in rows))

@@ -34,38 +34,53 @@ import numpy as np
 
 import polybench
 from polybench import Dataset
-from polygym.compiler.codegen.common.mapping import DEFAULT
-from polygym.compiler.poly.baselines import isl_schedule
 from polygym.errors import InputError, LimitError
-from polygym.measure.evaluation.compiler import Compiler, NotCompiled
-from polygym.measure.evaluation.foreign import compile_foreign, executable, missing
-from polygym.measure.worker.options import MeasureOptions
-from polygym.measure.worker.outcome import ProblemError, Status
-from polygym.measure.worker.timing import Repetition, TimeLimit
-from polygym.measure.worker.worker import Worker
+from polygym.mapping.mapping import DEFAULT_MAPPING
+from polygym.poly.scheduling.baselines import isl_schedule
 from polygym.programs import Program, load_program, load_scop
-from polygym.programs.generate import generated
+from polygym.programs.generate import source_of_name
+from polygym.runtime.evaluation.c_compilers import (
+    compile_with,
+    compiler_path,
+    missing_compiler_note,
+)
+from polygym.runtime.evaluation.compiler import CompileFailure, Compiler
+from polygym.runtime.worker.options import MeasureOptions
+from polygym.runtime.worker.outcome import OutcomeStatus, ProblemError
+from polygym.runtime.worker.timing import Repetition, TimeLimit
+from polygym.runtime.worker.worker import Worker
 
-ONCE = MeasureOptions(Repetition(minimum=1, minimum_seconds=0.0), TimeLimit(factor=30.0, floor=0.5))
+SINGLE_MEASUREMENT = MeasureOptions(
+    Repetition(minimum=1, minimum_seconds=0.0), TimeLimit(factor=30.0, floor=0.5)
+)
 RANDOM_PROGRAMS = 30
 PER_PROCESS = 25  # one after the other, with one worker
 
 # Words that may stand for each other.
-ALIKE = (
+INTERCHANGEABLE = (
     ("+", "-", "*", "/"),
     ("<", "<=", ">", ">=", "==", "!="),
     ("%", "/"),
     ("+=", "-=", "*=", "="),
 )
 KEYWORDS = {"for", "if", "else", "int", "float", "double"}
-WORD = re.compile(r"\d+\.\d+|\w+|[-+*/<>=!]=|\+\+|--|&&|\|\||\s+|[^\w\s]")
+TOKEN = re.compile(r"\d+\.\d+|\w+|[-+*/<>=!]=|\+\+|--|&&|\|\||\s+|[^\w\s]")
 
 Change = Callable[[str, np.random.Generator], str]
 
 INTERNAL = "internal error"
 OUTSIDE = "out of range"  # a subscript that leaves its array, which C does not define
 CRASH = "crash of gcc's"  # what gcc makes of it leaves its arrays, which C does not define
-GOOD = {OUTSIDE, CRASH, "refused", "refused by gcc", "too much", "timeout", "empty", "ok"}
+EXPECTED_STATUSES = {
+    OUTSIDE,
+    CRASH,
+    "refused",
+    "refused by gcc",
+    "too much",
+    "timeout",
+    "empty",
+    "ok",
+}
 SLOW = {"LimitError", "Timeout", "MemoryError", "WrongLoopsError"}  # no code, with a reason
 
 
@@ -77,18 +92,18 @@ ROUNDED = "#pragma STDC FP_CONTRACT OFF\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Original:
+class OriginalProgram:
     """A program: its text up to what may be changed, that, and the rest; and its sizes."""
 
     name: str
-    before: str
+    prefix: str
     region: str
-    after: str
+    suffix: str
     sizes: tuple[tuple[str, int], ...]
 
 
 @cache
-def originals() -> tuple[Original, ...]:
+def original_programs() -> tuple[OriginalProgram, ...]:
     """Return the kernels and the first random programs, small."""
     found = []
     names = [kernel.name for kernel in polybench.KERNELS]
@@ -97,56 +112,58 @@ def originals() -> tuple[Original, ...]:
             program = load_program(name, dataset=Dataset.MINI)
             text, sizes = Path(program.scop.file).read_text(), program.parameters
         else:
-            text = generated(name)
+            text = source_of_name(name)
             sizes = tuple(
                 (one.name, 7 + place) for place, one in enumerate(load_scop(name).parameters)
             )
         first = text.rindex("#pragma scop") + len("#pragma scop")
         last = text.rindex("#pragma endscop")
-        found.append(Original(name, text[:first], text[first:last], text[last:], sizes))
+        found.append(OriginalProgram(name, text[:first], text[first:last], text[last:], sizes))
     return tuple(found)
 
 
-def mutated(region: str, dice: np.random.Generator) -> str:
+def mutate(region: str, rng: np.random.Generator) -> str:
     """Return a region with one to three changes."""
-    for _ in range(int(dice.integers(1, 4))):
-        region = CHANGES[int(dice.integers(len(CHANGES)))](region, dice)
+    for _ in range(int(rng.integers(1, 4))):
+        region = CHANGES[int(rng.integers(len(CHANGES)))](region, rng)
     return region
 
 
-def _other_number(region: str, dice: np.random.Generator) -> str:
+def _change_number(region: str, rng: np.random.Generator) -> str:
     def other(word: str, _: list[str]) -> str:
-        return str(dice.choice([0, 1, 2, 3, int(word) + 1, 2 * int(word), max(0, int(word) - 1)]))
+        return str(rng.choice([0, 1, 2, 3, int(word) + 1, 2 * int(word), max(0, int(word) - 1)]))
 
-    return _replaced(region, dice, str.isdigit, other)
+    return _replace_token(region, rng, str.isdigit, other)
 
 
-def _other_name(region: str, dice: np.random.Generator) -> str:
+def _change_name(region: str, rng: np.random.Generator) -> str:
     def other(_: str, words: list[str]) -> str:
-        return str(dice.choice([one for one in words if _is_name(one)]))
+        return str(rng.choice([one for one in words if _is_name(one)]))
 
-    return _replaced(region, dice, _is_name, other)
+    return _replace_token(region, rng, _is_name, other)
 
 
 def _is_name(word: str) -> bool:
     return word.isidentifier() and word not in KEYWORDS
 
 
-def _other_operator(region: str, dice: np.random.Generator) -> str:
+def _change_operator(region: str, rng: np.random.Generator) -> str:
     def other(word: str, _: list[str]) -> str:
-        return str(dice.choice(next(group for group in ALIKE if word in group)))
+        return str(rng.choice(next(group for group in INTERCHANGEABLE if word in group)))
 
-    return _replaced(region, dice, lambda word: any(word in group for group in ALIKE), other)
-
-
-def _without_a_word(region: str, dice: np.random.Generator) -> str:
-    return _replaced(region, dice, lambda word: not word.isspace(), lambda *_: "")
+    return _replace_token(
+        region, rng, lambda word: any(word in group for group in INTERCHANGEABLE), other
+    )
 
 
-def _other_lines(region: str, dice: np.random.Generator) -> str:
+def _without_token(region: str, rng: np.random.Generator) -> str:
+    return _replace_token(region, rng, lambda word: not word.isspace(), lambda *_: "")
+
+
+def _change_lines(region: str, rng: np.random.Generator) -> str:
     lines = region.splitlines(keepends=True) or [""]
-    one, other = (int(n) for n in dice.integers(0, len(lines), 2))
-    match int(dice.integers(3)):
+    one, other = (int(n) for n in rng.integers(0, len(lines), 2))
+    match int(rng.integers(3)):
         case 0:
             del lines[one]
         case 1:
@@ -156,30 +173,30 @@ def _other_lines(region: str, dice: np.random.Generator) -> str:
     return "".join(lines)
 
 
-def _replaced(
+def _replace_token(
     region: str,
-    dice: np.random.Generator,
+    rng: np.random.Generator,
     is_wanted: Callable[[str], bool],
     other: Callable[[str, list[str]], str],
 ) -> str:
     """Return a region in which one of the words that are wanted is another."""
-    words = WORD.findall(region)
+    words = TOKEN.findall(region)
     places = [place for place, word in enumerate(words) if is_wanted(word)]
     if not places:
         return region
-    place = int(dice.choice(places))
+    place = int(rng.choice(places))
     words[place] = other(words[place], words)
     return "".join(words)
 
 
 # What leaves most programs as they can be comes more often.
 CHANGES: tuple[Change, ...] = (
-    *(_other_number, _other_name, _other_operator) * 3,
-    *(_other_lines, _other_lines, _without_a_word),
+    *(_change_number, _change_name, _change_operator) * 3,
+    *(_change_lines, _change_lines, _without_token),
 )
 
 
-class Hand:
+class MutantWorker:
     """What one process has: a compiler, and a worker that runs what it makes."""
 
     def __init__(self) -> None:
@@ -191,7 +208,7 @@ class Hand:
         self.compiler.close()
         self.worker.close()
 
-    def what_becomes_of(self, path: Path, sizes: dict[str, int]) -> tuple[str, str]:
+    def outcome_of(self, path: Path, sizes: dict[str, int]) -> tuple[str, str]:
         """Return the status of a mutant, and what there is to say."""
         try:
             used = {one.name for one in load_scop(str(path)).parameters}
@@ -215,25 +232,25 @@ class Hand:
     def run(self, program: Program) -> tuple[str, str]:
         """Run a program under isl's schedule, and what gcc makes of it, beside its own order."""
         problem = self.compiler.compile_problem(program)
-        code = self.compiler.compile_schedule(program, isl_schedule(program.scop), DEFAULT)
-        if isinstance(code, NotCompiled):
+        code = self.compiler.compile_schedule(program, isl_schedule(program.scop), DEFAULT_MAPPING)
+        if isinstance(code, CompileFailure):
             is_slow = code.error_type in SLOW
             return "too much" if is_slow else INTERNAL, f"{code.error_type}: {code.reason}"
-        with closing(self.worker.open(problem, ONCE.repetition)) as session:
-            outcome = session.measure(code, ONCE)
-            if outcome.status is not Status.OK:
+        with closing(self.worker.open(problem, SINGLE_MEASUREMENT.repetition)) as session:
+            outcome = session.measure(code, SINGLE_MEASUREMENT)
+            if outcome.status is not OutcomeStatus.OK:
                 return outcome.status.value, f"under isl's schedule: {outcome}"
             said = []
             for flags in ROUNDINGS:
                 try:
-                    theirs = compile_foreign("gcc", program, 1, flags)
+                    theirs = compile_with("gcc", program, 1, flags)
                 except InputError as error:
                     return "refused by gcc", str(error)
-                outcome = session.measure(theirs, ONCE)
-                if outcome.status is Status.OK:
+                outcome = session.measure(theirs, SINGLE_MEASUREMENT)
+                if outcome.status is OutcomeStatus.OK:
                     return "ok", ""
                 said.append(f"gcc {' '.join(flags)}: {outcome}")
-            is_crash = outcome.status is Status.CRASH
+            is_crash = outcome.status is OutcomeStatus.CRASH
             return CRASH if is_crash else outcome.status.value, "; ".join(said)
 
 
@@ -249,23 +266,23 @@ class Mutant:
     seconds: float
 
 
-def play(seed: int, numbers: range) -> list[Mutant]:
+def run_mutants(seed: int, numbers: range) -> list[Mutant]:
     """Make mutants, and see what becomes of each."""
     found = []
-    hand = Hand()
+    hand = MutantWorker()
     try:
         for number in numbers:
-            dice = np.random.default_rng([seed, number])
-            one = originals()[int(dice.integers(len(originals())))]
-            text = f"{one.before}{mutated(one.region, dice)}{one.after}"
+            rng = np.random.default_rng([seed, number])
+            one = original_programs()[int(rng.integers(len(original_programs())))]
+            text = f"{one.prefix}{mutate(one.region, rng)}{one.suffix}"
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder, "mutant.c")
                 path.write_text(text)
                 start = time.monotonic()
-                status, detail = hand.what_becomes_of(path, dict(one.sizes))
-                if status == Status.WRONG_OUTPUT.value:
+                status, detail = hand.outcome_of(path, dict(one.sizes))
+                if status == OutcomeStatus.WRONG_OUTPUT.value:
                     path.write_text(ROUNDED + text)
-                    status, detail = hand.what_becomes_of(path, dict(one.sizes))
+                    status, detail = hand.outcome_of(path, dict(one.sizes))
             passed = time.monotonic() - start
             found.append(Mutant(number, one.name, status, detail, text, passed))
     finally:
@@ -282,12 +299,12 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--mutant", type=int, help="play one, and print it")
     options = parser.parse_args()
-    if executable("gcc") is None:
-        sys.exit(missing("gcc"))
+    if compiler_path("gcc") is None:
+        sys.exit(missing_compiler_note("gcc"))
     if options.mutant is not None:
-        (one,) = play(options.seed, range(options.mutant, options.mutant + 1))
+        (one,) = run_mutants(options.seed, range(options.mutant, options.mutant + 1))
         print(f"{one.text}\n{one.name}: {one.status}: {one.detail}")
-        sys.exit(one.status not in GOOD)
+        sys.exit(one.status not in EXPECTED_STATUSES)
     counts: collections.Counter[str] = collections.Counter()
     slowest = 0.0
     parts = [
@@ -296,18 +313,18 @@ def main() -> None:
     ]
     pool = ProcessPoolExecutor(options.processes, mp_context=get_context("spawn"))
     with pool:
-        for found in pool.map(partial(play, options.seed), parts):
+        for found in pool.map(partial(run_mutants, options.seed), parts):
             for one in found:
                 counts[one.status] += 1
                 slowest = max(slowest, one.seconds)
-                if one.status not in GOOD:
+                if one.status not in EXPECTED_STATUSES:
                     print(
                         f"\n{one.status.upper()}: mutant {one.number} of {one.name}: {one.detail}"
                     )
                     print(f"{one.text}\n", flush=True)
             total = sum(counts.values())
             print(f"{total:6}  {dict(counts)}, slowest {slowest:.1f} s", flush=True)
-    sys.exit(bool(set(counts) - GOOD))
+    sys.exit(bool(set(counts) - EXPECTED_STATUSES))
 
 
 if __name__ == "__main__":

@@ -29,71 +29,76 @@ from statistics import geometric_mean, median
 import numpy as np
 
 import polybench
-from polygym.compiler.codegen.common.mapping import DEFAULT
-from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.legality import LegalSchedule
-from polygym.compiler.poly.schedule import Schedule
-from polygym.compiler.poly.strategy import ISL
-from polygym.cost.candidate import Candidates
-from polygym.cost.correction import expected
-from polygym.cost.shipped import shipped
+from polygym.cost.features.candidates.candidate_vector import FeatureExtractor
+from polygym.cost.models.correction import base_scores
+from polygym.cost.models.pretrained import pretrained_model
 from polygym.errors import PolygymError
+from polygym.ir.scop import Scop
+from polygym.mapping.mapping import DEFAULT_MAPPING
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.schedule import Schedule
+from polygym.poly.scheduling.strategy import ISL
 from polygym.programs import Program, load_program
-from polygym.programs.selection import selected
-from polygym.search.explore.neighbourhood import changed
-from polygym.search.tune.annealing import CHAINS, Chains
-from polygym.search.tune.candidates import Candidate, Genes, Way, schedules_of
-from polygym.search.tune.edits import edited
-from polygym.search.tune.looked_at import LookedAt, together
-from polygym.search.tune.plays import Plays
+from polygym.programs.selection import select_programs
+from polygym.search.strategies.annealing import CHAIN_COUNT, AnnealingChains
+from polygym.search.strategies.candidates import (
+    Candidate,
+    ScheduleSource,
+    SearchSpace,
+    schedules_of,
+)
+from polygym.search.strategies.episode_schedules import EpisodeSchedules
+from polygym.search.strategies.feature_cache import FeatureCache, stack_features
+from polygym.search.strategies.neighborhood import mutate_mapping
+from polygym.search.strategies.schedule_edits import edit_schedule
 
 PROGRAMS = (*(kernel.name for kernel in polybench.KERNELS), "tc:conv2d", "tc:mlp3", "tc:moments")
 
-START = replace(DEFAULT, threads=2)
-_ATTEMPTS = 200
+START = replace(DEFAULT_MAPPING, threads=2)
+_MAX_ATTEMPTS = 200
 
 
-def measured(name: str, steps: int, seed: int) -> tuple[int, float]:
+def count_predictions(name: str, steps: int, seed: int) -> tuple[int, float]:
     """Return how many candidates were looked at, and the seconds that it took."""
-    model = shipped()
+    model = pretrained_model()
     if model is None:
         raise PolygymError("predictions: expected a model that comes with polygym, found none")
     program = load_program(name)
     scop, sizes = program.scop, _sizes(program)
-    ways: dict[Way, Schedule] = {ISL: _usual(program)}
-    looked_at = LookedAt(scop, sizes, ways)
-    genes = Genes.of(scop, (ISL,), sizes, START)
-    dice = np.random.default_rng(seed)
+    ways: dict[ScheduleSource, Schedule] = {ISL: _default_schedule(program)}
+    looked_at = FeatureCache(scop, sizes, ways)
+    genes = SearchSpace.for_program(scop, (ISL,), sizes, START)
+    rng = np.random.default_rng(seed)
 
     def score(candidates: Sequence[Candidate]) -> np.ndarray:
-        looks = looked_at.looks(candidates)
+        looks = looked_at.features(candidates)
         known = [look for look in looks if look is not None]
         found = np.full(len(looks), -np.inf)
         if known:
             is_known = [look is not None for look in looks]
-            found[is_known] = expected(model, *together(known))
+            found[is_known] = base_scores(model, *stack_features(known))
         return found
 
     score([Candidate(ISL, START)])
-    chains = Chains([genes.random(dice) for _ in range(CHAINS)], dice)
+    chains = AnnealingChains([genes.sample(rng) for _ in range(CHAIN_COUNT)], rng)
     begin = time.process_time()
-    seen = chains.run(steps, lambda one: Candidate(ISL, changed(one.mapping, dice)), score)
+    seen = chains.run(steps, lambda one: Candidate(ISL, mutate_mapping(one.mapping, rng)), score)
     seconds = time.process_time() - begin
     return sum(map(np.isfinite, seen.values())), seconds
 
 
-def milliseconds(name: str, count: int, seed: int) -> list[float]:
+def schedule_milliseconds(name: str, count: int, seed: int) -> list[float]:
     """Return the milliseconds that the features of each of some new schedules take."""
     program = load_program(name)
     sizes = _sizes(program)
 
     def look_at(schedule: Schedule) -> float:
         begin = time.process_time()
-        candidates = Candidates(LegalSchedule(program.scop, schedule), sizes)
+        candidates = FeatureExtractor(LegalSchedule(program.scop, schedule), sizes)
         candidates.features([START])
         return 1e3 * (time.process_time() - begin)
 
-    usual = _usual(program)
+    usual = _default_schedule(program)
     look_at(usual)
     found = new_schedules(program.scop, usual, count, np.random.default_rng(seed))
     if not found:
@@ -102,55 +107,57 @@ def milliseconds(name: str, count: int, seed: int) -> list[float]:
 
 
 def new_schedules(
-    scop: Scop, usual: Schedule, count: int, dice: np.random.Generator
+    scop: Scop, default_schedule: Schedule, count: int, rng: np.random.Generator
 ) -> list[Schedule]:
     """Return legal schedules, as many or fewer, each once: in any order, but for the usual one."""
-    seen = {usual}
+    seen = {default_schedule}
     found = [
-        *islice(_edited(scop, usual, seen, dice), count // 2),
-        *islice(_played(scop, seen, dice), count - count // 2),
+        *islice(_edited_schedules(scop, default_schedule, seen, rng), count // 2),
+        *islice(_policy_schedules(scop, seen, rng), count - count // 2),
     ]
-    return [found[int(place)] for place in dice.permutation(len(found))]
+    return [found[int(place)] for place in rng.permutation(len(found))]
 
 
 def _sizes(program: Program) -> dict[str, int]:
     return {one.name: program.value(one.name) for one in program.scop.parameters}
 
 
-def _usual(program: Program) -> Schedule:
-    ways = schedules_of(program.scop, strategies=(ISL,))
+def _default_schedule(program: Program) -> Schedule:
+    ways = schedules_of(program.scop, sources=(ISL,))
     if ISL not in ways:
         raise PolygymError(f"{program.name}: isl finds no schedule in the time that is usual")
     return ways[ISL]
 
 
-def _edited(
-    scop: Scop, usual: Schedule, seen: set[Schedule], dice: np.random.Generator
+def _edited_schedules(
+    scop: Scop, default_schedule: Schedule, seen: set[Schedule], rng: np.random.Generator
 ) -> Iterator[Schedule]:
     """Yield legal changes of a schedule, and changes of those, each once."""
-    at = usual
-    for _ in range(_ATTEMPTS):
-        found = edited(at, scop, dice)
+    at = default_schedule
+    for _ in range(_MAX_ATTEMPTS):
+        found = edit_schedule(at, scop, rng)
         if found is not None and found not in seen:
             seen.add(found)
             yield found
-        at = usual if found is None or dice.random() < 0.5 else found
+        at = default_schedule if found is None or rng.random() < 0.5 else found
 
 
-def _played(scop: Scop, seen: set[Schedule], dice: np.random.Generator) -> Iterator[Schedule]:
+def _policy_schedules(
+    scop: Scop, seen: set[Schedule], rng: np.random.Generator
+) -> Iterator[Schedule]:
     """Yield schedules that policies construct, each once; none where spaces are too large."""
-    plays = Plays(scop, dice)
-    while found := plays.some(lambda one: one not in seen, lambda: False):
+    plays = EpisodeSchedules(scop, rng)
+    while found := plays.sample(lambda one: one not in seen, lambda: False):
         seen.update(found)
         yield from found
 
 
-def of_mappings(names: Sequence[str], steps: int, seed: int) -> bool:
+def report_mappings(names: Sequence[str], steps: int, seed: int) -> bool:
     """Print how many changes of the mapping are looked at in a second; whether there are any."""
     rates: dict[str, float] = {}
     for name in names:
         try:
-            count, seconds = measured(name, steps, seed)
+            count, seconds = count_predictions(name, steps, seed)
         except PolygymError as error:
             print(f"{name:16} {error}", file=sys.stderr)
             continue
@@ -164,12 +171,12 @@ def of_mappings(names: Sequence[str], steps: int, seed: int) -> bool:
     return True
 
 
-def of_schedules(names: Sequence[str], count: int, seed: int) -> bool:
+def report_schedules(names: Sequence[str], count: int, seed: int) -> bool:
     """Print how long new schedules take to be looked at; whether there are any."""
     times: dict[str, list[float]] = {}
     for name in names:
         try:
-            times[name] = milliseconds(name, count, seed)
+            times[name] = schedule_milliseconds(name, count, seed)
         except PolygymError as error:
             print(f"{name:16} {error}", file=sys.stderr)
             continue
@@ -198,11 +205,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    names = selected(options.programs) if options.programs else PROGRAMS
+    names = select_programs(options.programs) if options.programs else PROGRAMS
     if options.schedules:
-        found = of_schedules(names, options.schedules, options.seed)
+        found = report_schedules(names, options.schedules, options.seed)
     else:
-        found = of_mappings(names, options.steps, options.seed)
+        found = report_mappings(names, options.steps, options.seed)
     return 0 if found else 1
 
 

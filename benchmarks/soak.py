@@ -27,17 +27,17 @@ from pathlib import Path
 
 import numpy as np
 
-MARK = "POLYGYM_SOAK"
+PROCESS_MARK = "POLYGYM_SOAK"
 SECONDS_TO_END = 60.0
 
 
-def marked(mark: bytes) -> list[int]:
+def marked_processes(process_mark: bytes) -> list[int]:
     """Return the processes that carry a mark, zombies left out."""
     found = []
     for path in Path("/proc").iterdir():
         if path.name.isdigit():
             try:
-                if mark in (path / "environ").read_bytes():
+                if process_mark in (path / "environ").read_bytes():
                     found.append(int(path.name))
             except OSError:
                 continue
@@ -108,14 +108,14 @@ def explore(options: argparse.Namespace) -> None:
 
 def watch(options: argparse.Namespace) -> int:
     """Run the exploration in a process of its own, and watch all that it starts."""
-    name = f"{MARK}={uuid.uuid4().hex}"
+    name = f"{PROCESS_MARK}={uuid.uuid4().hex}"
     environment = {**os.environ, **dict([name.split("=")])}
     command = [sys.executable, __file__, "--inside", *sys.argv[1:]]
     peak = (0, 0, 0)
     failures = []
     with subprocess.Popen(command, env=environment) as inside:
         while inside.poll() is None:
-            processes = marked(name.encode())
+            processes = marked_processes(name.encode())
             sizes = [memory(process) for process in processes]
             shares, wholes = (sum(column) for column in zip((0, 0), *sizes, strict=True))
             peak = max(peak, (shares, wholes, len(processes)))
@@ -123,7 +123,7 @@ def watch(options: argparse.Namespace) -> int:
     if inside.returncode:
         failures.append(f"the exploration ended with status {inside.returncode}")
     deadline = time.monotonic() + SECONDS_TO_END
-    while (left := marked(name.encode())) and time.monotonic() < deadline:
+    while (left := marked_processes(name.encode())) and time.monotonic() < deadline:
         time.sleep(0.5)
     if left:
         failures.append(f"{len(left)} processes are left: {left}")

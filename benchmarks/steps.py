@@ -28,7 +28,7 @@ import numpy as np
 
 IDS = ("polygym/Construct-v0", "polygym/Explore-v0", "polygym/Schedule-v0")
 TERMS = "polygym/Rewrite-v0"
-HERE = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def measure(name: str, kernel: str, seconds: float) -> dict[str, float]:
@@ -37,7 +37,7 @@ def measure(name: str, kernel: str, seconds: float) -> dict[str, float]:
     arguments = {"term": kernel} if name == TERMS else of_kernels
     env = gymnasium.make(f"polygym:{name}", **arguments)
     _, info = env.reset(seed=0)
-    asking = asked()
+    asking = clock_overhead()
     generator = np.random.default_rng(0)
     spent = in_steps = 0.0
     steps = episodes = 0
@@ -63,15 +63,15 @@ def measure(name: str, kernel: str, seconds: float) -> dict[str, float]:
     }
 
 
-def asked(times: int = 2000) -> float:
+def clock_overhead(repeats: int = 2000) -> float:
     """Return what it takes to ask for the processor's time."""
     start = time.process_time()
-    for _ in range(times - 1):
+    for _ in range(repeats - 1):
         time.process_time()
-    return (time.process_time() - start) / times
+    return (time.process_time() - start) / repeats
 
 
-def in_a_process(tree: Path, name: str, kernel: str, seconds: float) -> dict[str, float]:
+def measure_in_process(tree: Path, name: str, kernel: str, seconds: float) -> dict[str, float]:
     """Return the figures of a kernel with the sources of a tree."""
     command = [sys.executable, __file__, "--measure", "--id", name, "--kernel", kernel]
     command += ["--seconds", str(seconds)]
@@ -97,7 +97,7 @@ def main() -> None:
         return
     import polybench
 
-    trees = {"here": HERE}
+    trees = {"here": ROOT}
     if options.against:
         trees = {"there": options.against.resolve(), **trees}
     found: dict[str, dict[str, dict[str, float]]] = {}
@@ -106,7 +106,7 @@ def main() -> None:
         best: dict[str, dict[str, float]] = {}
         for _ in range(options.rounds):
             for tree, path in trees.items():
-                one = in_a_process(path, options.id, kernel, options.seconds)
+                one = measure_in_process(path, options.id, kernel, options.seconds)
                 if tree not in best or one["rate"] > best[tree]["rate"]:
                     best[tree] = one
         found[kernel] = best

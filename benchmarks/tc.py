@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping
-from polygym.compiler.frontend.tc import library
-from polygym.compiler.frontend.tc.syntax import Name, Scalar
+from polygym.frontend.tc import library
+from polygym.frontend.tc.syntax.tree import ElementType, NameUse
+from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING, Mapping
 from polygym.tc.comprehension import Comprehension
 
 try:
@@ -34,17 +34,17 @@ except ImportError:
 Arrays = list[np.ndarray]
 
 # Seconds: between two contenders, of calls without a clock, and of those with one, in each round.
-ASLEEP = 0.1
-WARM = 0.01
-TIMED = 0.02
+SLEEP_SECONDS = 0.1
+WARM_UP_SECONDS = 0.01
+TIMED_SECONDS = 0.02
 
 # What would take longer than this in all rounds, in seconds, is left with fewer of them.
-LONGEST = 10.0
-FEWEST_ROUNDS = 2
+MAX_SECONDS = 10.0
+MIN_ROUNDS = 2
 
 
 @dataclass(frozen=True)
-class Case:
+class ComprehensionCase:
     """A comprehension of the library with sizes, and what else computes it."""
 
     name: str
@@ -66,40 +66,48 @@ def torch_mlp3(x: Any, w2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: Any) -> 
     return positive(linear(positive(linear(positive(linear(x, w2, b2)), w3, b3)), w4, b4))
 
 
-def grouped(image: Any, kernel: Any) -> Any:
+def grouped_convolution(image: Any, kernel: Any) -> Any:
     n, g, c, h, w = image.shape
     weights = kernel.reshape(-1, c, *kernel.shape[-2:])
     return torch.nn.functional.conv2d(image.reshape(n, g * c, h, w), weights, groups=g)
 
 
-def convolution(channels: int, side: int) -> Case:
+def convolution(channels: int, side: int) -> ComprehensionCase:
     sizes = {"N": 32, "G": 32, "C": channels, "F": channels, "H": side, "W": side}
-    return Case("conv2d_grouped", {**sizes, "KH": 3, "KW": 3}, torch=grouped)
+    return ComprehensionCase(
+        "conv2d_grouped", {**sizes, "KH": 3, "KW": 3}, torch=grouped_convolution
+    )
 
 
-def tables(count: int) -> Case:
+def lookup_tables(count: int) -> ComprehensionCase:
     """Return lookups in one or two tables of a million rows, which no cache holds."""
     sizes = {"D": 64, "B": 128}
     for number in [""] if count == 1 else ["1", "2"]:
         sizes |= {f"E{number}": 10**6, f"L{number}": 50}
     bag = torch and torch.nn.functional.embedding_bag
-    return Case(
+    return ComprehensionCase(
         f"{count}LUT",
         sizes,
-        lambda *given: [table[rows].sum(1) for table, rows in pairs(given)],
-        lambda *given: [bag(rows, table, mode="sum") for table, rows in pairs(given)],
+        lambda *given: [table[rows].sum(1) for table, rows in weight_pairs(given)],
+        lambda *given: [bag(rows, table, mode="sum") for table, rows in weight_pairs(given)],
     )
 
 
-def pairs(given: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+def weight_pairs(given: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
     return zip(given[::2], given[1::2], strict=True)
 
 
 CASES = (
-    Case("tmm", {"M": 128, "K": 32, "N": 256}, lambda a, b: a @ b.T, lambda a, b: a @ b.T),
-    Case("tmm", {"M": 128, "K": 1024, "N": 1024}, lambda a, b: a @ b.T, lambda a, b: a @ b.T),
-    Case("tmm", {"M": 128, "K": 4096, "N": 16384}, lambda a, b: a @ b.T, lambda a, b: a @ b.T),
-    Case(
+    ComprehensionCase(
+        "tmm", {"M": 128, "K": 32, "N": 256}, lambda a, b: a @ b.T, lambda a, b: a @ b.T
+    ),
+    ComprehensionCase(
+        "tmm", {"M": 128, "K": 1024, "N": 1024}, lambda a, b: a @ b.T, lambda a, b: a @ b.T
+    ),
+    ComprehensionCase(
+        "tmm", {"M": 128, "K": 4096, "N": 16384}, lambda a, b: a @ b.T, lambda a, b: a @ b.T
+    ),
+    ComprehensionCase(
         "tbmm",
         {"B": 500, "N": 26, "M": 72, "K": 26},
         lambda x, y: x @ y.transpose(0, 2, 1),
@@ -109,24 +117,24 @@ CASES = (
     convolution(32, 7),
     convolution(4, 56),
     convolution(8, 28),
-    Case("mlp1", {"B": 128, "M": 1000, "N": 400}, lambda x, w, b: relu(x @ w.T + b)),
-    Case("mlp3", {"B": 128, "N": 128, "O": 64, "P": 32, "Q": 2}, mlp3, torch_mlp3),
-    tables(1),
-    tables(2),
-    Case("softmax", {"N": 1000, "D": 1000}, None, lambda x: torch.softmax(x, 1)),
+    ComprehensionCase("mlp1", {"B": 128, "M": 1000, "N": 400}, lambda x, w, b: relu(x @ w.T + b)),
+    ComprehensionCase("mlp3", {"B": 128, "N": 128, "O": 64, "P": 32, "Q": 2}, mlp3, torch_mlp3),
+    lookup_tables(1),
+    lookup_tables(2),
+    ComprehensionCase("softmax", {"N": 1000, "D": 1000}, None, lambda x: torch.softmax(x, 1)),
 )
 
 
-def arrays_of(case: Case) -> Arrays:
-    dice = np.random.default_rng(0)
+def case_arrays(case: ComprehensionCase) -> Arrays:
+    rng = np.random.default_rng(0)
     found = []
     for one in library.definition(case.name).parameters:
-        shape = [case.sizes[s.name] for s in one.sizes if isinstance(s, Name)]
-        if one.type is Scalar.FLOAT:
-            found.append(dice.random(shape, np.float32))
+        shape = [case.sizes[s.name] for s in one.sizes if isinstance(s, NameUse)]
+        if one.type is ElementType.FLOAT:
+            found.append(rng.random(shape, np.float32))
         else:  # the numbers of rows: those in I1 belong to a table with E1 of them
             rows = case.sizes[one.name.replace("I", "E")]
-            found.append(dice.integers(0, rows, shape, np.int32))
+            found.append(rng.integers(0, rows, shape, np.int32))
     return found
 
 
@@ -135,10 +143,10 @@ def best_times(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, fl
     found = dict.fromkeys(calls, float("inf"))
     for number in range(rounds):
         for name, call in calls.items():
-            if number < FEWEST_ROUNDS or found[name] * rounds < LONGEST:
-                time.sleep(ASLEEP)
-                best_time(call, WARM)
-                found[name] = min(found[name], best_time(call, TIMED))
+            if number < MIN_ROUNDS or found[name] * rounds < MAX_SECONDS:
+                time.sleep(SLEEP_SECONDS)
+                best_time(call, WARM_UP_SECONDS)
+                found[name] = min(found[name], best_time(call, TIMED_SECONDS))
     return found
 
 
@@ -153,19 +161,25 @@ def best_time(call: Callable[[], Any], seconds: float) -> float:
     return best
 
 
-def row(case: Case, threads: int, seconds: float, rounds: int) -> dict[str, float]:
+def measure_case(
+    case: ComprehensionCase, threads: int, seconds: float, rounds: int
+) -> dict[str, float]:
     """Return the times of a case, in seconds."""
-    arrays = arrays_of(case)
+    arrays = case_arrays(case)
     shared = Mapping(threads=threads)
     definition = library.definition(case.name)
     calls: dict[str, Callable[[], Any]] = {}
-    for name, mapping in (("naive", SEQUENTIAL), ("default", DEFAULT), ("tuned", DEFAULT)):
+    for name, mapping in (
+        ("naive", SEQUENTIAL_MAPPING),
+        ("default", DEFAULT_MAPPING),
+        ("tuned", DEFAULT_MAPPING),
+    ):
         chosen = mapping if name == "naive" else shared
         operator = Comprehension(definition, chosen)
         if name == "tuned":
             if seconds <= 0:
                 continue
-            operator.tune(*arrays, seconds=seconds)
+            operator.tune(*arrays, time_limit=seconds)
         calls[name] = lambda operator=operator: operator(*arrays)
     if case.numpy is not None:
         calls["numpy"] = lambda: case.numpy(*arrays)
@@ -200,7 +214,7 @@ def main() -> None:
     for case in CASES:
         if arguments.names and case.name not in arguments.names:
             continue
-        found = row(case, arguments.threads, arguments.seconds, arguments.rounds)
+        found = measure_case(case, arguments.threads, arguments.seconds, arguments.rounds)
         times = [f"{1e3 * found[name]:.3f}" if name in found else "-" for name in columns]
         sizes = ", ".join(f"{name}={value}" for name, value in case.sizes.items())
         print(f"| {case.name} ({sizes}) | {' | '.join(times)} |", flush=True)

@@ -18,22 +18,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from terms_page import BUDGETS, GRADIENTS, LONGER, PAPER, ROUNDS, SEARCHES, report
+from terms_report import BUDGETS, GRADIENTS, LONGER, PAPER, ROUNDS, SEARCHES, report
 
 from polygym.files import write_atomically
-from polygym.measure.worker.timing import this_machine
 from polygym.rewrite.term import Term, term
-from polygym.search.planning import Plan
-from polygym.terms import StaticCost, optimized, parse_program, text_of
-from polygym.terms.code.record import measured
+from polygym.runtime.worker.timing import describe_host
+from polygym.search.planning import PlanningLimits
+from polygym.terms import StaticCost, optimize_term, parse_program, text_of
+from polygym.terms.code.timing_record import measure_pair
 from polygym.terms.derivation import Derivation
-from polygym.terms.directed import Directed
 from polygym.terms.language.nodes import variable
-from polygym.terms.language.program import Program
+from polygym.terms.language.program import TermProgram
 from polygym.terms.language.types import FLOAT
 from polygym.terms.library import combinations, expressions, programs
-from polygym.terms.rules.sets import joined, rules_named
-from polygym.terms.saturation import saturated
+from polygym.terms.normalization import Normalizer
+from polygym.terms.rules.rule_sets import merge_rules, rules_named
+from polygym.terms.saturation import saturate_term
 
 HERE = Path(__file__).parent
 
@@ -63,17 +63,19 @@ SIZES = {
 }
 
 
-def searched(program: Program, sets: tuple[str, ...], method: str, budget: int, phases: int = 2):
+def run_search(
+    program: TermProgram, sets: tuple[str, ...], method: str, budget: int, phases: int = 2
+):
     """Search, in phases that begin where the one before has ended."""
-    rules = joined(rules_named(name) for name in sets)
+    rules = merge_rules(rules_named(name) for name in sets)
     start = time.monotonic()
-    plan = Plan(horizon=80, states=budget)
-    found = optimized(program, [rules] * phases, method, plan)
+    plan = PlanningLimits(horizon=80, max_states=budget)
+    found = optimize_term(program, [rules] * phases, method, plan)
     return found, time.monotonic() - start
 
 
 def cost_part(
-    name: str, program: Program, sets: tuple[str, ...], methods: tuple[str, ...] = SEARCHES
+    name: str, program: TermProgram, sets: tuple[str, ...], methods: tuple[str, ...] = SEARCHES
 ) -> Iterator[tuple[str, Any]]:
     """Yield what is to be found of the costs of a program: Figure 6."""
     for method in methods:
@@ -84,8 +86,10 @@ def cost_part(
             )
 
 
-def cost_row(program: Program, sets: tuple[str, ...], method: str, budget: int) -> dict[str, Any]:
-    found, seconds = searched(program, sets, method, budget)
+def cost_row(
+    program: TermProgram, sets: tuple[str, ...], method: str, budget: int
+) -> dict[str, Any]:
+    found, seconds = run_search(program, sets, method, budget)
     return {
         "initial": found.costs[0],
         "cost": found.costs[-1],
@@ -96,10 +100,10 @@ def cost_row(program: Program, sets: tuple[str, ...], method: str, budget: int) 
     }
 
 
-def reference(program: Program) -> dict[str, Any]:
+def reference(program: TermProgram) -> dict[str, Any]:
     """Return what all rules with a direction lead to, wherever they apply."""
-    rules = joined(rules_named(name) for name in GRADIENTS)
-    made, steps = Directed(rules)(program.body)
+    rules = merge_rules(rules_named(name) for name in GRADIENTS)
+    made, steps = Normalizer(rules)(program.body)
     cost = StaticCost()
     return {"initial": cost(program.body), "cost": cost(made), "steps": steps}
 
@@ -107,18 +111,18 @@ def reference(program: Program) -> dict[str, Any]:
 def product_row(sizes: dict[str, int]) -> dict[str, Any]:
     """Return the wall time of a product of matrices alone."""
     product = parse_program(PRODUCT)
-    _, row = measured(product, product, sizes, ROUNDS)
+    _, row = measure_pair(product, product, sizes, ROUNDS)
     return row
 
 
-def time_row(program: Program, sizes: dict[str, int], budget: int) -> dict[str, Any]:
+def time_row(program: TermProgram, sizes: dict[str, int], budget: int) -> dict[str, Any]:
     """Return the wall times of a program and of what A* made of it: Figure 7."""
-    found: Derivation = searched(program, GRADIENTS, "astar", budget)[0]
-    _, row = measured(program, found.result, sizes, ROUNDS)
+    found: Derivation = run_search(program, GRADIENTS, "astar", budget)[0]
+    _, row = measure_pair(program, found.result, sizes, ROUNDS)
     return {"cost": found.costs[-1], "initial": found.costs[0], **row}
 
 
-def arithmetic() -> list[tuple[str, Program]]:
+def arithmetic() -> list[tuple[str, TermProgram]]:
     """Return the paper's expressions, and 200 others: half of its shapes, half random."""
     named = [
         (f"{name} {number}", one)
@@ -127,8 +131,8 @@ def arithmetic() -> list[tuple[str, Program]]:
     ]
     known = {one.body for _, one in named}
     others = [one for one in combinations() if one.body not in known]
-    dice = np.random.default_rng(0)
-    chosen = sorted(dice.choice(len(others), 100, replace=False))
+    rng = np.random.default_rng(0)
+    chosen = sorted(rng.choice(len(others), 100, replace=False))
     named += [(f"shape {number}", others[int(number)]) for number in chosen]
     for number in range(100):
         text = text_of(random_arithmetic(np.random.default_rng([1, number]), 4))
@@ -136,28 +140,28 @@ def arithmetic() -> list[tuple[str, Program]]:
     return named
 
 
-def random_arithmetic(dice: np.random.Generator, depth: int) -> Term:
+def random_arithmetic(rng: np.random.Generator, depth: int) -> Term:
     """Return a random term in which some parts stand several times."""
     made: list[Term] = [variable("x", FLOAT), variable("y", FLOAT), term(2.0), term(1.0)]
     for _ in range(2 * depth):
-        operator = ("add", "sub", "mul", "div")[int(dice.integers(4))]
-        one, other = (made[-1 - int(dice.integers(min(len(made), 5)))] for _ in range(2))
+        operator = ("add", "sub", "mul", "div")[int(rng.integers(4))]
+        one, other = (made[-1 - int(rng.integers(min(len(made), 5)))] for _ in range(2))
         made.append(term(operator, one, other))
     return made[-1]
 
 
-def longer_row(program: Program) -> dict[str, Any]:
+def extended_row(program: TermProgram) -> dict[str, Any]:
     """Return what A* finds with as many terms, and steps enough for terms that fall to little."""
     start = time.process_time()
-    found = optimized(program, (), "astar", Plan(horizon=LONGER, states=5000))
+    found = optimize_term(program, (), "astar", PlanningLimits(horizon=LONGER, max_states=5000))
     return {"astar": found.costs[-1], "seconds": time.process_time() - start}
 
 
-def compared_row(program: Program) -> dict[str, Any]:
+def compared_row(program: TermProgram) -> dict[str, Any]:
     start = time.monotonic()
-    found = optimized(program, (), "astar", Plan(horizon=10, states=5000))
+    found = optimize_term(program, (), "astar", PlanningLimits(horizon=10, max_states=5000))
     middle = time.monotonic()
-    other = saturated(program.body)
+    other = saturate_term(program.body)
     return {
         "initial": found.costs[0],
         "astar": found.costs[-1],
@@ -168,13 +172,13 @@ def compared_row(program: Program) -> dict[str, Any]:
     }
 
 
-def exhaustive_row(program: Program, method: str) -> dict[str, Any]:
-    rules = joined(rules_named(name) for name in ("vectors", "simplification", "binding"))
-    found = optimized(program, [rules], method, Plan(horizon=5, states=20_000))
+def exhaustive_row(program: TermProgram, method: str) -> dict[str, Any]:
+    rules = merge_rules(rules_named(name) for name in ("vectors", "simplification", "binding"))
+    found = optimize_term(program, [rules], method, PlanningLimits(horizon=5, max_states=20_000))
     return {"initial": found.costs[0], "cost": found.costs[-1]}
 
 
-def tasks(part: str) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
+def part_tasks(part: str) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
     (gemm,), (conv,) = programs("gemm"), programs("convolution")
     made = {one.name: one for one in programs("gradients")}
     match part:
@@ -206,7 +210,7 @@ def tasks(part: str) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
         case "longer":
             for name, one in arithmetic():
                 if name.startswith("random"):
-                    yield f"longer/{name}", lambda one=one: longer_row(one)
+                    yield f"longer/{name}", lambda one=one: extended_row(one)
         case _:
             for name, one in arithmetic():
                 yield f"compared/{name}", lambda one=one: compared_row(one)
@@ -225,7 +229,7 @@ def main() -> None:
     found: dict[str, Any] = {}
     if kept.exists() and not asked.again:
         found = json.loads(kept.read_text())
-    now = this_machine()
+    now = describe_host()
     if asked.again or "machine" not in found:
         found["machine"] = {
             "processor": now.processor,
@@ -233,7 +237,7 @@ def main() -> None:
             "load": now.load_average,
         }
     for part in asked.only:
-        for key, work in tasks(part):
+        for key, work in part_tasks(part):
             if key in found:
                 continue
             found[key] = work()

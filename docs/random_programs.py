@@ -1,9 +1,9 @@
 """Draws what random programs look like beside the programs that people write.
 
 ``--count`` random programs, chosen by the dice of ``--seed``, are read, and their shapes counted
-(:mod:`polygym.cost.shape`), beside those of the thirty kernels of the suite and of the library's
-comprehensions. Nothing is run and nothing is learned. The picture shows shares: a bar of 30 % over
-"2" says that three in ten random programs have two of them.
+(:mod:`polygym.cost.program_shape`), beside those of the thirty kernels of the suite and of the
+library's comprehensions. Nothing is run and nothing is learned. The picture shows shares: a bar of
+30 % over "2" says that three in ten random programs have two of them.
 
 The numbers of the picture are printed as a table too. A thousand programs take two minutes of
 one core's time::
@@ -26,16 +26,22 @@ import numpy as np
 
 import polybench
 from polybench import Dataset
-from polygym.compiler.frontend.tc import library
-from polygym.cost.shape import Shape, shape
+from polygym.cost.features.programs.shape import ProgramShape, program_shape
 from polygym.errors import PolygymError
 from polygym.files import write_atomically
-from polygym.pictures.multiples import Bins, Lying, Panel, Upright, multiples_svg
+from polygym.frontend.tc import library
+from polygym.pictures.charts.small_multiples import (
+    Bins,
+    HistogramPanel,
+    MultiplesPanel,
+    PropertyPanel,
+    small_multiples_svg,
+)
 from polygym.programs import load_program
-from polygym.programs.generate import KINDS, PREFIX, SCALARS, VERSION
+from polygym.programs.generate import GENERATED_KINDS, PREFIX, SCALARS_PREFIX, VERSION
 
 SEEDS = 10**9
-SECONDS_BETWEEN_WORDS = 5.0
+PROGRESS_INTERVAL = 5.0
 
 KERNELS = tuple(one.name for one in polybench.KERNELS)
 COMPREHENSIONS = tuple(f"tc:{name}" for name in library.definitions())
@@ -43,24 +49,24 @@ COMPREHENSIONS = tuple(f"tc:{name}" for name in library.definitions())
 REUSE = Bins((0, 1, 3, 10, 30, 100, 300, 1000), ("<1", "1", "3", "10", "30", "100", "300", "1000"))
 
 
-def names_of_random(count: int, seed: int, prefix: str = PREFIX) -> list[str]:
+def random_names(count: int, seed: int, prefix: str = PREFIX) -> list[str]:
     """Return the names of random programs, as many as are wanted."""
     return [
         f"{prefix}{number}" for number in np.random.default_rng(seed).integers(SEEDS, size=count)
     ]
 
 
-def shapes_of(names: Sequence[str], what: str) -> list[Shape]:
+def program_shapes(names: Sequence[str], what: str) -> list[ProgramShape]:
     """Return the shapes of programs at medium sizes; say how far it is, and what was refused."""
     found = []
     begin = said = time.monotonic()
     for number, name in enumerate(names, start=1):
         try:
-            found.append(shape(load_program(name, dataset=Dataset.MEDIUM)))
+            found.append(program_shape(load_program(name, dataset=Dataset.MEDIUM)))
         except PolygymError as error:
             print(f"{name} is left out: {error}", file=sys.stderr)
         now = time.monotonic()
-        if now - said >= SECONDS_BETWEEN_WORDS or number == len(names):
+        if now - said >= PROGRESS_INTERVAL or number == len(names):
             said = now
             line = f"{what}: {number:,} of {len(names):,}, {now - begin:.0f} s"
             print(line, file=sys.stderr, flush=True)
@@ -86,12 +92,14 @@ FLAGS = (
     ("nest in sequence", "in_sequence"),
 )
 OWN_FLAG = ("array of its own", "own_arrays")
-TITLES = {PREFIX: "random programs", SCALARS: "programs with scalars"}
+TITLES = {PREFIX: "random programs", SCALARS_PREFIX: "programs with scalars"}
 
 
-def panels_of(collections: Sequence[Sequence[Shape]], prefix: str = PREFIX) -> tuple[Panel, ...]:
+def panels_of(
+    collections: Sequence[Sequence[ProgramShape]], prefix: str = PREFIX
+) -> tuple[MultiplesPanel, ...]:
     """Return the panels of the picture for collections of shapes, the first of it of a kind."""
-    has_scalars = prefix == SCALARS
+    has_scalars = prefix == SCALARS_PREFIX
     counts = (*COUNTS, SCALAR_COUNT) if has_scalars else COUNTS
     named = (*FLAGS, OWN_FLAG) if has_scalars else FLAGS
 
@@ -101,10 +109,10 @@ def panels_of(collections: Sequence[Sequence[Shape]], prefix: str = PREFIX) -> t
     flags = [kept(name) for _, name in named]
     return (
         *(
-            Upright(title, bins.labels, tuple(bins.shares(values) for values in kept(name)))
+            HistogramPanel(title, bins.labels, tuple(bins.shares(values) for values in kept(name)))
             for title, bins, name in counts
         ),
-        Lying(
+        PropertyPanel(
             "Programs that have one or more of these",
             tuple(label for label, _ in named),
             tuple(
@@ -115,7 +123,7 @@ def panels_of(collections: Sequence[Sequence[Shape]], prefix: str = PREFIX) -> t
     )
 
 
-def table(titles: Sequence[str], panels: Sequence[Panel]) -> str:
+def table(titles: Sequence[str], panels: Sequence[MultiplesPanel]) -> str:
     """Return the numbers of the picture, in percent, as lines of text."""
     lines = [f"{'percent of':<60}" + "".join(f"{title:>24}" for title in titles)]
     for panel in panels:
@@ -125,7 +133,7 @@ def table(titles: Sequence[str], panels: Sequence[Panel]) -> str:
     return "\n".join(lines)
 
 
-def medians(shapes: Sequence[Shape]) -> str:
+def medians(shapes: Sequence[ProgramShape]) -> str:
     """Return what is in the middle of a collection."""
     return (
         f"medians: {median(one.nests for one in shapes):g} nests, "
@@ -144,25 +152,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--count", type=int, default=1000, help="how many random programs")
     parser.add_argument("--seed", type=int, default=0, help="the dice that choose them")
     parser.add_argument("--out", type=Path, default=Path("random-programs.svg"), help="the picture")
-    kinds = [prefix.removesuffix(":") for prefix in KINDS]
+    kinds = [prefix.removesuffix(":") for prefix in GENERATED_KINDS]
     parser.add_argument("--kind", choices=kinds, default=kinds[0], help="of which kind they are")
     given = parser.parse_args(arguments)
     if given.count < 1 or given.seed < 0:
         parser.error("expected --count from 1 on and --seed from 0 on")
     prefix = f"{given.kind}:"
     groups = {
-        TITLES[prefix]: names_of_random(given.count, given.seed, prefix),
+        TITLES[prefix]: random_names(given.count, given.seed, prefix),
         "kernels of the suite": KERNELS,
         "comprehensions": COMPREHENSIONS,
     }
-    found = {what: shapes_of(names, what) for what, names in groups.items()}
+    found = {what: program_shapes(names, what) for what, names in groups.items()}
     titles = [f"{len(shapes):,} {what}" for what, shapes in found.items()]
     panels = panels_of(list(found.values()), prefix)
     print(table(titles, panels))
     for title, shapes in zip(titles, found.values(), strict=True):
         if shapes:
             print(f"{title}: {medians(shapes)}")
-    picture = multiples_svg(
+    picture = small_multiples_svg(
         f"What {TITLES[prefix]} look like",
         titles,
         panels,

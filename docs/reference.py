@@ -25,7 +25,7 @@ BLOCK = re.compile(r"(\s?)::$", re.MULTILINE)
 TABLE = re.compile(r"^=+(?:  ?=+)+\n(?:.*\n)*?=+(?:  ?=+)+\n(?:.*\n)*?=+(?:  ?=+)+$", re.MULTILINE)
 
 
-def documented() -> list[str]:
+def documented_modules() -> list[str]:
     """Return the modules that have something for others; all of it is imported then."""
     found = list(MODULES)
     for name in PACKAGES:
@@ -33,10 +33,10 @@ def documented() -> list[str]:
         package = importlib.import_module(name)
         inner = pkgutil.walk_packages(package.__path__, f"{name}.")
         found += [module.name for module in inner if module.ispkg]
-    return sorted(name for name in found if names_of(name))
+    return sorted(name for name in found if public_names(name))
 
 
-def names_of(name: str) -> list[str]:
+def public_names(name: str) -> list[str]:
     """Return what a module has for others; what waits until it is asked for is imported."""
     module = importlib.import_module(name)
     rooms = {inner.name for inner in pkgutil.iter_modules(getattr(module, "__path__", ()))}
@@ -46,12 +46,12 @@ def names_of(name: str) -> list[str]:
     return names
 
 
-def tops(names: list[str]) -> list[str]:
+def top_modules(names: list[str]) -> list[str]:
     """Return the modules that are not reached from others: packages bring the rooms they name."""
     found = []
     for name in names:
         above, _, own = name.rpartition(".")
-        if above not in names or own not in names_of(above):
+        if above not in names or own not in public_names(above):
             found.append(name)
     return found
 
@@ -59,15 +59,15 @@ def tops(names: list[str]) -> list[str]:
 def as_markdown(docstring: str) -> str:
     """Return a docstring without what Markdown would show: ``~``, ``::``; tables are blocks.
 
-    >>> as_markdown("See :class:`~polygym.errors.Place`. Example::")
-    'See :class:`polygym.errors.Place`. Example:'
+    >>> as_markdown("See :class:`~polygym.errors.SourceLocation`. Example::")
+    'See :class:`polygym.errors.SourceLocation`. Example:'
     """
     text = ROLE.sub(r":\1:`\2`", docstring)
     text = BLOCK.sub(lambda match: "" if match.group(1) else ":", text)
     return TABLE.sub(lambda table: "\n" + re.sub("^", "    ", table.group(), flags=re.M), text)
 
 
-def prepared(convert: Callable[..., str]) -> Callable[..., str]:
+def with_markdown(convert: Callable[..., str]) -> Callable[..., str]:
     """Return the conversion to HTML of texts that are prepared for it."""
 
     @pass_context
@@ -83,9 +83,9 @@ def main(folder: str) -> None:
     # other.
     warnings.filterwarnings("ignore", "Error parsing type annotation", UserWarning)
     filters = pdoc.render.env.filters
-    filters["to_markdown"] = prepared(filters["to_markdown"])
+    filters["to_markdown"] = with_markdown(filters["to_markdown"])
     pdoc.render.configure(docformat="restructuredtext", show_source=False)
-    pdoc.pdoc(*tops(documented()), output_directory=Path(folder))
+    pdoc.pdoc(*top_modules(documented_modules()), output_directory=Path(folder))
     print(f"the reference is in {folder}: begin with {folder}/index.html")
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from polygym.episodes.episode import Task
-from polygym.episodes.policies import play, policy
-from polygym.pictures.canvas import Scene, save
+from polygym.mdp.episode import Task
+from polygym.mdp.policies.registry import play_episode, policy_named
+from polygym.pictures.scenes.canvas import Scene, save
 from polygym.programs import load_program
 
 
 def main(name: str = "gemm", picture: str = "space.png") -> None:
     scop = load_program(name).scop
-    episode = play(Task(scop).start(), policy("earliest"), np.random.default_rng(0))
+    episode = play_episode(Task(scop).start(), policy_named("earliest"), np.random.default_rng(0))
     for number, dimension in enumerate(episode.dimensions, 1):
         known = dimension.generators
         print(

@@ -5,12 +5,12 @@ python examples/measure_schedules.py
 
 from pathlib import Path
 
-from polygym.compiler.codegen.common.mapping import parse_mapping
-from polygym.compiler.poly.baselines import isl_schedule, original
-from polygym.compiler.poly.legality import find_violation
-from polygym.compiler.poly.schedule import parse
-from polygym.measure.evaluation import Evaluator
+from polygym.mapping.mapping import parse_mapping
+from polygym.poly.legality import find_violation
+from polygym.poly.schedule import parse_schedule
+from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.programs import load_program
+from polygym.runtime.evaluation import Evaluator
 
 
 def main() -> None:
@@ -18,10 +18,10 @@ def main() -> None:
         str(Path(__file__).with_name("blur.c")), parameters={"n": 2000, "m": 2000}
     )
     schedules = {
-        "the text's order": original(program.scop),
+        "the text's order": original_schedule(program.scop),
         "isl's": isl_schedule(program.scop),
-        "interchanged": parse("{ S[j, i] -> [i, j] }", program.scop),
-        "all at once": parse("{ S[j, i] -> [0] }", program.scop),
+        "interchanged": parse_schedule("{ S[j, i] -> [i, j] }", program.scop),
+        "all at once": parse_schedule("{ S[j, i] -> [0] }", program.scop),
     }
     with Evaluator(program) as evaluator:
         for name, schedule in schedules.items():

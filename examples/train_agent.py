@@ -14,14 +14,14 @@ import gymnasium
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.env_util import make_vec_env
 
-from agents.policies.heuristics import Heuristic
-from agents.policies.networks import Network
-from agents.policies.protocol import Policy, run_episode
+from agents.policies.env_policy import EnvPolicy, run_episode
+from agents.policies.heuristics import RulePolicy
+from agents.policies.trained_network import TrainedPolicy
 
 ARGUMENTS = {"kernel": "mvt", "reward": "static"}
 
 
-def mean_reward(policy: Policy, episodes: int) -> float:
+def mean_reward(policy: EnvPolicy, episodes: int) -> float:
     """Return the mean reward of a policy's episodes."""
     env = gymnasium.make("polygym:polygym/Schedule-v0", **ARGUMENTS)
     return statistics.mean(
@@ -39,9 +39,9 @@ def main() -> None:
     model = MaskablePPO("MultiInputPolicy", envs, n_steps=32, seed=options.seed)
     model.learn(options.steps)
     for name, policy in (
-        ("uniform", Heuristic("uniform", seed=options.seed)),
-        ("earliest", Heuristic("earliest")),
-        ("trained", Network(model)),
+        ("uniform", RulePolicy("uniform", seed=options.seed)),
+        ("earliest", RulePolicy("earliest")),
+        ("trained", TrainedPolicy(model)),
     ):
         print(f"{name}: {mean_reward(policy, options.episodes):.3f}")
 

@@ -36,26 +36,26 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 FIRST = "1_first_steps"
 PICTURE = "first-steps.png"
-SECONDS_OF_A_CELL = 240
+CELL_SECONDS = 240
 
 
-def executed(path: Path) -> Any:
+def execute_notebook(path: Path) -> Any:
     """Return a notebook as it is after all of its cells, in order.
 
     Raises:
         CellExecutionError: a cell failed.
     """
     notebook = nbformat.read(path, as_version=4)
-    with TemporaryDirectory(prefix="notebook-") as folder, _surroundings(Path(folder)):
+    with TemporaryDirectory(prefix="notebook-") as folder, _kernel_environment(Path(folder)):
         NotebookClient(
             notebook,
             km=_kernel(Path(folder)),
-            timeout=SECONDS_OF_A_CELL,
+            timeout=CELL_SECONDS,
             record_timing=False,
             coalesce_streams=True,
-            resources={"metadata": {"path": _new(Path(folder) / "work")}},
+            resources={"metadata": {"path": _fresh_copy(Path(folder) / "work")}},
         ).execute(cleanup_kc=True)  # a kernel that is handed in is not ended otherwise
-    return _without_chance(notebook)
+    return _without_volatile_output(notebook)
 
 
 def first_picture(notebook: Any) -> bytes:
@@ -85,7 +85,7 @@ def _kernel(folder: Path) -> AsyncKernelManager:
 
 
 @contextmanager
-def _surroundings(folder: Path) -> Iterator[None]:
+def _kernel_environment(folder: Path) -> Iterator[None]:
     """Let kernels import what is here, and neither read nor write what is the user's own."""
     before = dict(os.environ)
     others = [one for one in before.get("PYTHONPATH", "").split(os.pathsep) if one]
@@ -100,12 +100,12 @@ def _surroundings(folder: Path) -> Iterator[None]:
         os.environ.update(before)
 
 
-def _new(folder: Path) -> str:
+def _fresh_copy(folder: Path) -> str:
     folder.mkdir()
     return str(folder)
 
 
-def _without_chance(notebook: Any) -> Any:
+def _without_volatile_output(notebook: Any) -> Any:
     """Leave out what differs from one machine to the next and says nothing."""
     notebook.metadata.pop("language_info", None)
     for cell in notebook.cells:
@@ -126,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given.out.mkdir(parents=True, exist_ok=True)
     for name in chosen:
         try:
-            notebook = executed(HERE / f"{name}.ipynb")
+            notebook = execute_notebook(HERE / f"{name}.ipynb")
         except CellExecutionError as error:
             print(f"{name}: {error}", file=sys.stderr)
             return 1

@@ -8,16 +8,16 @@ imported here, because it brings numpy).
 """
 
 from polybench.catalogue import CATEGORIES, KERNELS, UnknownKernelError, kernel, select
-from polybench.model import Dataset, DataType, Kernel, LiveOut, Part
+from polybench.model import ArrayPart, Dataset, DataType, LiveOut, PolybenchKernel
 
 __all__ = [
     "CATEGORIES",
     "KERNELS",
+    "ArrayPart",
     "DataType",
     "Dataset",
-    "Kernel",
     "LiveOut",
-    "Part",
+    "PolybenchKernel",
     "UnknownKernelError",
     "kernel",
     "select",

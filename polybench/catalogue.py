@@ -1,7 +1,7 @@
 """Finding kernels: by name, by glob, by category, and without some of them.
 
-The table itself is :mod:`polybench.table`; this module adds the look-up and the error that says
-which names come close to the one that was asked for. What a leading ``!`` means is in
+The table itself is :mod:`polybench.kernel_table`; this module adds the look-up and the error that
+says which names come close to the one that was asked for. What a leading ``!`` means is in
 :mod:`polybench.selection`.
 """
 
@@ -11,18 +11,18 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from polybench.model import Dataset, DataType, Kernel, LiveOut, Part
-from polybench.selection import chosen
-from polybench.table import KERNELS
+from polybench.kernel_table import KERNELS
+from polybench.model import ArrayPart, Dataset, DataType, LiveOut, PolybenchKernel
+from polybench.selection import select_names
 
 __all__ = [
     "CATEGORIES",
     "KERNELS",
+    "ArrayPart",
     "DataType",
     "Dataset",
-    "Kernel",
     "LiveOut",
-    "Part",
+    "PolybenchKernel",
     "UnknownKernelError",
     "kernel",
     "select",
@@ -42,7 +42,7 @@ class UnknownKernelError(KeyError):
         return str(self.args[0])
 
 
-def kernel(name: str) -> Kernel:
+def kernel(name: str) -> PolybenchKernel:
     """Return the kernel of that name; case and ``_`` for ``-`` are forgiven.
 
     >>> kernel("Floyd_Warshall").name
@@ -57,7 +57,7 @@ def kernel(name: str) -> Kernel:
     return found
 
 
-def select(patterns: Iterable[str]) -> tuple[Kernel, ...]:
+def select(patterns: Iterable[str]) -> tuple[PolybenchKernel, ...]:
     """Return the kernels that any of the patterns names, each once, in the suite's order.
 
     A pattern is ``all``, a name, a category or its last part, or a glob over any of these. With
@@ -74,7 +74,7 @@ def select(patterns: Iterable[str]) -> tuple[Kernel, ...]:
         UnknownKernelError: if a pattern names nothing, or if nothing is left.
     """
     given = tuple(patterns)
-    names = chosen(given, _matching)
+    names = select_names(given, _matching)
     if given and not names:
         raise UnknownKernelError(f"no kernel is left of {', '.join(given)!r}: all are excluded")
     return tuple(entry for entry in KERNELS if entry.name in names)
@@ -92,7 +92,7 @@ def _normalised(text: str) -> str:
     return text.strip().lower().replace("_", "-")
 
 
-def _matches(entry: Kernel, wanted: str) -> bool:
+def _matches(entry: PolybenchKernel, wanted: str) -> bool:
     labels = ("all", entry.name, entry.category, entry.category.rpartition("/")[2])
     return any(fnmatchcase(label, wanted) for label in labels)
 

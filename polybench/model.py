@@ -49,7 +49,7 @@ class DataType(Enum):
     INT = "int"
 
 
-class Part(Enum):
+class ArrayPart(Enum):
     """Which elements [i, j] of a live-out array count; the value says it in words."""
 
     FULL = "all elements"
@@ -62,11 +62,11 @@ class LiveOut:
     """An array whose values after the kernel are its result, or the part of it that is."""
 
     array: str
-    part: Part = Part.FULL
+    part: ArrayPart = ArrayPart.FULL
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class PolybenchKernel:
     """One kernel of the suite.
 
     ``sizes`` has one row a data set, smallest first, and a row one number for each of

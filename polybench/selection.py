@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable
 NOT, ALL = "!", "all"
 
 
-def chosen(
+def select_names(
     patterns: Iterable[str],
     expand: Callable[[str], Iterable[str]],
     identity: Callable[[str], Hashable] = lambda name: name,

@@ -14,13 +14,13 @@ from typing import Any, TypedDict, assert_never
 import numpy as np
 import numpy.typing as npt
 
-from polybench.model import Part
+from polybench.model import ArrayPart
 
 _AT_EACH_END = 3
-_PIECE = 1 << 20
+_CHUNK_BYTES = 1 << 20
 
 
-class Summary(TypedDict):
+class ArraySummary(TypedDict):
     """What is kept of one array; plain Python numbers, ready for JSON."""
 
     array: str
@@ -32,7 +32,9 @@ class Summary(TypedDict):
     last: list[float]
 
 
-def summarise(array_name: str, array: npt.NDArray[Any], part: Part = Part.FULL) -> Summary:
+def summarise(
+    array_name: str, array: npt.NDArray[Any], part: ArrayPart = ArrayPart.FULL
+) -> ArraySummary:
     """Return the summary of the elements of an array that belong to ``part``.
 
     Everything is computed in double precision, which is exact for the sums of integers below 2**53.
@@ -50,7 +52,7 @@ def summarise(array_name: str, array: npt.NDArray[Any], part: Part = Part.FULL) 
     first: list[float] = []
     last: list[float] = []
     middle, before = 0.0, 0
-    for piece in _pieces(array, part):
+    for piece in _chunks(array, part):
         values = piece.astype(np.float64)
         total += float(np.sum(values))
         squares += float(np.sum(values * values))
@@ -70,9 +72,9 @@ def summarise(array_name: str, array: npt.NDArray[Any], part: Part = Part.FULL) 
     }
 
 
-def _count(array_name: str, array: npt.NDArray[Any], part: Part) -> int:
+def _count(array_name: str, array: npt.NDArray[Any], part: ArrayPart) -> int:
     """Return how many elements count."""
-    if part is Part.FULL:
+    if part is ArrayPart.FULL:
         return array.size
     if array.ndim != 2:
         raise ValueError(
@@ -81,27 +83,27 @@ def _count(array_name: str, array: npt.NDArray[Any], part: Part) -> int:
     rows, columns = array.shape
     lengths = np.arange(rows)
     match part:
-        case Part.LOWER:
+        case ArrayPart.LOWER:
             return int(np.minimum(lengths + 1, columns).sum())
-        case Part.UPPER:
+        case ArrayPart.UPPER:
             return int(np.maximum(columns - lengths, 0).sum())
         case _:
             assert_never(part)
 
 
-def _pieces(array: npt.NDArray[Any], part: Part) -> Iterator[npt.NDArray[Any]]:
+def _chunks(array: npt.NDArray[Any], part: ArrayPart) -> Iterator[npt.NDArray[Any]]:
     """Yield the elements that count as vectors, row by row, none of them long.
 
     A large array and all its elements in double precision would be three arrays.
     """
-    if part is Part.FULL:
+    if part is ArrayPart.FULL:
         whole = array.reshape(-1)
-        for begin in range(0, whole.size, _PIECE):
-            yield whole[begin : begin + _PIECE]
+        for begin in range(0, whole.size, _CHUNK_BYTES):
+            yield whole[begin : begin + _CHUNK_BYTES]
         return
     rows, columns = array.shape
-    step = max(1, _PIECE // max(columns, 1))
+    step = max(1, _CHUNK_BYTES // max(columns, 1))
     for begin in range(0, rows, step):
         block = array[begin : begin + step]
         row, column = np.ogrid[begin : begin + block.shape[0], :columns]
-        yield block[column <= row if part is Part.LOWER else column >= row]
+        yield block[column <= row if part is ArrayPart.LOWER else column >= row]

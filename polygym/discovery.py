@@ -16,13 +16,13 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import MappingProxyType, ModuleType
 
-_AWAITED = "gymnasium"
+_GYMNASIUM = "gymnasium"
 
-_ABOVE = MappingProxyType(
+_UPPER_LAYER_ENVIRONMENTS = MappingProxyType(
     {
         "polygym/Rewrite-v0": "polygym.terms.envs.rewrite:RewriteEnv",
-        "polygym/Saturate-v0": "polygym.graphs.envs.saturate:SaturateEnv",
-        "polygym/Substitute-v0": "polygym.graphs.envs.substitute:SubstituteEnv",
+        "polygym/Saturate-v0": "polygym.graphs.envs.saturate_env:SaturateEnv",
+        "polygym/Substitute-v0": "polygym.graphs.envs.substitute_env:SubstituteEnv",
     }
 )
 """The environments that stand above ``polygym.envs``, and where Gymnasium finds them."""
@@ -30,13 +30,13 @@ _ABOVE = MappingProxyType(
 
 def register_environments() -> None:
     """Register the environments with Gymnasium, now or as soon as it is imported."""
-    if _AWAITED in sys.modules:
+    if _GYMNASIUM in sys.modules:
         _register()
-    elif not any(isinstance(finder, _Waiting) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Waiting())
+    elif not any(isinstance(finder, _GymnasiumImportFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _GymnasiumImportFinder())
 
 
-class _Waiting(MetaPathFinder):
+class _GymnasiumImportFinder(MetaPathFinder):
     """Finds nothing itself, but sees which module is looked for.
 
     It waits until the module has been *executed*: many a library looks for another one only to
@@ -50,7 +50,7 @@ class _Waiting(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the module's own description, with the registration behind its execution."""
-        if fullname != _AWAITED or getattr(self._here, "is_asking_others", False):
+        if fullname != _GYMNASIUM or getattr(self._here, "is_asking_others", False):
             return None
         self._here.is_asking_others = True
         try:
@@ -72,6 +72,6 @@ class _Waiting(MetaPathFinder):
 
 
 def _register() -> None:
-    from polygym.envs.registration import register
+    from polygym.envs.registration import register_env_ids
 
-    register(_ABOVE)
+    register_env_ids(_UPPER_LAYER_ENVIRONMENTS)

@@ -4,7 +4,7 @@ A user meets three kinds of trouble: a source text that is outside the class of 
 understands (:class:`SourceError`), a value that does not fit (:class:`InputError`: an unknown
 kernel, a schedule that does not parse, a parameter below its bound), and a schedule that would
 change what the program computes (:class:`IllegalScheduleError`). What happens to *running* code is
-never an exception where it is measured: see :mod:`polygym.measure.worker.outcome`. Where it is
+never an exception where it is measured: see :mod:`polygym.runtime.worker.outcome`. Where it is
 called, it may find that its arguments make no sense (:class:`OutOfRangeError`).
 """
 
@@ -19,16 +19,16 @@ __all__ = [
     "LimitError",
     "LongWaitWarning",
     "OutOfRangeError",
-    "Place",
     "PolygymError",
     "SourceError",
+    "SourceLocation",
     "UnknownValueError",
     "printable",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceLocation:
     """A position in a source text: file, line and column (both from 1) and the line itself."""
 
     file: str
@@ -69,10 +69,10 @@ def printable(text: str) -> str:
     )
 
 
-def _rendered(place: Place, message: str, hint: str = "") -> str:
+def _render_at(location: SourceLocation, message: str, hint: str = "") -> str:
     """Return what is said of a place: the sentence, the line with a caret, the hint."""
-    lines = [f"{place}: error: {printable(message)}"]
-    if excerpt := place.excerpt():
+    lines = [f"{location}: error: {printable(message)}"]
+    if excerpt := location.excerpt():
         lines.append(excerpt)
     if hint:
         lines.append(f"    hint: {printable(hint)}")
@@ -91,9 +91,9 @@ class LimitError(InputError):
     """The question is well posed, but answering it exactly went past the bound on the work."""
 
     @classmethod
-    def at(cls, place: Place, message: str) -> LimitError:
+    def at(cls, location: SourceLocation, message: str) -> LimitError:
         """Return the error of a place in a source text."""
-        return cls(_rendered(place, message))
+        return cls(_render_at(location, message))
 
 
 class IllegalScheduleError(InputError):
@@ -106,21 +106,23 @@ class SourceError(InputError):
     ``message`` is one sentence saying why; ``hint`` (optional) says what to do about it.
     """
 
-    def __init__(self, place: Place, message: str, hint: str = "") -> None:
+    def __init__(self, location: SourceLocation, message: str, hint: str = "") -> None:
         """Keep the parts, and render all of them as the text of the exception."""
-        self.place = place
+        self.location = location
         self.message = message
         self.hint = hint
-        super().__init__(_rendered(place, message, hint))
+        super().__init__(_render_at(location, message, hint))
 
 
 class UnknownValueError(SourceError):
     """A source text is understood where the values of some ``names`` are given, and only there."""
 
-    def __init__(self, place: Place, message: str, hint: str, names: tuple[str, ...]) -> None:
+    def __init__(
+        self, location: SourceLocation, message: str, hint: str, names: tuple[str, ...]
+    ) -> None:
         """Keep the names beside the rest."""
         self.names = names
-        super().__init__(place, message, hint)
+        super().__init__(location, message, hint)
 
 
 class OutOfRangeError(InputError, IndexError):

@@ -17,7 +17,7 @@ _OFF = "off"
 
 
 @contextmanager
-def put_in_place(path: Path, *, replaces: bool = True) -> Iterator[Path]:
+def atomic_file(path: Path, *, allow_replace: bool = True) -> Iterator[Path]:
     """Yield the path of a file to be written, which has the name ``path`` when the block ends.
 
     Until then it stands beside it, under a name of this thread's own; so nobody sees half a file.
@@ -26,16 +26,16 @@ def put_in_place(path: Path, *, replaces: bool = True) -> Iterator[Path]:
     the next file of the same name.
 
     Raises:
-        FileExistsError: there is one by now, and it ``replaces`` none.
+        FileExistsError: there is one by now, and it ``allow_replace`` none.
         OSError: what is written inside cannot be written; it says so of ``path``.
     """
-    _remove_left_behind(path)
+    _remove_stale_files(path)
     beside = path.with_name(f".{path.name}.{threading.get_native_id()}.new")
     try:
         beside.unlink(missing_ok=True)  # of another thread that had this number
         yield beside
-        _put_on_disk(beside, os.O_RDONLY)
-        if replaces:
+        _sync_path(beside, os.O_RDONLY)
+        if allow_replace:
             os.replace(beside, path)
         else:
             os.link(beside, path)
@@ -49,7 +49,7 @@ def put_in_place(path: Path, *, replaces: bool = True) -> Iterator[Path]:
     sync_folder(path.parent)
 
 
-def _remove_left_behind(path: Path) -> None:
+def _remove_stale_files(path: Path) -> None:
     """Remove what processes that were killed while they wrote such a file have left.
 
     Their number is free, or another process has it by now, and then it is for another time. SQLite
@@ -63,7 +63,7 @@ def _remove_left_behind(path: Path) -> None:
                 beside.unlink()
 
 
-def make_room_for(path: Path) -> None:
+def create_parent_folder(path: Path) -> None:
     """Make the folder of a file that is to be written after long work, and try to write there.
 
     Raises:
@@ -84,7 +84,7 @@ def write_atomically(path: Path, contents: bytes) -> None:
 
     What fails (a full disk) leaves the old contents as they are.
     """
-    with put_in_place(path) as beside:
+    with atomic_file(path) as beside:
         beside.write_bytes(contents)
 
 
@@ -102,7 +102,7 @@ def cache_folder() -> Path | None:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polygym"
 
 
-def locked(descriptor: int) -> bool:
+def try_lock(descriptor: int) -> bool:
     """Lock a file as long as it is open, unless somebody else has; return whether it is ours."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -114,10 +114,10 @@ def locked(descriptor: int) -> bool:
 def sync_folder(path: Path) -> None:
     """Put the names in a folder on the disk, where the file system can do that."""
     with suppress(OSError):
-        _put_on_disk(path, os.O_RDONLY | os.O_DIRECTORY)
+        _sync_path(path, os.O_RDONLY | os.O_DIRECTORY)
 
 
-def _put_on_disk(path: Path, flags: int) -> None:
+def _sync_path(path: Path, flags: int) -> None:
     """Return when what a path names is on the disk."""
     descriptor = os.open(path, flags)
     try:
@@ -126,7 +126,7 @@ def _put_on_disk(path: Path, flags: int) -> None:
         os.close(descriptor)
 
 
-def make_new_folder(parent: Path, name: str) -> Path:
+def create_numbered_folder(parent: Path, name: str) -> Path:
     """Make and return the first of ``name``, ``name-2``, ``name-3`` … that does not exist."""
     number = 1
     while True:

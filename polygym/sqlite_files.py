@@ -13,10 +13,10 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from polygym.errors import InputError
-from polygym.files import put_in_place
+from polygym.files import atomic_file
 
 # SQLite's names of what is the machine's trouble and not the file's.
-_OF_THE_SYSTEM = {
+_SYSTEM_ERRORS = {
     "SQLITE_FULL": errno.ENOSPC,
     "SQLITE_IOERR": errno.EIO,
     "SQLITE_READONLY": errno.EROFS,
@@ -25,7 +25,7 @@ _OF_THE_SYSTEM = {
 }
 
 
-_NO_DATABASE = "SQLITE_NOTADB"
+_NOT_A_DATABASE = "SQLITE_NOTADB"
 
 
 class UnusableFileError(InputError):
@@ -33,7 +33,7 @@ class UnusableFileError(InputError):
 
 
 @contextmanager
-def explained(path: Path, what: str, advice: str = "") -> Iterator[None]:
+def sqlite_errors(path: Path, what: str, advice: str = "") -> Iterator[None]:
     """Inside, what SQLite complains of is an InputError, or an OSError where the disk is full.
 
     ``what`` is what the file is expected to be, ``advice`` what can be done if it is damaged.
@@ -42,10 +42,10 @@ def explained(path: Path, what: str, advice: str = "") -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", "") or ""
-        for prefix, number in _OF_THE_SYSTEM.items():
+        for prefix, number in _SYSTEM_ERRORS.items():
             if name.startswith(prefix):
                 raise OSError(number, str(error), str(path)) from None
-        hint = f"; {advice}" if advice and name != _NO_DATABASE else ""
+        hint = f"; {advice}" if advice and name != _NOT_A_DATABASE else ""
         raise UnusableFileError(
             f"{path}: expected {what}, found a file that SQLite cannot use: {error}{hint}"
         ) from None
@@ -60,7 +60,7 @@ def transaction(
     connection: sqlite3.Connection, path: Path, what: str, advice: str = ""
 ) -> Iterator[None]:
     """All that is written inside, or nothing; on the disk when it ends."""
-    with explained(path, what, advice):
+    with sqlite_errors(path, what, advice):
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -75,7 +75,7 @@ def transaction(
 
 
 @contextmanager
-def moment(connection: sqlite3.Connection) -> Iterator[None]:
+def read_snapshot(connection: sqlite3.Connection) -> Iterator[None]:
     """What is asked inside is of one moment, whatever other processes write meanwhile."""
     if connection.in_transaction:
         yield
@@ -87,8 +87,8 @@ def moment(connection: sqlite3.Connection) -> Iterator[None]:
         connection.rollback()
 
 
-def create(path: Path, what: str, fill: Callable[[sqlite3.Connection], None]) -> None:
+def create_database(path: Path, what: str, fill: Callable[[sqlite3.Connection], None]) -> None:
     """Make a file, under another name until it is whole: who is killed leaves no half a file."""
-    with put_in_place(path) as beside, explained(path, what):
+    with atomic_file(path) as beside, sqlite_errors(path, what):
         with closing(sqlite3.connect(beside, isolation_level=None)) as file:
             fill(file)

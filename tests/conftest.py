@@ -137,7 +137,7 @@ def _servers_are_lent(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.path.parent.name == "worker" or request.path.stem in _OF_SERVERS:
         yield
         return
-    from tests.idle_servers import lent  # later than the variables that libraries read
+    from tests.shared_servers import lent  # later than the variables that libraries read
 
     with lent():
         yield
@@ -149,7 +149,7 @@ def _nothing_is_copied(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.path.stem in _OF_COPIES:
         yield
         return
-    from tests.no_copies import without_copies
+    from tests.in_process_limits import without_copies
 
     with without_copies():
         yield

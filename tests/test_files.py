@@ -16,7 +16,7 @@ import pytest
 
 from polygym import sqlite_files
 from polygym.errors import InputError
-from polygym.files import locked, make_new_folder, put_in_place, write_atomically
+from polygym.files import atomic_file, create_numbered_folder, try_lock, write_atomically
 
 KILLED = """
 import os, signal, sys
@@ -65,7 +65,7 @@ def test_a_full_disk_leaves_what_was_there(path: Path) -> None:
 @pytest.mark.parametrize("error", [InputError("no good"), KeyboardInterrupt()])
 def test_what_fails_inside_leaves_nothing_else(path: Path, error: BaseException) -> None:
     def fail() -> None:
-        with put_in_place(path) as beside:
+        with atomic_file(path) as beside:
             beside.write_bytes(b"half")
             raise error
 
@@ -75,13 +75,13 @@ def test_what_fails_inside_leaves_nothing_else(path: Path, error: BaseException)
 
 
 def test_a_block_that_writes_nothing_is_an_error(path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"best\.json'"), put_in_place(path):
+    with pytest.raises(FileNotFoundError, match=r"best\.json'"), atomic_file(path):
         pass
     assert path.read_bytes() == b"first"
 
 
 def test_nobody_sees_half_a_file(path: Path) -> None:
-    with put_in_place(path) as beside:
+    with atomic_file(path) as beside:
         beside.write_bytes(b"ha")
         assert path.read_bytes() == b"first"
         with open(beside, "ab") as file:
@@ -96,7 +96,7 @@ def test_contents_and_names_are_on_the_disk(path: Path, monkeypatch: pytest.Monk
         synced.append((Path(os.readlink(f"/proc/self/fd/{descriptor}")), path.read_bytes()))
 
     monkeypatch.setattr(os, "fsync", fsync)
-    with put_in_place(path) as beside:
+    with atomic_file(path) as beside:
         beside.write_bytes(b"second")
     assert synced == [(beside, b"first"), (path.parent, b"second")]
 
@@ -105,14 +105,14 @@ def test_what_is_there_by_now_stays_where_nothing_is_to_be_replaced(tmp_path: Pa
     path = tmp_path / "corpus.sqlite"
 
     def overtaken() -> None:
-        with put_in_place(path, replaces=False) as beside:
+        with atomic_file(path, replaces=False) as beside:
             beside.write_bytes(b"mine")
             path.write_bytes(b"another's")
 
     with pytest.raises(FileExistsError):
         overtaken()
     assert (path.read_bytes(), names(tmp_path)) == (b"another's", ["corpus.sqlite"])
-    with put_in_place(tmp_path / "new", replaces=False) as beside:
+    with atomic_file(tmp_path / "new", replaces=False) as beside:
         beside.write_bytes(b"mine")
     assert names(tmp_path) == ["corpus.sqlite", "new"]
 
@@ -145,7 +145,7 @@ def test_threads_do_not_meet(path: Path) -> None:
     gate = threading.Barrier(4)
 
     def write(text: bytes) -> None:
-        with put_in_place(path) as beside:
+        with atomic_file(path) as beside:
             gate.wait(30)
             beside.write_bytes(text)
             gate.wait(30)
@@ -163,9 +163,11 @@ def test_threads_do_not_meet(path: Path) -> None:
 def test_databases_are_whole_too(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     with pytest.raises(InputError, match=r"store\.sqlite: expected a store"):
-        sqlite_files.create(path, "a store", lambda file: file.execute("no SQL") and None)
+        sqlite_files.create_database(path, "a store", lambda file: file.execute("no SQL") and None)
     assert names(tmp_path) == []
-    sqlite_files.create(path, "a store", lambda file: file.execute("CREATE TABLE a (b)") and None)
+    sqlite_files.create_database(
+        path, "a store", lambda file: file.execute("CREATE TABLE a (b)") and None
+    )
     assert names(tmp_path) == ["store.sqlite"]
     with sqlite3.connect(path) as file:
         assert file.execute("SELECT count(*) FROM a").fetchone() == (0,)
@@ -173,13 +175,13 @@ def test_databases_are_whole_too(tmp_path: Path) -> None:
 
 
 def test_new_folders_are_new(tmp_path: Path) -> None:
-    found = [make_new_folder(tmp_path, "polygym-lu").name for _ in range(3)]
+    found = [create_numbered_folder(tmp_path, "polygym-lu").name for _ in range(3)]
     assert found == ["polygym-lu", "polygym-lu-2", "polygym-lu-3"]
 
 
 def test_a_file_is_locked_once(path: Path) -> None:
     with open(path) as one, open(path) as two:
-        assert locked(one.fileno())
-        assert not locked(two.fileno())
+        assert try_lock(one.fileno())
+        assert not try_lock(two.fileno())
     with open(path) as three:
-        assert locked(three.fileno())
+        assert try_lock(three.fileno())

@@ -1,45 +1,31 @@
-"""The architecture, enforced: who may import whom, and where each library may appear."""
+"""The architecture, enforced: the direction of imports, circles, and the place of each library."""
 
 import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import groupby
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "polygym"
 
-# From the bottom to the top. A place is a module or a package of polygym, here with its rooms; it
-# may import itself and what stands below it, never a neighbour.
+# From the bottom to the top. A layer is a module or a package of polygym; it may import itself and
+# the layers below it, never one beside it.
 LAYERS = (
-    {"closing", "errors", "files", "kept_hash", "lazy", "lru", "version"},
-    {"native", "pickles", "sources", "sqlite_files"},
-    {"compiler.ir"},
-    {"compiler.poly"},
-    {"compiler.storage"},
-    {"compiler.frontend.c", "compiler.frontend.tc"},
-    {"compiler.codegen.common"},
-    {"compiler.codegen.trees"},
-    {"compiler.codegen.loops"},
-    {"compiler.codegen.llvm"},
-    {"compiler.codegen.c_printer", "compiler.codegen.passes", "compiler.codegen.contraction"},
-    {"compiler.codegen.pipeline"},
-    {"compiler.codegen.stages"},
-    {"compiler.codegen"},
-    {"programs", "pictures", "rewrite"},
-    {"measure.worker"},
-    {"measure.evaluation"},
-    {"measure.machine"},
+    {"cached_hash", "closeable", "errors", "files", "lazy_imports", "lru_cache", "version"},
+    {"foreign", "pickling", "source_fingerprint", "sqlite_files"},
+    {"ir"},
+    {"poly"},
+    {"frontend"},
+    {"mapping"},
+    {"codegen"},
+    {"pictures", "programs", "rewrite"},
+    {"runtime"},
     {"cost"},
-    {"episodes"},
-    {"envs", "search.explore", "search.planning"},
-    {"search.tune"},
-    {"search.sweep", "search.corpus"},
-    {"search.cluster"},
+    {"autoschedule"},
+    {"mdp"},
+    {"envs", "search"},
     {"tc"},
     {"graphs", "terms"},
     {"discovery"},
@@ -47,76 +33,63 @@ LAYERS = (
     {"__main__"},
 )
 
-# Packages that only hold others: they import nothing.
-HALLS = {"compiler", "compiler.frontend", "measure", "search"}
-
-# Libraries that may be imported only in certain places.
-HOMES = {
-    "islpy": {
-        "compiler.poly",
-        "compiler.storage",
-        "compiler.frontend.c",
-        "compiler.frontend.tc",
-        "compiler.codegen.common",
-        "compiler.codegen.trees",
-        "compiler.codegen.loops",
-        "compiler.codegen.contraction",
-        "pictures",
-        "cost",
-    },
-    "llvmlite": {"compiler.codegen.common", "compiler.codegen.llvm"},
-    "cffi": {"native"},
-    "_cffi_backend": {"native"},
+# Packages that may import a library; a library that is not listed may be imported anywhere.
+LIBRARIES = {
+    "islpy": {"poly", "frontend", "mapping", "codegen", "pictures", "cost"},
+    "llvmlite": {"mapping", "codegen.common", "codegen.llvm", "codegen.recurrences", "runtime"},
+    "cffi": {"foreign"},
+    "_cffi_backend": {"foreign"},
     "ctypes": set(),
-    "pycparser": {"compiler.frontend.c"},
-    "pcpp": {"compiler.frontend.c"},
+    "pycparser": {"frontend.c"},
+    "pcpp": {"frontend.c"},
     "click": {"cli"},
     "rich": {"cli"},
-    "ppl": {"compiler.poly"},
-    "highspy": {"compiler.poly", "rewrite"},
+    "ppl": {"poly"},
+    "highspy": {"poly", "rewrite"},
     "matplotlib": {"pictures"},
     "gymnasium": {"envs", "graphs", "terms"},
     "torch": {"cost", "graphs", "terms"},
     "stable_baselines3": set(),
     "sb3_contrib": set(),
-    "sqlite3": {"search.sweep", "search.corpus", "search.cluster", "sqlite_files", "tc", "graphs"},
+    "sqlite3": {"search", "sqlite_files", "tc", "graphs"},
     "pyarrow": {"search.corpus"},
     "lightgbm": {"cost"},
     "ml_dtypes": {"programs"},
     "onnx": {"graphs"},
     "onnxruntime": {"graphs"},
     "multiprocessing": set(),
-    "ray": {"search.cluster"},
+    "ray": {"search.runner.ray"},
 }
 
-# What stands above polygym and is never imported by it.
+# Top-level packages that stand above polygym, which never imports them.
 ABOVE = {"agents", "benchmarks", "docs", "examples", "tests"}
 
-PLACES = sorted(set().union(*LAYERS) | HALLS, key=len, reverse=True)
+MOST_MODULES = 25  # in a folder, without its __init__.py
 
 
 def modules_of(root: Path) -> dict[str, Path]:
-    """Return the modules of a package by their dotted names, without the package's own."""
-    found = {}
+    """Return the modules of a package by their dotted names, without the package's own name."""
+    modules = {}
     for path in root.rglob("*.py"):
         parts = path.relative_to(root).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+        modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return modules
 
 
 MODULES = modules_of(PACKAGE)
+LEVELS = {place: level for level, layer in enumerate(LAYERS) for place in layer}
 
 
 @cache
-def nodes_of(text: str) -> tuple[ast.AST, ...]:
-    """Return what names a module or a text: imports and constants."""
+def import_nodes(text: str) -> tuple[ast.AST, ...]:
+    """Return the imports and the constants of a module: what can name another module."""
     kinds = ast.Import | ast.ImportFrom | ast.Constant
     return tuple(node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds))
 
 
 def imports(text: str) -> Iterator[str]:
     """Yield the dotted names that a module imports, wherever in it; no name is relative."""
-    for node in nodes_of(text):
+    for node in import_nodes(text):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -125,40 +98,34 @@ def imports(text: str) -> Iterator[str]:
 
 
 def named_modules(text: str, modules: Mapping[str, object]) -> set[str]:
-    """Return the modules whose names are texts of a module: it imports them so, or starts them."""
-    texts = {
+    """Return the modules named by strings of a module: it imports or starts them by name."""
+    strings = {
         node.value
-        for node in nodes_of(text)
+        for node in import_nodes(text)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    names = {text.partition(":")[0] for text in texts if re.fullmatch(r"[\w.]+(:\w+)?", text)}
+    names = {text.partition(":")[0] for text in strings if re.fullmatch(r"[\w.]+(:\w+)?", text)}
     return {name.removeprefix("polygym.") for name in names if name.startswith("polygym.")} & set(
         modules
     )
 
 
 def module_named(name: str, modules: Mapping[str, object]) -> str | None:
-    """Return the module of polygym in which an imported name stands."""
+    """Return the module of polygym that defines or is an imported name."""
     parts = name.split(".")
     if parts[0] != "polygym":
         return None
-    for count in range(len(parts), 0, -1):
-        if (found := ".".join(parts[1:count])) in modules:
-            return found
-    return None
+    prefixes = (".".join(parts[1:count]) for count in range(len(parts), 0, -1))
+    return next((prefix for prefix in prefixes if prefix in modules), None)
 
 
 def imported_modules(text: str, modules: Mapping[str, object]) -> set[str]:
-    return {found for name in imports(text) if (found := module_named(name, modules)) is not None}
+    named = (module_named(name, modules) for name in imports(text))
+    return {module for module in named if module is not None}
 
 
-def place_of(module: str) -> str:
-    """Return the place that a module belongs to: the innermost."""
-    return next(place for place in PLACES if f"{module}.".startswith(f"{place}."))
-
-
-def level(place: str) -> int:
-    return next(index for index, layer in enumerate(LAYERS) if place in layer)
+def layer_of(module: str) -> str:
+    return module.partition(".")[0]
 
 
 def is_package(module: str) -> bool:
@@ -166,12 +133,14 @@ def is_package(module: str) -> bool:
 
 
 def may_import(module: str, other: str) -> bool:
-    if other == "" or place_of(module) in HALLS:
-        return False  # the package itself registers the environments, which stand high up
-    if is_package(module) and other.startswith(f"{module}."):
-        return True  # what a package has for others
-    mine, its = place_of(module), place_of(other)
-    return mine == its or (its not in HALLS and level(its) < level(mine))
+    if other == "":
+        return False  # the package itself registers the environments, which are high above
+    mine, its = layer_of(module), layer_of(other)
+    return mine == its or LEVELS[its] < LEVELS[mine]
+
+
+def is_within(module: str, places: set[str]) -> bool:
+    return any(f"{module}.".startswith(f"{place}.") for place in places)
 
 
 def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
@@ -179,7 +148,7 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
     number: dict[str, int] = {}
     lowest: dict[str, int] = {}
     path: list[str] = []
-    found = []
+    groups = []
 
     def visit(node: str) -> None:
         number[node] = lowest[node] = len(number)
@@ -193,126 +162,104 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
             group = path[path.index(node) :]
             del path[path.index(node) :]
             if len(group) > 1 or node in graph[node]:
-                found.append(sorted(group))
+                groups.append(sorted(group))
 
     for node in sorted(graph):
         if node not in number:
             visit(node)
-    return found
+    return groups
 
 
-@pytest.mark.parametrize("module", sorted(set(MODULES) - {""}))
-def test_imports_point_downwards(module: str) -> None:
-    text = MODULES[module].read_text()
-    for other in imported_modules(text, MODULES) | named_modules(text, MODULES):
-        assert may_import(module, other), f"{module} must not import {other or 'polygym'}"
-
-
-def test_the_package_itself_imports_only_what_registers() -> None:
-    text = MODULES[""].read_text()
-    assert imported_modules(text, MODULES) == {"discovery", "version"}
-    assert named_modules(text, MODULES) == {"graphs", "tc"}  # when they are asked for
-
-
-@pytest.mark.parametrize("module", sorted(set(MODULES) - {""}))
-def test_libraries_stay_at_home(module: str) -> None:
-    for name in imports(MODULES[module].read_text()):
-        library = name.split(".")[0]
-        if library in HOMES:
-            assert place_of(module) in HOMES[library], f"{library} is not for {module}"
-
-
-def imports_of_modules() -> dict[str, set[str]]:
+def import_graph() -> dict[str, set[str]]:
     return {
         module: imported_modules(path.read_text(), MODULES) - {module}
         for module, path in MODULES.items()
     }
 
 
-def test_no_module_reaches_itself() -> None:
-    assert circles(imports_of_modules()) == []
-
-
 def package_of(module: str) -> str:
     return module if is_package(module) else module.rpartition(".")[0]
 
 
-def imports_of_packages(of_modules: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """Return who imports whom of packages, without what one has for others of those within it.
+def package_graph(graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """Return which packages import which, without what a package exports of those within it.
 
     Modules at the top count as packages.
     """
-    found: dict[str, set[str]] = {}
-    for module, others in of_modules.items():
+    packages: dict[str, set[str]] = {}
+    for module, others in graph.items():
         mine = package_of(module) or module
         theirs = {
             package_of(other) or other
             for other in others
             if not (is_package(module) and other.startswith(f"{module}."))
         }
-        found.setdefault(mine, set()).update(theirs - {mine})
-    return found
+        packages.setdefault(mine, set()).update(theirs - {mine})
+    return packages
 
 
-def test_no_package_reaches_itself() -> None:
-    graph = imports_of_modules()
-    del graph[""]
-    assert circles(imports_of_packages(graph)) == []
-
-
-def test_a_circle_of_packages_is_found_where_no_module_is_in_one() -> None:
-    graph = {module: set[str]() for module in MODULES if module}
-    graph["compiler.poly.spaces.farkas"] = {"compiler.poly.legality"}
-    assert circles(imports_of_packages(graph)) == []
-    graph["compiler.poly.score"] = {"compiler.poly.spaces.cone"}
+def test_imports_point_downwards_without_circles() -> None:
+    assert {layer_of(module) for module in MODULES if module} == set(LEVELS)
+    wrong = [
+        f"{module} must not import {other or 'polygym'}"
+        for module, path in sorted(MODULES.items())
+        if module
+        for other in sorted(
+            imported_modules(path.read_text(), MODULES) | named_modules(path.read_text(), MODULES)
+        )
+        if not may_import(module, other)
+    ]
+    assert wrong == []
+    assert imported_modules(MODULES[""].read_text(), MODULES) == {"discovery", "version"}
+    assert named_modules(MODULES[""].read_text(), MODULES) == {"graphs", "tc"}  # on first use
+    graph = import_graph()
     assert circles(graph) == []
-    assert circles(imports_of_packages(graph)) == [["compiler.poly", "compiler.poly.spaces"]]
+    del graph[""]
+    assert circles(package_graph(graph)) == []
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_polygym_stands_on_its_own(module: str) -> None:
-    first = {name.split(".")[0] for name in imports(MODULES[module].read_text())}
-    assert not first & ABOVE
+def test_libraries_and_folders_keep_their_bounds() -> None:
+    wrong = []
+    for module, path in sorted(MODULES.items()):
+        for library in {name.split(".")[0] for name in imports(path.read_text())}:
+            if library in ABOVE or not is_within(module, LIBRARIES.get(library, {module})):
+                wrong.append(f"{module} must not import {library}")
+    for path in (ROOT / "polybench").rglob("*.py"):
+        if any(name.split(".")[0] == "polygym" for name in imports(path.read_text())):
+            wrong.append(f"{path} must not import polygym")
+    for top in ("polygym", "agents", "polybench", "benchmarks"):
+        for folder in {path.parent for path in (ROOT / top).rglob("*.py")}:
+            modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+            if len(modules) > MOST_MODULES:
+                wrong.append(f"{folder}: expected at most {MOST_MODULES}, found {len(modules)}")
+    assert wrong == []
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    chain = next(block for block in text.split("```") if block.lstrip().startswith("cached_hash"))
+    stated = [set(re.findall(r"\w+", place)) for place in chain.split("←")]
+    assert stated == [{place for place in layer} for layer in LAYERS[:-1]]
 
 
-def test_circles_are_found() -> None:
+def test_the_checks_find_what_they_look_for() -> None:
     graph: dict[str, set[str]] = defaultdict(set, a={"b"}, b={"c"}, c={"b"}, d={"d", "a"})
     assert circles(dict(graph)) == [["b", "c"], ["d"]]
-
-
-def test_names_are_resolved_to_modules() -> None:
-    known = {"": 0, "compiler.ir": 0, "compiler.ir.scop": 0}
-    text = "from polygym.compiler.ir import scop\nimport polygym.compiler.ir\nimport os"
-    assert imported_modules(text, known) == {"compiler.ir.scop", "compiler.ir"}
-    assert not may_import("compiler.ir.scop", "compiler.codegen.pipeline")
-    assert not may_import("programs.program", "pictures.canvas")
-    assert not may_import("compiler", "compiler.ir.scop")
-    assert not may_import("compiler.codegen.pipeline", "compiler")
+    known = {"": 0, "ir": 0, "ir.scop": 0}
+    text = "from polygym.ir import scop\nimport polygym.ir\nimport os"
+    assert imported_modules(text, known) == {"ir.scop", "ir"}
+    for module, other in (
+        ("ir.scop", "codegen.pipeline"),
+        ("programs.program", "pictures.canvas"),
+        ("version", ""),
+    ):
+        assert not may_import(module, other)
     for text in ("import polygym", "from polygym import __version__"):
         assert imported_modules(text, MODULES) == {""}
     text = "import_module('polygym.cli.main')\nstarted = 'polygym.envs.construct:ConstructEnv'"
     assert named_modules(text, MODULES) == {"cli.main", "envs.construct"}
-    assert not may_import("version", "")
-
-
-def test_the_suite_does_not_know_polygym() -> None:
-    for path in (ROOT / "polybench").rglob("*.py"):
-        assert not any(name.split(".")[0] == "polygym" for name in imports(path.read_text())), path
-
-
-def test_every_module_has_a_place_and_every_place_a_module() -> None:
-    assert {place_of(module) for module in set(MODULES) - {""}} == set(PLACES)
-
-
-def test_the_document_has_the_places_in_their_order() -> None:
-    """Those of codegen, and of the command, as one; ``compiler`` goes without saying."""
-    text = (ROOT / "docs" / "architecture.md").read_text()
-    chain = next(block for block in text.split("```") if block.lstrip().startswith("closing"))
-    said = [set(re.findall(r"[\w.]+", place)) for place in chain.split("←")]
-    known = [{_in_short(place) for place in layer} for layer in LAYERS]
-    assert said == [layer for layer, _ in groupby(known)]
-
-
-def _in_short(place: str) -> str:
-    name = place.removeprefix("compiler.")
-    return "codegen" if name.startswith("codegen") else {"__main__": "cli"}.get(name, name)
+    modules = {module: set[str]() for module in MODULES if module}
+    modules["poly.spaces.farkas"] = {"poly.legality"}
+    assert circles(package_graph(modules)) == []
+    modules["poly.legality"] = {"poly.spaces.cone"}
+    assert circles(modules) == []
+    assert circles(package_graph(modules)) == [["poly", "poly.spaces"]]
+    assert is_within("codegen.llvm.jit", LIBRARIES["llvmlite"])
+    assert not is_within("codegen.loopir.ir", LIBRARIES["llvmlite"])

@@ -81,8 +81,8 @@ def test_what_is_not_asked_for_is_not_imported() -> None:
     """The command line's help, and a worker, must not wait for PPL, LLVM or matplotlib."""
     script = (
         "import sys\n"
-        "import polygym.compiler.poly, polygym.compiler.codegen, polygym.pictures, polygym.search\n"
-        "import polygym.compiler.poly.spaces, polygym.measure.worker, polygym.episodes\n"
+        "import polygym.poly, polygym.codegen, polygym.pictures, polygym.search\n"
+        "import polygym.poly.spaces, polygym.runtime.worker, polygym.mdp\n"
         "print(*sorted({'islpy', 'ppl', 'llvmlite', 'matplotlib', 'numpy'} & set(sys.modules)))"
     )
     done = subprocess.run(

@@ -12,25 +12,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygym.lazy import lazily
+from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from agents.networks.plain import LogarithmsExtractor, MaskablePlainPolicy
-    from agents.networks.policies import MaskableSetPolicy, SetExtractor, SetPolicy
-    from agents.networks.sets import SetNetwork
+    from agents.networks.mlp_policies import LogExtractor, MaskableMlpPolicy
+    from agents.networks.set_network import SetNetwork
+    from agents.networks.set_policies import MaskableSetPolicy, SetExtractor, SetPolicy
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "plain": ("LogarithmsExtractor", "MaskablePlainPolicy"),
-            "policies": ("MaskableSetPolicy", "SetExtractor", "SetPolicy"),
-            "sets": ("SetNetwork",),
-        },
-    )
+    __getattr__ = lazy_attributes(__name__)
 
 __all__ = [
-    "LogarithmsExtractor",
-    "MaskablePlainPolicy",
+    "LogExtractor",
+    "MaskableMlpPolicy",
     "MaskableSetPolicy",
     "SetExtractor",
     "SetNetwork",

@@ -18,15 +18,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from agents.policies.networks import expect_same_observations
+from agents.policies.trained_network import expect_same_observations
 from polygym.envs.base import PolygymEnv
-from polygym.episodes.episode import Episode, Task
 from polygym.errors import InputError
+from polygym.mdp.episode import Episode, Task
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-class Guide(Protocol):
+class SearchGuide(Protocol):
     """Gives priors of an environment's actions, 0 where one is not allowed, and a value."""
 
     def __call__(self, env: PolygymEnv, episode: Episode) -> tuple[Array, float]:
@@ -34,7 +34,7 @@ class Guide(Protocol):
         ...
 
 
-def scaled(worth: float) -> float:
+def scaled_value(worth: float) -> float:
     """Return a reward on the scale of values.
 
     >>> scaled(3.0), scaled(-1.0), scaled(0.0)
@@ -43,7 +43,7 @@ def scaled(worth: float) -> float:
     return copysign(log2(1.0 + abs(worth)), worth)
 
 
-def even(env: PolygymEnv, episode: Episode) -> tuple[Array, float]:
+def uniform_guide(env: PolygymEnv, episode: Episode) -> tuple[Array, float]:
     """Know nothing: all allowed actions alike, and the value 0."""
     allowed = np.array(env.allowed(episode), float)
     return allowed / allowed.sum(), 0.0
@@ -71,16 +71,16 @@ class NetworkGuide:
         policy = self._model.policy
         if policy.training:
             policy.set_training_mode(False)
-        shown, _ = policy.obs_to_tensor(env.observed(episode))
+        shown, _ = policy.obs_to_tensor(env.observation_of(episode))
         allowed = torch.tensor([env.allowed(episode)])
         with torch.no_grad():
-            logarithms, values = opinion(policy, shown, allowed)
+            logarithms, values = masked_priors_and_values(policy, shown, allowed)
         priors = np.exp(logarithms[0].double().numpy()) * np.array(env.allowed(episode), float)
         value = float(values[0])
-        return priors / priors.sum(), value if self._is_scaled else scaled(value)
+        return priors / priors.sum(), value if self._is_scaled else scaled_value(value)
 
 
-def opinion(policy: Any, shown: Any, allowed: Any) -> tuple[Any, Any]:
+def masked_priors_and_values(policy: Any, shown: Any, allowed: Any) -> tuple[Any, Any]:
     """Return log priors under a mask, and values, of a batch of observations, as tensors."""
     import torch
 

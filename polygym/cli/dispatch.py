@@ -20,11 +20,11 @@ from contextlib import contextmanager, suppress
 import click
 
 from polygym.cli import interrupts
-from polygym.cli.answer import Answer
-from polygym.cli.failures import CANNOT_BE_ASKED, failure_of
+from polygym.cli.failures import EXIT_USAGE, error_report
 from polygym.cli.group import polygym
-from polygym.cli.output import print_json, say
-from polygym.cli.text import printable
+from polygym.cli.output.console import print_json, write_text
+from polygym.cli.output.text import printable
+from polygym.cli.result import CommandResult
 
 _NOBODY_READS = 141
 
@@ -34,21 +34,21 @@ def run(arguments: list[str]) -> int:
 
     Whoever calls this is about to end the process: there is nothing left to interrupt.
     """
-    interrupts.leave_at_once("--json" in arguments)
+    interrupts.exit_on_interrupt("--json" in arguments)
     try:
         answer = _call(arguments)
-        interrupts.ignore()
+        interrupts.ignore_interrupts()
     except BrokenPipeError:
-        interrupts.ignore()
+        interrupts.ignore_interrupts()
         _discard_output()
         return _NOBODY_READS
     except (Exception, KeyboardInterrupt) as error:
-        interrupts.ignore()
+        interrupts.ignore_interrupts()
         answer = _explain(error, "--json" in arguments)
     return _write(answer)
 
 
-def _call(arguments: list[str]) -> Answer:
+def _call(arguments: list[str]) -> CommandResult:
     """Call the command.
 
     Not through click's own ``main``, which ends the process itself where nobody reads the output.
@@ -57,8 +57,8 @@ def _call(arguments: list[str]) -> Answer:
         with _plain_warnings(), polygym.make_context("polygym", list(arguments)) as context:
             result = polygym.invoke(context)
     except click.exceptions.Exit as leave:  # after --help and --version
-        return Answer(leave.exit_code)
-    return result if isinstance(result, Answer) else Answer()
+        return CommandResult(leave.exit_code)
+    return result if isinstance(result, CommandResult) else CommandResult()
 
 
 @contextmanager
@@ -79,24 +79,24 @@ def _plain_warnings() -> Iterator[None]:
         warnings.formatwarning = usual
 
 
-def _explain(error: BaseException, as_json: bool) -> Answer:
+def _explain(error: BaseException, as_json: bool) -> CommandResult:
     """Say on standard error what went wrong, or return it as a document."""
-    failure = failure_of(error)
+    failure = error_report(error)
     if as_json:
-        return Answer(failure.code, {"error": failure.message})
+        return CommandResult(failure.code, {"error": failure.message})
     _complain(failure.label, failure.text or failure.message)
-    return Answer(failure.code)
+    return CommandResult(failure.code)
 
 
 def _complain(label: str, text: str) -> None:
     """Write to standard error; where that is impossible too, the exit code has to do."""
     with suppress(OSError):
         if label:
-            say(label, err=True, newline=False, fg="red", bold=True)
-        say(text, err=True)
+            write_text(label, err=True, newline=False, fg="red", bold=True)
+        write_text(text, err=True)
 
 
-def _write(answer: Answer) -> int:
+def _write(answer: CommandResult) -> int:
     """Write the document, see to it that everything is written, and return the exit code."""
     try:
         if answer.document is not None:
@@ -107,9 +107,9 @@ def _write(answer: Answer) -> int:
         return _NOBODY_READS
     except OSError as error:
         _discard_output()
-        if answer.document is not None or answer.code < CANNOT_BE_ASKED:
+        if answer.document is not None or answer.code < EXIT_USAGE:
             _complain("error: ", f"cannot write the output: {error.strerror}")
-            return CANNOT_BE_ASKED
+            return EXIT_USAGE
     return answer.code
 
 

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 
 import click
 
-from polygym.cli.interrupts import INTERRUPTED
-from polygym.cli.text import brief, in_gigabytes, message_of, printable
+from polygym.cli.interrupts import EXIT_INTERRUPTED
+from polygym.cli.output.text import brief, in_gigabytes, message_of, printable
 from polygym.errors import IllegalScheduleError, InternalError, PolygymError, SourceError
-from polygym.measure.worker.outcome import OutOfMemory, ProblemError
+from polygym.runtime.worker.outcome import OutOfMemory, ProblemError
 
-NO = 1
-CANNOT_BE_ASKED = 2
+EXIT_NEGATIVE = 1
+EXIT_USAGE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ErrorReport:
     """What to say: ``message`` is for JSON, ``text`` for people, under the heading ``label``."""
 
     message: str
@@ -32,30 +32,30 @@ class Failure:
     text: str = ""
 
 
-def failure_of(error: BaseException) -> Failure:
+def error_report(error: BaseException) -> ErrorReport:
     """Return what an exception means for the user."""
     match error:
         case click.ClickException():
-            return Failure(brief(error.format_message()), CANNOT_BE_ASKED, "", _usage(error))
+            return ErrorReport(brief(error.format_message()), EXIT_USAGE, "", _usage(error))
         case KeyboardInterrupt() | click.Abort():
-            return Failure("interrupted", INTERRUPTED, "")
+            return ErrorReport("interrupted", EXIT_INTERRUPTED, "")
         case SourceError():  # begins with its place, as compilers' messages do
-            return Failure(message_of(error), CANNOT_BE_ASKED, "")
+            return ErrorReport(message_of(error), EXIT_USAGE, "")
         case ProblemError(outcome=OutOfMemory(message)):
-            return Failure(f"not enough memory: {brief(in_gigabytes(message))}", NO)
+            return ErrorReport(f"not enough memory: {brief(in_gigabytes(message))}", EXIT_NEGATIVE)
         case IllegalScheduleError() | ProblemError():
-            return Failure(message_of(error), NO)
+            return ErrorReport(message_of(error), EXIT_NEGATIVE)
         case PolygymError() if not isinstance(error, InternalError):
-            return Failure(message_of(error), CANNOT_BE_ASKED)
+            return ErrorReport(message_of(error), EXIT_USAGE)
         case RecursionError():
-            return Failure("the input nests too deeply", CANNOT_BE_ASKED)
+            return ErrorReport("the input nests too deeply", EXIT_USAGE)
         case MemoryError():
             detail = message_of(error)
-            return Failure(
-                f"not enough memory: {detail}" if detail else "not enough memory", CANNOT_BE_ASKED
+            return ErrorReport(
+                f"not enough memory: {detail}" if detail else "not enough memory", EXIT_USAGE
             )
         case OSError():
-            return Failure(_system(error), CANNOT_BE_ASKED)
+            return ErrorReport(_system(error), EXIT_USAGE)
         case _:
             return _defect(error)
 
@@ -84,7 +84,7 @@ def _system(error: OSError) -> str:
     return printable(f"{error.filename}: {reason}" if error.filename else reason)
 
 
-def _defect(error: BaseException) -> Failure:
+def _defect(error: BaseException) -> ErrorReport:
     detail = " ".join(str(error).split())
     name = type(error).__name__
     line = f"{name}: {detail}" if detail else name
@@ -92,4 +92,4 @@ def _defect(error: BaseException) -> Failure:
     text = message
     if os.environ.get("POLYGYM_DEBUG") == "1":
         text = printable("".join(traceback.format_exception(error))) + message
-    return Failure(message, CANNOT_BE_ASKED, "", text)
+    return ErrorReport(message, EXIT_USAGE, "", text)

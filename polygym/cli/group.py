@@ -58,8 +58,8 @@ Start here:
 
 @click.group(
     cls=LazyGroup,
-    home="polygym.cli.commands",
-    listed=COMMANDS,
+    package="polygym.cli.commands",
+    summaries=COMMANDS,
     help=_HELP,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -16,31 +16,33 @@ __all__ = ["LazyGroup"]
 class LazyGroup(click.Group):
     """A group whose commands stand in modules of a package, each as its ``command``.
 
-    ``listed`` has a sentence about each, in the order of use.
+    ``summaries`` has a sentence about each, in the order of use.
     """
 
-    def __init__(self, *arguments: Any, home: str, listed: Mapping[str, str], **named: Any) -> None:
+    def __init__(
+        self, *arguments: Any, package: str, summaries: Mapping[str, str], **named: Any
+    ) -> None:
         """Keep where the commands are."""
         super().__init__(*arguments, **named)
-        self._home, self._listed = home, dict(listed)
+        self._package, self._summaries = package, dict(summaries)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of use."""
-        return list(self._listed)
+        return list(self._summaries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the module of a command."""
-        if cmd_name not in self._listed:
+        if cmd_name not in self._summaries:
             return None
         with _without_collecting():
-            module = importlib.import_module(f"{self._home}.{cmd_name}")
+            module = importlib.import_module(f"{self._package}.{cmd_name}")
         command: click.Command = module.command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(self._listed.items()))
+            formatter.write_dl(list(self._summaries.items()))
 
 
 @contextmanager

@@ -9,30 +9,30 @@ from __future__ import annotations
 import os
 import sys
 
-_CANNOT_BE_ASKED = 2
-_INTERRUPTED = 130
+_EXIT_USAGE = 2
+_EXIT_INTERRUPTED = 130
 
 
 def main() -> None:
     """Run the command and exit with its code."""
     as_json = "--json" in sys.argv[1:]
     try:
-        from polygym.cli.interrupts import leave_at_once
+        from polygym.cli.interrupts import exit_on_interrupt
 
-        leave_at_once(as_json)
+        exit_on_interrupt(as_json)
     except KeyboardInterrupt:
         if as_json:
             print('{"error": "interrupted"}', flush=True)
         else:
             print("interrupted", file=sys.stderr)
-        sys.exit(_INTERRUPTED)
+        sys.exit(_EXIT_INTERRUPTED)
     sys.exit(_main(sys.argv[1:]))
 
 
 def _main(arguments: list[str]) -> int:
     if 1 in _open_missing_streams():
         print("error: cannot write the output: standard output is closed", file=sys.stderr)
-        return _CANNOT_BE_ASKED
+        return _EXIT_USAGE
     for stream in (sys.stdout, sys.stderr):
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="backslashreplace")  # whatever the terminal's encoding lacks

@@ -26,55 +26,64 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygym.lazy import lazily
+from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from polygym.cost.candidate import NAMES, Candidates, Features, features
-    from polygym.cost.ground import Ground
-    from polygym.cost.loop_tree import Forest, LoopTree
-    from polygym.cost.model import Acquisition, Card, Kind, Model, Objective, Samples, acquired
-    from polygym.cost.rows import ROW_NAMES, RowFeatures, row_features
-    from polygym.cost.saved import load_model
-    from polygym.cost.tree_gru import GRUOptions, TreeGRU, fit
-    from polygym.cost.trees import TreeModel, TreeOptions, train
-else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "candidate": ("NAMES", "Candidates", "Features", "features"),
-            "ground": ("Ground",),
-            "loop_tree": ("Forest", "LoopTree"),
-            "model": ("Acquisition", "Card", "Kind", "Model", "Objective", "Samples", "acquired"),
-            "rows": ("ROW_NAMES", "RowFeatures", "row_features"),
-            "saved": ("load_model",),
-            "tree_gru": ("GRUOptions", "TreeGRU", "fit"),
-            "trees": ("TreeModel", "TreeOptions", "train"),
-        },
+    from polygym.cost.features.candidates.candidate_vector import (
+        FEATURE_NAMES,
+        CandidateFeatures,
+        FeatureExtractor,
+        candidate_features,
     )
+    from polygym.cost.features.candidates.loop_tree import LoopForest, LoopTree
+    from polygym.cost.features.schedules.program_features import ProgramFeatures
+    from polygym.cost.features.schedules.schedule_vector import (
+        SCHEDULE_FEATURE_NAMES,
+        ScheduleFeatures,
+        schedule_features,
+    )
+    from polygym.cost.models.boosted_trees import (
+        BoostedTreeOptions,
+        BoostedTrees,
+        train_boosted_trees,
+    )
+    from polygym.cost.models.cost_model import (
+        Acquisition,
+        CostModel,
+        ModelCard,
+        ModelKind,
+        Objective,
+        TrainingSamples,
+        acquisition_values,
+    )
+    from polygym.cost.models.model_files import load_model
+    from polygym.cost.models.tree_gru import TreeGRU, TreeGRUOptions, train_tree_gru
+else:
+    __getattr__ = lazy_attributes(__name__)
 
 __all__ = [
-    "NAMES",
-    "ROW_NAMES",
+    "FEATURE_NAMES",
+    "SCHEDULE_FEATURE_NAMES",
     "Acquisition",
-    "Candidates",
-    "Card",
-    "Features",
-    "Forest",
-    "GRUOptions",
-    "Ground",
-    "Kind",
+    "BoostedTreeOptions",
+    "BoostedTrees",
+    "CandidateFeatures",
+    "CostModel",
+    "FeatureExtractor",
+    "LoopForest",
     "LoopTree",
-    "Model",
+    "ModelCard",
+    "ModelKind",
     "Objective",
-    "RowFeatures",
-    "Samples",
+    "ProgramFeatures",
+    "ScheduleFeatures",
+    "TrainingSamples",
     "TreeGRU",
-    "TreeModel",
-    "TreeOptions",
-    "acquired",
-    "features",
-    "fit",
+    "TreeGRUOptions",
+    "acquisition_values",
+    "candidate_features",
     "load_model",
-    "row_features",
-    "train",
+    "schedule_features",
+    "train_boosted_trees",
+    "train_tree_gru",
 ]

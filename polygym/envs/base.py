@@ -1,6 +1,6 @@
 """What the environments have in common.
 
-An environment is a thin shell around an immutable :class:`~polygym.episodes.episode.Episode`:
+An environment is a thin shell around an immutable :class:`~polygym.mdp.episode.Episode`:
 ``step`` replaces it, lets the environment's policy act in the phase that is not the agent's, and
 pays at the end. Nothing heavy happens in the constructor: names are resolved, and programs, spaces,
 LLVM and the worker process start when a reset or an end needs them.
@@ -15,31 +15,38 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from polygym.compiler.codegen.common.nest_entries import expect_statements
-from polygym.envs.elsewhere import Elsewhere
-from polygym.envs.endings import Info
-from polygym.envs.forks import Forking
-from polygym.envs.settling import Terms
-from polygym.episodes import arguments, kernels, reward
-from polygym.episodes.episode import Episode
-from polygym.episodes.kernels import Source, Subject
-from polygym.episodes.observe import Shown
-from polygym.episodes.policies import DETERMINISTIC, play
-from polygym.episodes.policies import policy as policy_named
-from polygym.episodes.reward import Reward
-from polygym.episodes.tables import VERSION, Array, Observation, Table, tables
-from polygym.episodes.task_options import Phase
+from polygym.envs.end_info import Info
+from polygym.envs.episode_end import RewardTerms
+from polygym.envs.remote_evaluation import RemoteEvaluator
+from polygym.envs.snapshots import SnapshotEnv
 from polygym.errors import InputError
-from polygym.measure.evaluation import Evaluation
+from polygym.mapping.nest_options import require_statements
+from polygym.mdp import rewards as reward
+from polygym.mdp.episode import Episode
+from polygym.mdp.observation.arrays import (
+    OBSERVATION_VERSION,
+    Array,
+    ArraySpec,
+    Observation,
+    observation_arrays,
+)
+from polygym.mdp.observation.schedule_observer import ObservationBuffer
+from polygym.mdp.policies.registry import DETERMINISTIC, play_episode
+from polygym.mdp.policies.registry import policy_named as policy_named
+from polygym.mdp.problems import arguments, loading
+from polygym.mdp.problems.loading import ProgramSource, ScheduleProblem
+from polygym.mdp.rewards import RewardKind
+from polygym.mdp.task_options import Phase
+from polygym.runtime.evaluation import Evaluation
 
 
-class PolygymEnv(Forking[Observation, np.int64]):
+class PolygymEnv(SnapshotEnv[Observation, np.int64]):
     """The common part; use one of the environments."""
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own declaration)
         "render_modes": ["ansi", "rgb_array"],
         "render_fps": 4,
-        "observation_version": VERSION,
+        "observation_version": OBSERVATION_VERSION,
     }
 
     # The registered name, the phases in which the agent acts, and the first and the last of its
@@ -68,35 +75,37 @@ class PolygymEnv(Forking[Observation, np.int64]):
         seed: int | None = None,
         render_mode: str | None = None,
     ) -> None:
-        self._targets = kernels.targets(kernel)
-        self._reward = Reward.named(reward)
+        self._targets = loading.program_targets(kernel)
+        self._reward = RewardKind.named(reward)
         if self._reward.is_predicted:
-            from polygym.episodes.predicted import expect_model
+            from polygym.mdp.predicted_reward import expect_cost_model
 
-            expect_model()
-        self._policy = policy_named(arguments.text("policy", policy))
-        self._seed = arguments.seed(seed)
-        self._measuring = arguments.evaluation_options(threads, timeout_factor, mapping)
-        self._options = arguments.task_options(
+            expect_cost_model()
+        self._policy = policy_named(arguments.check_text("policy", policy))
+        self._seed = arguments.check_seed(seed)
+        self._measuring = arguments.check_evaluation_options(threads, timeout_factor, mapping)
+        self._options = arguments.check_task_options(
             max_coefficient, max_dimensions, max_rays, max_vertices
         )
-        self._sizes = Source(
+        self._sizes = ProgramSource(
             "",
-            arguments.function(function),
-            kernels.dataset(dataset),
-            kernels.parse_parameters(parameters),
+            arguments.check_function(function),
+            loading.dataset_named(dataset),
+            loading.parse_parameters(parameters),
         )
-        self._arguments = self._understood(kernel, function, policy)
-        self.render_mode = arguments.render_mode(render_mode, self.metadata["render_modes"])
+        self._arguments = self._record_arguments(kernel, function, policy)
+        self.render_mode = arguments.check_render_mode(render_mode, self.metadata["render_modes"])
         last = self._options.actions if self.LAST_ACTION is None else self.LAST_ACTION + 1
         self._actions = slice(self.FIRST_ACTION, last)
         count = last - self.FIRST_ACTION
         self.action_space: spaces.Discrete = spaces.Discrete(count)
-        self.observation_space = space_of(tables(self._options.max_dimensions, count))
-        self._subject: Subject | None = None
+        self.observation_space = observation_space_of(
+            observation_arrays(self._options.max_dimensions, count)
+        )
+        self._subject: ScheduleProblem | None = None
         self._episode: Episode | None = None
         self._evaluation: Evaluation | None = None
-        self.elsewhere: Elsewhere | None = None
+        self.elsewhere: RemoteEvaluator | None = None
         """Who measures in this environment's place, if somebody does."""
 
     # What Gymnasium asks for
@@ -108,18 +117,18 @@ class PolygymEnv(Forking[Observation, np.int64]):
         if seed is None and self._subject is None:
             seed = self._seed
         super().reset(seed=seed)
-        subject = self._choose(options)
-        kernels.load(subject)
-        expect_statements(self._measuring.mapping.nests, subject.program.scop)
-        episode = self._open(subject)
+        subject = self._choose_problem(options)
+        loading.load_problem(subject)
+        require_statements(self._measuring.mapping.nests, subject.program.scop)
+        episode = self._new_episode(subject)
         # All or nothing: a file that cannot be read leaves the episode before it as it was.
         self._subject, self._episode, self._evaluation = subject, episode, None
-        return self._seen()
+        return self._observation_and_info()
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, Info]:
         """Take an action; see the class for what it does and what it is worth."""
         value, ending = self.take(action)
-        observation, info = self._seen()
+        observation, info = self._observation_and_info()
         info.update(ending)
         return observation, value, self.episode.is_over, False, info
 
@@ -133,11 +142,11 @@ class PolygymEnv(Forking[Observation, np.int64]):
         """Take the action that has this number in an episode that has not ended."""
         before = self.episode
         allowed = before.mask()[number]
-        self._episode = self._play_on(before.after(number))
+        self._episode = self._play_policy_phases(before.after(number))
         ending: Info = {}
-        value = 0.0 if allowed else reward.ILLEGAL
+        value = 0.0 if allowed else reward.ILLEGAL_ACTION_REWARD
         if self._episode.is_over:
-            value = self._settle(ending)
+            value = self._end_episode(ending)
         return float(value), ending
 
     def action_masks(self) -> Array:
@@ -157,9 +166,9 @@ class PolygymEnv(Forking[Observation, np.int64]):
 
         match self.render_mode:
             case "ansi":
-                return render.as_text(self.subject, self.episode, self._evaluation)
+                return render.episode_text(self.problem, self.episode, self._evaluation)
             case "rgb_array":
-                return render.as_picture(self.subject, self.episode)
+                return render.episode_picture(self.problem, self.episode)
             case _:
                 gymnasium.logger.warn(
                     "render() needs a render_mode: gymnasium.make(..., render_mode='ansi') or "
@@ -175,7 +184,7 @@ class PolygymEnv(Forking[Observation, np.int64]):
 
     # What is more than Gymnasium asks for
 
-    def suggested(self) -> int:
+    def suggested_action(self) -> int:
         """Return what the environment's policy would do in the agent's place.
 
         With ``policy="learned"`` that is the policy that comes with polygym.
@@ -183,7 +192,7 @@ class PolygymEnv(Forking[Observation, np.int64]):
         return self._policy(self.episode, self.np_random) - self.FIRST_ACTION
 
     @property
-    def subject(self) -> Subject:
+    def problem(self) -> ScheduleProblem:
         """The program of the episode."""
         if self._subject is None:
             raise gymnasium.error.ResetNeeded("there is no episode yet: call reset()")
@@ -197,7 +206,7 @@ class PolygymEnv(Forking[Observation, np.int64]):
         return self._episode
 
     @property
-    def boxes(self) -> Mapping[str, spaces.Box]:
+    def observation_boxes(self) -> Mapping[str, spaces.Box]:
         """The parts of the observation's space, by name."""
         found: Any = self.observation_space
         return {name: box for name, box in found.items() if isinstance(box, spaces.Box)}
@@ -213,7 +222,7 @@ class PolygymEnv(Forking[Observation, np.int64]):
         return self._measuring.timeout_factor
 
     @property
-    def reward_kind(self) -> Reward:
+    def reward_kind(self) -> RewardKind:
         """Which of the rewards is paid."""
         return self._reward
 
@@ -229,9 +238,9 @@ class PolygymEnv(Forking[Observation, np.int64]):
             return self._seed
         return max(0, self.np_random_seed)  # Gymnasium's -1: these dice came without one
 
-    def subject_of(self, target: str) -> Subject:
+    def problem_of(self, target: str) -> ScheduleProblem:
         """Return a program, as episodes about it have it here."""
-        return kernels.subject(kernels.with_target(self._sizes, target), self._options)
+        return loading.problem_of(loading.with_target(self._sizes, target), self._options)
 
     # What a search asks about other episodes of the same program; the environment's own stays
 
@@ -240,13 +249,13 @@ class PolygymEnv(Forking[Observation, np.int64]):
 
         Where the environment's policy rolls dice, these are the environment's: ask a fork.
         """
-        return self._play_on(episode.after(action + self.FIRST_ACTION))
+        return self._play_policy_phases(episode.after(action + self.FIRST_ACTION))
 
     def allowed(self, episode: Episode) -> tuple[bool, ...]:
         """Return which of the agent's actions an episode allows; none after its end."""
         return episode.mask()[self._actions]
 
-    def observed(self, episode: Episode) -> Observation:
+    def observation_of(self, episode: Episode) -> Observation:
         """Return what an agent sees of an episode that is not over."""
         return self._observe(episode, np.array(self.allowed(episode), bool))
 
@@ -260,20 +269,22 @@ class PolygymEnv(Forking[Observation, np.int64]):
             raise InputError(
                 f"the worth of an episode: expected one that is over, found {episode.phase.value}"
             )
-        return self._terms().settle(self.subject, episode).value
+        return self._reward_terms().result_of(self.problem, episode).reward
 
     def export(self) -> dict[str, Any]:
         """Return the episode as JSON: what was asked for, the actions, and how it ended.
 
         ``polygym replay`` reads it, plays it again, and measures its schedule again.
         """
-        from polygym.episodes import record
+        from polygym.mdp.records import episode_record
 
-        return record.of(self.ID, self._arguments, self.subject, self.episode, self._evaluation)
+        return episode_record.record_of(
+            self.ID, self._arguments, self.problem, self.episode, self._evaluation
+        )
 
     # How it is done
 
-    def _understood(self, kernel: str, function: str | None, policy: str) -> dict[str, Any]:
+    def _record_arguments(self, kernel: str, function: str | None, policy: str) -> dict[str, Any]:
         """Return the arguments by their names, as they were understood: for records."""
         return {
             "kernel": kernel,
@@ -292,7 +303,7 @@ class PolygymEnv(Forking[Observation, np.int64]):
             "seed": self._seed,
         }
 
-    def _choose(self, options: object) -> Subject:
+    def _choose_problem(self, options: object) -> ScheduleProblem:
         options = {} if options is None else options
         if not isinstance(options, Mapping):
             raise InputError(f'reset(options=…): expected {{"kernel": …}}, found {options!r}')
@@ -302,20 +313,20 @@ class PolygymEnv(Forking[Observation, np.int64]):
                 f'reset(options=…): expected {{"kernel": …}}, found {", ".join(map(repr, unknown))}'
             )
         wanted = options.get("kernel")
-        chosen = self._targets if wanted is None else kernels.targets(wanted)
+        chosen = self._targets if wanted is None else loading.program_targets(wanted)
         index = int(self.np_random.integers(len(chosen))) if len(chosen) > 1 else 0
-        return self.subject_of(chosen[index])
+        return self.problem_of(chosen[index])
 
-    def _open(self, subject: Subject) -> Episode:
+    def _new_episode(self, subject: ScheduleProblem) -> Episode:
         """Return a new episode in which it is the agent's turn."""
 
         def play_first() -> Episode:
-            return self._play_on(subject.task.start())
+            return self._play_policy_phases(subject.task.start())
 
         name = str(self._arguments["policy"])
         if name not in DETERMINISTIC or Phase.CONSTRUCT in self.PHASES:
             return play_first()
-        return subject.openings.get(name, play_first)
+        return subject.initial_episodes.get(name, play_first)
 
     def _number(self, action: np.int64 | int) -> int:
         """Return the action in the numbers of an episode."""
@@ -326,40 +337,40 @@ class PolygymEnv(Forking[Observation, np.int64]):
             )
         return int(action) + self.FIRST_ACTION
 
-    def _play_on(self, episode: Episode) -> Episode:
+    def _play_policy_phases(self, episode: Episode) -> Episode:
         """Let the policy act in the phases that are not the agent's."""
-        return play(
+        return play_episode(
             episode, self._policy, self.np_random, until=lambda one: one.phase in self.PHASES
         )
 
-    def _seen(self) -> tuple[Observation, Info]:
+    def _observation_and_info(self) -> tuple[Observation, Info]:
         """Return what the agent sees, and what is always said beside it."""
         allowed = self.action_masks()
-        info = {"action_mask": allowed.astype(np.int8), "kernel": self.subject.program.name}
+        info = {"action_mask": allowed.astype(np.int8), "kernel": self.problem.program.name}
         return self._observe(self.episode, allowed), info
 
     def _observe(self, episode: Episode, allowed: Array) -> Observation:
         """Return the observation of an agent that may take these actions of an episode."""
-        return self.subject.observer_of(episode).observe(episode, allowed)
+        return self.problem.observer_of(episode).observe(episode, allowed)
 
-    def show(self, shown: Shown) -> None:
+    def write_observation(self, buffer: ObservationBuffer) -> None:
         """Write the observation into arrays, in which that of an earlier state stands."""
         episode = self.episode
         allowed = True if episode.is_over else self.allowed(episode)
-        self.subject.observer_of(episode).update(episode, allowed, shown)
+        self.problem.observer_of(episode).update(episode, allowed, buffer)
 
-    def _settle(self, info: Info) -> float:
+    def _end_episode(self, info: Info) -> float:
         """Fill in what the end of the episode says, and return its reward."""
-        found = self._terms().settle(self.subject, self.episode)
+        found = self._reward_terms().result_of(self.problem, self.episode)
         info.update(found.info)
         self._evaluation = found.evaluation
-        return found.value
+        return found.reward
 
-    def _terms(self) -> Terms:
-        return Terms(self._reward, self._measuring, self.elsewhere)
+    def _reward_terms(self) -> RewardTerms:
+        return RewardTerms(self._reward, self._measuring, self.elsewhere)
 
 
-def space_of(arrays: Mapping[str, Table]) -> spaces.Space[Observation]:
+def observation_space_of(arrays: Mapping[str, ArraySpec]) -> spaces.Space[Observation]:
     """Return the space of observations that have these arrays."""
     boxes: dict[str, spaces.Space[Any]] = {
         name: spaces.Box(table.low, table.high, (table.size,), table.dtype)

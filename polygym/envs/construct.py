@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 from polygym.envs.base import PolygymEnv
-from polygym.envs.documentation import documented
-from polygym.episodes.construction import ConstructionAction
-from polygym.episodes.ids import CONSTRUCT
-from polygym.episodes.task_options import Phase
+from polygym.envs.documentation import with_shared_sections
+from polygym.mdp.construction import ConstructionAction
+from polygym.mdp.env_ids import CONSTRUCT
+from polygym.mdp.task_options import Phase
 
 
-@documented
+@with_shared_sections
 class ConstructEnv(PolygymEnv):
     """Construct a schedule space: decide which dimension carries which dependence.
 

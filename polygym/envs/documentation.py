@@ -6,7 +6,7 @@ from typing import TypeVar
 
 Class = TypeVar("Class", bound=type)
 
-_STORING = """
+_STORAGE_SECTION = """
 
     ## Storage
 
@@ -39,7 +39,7 @@ _STORING = """
 
     The last `info` also holds `splitting` and `storage` (str)."""
 
-_SHARED = """
+_SHARED_SECTIONS = """
 
     ## Observation Space
 
@@ -48,7 +48,7 @@ _SHARED = """
     in row-major order, flattened: a table of r rows and c columns is a box of shape (r·c,),
     `reshape(r, c)` makes it a table again. Counts are `int8`, cut off at ±127. Coefficients of rows
     are signed logarithms, sign(x) · log2(1 + |x|) as float32 in [-32, 32]: 0, 1 and -1 are
-    themselves, 3 is 2, 7 is 3, and `polygym.episodes.tables.decoded` gives the integers back. Rows
+    themselves, 3 is 2, 7 is 3, and `polygym.mdp.observation.arrays.decode_numbers` gives the integers back. Rows
     of a table that a program does not use are 0; a program with more statements, dependences, loops
     or parameters than there is room for shows its first ones. Statements are in the order of the
     text; iterators (levels 1 to 6) from the outermost loop inwards; parameters (1 to 6) in the
@@ -131,7 +131,7 @@ _SHARED = """
     |---|---|---|---|
     | `speedup` | time of the original order / its time | 0 | -1 |
     | `log_speedup` | the natural logarithm of that, at least -ln(timeout_factor) | -ln(timeout_factor) | -ln(timeout_factor) - 1 |
-    | `static` | `polygym.compiler.poly.score.static_score`, in (0, 1] | 0 | -1 |
+    | `static` | `polygym.poly.scheduling.score.static_score`, in (0, 1] | 0 | -1 |
     | `model` | the speedup that the model of cost predicts, at most 1000 (needs `pip install 'polygym[cost]'`) | 0 | -1 |
     | `log_model` | the natural logarithm of that, as for `log_speedup` | -ln(timeout_factor) | -ln(timeout_factor) - 1 |
 
@@ -195,13 +195,13 @@ _SHARED = """
     """
 
 
-def documented_storing(environment: Class) -> Class:
+def with_storage_section(environment: Class) -> Class:
     """Append the section about storage to the docstring of an environment; it comes first."""
-    environment.__doc__ = (environment.__doc__ or "").rstrip() + _STORING
+    environment.__doc__ = (environment.__doc__ or "").rstrip() + _STORAGE_SECTION
     return environment
 
 
-def documented(environment: Class) -> Class:
+def with_shared_sections(environment: Class) -> Class:
     """Append the shared sections to the docstring of an environment."""
-    environment.__doc__ = (environment.__doc__ or "").rstrip() + _SHARED
+    environment.__doc__ = (environment.__doc__ or "").rstrip() + _SHARED_SECTIONS
     return environment

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from polygym.envs.base import PolygymEnv
-from polygym.envs.documentation import documented
-from polygym.episodes.ids import EXPLORE
-from polygym.episodes.task_options import CONSTRUCTION_ACTIONS, Phase
+from polygym.envs.documentation import with_shared_sections
+from polygym.mdp.env_ids import EXPLORE
+from polygym.mdp.task_options import CONSTRUCTION_ACTIONS, Phase
 
 
-@documented
+@with_shared_sections
 class ExploreEnv(PolygymEnv):
     """Explore a schedule space: give each of its generators a coefficient.
 

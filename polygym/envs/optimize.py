@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from polygym.envs.documentation import documented, documented_storing
-from polygym.envs.endings import Info
-from polygym.envs.storing import StoringEnv
-from polygym.episodes import arguments
-from polygym.episodes.decision_tables import decision_tables
-from polygym.episodes.episode import Episode
-from polygym.episodes.ids import OPTIMIZE
-from polygym.episodes.observe import Shown
-from polygym.episodes.tables import Array, Observation
-from polygym.episodes.task_options import Decides, Phase
+from polygym.envs.documentation import with_shared_sections, with_storage_section
+from polygym.envs.end_info import Info
+from polygym.envs.storage_base import StorageEnv
+from polygym.mdp.env_ids import OPTIMIZE
+from polygym.mdp.episode import Episode
+from polygym.mdp.observation.arrays import Array, Observation
+from polygym.mdp.observation.mapping_arrays import mapping_arrays
+from polygym.mdp.observation.schedule_observer import ObservationBuffer
+from polygym.mdp.problems import arguments
+from polygym.mdp.task_options import MappingDecisions, Phase
 
 
-@documented
-@documented_storing
-class OptimizeEnv(StoringEnv):
+@with_shared_sections
+@with_storage_section
+class OptimizeEnv(StorageEnv):
     """Decide everything that decides speed: the order of a loop program, and what is made of it.
 
     ## Description
@@ -94,14 +94,14 @@ class OptimizeEnv(StoringEnv):
     `nest_of`, int8 (48,): the nest of each statement, from 1; 0 for none of them.
 
     `candidate`: the features of the whole candidate, with what is not decided as the model says, as
-    `polygym.cost` has them (`polygym.cost.candidate.NAMES` names the columns); 0 before there is a
+    `polygym.cost` has them (`polygym.cost.features.candidates.candidate_vector.FEATURE_NAMES` names the columns); 0 before there is a
     schedule, and with `features=False`.
 
     ## More Arguments
 
     | argument | default | meaning |
     |---|---|---|
-    | `start` | None | the schedule that is edited: "isl", "isl fusion=maximum", "original", "auto"; None: built from nothing |
+    | `check_start` | None | the schedule that is edited: "isl", "isl fusion=maximum", "original", "auto"; None: built from nothing |
     | `features` | True | whether `candidate` is filled in; a new schedule takes tens of milliseconds then |
 
     `mapping` is the one that decisions begin with. The last `info` also holds `mapping` (str).
@@ -123,23 +123,25 @@ class OptimizeEnv(StoringEnv):
         **others: Any,
     ) -> None:
         super().__init__(kernel, **others)
-        begins = arguments.start(start)
-        self._shows_features = arguments.switch("features", features)
-        self._options = replace(self._options, decides=Decides(self._measuring.mapping, begins))
+        begins = arguments.check_start(start)
+        self._shows_features = arguments.check_switch("features", features)
+        self._options = replace(
+            self._options, mapping_decisions=MappingDecisions(self._measuring.mapping, begins)
+        )
         self._arguments["start"] = None if begins is None else str(begins)
-        self._resize(dict(decision_tables()))
+        self._set_spaces(dict(mapping_arrays()))
 
     def _observe(self, episode: Episode, allowed: Array) -> Observation:
-        observer = self.subject.decision_observer_of(episode)
+        observer = self.problem.decision_observer_of(episode)
         found = observer.observe_all(episode, allowed, features=self._shows_features)
-        return self._with_storing(found, episode)
+        return self._with_storage_arrays(found, episode)
 
-    def show(self, shown: Shown) -> None:
+    def write_observation(self, shown: ObservationBuffer) -> None:
         """Write the observation into arrays."""
         for name, array in self._observe(self.episode, self.action_masks()).items():
             shown.arrays[name][:] = array
 
-    def _settle(self, info: Info) -> float:
-        value = super()._settle(info)
+    def _end_episode(self, info: Info) -> float:
+        value = super()._end_episode(info)
         info["mapping"] = str(self.episode.mapping)
         return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from polygym.episodes.ids import CONSTRUCT, EXPLORE, OPTIMIZE, SCHEDULE
+from polygym.mdp.env_ids import CONSTRUCT, EXPLORE, OPTIMIZE, SCHEDULE
 
 ENTRY_POINTS: Mapping[str, str] = MappingProxyType(
     {
@@ -27,7 +27,7 @@ VECTOR_ENTRY_POINTS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def register(others: Mapping[str, str] = MappingProxyType({})) -> None:
+def register_env_ids(others: Mapping[str, str] = MappingProxyType({})) -> None:
     """Register every environment that is not registered yet; nothing of them is imported.
 
     ``others`` are the entry points of environments that stand above this package. All are

@@ -6,33 +6,33 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from polygym.compiler.poly.integers import Vector
-from polygym.compiler.poly.schedule import Schedule
-from polygym.compiler.poly.spaces.construct import describe
-from polygym.compiler.poly.spaces.explore import combine_so_far
-from polygym.envs import questions
-from polygym.episodes.episode import Episode
-from polygym.episodes.kernels import Subject
-from polygym.episodes.tables import Array
-from polygym.episodes.task_options import Phase
+from polygym.envs import decision_text
 from polygym.errors import LimitError
-from polygym.measure.evaluation import Evaluation, c_text
+from polygym.mdp.episode import Episode
+from polygym.mdp.observation.arrays import Array
+from polygym.mdp.problems.loading import ScheduleProblem
+from polygym.mdp.task_options import Phase
+from polygym.poly.integer_vectors import Vector
+from polygym.poly.schedule import Schedule
+from polygym.poly.spaces.construction import dependence_name
+from polygym.poly.spaces.exploration import combine_partial
+from polygym.runtime.evaluation import Evaluation, c_text
 
 if TYPE_CHECKING:
-    from polygym.pictures.notes import Column, Note
+    from polygym.pictures.text_columns import TextColumn, TextEntry
 
 
-def as_text(subject: Subject, episode: Episode, evaluation: Evaluation | None) -> str:
+def episode_text(subject: ScheduleProblem, episode: Episode, evaluation: Evaluation | None) -> str:
     """Return the state, the rows, and at the end the schedule, its C and what was measured."""
-    parts = [f"{subject.program.name}: {_stage(episode)}", *_dependences(episode)]
+    parts = [f"{subject.program.name}: {_phase_text(episode)}", *_dependences(episode)]
     parts += _dimensions(episode)
     if episode.phase is Phase.EXPLORE:
-        parts += _current(episode)
+        parts += _current_generator(episode)
     if episode.phase is Phase.INVALID:
         parts.append(f"invalid: {episode.reason}")
     schedule = _schedule(episode)
-    if asked := questions.answers(episode):
-        parts.append(f"question: {questions.question(episode)}")
+    if asked := decision_text.answer_texts(episode):
+        parts.append(f"question: {decision_text.question_text(episode)}")
         parts += [f"  {number:3} {text}" for number, text, allowed in asked if allowed]
     if episode.mapping is not None:
         parts += ["mapping", f"  {episode.mapping}"]
@@ -45,26 +45,26 @@ def as_text(subject: Subject, episode: Episode, evaluation: Evaluation | None) -
     return "\n".join(parts)
 
 
-def as_picture(subject: Subject, episode: Episode) -> Array:
+def episode_picture(subject: ScheduleProblem, episode: Episode) -> Array:
     """Return a picture of the episode, (height, width, 3) bytes.
 
     Above is the iteration domain; below is the space, or, where the agent constructs one, edits or
     decides a mapping, what is asked and what has been decided.
     """
-    from polygym.pictures.canvas import Scene, render
+    from polygym.pictures.scenes.canvas import Scene, render
 
-    title = f"{subject.program.name}: {_stage(episode)}"
+    title = f"{subject.program.name}: {_phase_text(episode)}"
     schedule = _schedule(episode)
     number = min(len(episode.exploration.points), len(episode.dimensions) - 1)
     is_early = episode.phase in (Phase.STORE, Phase.CONSTRUCT)
-    if is_early or episode.editing is not None or episode.deciding:
+    if is_early or episode.edit_state is not None or episode.mapping_state:
         return render(
             Scene(
                 episode.task.scop,
                 title=title,
                 schedule=schedule,
-                highlighted=_looked_at(episode),
-                columns=_columns(episode, schedule),
+                highlighted=_current_dependence(episode),
+                text_columns=_columns(episode, schedule),
             )
         )
     if number < 0:
@@ -74,7 +74,7 @@ def as_picture(subject: Subject, episode: Episode) -> Array:
     point: Sequence[int | Fraction] | None = None
     current: int | None = None
     if episode.phase is Phase.EXPLORE:
-        point = combine_so_far(known, coefficients)
+        point = combine_partial(known, coefficients)
         current = len(coefficients)
     elif episode.exploration.points:
         point = episode.exploration.points[-1]
@@ -91,7 +91,7 @@ def as_picture(subject: Subject, episode: Episode) -> Array:
     )
 
 
-def _looked_at(episode: Episode) -> tuple[int, ...]:
+def _current_dependence(episode: Episode) -> tuple[int, ...]:
     """Return the dependence that is looked at, if one is."""
     if episode.phase is not Phase.CONSTRUCT:
         return ()
@@ -99,31 +99,33 @@ def _looked_at(episode: Episode) -> tuple[int, ...]:
     return episode.task.rules.candidates[place : place + 1]
 
 
-def _columns(episode: Episode, schedule: Schedule | None) -> tuple[Column, ...]:
+def _columns(episode: Episode, schedule: Schedule | None) -> tuple[TextColumn, ...]:
     """Return what is asked with its answers, and what has been decided, as text for a picture."""
-    from polygym.pictures.notes import Column, Note
+    from polygym.pictures.text_columns import TextColumn, TextEntry
 
     if episode.phase is Phase.CONSTRUCT:
-        known = (Note(line, line.startswith(">")) for line in _dependences(episode)[1:])
-        space = Column("the space so far", _notes(_dimensions(episode)))
-        return Column("dependences", tuple(known)), space
+        known = (TextEntry(line, line.startswith(">")) for line in _dependences(episode)[1:])
+        space = TextColumn("the space so far", _notes(_dimensions(episode)))
+        return TextColumn("dependences", tuple(known)), space
     found = []
-    if asked := questions.question(episode):
-        every = questions.answers(episode)
-        texts = (Note(f"{number}: {text}", is_faint=not can) for number, text, can in every)
-        found.append(Column(asked, tuple(texts)))
+    if asked := decision_text.question_text(episode):
+        every = decision_text.answer_texts(episode)
+        texts = (TextEntry(f"{number}: {text}", is_faint=not can) for number, text, can in every)
+        found.append(TextColumn(asked, tuple(texts)))
     found.append(
-        Column("decided so far" if found else "decided", _notes(questions.decided(episode)))
+        TextColumn(
+            "decided so far" if found else "decided", _notes(decision_text.decided_lines(episode))
+        )
     )
     if schedule is not None:
-        found.append(Column("the schedule", _notes(questions.rows(schedule))))
+        found.append(TextColumn("the schedule", _notes(decision_text.row_lines(schedule))))
     return tuple(found)
 
 
-def _notes(lines: Sequence[str]) -> tuple[Note, ...]:
-    from polygym.pictures.notes import Note
+def _notes(lines: Sequence[str]) -> tuple[TextEntry, ...]:
+    from polygym.pictures.text_columns import TextEntry
 
-    return tuple(Note(line) for line in lines)
+    return tuple(TextEntry(line) for line in lines)
 
 
 def _schedule(episode: Episode) -> Schedule | None:
@@ -135,29 +137,29 @@ def _schedule(episode: Episode) -> Schedule | None:
         return None
 
 
-def _stage(episode: Episode) -> str:
+def _phase_text(episode: Episode) -> str:
     """Return in a few words where the episode is."""
     explored, total = len(episode.exploration.points), len(episode.dimensions)
     match episode.phase:
         case Phase.STORE:
-            return f"deciding where values are kept: {questions.question(episode)}"
+            return f"deciding where values are kept: {decision_text.question_text(episode)}"
         case Phase.CONSTRUCT:
             return f"constructing a space, state {episode.construction}"
         case Phase.EXPLORE:
             known = episode.dimensions[explored].generators
             return (
                 f"exploring dimension {explored + 1} of {total}, generator "
-                f"{len(episode.exploration.coefficients) + 1} of {known.choices}"
+                f"{len(episode.exploration.coefficients) + 1} of {known.coefficient_count}"
             )
         case Phase.EDIT:
-            assert episode.editing is not None
-            edit = episode.editing.edit
+            assert episode.edit_state is not None
+            edit = episode.edit_state.edit
             begun = "" if edit is None else f", in the middle of {edit.value}"
-            return f"editing a schedule, {episode.editing.edits} edits so far{begun}"
+            return f"editing a schedule, {episode.edit_state.edit_count} edits so far{begun}"
         case Phase.MAP:
-            return f"deciding the mapping: {questions.question(episode)}"
-        case Phase.COMPLETE if episode.editing is not None:
-            return f"a schedule after {episode.editing.edits} edits"
+            return f"deciding the mapping: {decision_text.question_text(episode)}"
+        case Phase.COMPLETE if episode.edit_state is not None:
+            return f"a schedule after {episode.edit_state.edit_count} edits"
         case Phase.COMPLETE:
             return f"a schedule from a space of {total} dimensions"
         case Phase.INVALID:
@@ -167,15 +169,17 @@ def _stage(episode: Episode) -> str:
 def _dependences(episode: Episode) -> list[str]:
     """Return a line for every dependence; the one that is looked at is marked."""
     rules, state = episode.task.rules, episode.construction
-    carryable = rules.can_be_carried(state) if episode.phase is Phase.CONSTRUCT else frozenset()
+    carryable = rules.carryable(state) if episode.phase is Phase.CONSTRUCT else frozenset()
     lines = ["dependences"]
     for number, index in enumerate(rules.candidates, start=1):
         one = rules.polyhedra.dependences[index]
-        by = state.carried_by[number - 1]
+        by = state.carrying_dimension[number - 1]
         looked_at = episode.phase is Phase.CONSTRUCT and state.dependence == number
         note = f"carried by dimension {by}" if by else "can be carried" * (index in carryable)
         reasons = ", ".join(one.kind.names())
-        lines.append(f"{'>' if looked_at else ' '} {number:3} {describe(one)} ({reasons})  {note}")
+        lines.append(
+            f"{'>' if looked_at else ' '} {number:3} {dependence_name(one)} ({reasons})  {note}"
+        )
     return [line.rstrip() for line in lines]
 
 
@@ -184,20 +188,20 @@ def _dimensions(episode: Episode) -> list[str]:
     lines = []
     known = episode.task.polyhedra.dependences
     for number, dimension in enumerate(episode.dimensions):
-        carried = ", ".join(describe(known[index]) for index in sorted(dimension.carried))
+        carried = ", ".join(dependence_name(known[index]) for index in sorted(dimension.carried))
         found = dimension.generators
-        more = "" if found.complete else " (a sample)"
+        more = "" if found.is_complete else " (a sample)"
         lines.append(
             f"dimension {number + 1} carries {{{carried}}}: "
-            f"{_counted(len(found.vertices), 'vertex', 'vertices')}, "
-            f"{_counted(len(found.rays), 'ray', 'rays')}{more}"
+            f"{_count_text(len(found.vertices), 'vertex', 'vertices')}, "
+            f"{_count_text(len(found.rays), 'ray', 'rays')}{more}"
         )
         if number < len(episode.exploration.points):
             lines += _rows(episode, episode.exploration.points[number])
     return lines
 
 
-def _counted(count: int, one: str, several: str) -> str:
+def _count_text(count: int, one: str, several: str) -> str:
     """Return a number with its noun.
 
     >>> _counted(1, "vertex", "vertices")
@@ -206,7 +210,7 @@ def _counted(count: int, one: str, several: str) -> str:
     return f"{count} {one if count == 1 else several}"
 
 
-def _current(episode: Episode) -> list[str]:
+def _current_generator(episode: Episode) -> list[str]:
     """Return the generator that gets a coefficient next."""
     known = episode.dimensions[len(episode.exploration.points)].generators
     decided = len(episode.exploration.coefficients)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from polygym.envs.documentation import documented, documented_storing
-from polygym.envs.storing import StoringEnv
-from polygym.episodes.ids import SCHEDULE
-from polygym.episodes.task_options import Phase
+from polygym.envs.documentation import with_shared_sections, with_storage_section
+from polygym.envs.storage_base import StorageEnv
+from polygym.mdp.env_ids import SCHEDULE
+from polygym.mdp.task_options import Phase
 
 
-@documented
-@documented_storing
-class ScheduleEnv(StoringEnv):
+@with_shared_sections
+@with_storage_section
+class ScheduleEnv(StorageEnv):
     """Build a schedule from nothing: first its space, then a point of every dimension.
 
     ## Description

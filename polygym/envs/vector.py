@@ -19,13 +19,13 @@ from gymnasium.vector.utils import batch_space
 
 from polygym.envs.base import PolygymEnv
 from polygym.envs.construct import ConstructEnv
-from polygym.envs.endings import Info
+from polygym.envs.end_info import Info
 from polygym.envs.explore import ExploreEnv
 from polygym.envs.optimize import OptimizeEnv
 from polygym.envs.schedule import ScheduleEnv
-from polygym.episodes.observe import Shown
-from polygym.episodes.tables import Array, Observation
 from polygym.errors import InputError
+from polygym.mdp.observation.arrays import Array, Observation
+from polygym.mdp.observation.schedule_observer import ObservationBuffer
 
 
 class PolygymVectorEnv(VectorEnv[Observation, Array, Array]):
@@ -35,12 +35,12 @@ class PolygymVectorEnv(VectorEnv[Observation, Array, Array]):
         **PolygymEnv.metadata,
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
-    KIND: ClassVar[type[PolygymEnv]]
+    ENV_CLASS: ClassVar[type[PolygymEnv]]
 
     def __init__(self, num_envs: int = 1, **arguments: Any) -> None:
         if type(num_envs) is not int or num_envs < 1:
             raise InputError(f"num_envs: expected a number from 1 on, found {num_envs!r}")
-        self.envs = tuple(self.KIND(**arguments) for _ in range(num_envs))
+        self.envs = tuple(self.ENV_CLASS(**arguments) for _ in range(num_envs))
         self.num_envs = num_envs
         self.render_mode = self.envs[0].render_mode
         self.single_action_space = self.envs[0].action_space
@@ -49,10 +49,10 @@ class PolygymVectorEnv(VectorEnv[Observation, Array, Array]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._arrays: Observation = {
             name: np.zeros((num_envs, *box.shape), box.dtype)
-            for name, box in self.envs[0].boxes.items()
+            for name, box in self.envs[0].observation_boxes.items()
         }
         self._shown = tuple(
-            Shown({name: array[place] for name, array in self._arrays.items()})
+            ObservationBuffer({name: array[place] for name, array in self._arrays.items()})
             for place in range(num_envs)
         )
         self._over = np.zeros(num_envs, np.bool_)
@@ -68,7 +68,7 @@ class PolygymVectorEnv(VectorEnv[Observation, Array, Array]):
             env.reset(seed=own, options=options)
         self._over[:] = False
         for env, shown in zip(self.envs, self._shown, strict=True):
-            env.show(shown)
+            env.write_observation(shown)
         return self._copied(), self._infos({})
 
     def step(self, actions: Array) -> tuple[Observation, Array, Array, Array, Info]:
@@ -84,7 +84,7 @@ class PolygymVectorEnv(VectorEnv[Observation, Array, Array]):
                 if ending:
                     endings[place] = ending
             self._over[place] = place in endings
-            env.show(self._shown[place])
+            env.write_observation(self._shown[place])
         truncated = np.zeros(self.num_envs, np.bool_)
         return self._copied(), rewards, self._over.copy(), truncated, self._infos(endings)
 
@@ -112,7 +112,7 @@ class PolygymVectorEnv(VectorEnv[Observation, Array, Array]):
             raise InputError(
                 f"actions: expected integers from 0 to {count - 1}, found {given.tolist()}"
             )
-        found: list[int] = (given.astype(np.int64) + self.KIND.FIRST_ACTION).tolist()
+        found: list[int] = (given.astype(np.int64) + self.ENV_CLASS.FIRST_ACTION).tolist()
         return found
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
@@ -131,7 +131,7 @@ class PolygymVectorEnv(VectorEnv[Observation, Array, Array]):
         """Return what is said of all, and what the ends say of some, as Gymnasium puts it."""
         everywhere = np.ones(self.num_envs, np.bool_)
         kernels = np.full(self.num_envs, None, object)
-        kernels[:] = [env.subject.program.name for env in self.envs]
+        kernels[:] = [env.problem.program.name for env in self.envs]
         infos: Info = {
             "action_mask": self._arrays["action_mask"].copy(),
             "_action_mask": everywhere,

@@ -20,24 +20,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygym.lazy import lazily
+from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
+    from polygym.graphs.execution import compile_model
     from polygym.graphs.ir.graph import Graph
     from polygym.graphs.ir.model import Model
-    from polygym.graphs.running import compile_model
-    from polygym.graphs.saved import load, save
-    from polygym.graphs.sources import open_source
+    from polygym.graphs.model_source import open_source
+    from polygym.graphs.saved_model import load, save
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "ir.graph": ("Graph",),
-            "ir.model": ("Model",),
-            "running": ("compile_model",),
-            "saved": ("load", "save"),
-            "sources": ("open_source",),
-        },
-    )
+    __getattr__ = lazy_attributes(__name__)
 
 __all__ = ["Graph", "Model", "compile_model", "load", "open_source", "save"]

@@ -13,32 +13,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygym.lazy import lazily
+from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from polygym.pictures.bests import Group, bests_picture
-    from polygym.pictures.canvas import HEIGHT, WIDTH, Scene, render, save
-    from polygym.pictures.chart import Picture
-    from polygym.pictures.distribution import Distribution, distribution_picture
-else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "bests": ("Group", "bests_picture"),
-            "canvas": ("HEIGHT", "Scene", "WIDTH", "render", "save"),
-            "chart": ("Picture",),
-            "distribution": ("Distribution", "distribution_picture"),
-        },
+    from polygym.pictures.charts.best_speedups import SpeedupGroup, best_speedups_picture
+    from polygym.pictures.charts.chart_style import Picture
+    from polygym.pictures.charts.speedup_distribution import (
+        SpeedupDistribution,
+        distribution_picture,
     )
+    from polygym.pictures.scenes.canvas import HEIGHT, WIDTH, Scene, render, save
+else:
+    __getattr__ = lazy_attributes(__name__)
 
 __all__ = [
     "HEIGHT",
     "WIDTH",
-    "Distribution",
-    "Group",
     "Picture",
     "Scene",
-    "bests_picture",
+    "SpeedupDistribution",
+    "SpeedupGroup",
+    "best_speedups_picture",
     "distribution_picture",
     "render",
     "save",

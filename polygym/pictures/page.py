@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygym.pictures import style
-from polygym.pictures.notes import Column, draw_notes
+from polygym.pictures.text_columns import TextColumn, draw_text_columns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,10 +23,10 @@ TITLE = 0.055
 """The height of a title, as a part of the whole."""
 
 _DOTS_PER_INCH = 100
-_LONGEST_TITLE = 90
+_MAX_TITLE_LENGTH = 90
 
 
-def sheet(title: str) -> Figure:
+def new_page(title: str) -> Figure:
     """Return a figure that belongs to nobody else, with nothing on it but a title."""
     from matplotlib.figure import Figure
 
@@ -37,8 +37,8 @@ def sheet(title: str) -> Figure:
     )
     figure.set_layout_engine("none")
     axes = figure.add_axes((0.0, 1 - TITLE, 1.0, TITLE))
-    _, height = style.as_paper(axes)
-    text = style.drawable(title, _LONGEST_TITLE)
+    _, height = style.use_pixel_coordinates(axes)
+    text = style.drawable_text(title, _MAX_TITLE_LENGTH)
     style.write(axes, (12, height / 2), text, size=style.LARGE, bold=True)
     return figure
 
@@ -52,8 +52,8 @@ def pixels(figure: Figure) -> NDArray[np.uint8]:
     return np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
 
 
-def page(title: str, columns: Sequence[Column]) -> NDArray[np.uint8]:
+def text_page(title: str, columns: Sequence[TextColumn]) -> NDArray[np.uint8]:
     """Return a picture of columns of text, where there is nothing to be drawn."""
-    figure = sheet(title)
-    draw_notes(figure.add_axes((0.0, 0.0, 1.0, 1 - TITLE)), columns)
+    figure = new_page(title)
+    draw_text_columns(figure.add_axes((0.0, 0.0, 1.0, 1 - TITLE)), columns)
     return pixels(figure)

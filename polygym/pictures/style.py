@@ -58,7 +58,7 @@ def _known_characters() -> frozenset[int]:
     return frozenset(FT2Font(str(_font_file(False))).get_charmap())
 
 
-def drawable(text: str, limit: int = 120) -> str:
+def drawable_text(text: str, limit: int = 120) -> str:
     r"""Return a text as one line of characters that can be drawn, shortened to a limit.
 
     What the font does not have becomes a question mark: drawing it would be an empty box and a
@@ -95,7 +95,7 @@ def write(
     extra: dict[str, Any] = {} if transform is None else {"transform": transform}
     axes.text(
         *place,
-        drawable(text),
+        drawable_text(text),
         fontproperties=font(size, bold=bold),
         color=color,
         ha=align[0],
@@ -133,7 +133,7 @@ def draw_line(
     )
 
 
-def as_paper(axes: Axes) -> tuple[float, float]:
+def use_pixel_coordinates(axes: Axes) -> tuple[float, float]:
     """Make axes a blank sheet whose coordinates are pixels from the lower left; return its size."""
     box = axes.get_window_extent()
     width, height = float(box.width), float(box.height)

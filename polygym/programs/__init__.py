@@ -11,15 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygym.lazy import lazily
+from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from polygym.programs.loading import is_path, load_program, load_scop
-    from polygym.programs.program import Output, Program
+    from polygym.programs.program import Program, ProgramOutput
 else:
-    __getattr__ = lazily(
-        __name__,
-        {"loading": ("is_path", "load_program", "load_scop"), "program": ("Output", "Program")},
-    )
+    __getattr__ = lazy_attributes(__name__)
 
-__all__ = ["Output", "Program", "is_path", "load_program", "load_scop"]
+__all__ = ["Program", "ProgramOutput", "is_path", "load_program", "load_scop"]

@@ -12,12 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from polygym.compiler.frontend.tc import Definition, library, lower, needed_values, parse
-from polygym.compiler.frontend.tc.extents import as_c
-from polygym.compiler.ir.scop import Scop, Storage
-from polygym.compiler.poly.valid_indices import valid_indices
 from polygym.errors import InputError
-from polygym.programs.initial_data import by_rule
+from polygym.frontend.tc import (
+    TcDefinition,
+    library,
+    lower_definition,
+    parse_definitions,
+    required_constants,
+)
+from polygym.frontend.tc.inference.extents import c_text_of
+from polygym.ir.scop import Scop, StorageClass
+from polygym.poly.index_ranges import valid_index_ranges
+from polygym.programs.initial_data import initial_data_program
 
 PREFIX, ENDING = "tc:", ".tc"
 _PLAIN = re.compile(r"\w+")
@@ -36,12 +42,12 @@ def load_comprehension(target: str, function: str | None, parameters: Mapping[st
         InputError: there is none of that name, or several and no name.
     """
     definition = definition_of(target, function)
-    known = {**usual_values(target), **parameters}
-    needed = needed_values(definition)
-    return lower(definition, {name: known[name] for name in needed if name in known})
+    known = {**default_values(target), **parameters}
+    needed = required_constants(definition)
+    return lower_definition(definition, {name: known[name] for name in needed if name in known})
 
 
-def comprehension_named(name: str) -> str:
+def comprehension_hint(name: str) -> str:
     """Return what is said of a name that is one of the library's without its ``tc:``, else "".
 
     >>> comprehension_named("matmul")
@@ -52,12 +58,12 @@ def comprehension_named(name: str) -> str:
     return f"the comprehension of that name is {PREFIX}{name}"
 
 
-def usual_values(target: str) -> Mapping[str, int]:
+def default_values(target: str) -> Mapping[str, int]:
     """Return what sizes and scalars of a target are if nothing is said, by name."""
-    return library.USUAL if target.startswith(PREFIX) else {}
+    return library.DEFAULT_SIZES if target.startswith(PREFIX) else {}
 
 
-def initial_data(scop: Scop) -> Scop:
+def comprehension_initial_data(scop: Scop) -> Scop:
     """Return the program that fills what a comprehension reads, by the usual rule.
 
     Outputs, whose sizes may have cases, and temporaries begin with zeros. Tensors from which
@@ -66,25 +72,26 @@ def initial_data(scop: Scop) -> Scop:
     filled = tuple(
         array
         for array in scop.arrays
-        if array.storage is not Storage.LOCAL and all(map(_PLAIN.fullmatch, array.extents_c))
+        if array.storage_class is not StorageClass.LOCAL
+        and all(map(_PLAIN.fullmatch, array.c_extents))
     )
-    return by_rule(replace(scop, arrays=filled), index_ranges(scop))
+    return initial_data_program(replace(scop, arrays=filled), index_ranges(scop))
 
 
 def index_ranges(scop: Scop) -> dict[str, tuple[str, str]]:
     """Return the least and the largest valid value of every array of indices, as C."""
     return {
         name: (_as_c(values.lowest), _as_c(values.highest))
-        for name, values in valid_indices(scop).items()
+        for name, values in valid_index_ranges(scop).items()
     }
 
 
 def _as_c(end: Any) -> str:
     """Return an end of a range as C."""
-    return f"({as_c(end, end.domain())})"
+    return f"({c_text_of(end, end.domain())})"
 
 
-def definition_of(target: str, function: str | None) -> Definition:
+def definition_of(target: str, function: str | None) -> TcDefinition:
     """Return the comprehension that a target names; raises as :func:`load_comprehension` does."""
     if target.startswith(PREFIX):
         if function is not None:
@@ -95,7 +102,7 @@ def definition_of(target: str, function: str | None) -> Definition:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"{target}: cannot be read: {why}") from error
-    found = {one.name: one for one in parse(text, target)}
+    found = {one.name: one for one in parse_definitions(text, target)}
     if function is None and len(found) > 1:
         raise InputError(
             f"{target}: there are several definitions; choose one of: {', '.join(found)} "

@@ -23,7 +23,7 @@ by what is left of its diagonal (LU, Cholesky, triangular solves) have finite re
 The elements beside the diagonal of a row have a sum below 1, so that every eigenvalue lies between
 1 and 3 (Gershgorin), and powers of the matrix stay far from overflow.
 
-Matrices of other shapes that a program divides by (:mod:`polygym.compiler.poly.divisors`) are such,
+Matrices of other shapes that a program divides by (:mod:`polygym.poly.divisors`) are such,
 too: augmented ones, ``A[n][n + 1]``, those whose two sizes may be equal, ``A[n][m]``, stacks of
 them, ``A[b][n][n]``. The last two subscripts, i and j, are those in a matrix of R rows; the ones
 before number it. With u the rule's number 1 + 3·p + Σ_k (2k + 1)·i_k over the ones before, to which
@@ -40,7 +40,7 @@ with w = 1299709·(1 + 3·p + Σ_k (2k + 1)·i_k) mod (2³¹ - 1), they are
 
     v = lowest + w mod (highest - lowest + 1),
 
-spread over all that is valid (:mod:`polygym.compiler.poly.valid_indices`).
+spread over all that is valid (:mod:`polygym.poly.index_ranges`).
 
 An array of a type of less than 32 bits, or of one without a sign, is filled as one of ``int`` or
 ``long``, and what is written to it is then converted: the text says ``int``, the program that is
@@ -64,13 +64,13 @@ from dataclasses import replace
 from itertools import groupby
 from math import prod
 
-from polygym.compiler.frontend.c import parse_text
-from polygym.compiler.ir.expr import Cast, FloatLiteral, IntegerLiteral
-from polygym.compiler.ir.printer import c_expression
-from polygym.compiler.ir.scop import Array, Scop, Storage
-from polygym.compiler.ir.types import ScalarType
-from polygym.compiler.ir.verify import verify
-from polygym.compiler.poly.divisors import divided_by
+from polygym.frontend.c import parse_text
+from polygym.ir.expressions import Cast, FloatLiteral, IntegerLiteral
+from polygym.ir.printer import c_expression
+from polygym.ir.scop import Array, Scop, StorageClass
+from polygym.ir.types import ScalarType
+from polygym.ir.verifier import verify
+from polygym.poly.divisors import divisor_arrays
 
 _MODULUS = 97
 _SPREAD, _PRIME = 1299709, 2**31 - 1
@@ -87,11 +87,11 @@ def initial_data_source(scop: Scop, indices: Mapping[str, tuple[str, str]] | Non
     filled = [
         (position, array)
         for position, array in enumerate(scop.arrays)
-        if array.storage is not Storage.BLOCK
+        if array.storage_class is not StorageClass.BLOCK
     ]
     arguments = [f"{_carrier(one.type).value} {one.name}" for one in scop.parameters]
     arguments += [_argument(array) for _, array in filled]
-    matrices = divided_by(scop)
+    matrices = divisor_arrays(scop)
     body = "\n".join(
         _fill(
             array,
@@ -107,7 +107,7 @@ def initial_data_source(scop: Scop, indices: Mapping[str, tuple[str, str]] | Non
     return f"void {_NAME}({', '.join(arguments)})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
 
 
-def by_rule(scop: Scop, indices: Mapping[str, tuple[str, str]] | None = None) -> Scop:
+def initial_data_program(scop: Scop, indices: Mapping[str, tuple[str, str]] | None = None) -> Scop:
     """Return the program that fills every array declared outside the region by the rule."""
     text = initial_data_source(scop, indices)
     filling = parse_text(text, file=f"<initial data of {scop.name}>", function=_NAME)
@@ -138,7 +138,7 @@ def _argument(array: Array) -> str:
     if not array.rank:
         return f"{_carrier(array.type).value} *{array.name}"
     return f"{_carrier(array.type).value} {array.name}" + "".join(
-        f"[{size}]" for size in array.extents_c
+        f"[{size}]" for size in array.c_extents
     )
 
 
@@ -159,11 +159,11 @@ def _fill(
         return _fill_by_rule(array, position, counter, valid, is_matrix)
     if not isinstance(array.initial, tuple):
         return f"*{array.name} = {_number(array.initial, array)};"
-    lengths = tuple(int(size) for size in array.extents_c)
-    return "\n".join(_fill_alike(array, array.initial, lengths, (), counter))
+    lengths = tuple(int(size) for size in array.c_extents)
+    return "\n".join(_fill_constant_values(array, array.initial, lengths, (), counter))
 
 
-def _fill_alike(
+def _fill_constant_values(
     array: Array,
     values: tuple[int | float, ...],
     lengths: tuple[int, ...],
@@ -186,7 +186,9 @@ def _fill_alike(
         if len(alike) > 1:
             subscript = f"{counter}{len(subscripts)}"
             yield f"for (int {subscript} = {begin}; {subscript} < {end}; {subscript}++) {{"
-        yield from _fill_alike(array, alike[0], lengths[1:], (*subscripts, subscript), counter)
+        yield from _fill_constant_values(
+            array, alike[0], lengths[1:], (*subscripts, subscript), counter
+        )
         if len(alike) > 1:
             yield "}"
         begin = end
@@ -227,7 +229,7 @@ def _fill_by_rule(
 
 def _operands(array: Array) -> tuple[str, ...]:
     """Return an array's sizes as operands: `?:` binds less tightly than a comparison."""
-    return tuple(f"({size})" if "?" in size else size for size in array.extents_c)
+    return tuple(f"({size})" if "?" in size else size for size in array.c_extents)
 
 
 def _is_square(array: Array) -> bool:

@@ -4,7 +4,7 @@ A name is a kernel of the suite (``gemm``), the path of a C file or of a file of
 (``.tc``), one of the library's comprehensions (``tc:matmul``), or a random program (``random:17``,
 ``scalars:17``). Sizes come from the kernel's data set or, for a user's file, from the table
 :data:`FILE_SIZES`; ``-p`` overrides single ones. The initial data come from the function ``init_…``
-beside the kernel, or from the rule of :mod:`polygym.programs.initial_data`.
+beside the kernel, or from the rule of :mod:`polygym.programs.comprehension_initial_data`.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from typing import TypeVar
 
 import polybench
 from polybench import Dataset
-from polygym.compiler.frontend.c import (
+from polygym.errors import InputError, SourceError, UnknownValueError
+from polygym.frontend.c import (
+    arguments_without_sizes,
     parse_file,
     parse_text,
-    regions,
+    region_names,
     with_extents,
-    without_sizes,
 )
-from polygym.compiler.frontend.c.extents import Selection, parse_selection
-from polygym.compiler.ir.gathers import sites
-from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.evaluate import admits, admitted_near
-from polygym.errors import InputError, SourceError, UnknownValueError
+from polygym.frontend.c.source.region_selection import RegionSelection, parse_selection
+from polygym.ir.gathers import computed_subscripts
+from polygym.ir.scop import Scop
+from polygym.poly.evaluation import context_holds, nearest_admissible
 from polygym.programs.comprehensions import (
-    comprehension_named,
+    comprehension_hint,
+    comprehension_initial_data,
+    default_values,
     index_ranges,
-    initial_data,
     is_comprehension,
     load_comprehension,
-    usual_values,
 )
-from polygym.programs.generate import generated, is_generated
-from polygym.programs.initial_data import by_rule
-from polygym.programs.program import Output, Program
-from polygym.programs.wording import conditions_of
+from polygym.programs.generate import is_generated, source_of_name
+from polygym.programs.initial_data import initial_data_program
+from polygym.programs.isl_text import condition_text
+from polygym.programs.program import Program, ProgramOutput
 
 # What a data set gives every parameter of a user's file, before _fitting_sizes.
 FILE_SIZES = {
@@ -78,7 +78,7 @@ def load_program(
     """
     function = with_extents(function, extents, library)
     _expect_c(target, function)
-    (scop, initial, sizes, outputs), function = _with_values(
+    (scop, initial, sizes, outputs), function = _read_with_values(
         lambda one: _find(target, one, dataset or Dataset.LARGE, parameters or {}),
         function,
         parameters or {},
@@ -98,7 +98,7 @@ def load_scop(
     """
     given = parameters or {}
     _expect_c(target, function)
-    scop, _ = _with_values(lambda one: _load_scop(target, one, given), function, given)
+    scop, _ = _read_with_values(lambda one: _load_scop(target, one, given), function, given)
     names = [parameter.name for parameter in scop.parameters]
     for name in given:
         if name not in names:
@@ -108,7 +108,7 @@ def load_scop(
     return scop
 
 
-def _with_values(
+def _read_with_values(
     read: Callable[[str | None], _Found], function: str | None, given: Mapping[str, int]
 ) -> tuple[_Found, str | None]:
     """Read a choice of a region, with values in it that are given and without which it is none.
@@ -119,18 +119,18 @@ def _with_values(
         return read(function), function
     except UnknownValueError as error:
         chosen = parse_selection(function)
-        known = dict(chosen.values)
+        known = dict(chosen.parameter_values)
         values = {name: given[name] for name in error.names if name in given and name not in known}
         if not values:
             raise
-        more = replace(chosen, values=(*chosen.values, *values.items()))
-        return _with_values(read, str(more), given)
+        more = replace(chosen, parameter_values=(*chosen.parameter_values, *values.items()))
+        return _read_with_values(read, str(more), given)
 
 
 def _expect_c(target: str, function: str | None) -> None:
     """Refuse sizes beside what is no C file: it has its own."""
     given = parse_selection(function)
-    names = [name for name, _ in (*given.sizes, *given.values)]
+    names = [name for name, _ in (*given.array_sizes, *given.parameter_values)]
     names += ["a library"] if given.library else []
     if names and (is_comprehension(target) or is_generated(target)):
         raise InputError(
@@ -151,7 +151,7 @@ def _load_scop(target: str, function: str | None, parameters: Mapping[str, int])
 
 def _generated(target: str, function: str | None) -> Scop:
     """Return the Scop of a random program."""
-    text = generated(target)
+    text = source_of_name(target)
     if function is not None:
         raise InputError(f"--function: {target} is one function already")
     return parse_text(text, file=target)
@@ -166,7 +166,7 @@ def is_path(target: str) -> bool:
     return "/" in target or target.endswith((".c", ".tc"))
 
 
-def _kernel(target: str) -> polybench.Kernel | None:
+def _kernel(target: str) -> polybench.PolybenchKernel | None:
     """Return the kernel of that name; a path or an existing file is never one."""
     if is_path(target) or is_comprehension(target) or is_generated(target):
         return None
@@ -183,7 +183,7 @@ def _kernel(target: str) -> polybench.Kernel | None:
         why = error.args[0]
         raise InputError(
             f"{target}: expected the name of a kernel or the path of a file; "
-            f"{comprehension_named(target) or why}"
+            f"{comprehension_hint(target) or why}"
         ) from None
 
 
@@ -199,30 +199,30 @@ def _parse(path: Path, function: str | None) -> Scop:
     """Return the Scop of a file's region; no name at all is no name of a region."""
     if function is not None and not function.strip():
         raise InputError(
-            f"--function: expected a name, found none; {path} has: {', '.join(regions(path))}"
+            f"--function: expected a name, found none; {path} has: {', '.join(region_names(path))}"
         )
     return parse_file(path, function=function)
 
 
 def _find(
     target: str, function: str | None, dataset: Dataset, parameters: Mapping[str, int]
-) -> tuple[Scop, Scop, dict[str, int], tuple[Output, ...]]:
+) -> tuple[Scop, Scop, dict[str, int], tuple[ProgramOutput, ...]]:
     """Return the Scop, its initial data, its usual sizes beside those given, and its outputs."""
     if is_comprehension(target):
         scop = load_comprehension(target, function, parameters)
-        outputs = tuple(Output(array.name) for array in scop.arrays if array.live_out)
-        initial = initial_data(scop)
-        known = usual_values(target)
+        outputs = tuple(ProgramOutput(array.name) for array in scop.arrays if array.live_out)
+        initial = comprehension_initial_data(scop)
+        known = default_values(target)
         return scop, initial, _fitting_sizes(scop, initial, dataset, known, parameters), outputs
     if is_generated(target):
         scop = _generated(target, function)
-        initial = by_rule(scop)
+        initial = initial_data_program(scop)
         return scop, initial, _fitting_sizes(scop, initial, dataset, {}, parameters), _written(scop)
     kernel = _kernel(target)
     if kernel is not None:
         path = kernel.path
         scop = _parse(path, kernel.function if function is None else function)
-        outputs = tuple(Output(live.array, live.part) for live in kernel.live_out)
+        outputs = tuple(ProgramOutput(live.array, live.part) for live in kernel.live_out)
         return scop, _initial_data(scop, path, function), dict(kernel.parameters(dataset)), outputs
     path = Path(target)
     scop = _parse(path, function)
@@ -230,11 +230,13 @@ def _find(
     return scop, initial, _fitting_sizes(scop, initial, dataset, {}, parameters), _written(scop)
 
 
-def _written(scop: Scop) -> tuple[Output, ...]:
+def _written(scop: Scop) -> tuple[ProgramOutput, ...]:
     """Return the arrays that a program writes and others see."""
     written = {statement.write.array for statement in scop.statements}
     return tuple(
-        Output(array.name) for array in scop.arrays if array.live_out and array.name in written
+        ProgramOutput(array.name)
+        for array in scop.arrays
+        if array.live_out and array.name in written
     )
 
 
@@ -253,7 +255,7 @@ def _fitting_sizes(
     size = _fitting_size(scop, FILE_SIZES[dataset])
     names = [one.name for one in (*scop.parameters, *initial.parameters)]
     wanted = {name: known.get(name, size) for name in names if name not in given}
-    return admitted_near(scop.context, given, wanted)
+    return nearest_admissible(scop.context, given, wanted)
 
 
 def _fitting_size(scop: Scop, size: int) -> int:
@@ -273,22 +275,22 @@ def _initial_data(scop: Scop, path: Path, function: str | None) -> Scop:
     sizes that are given for those of the other.
     """
     beside = f"init_{scop.name.removeprefix('kernel_')}"
-    if beside in regions(path):
-        bare = without_sizes(path, beside)
-        sizes = tuple(one for one in parse_selection(function).sizes if one[0] in bare)
-        return parse_file(path, function=str(Selection(beside, sizes)))
+    if beside in region_names(path):
+        bare = arguments_without_sizes(path, beside)
+        sizes = tuple(one for one in parse_selection(function).array_sizes if one[0] in bare)
+        return parse_file(path, function=str(RegionSelection(beside, sizes)))
     try:
-        return by_rule(scop, index_ranges(scop) if sites(scop) else None)
+        return initial_data_program(scop, index_ranges(scop) if computed_subscripts(scop) else None)
     except SourceError as error:
-        raise InputError(_why_not_filled(scop, path, beside, error)) from None
+        raise InputError(_unfillable_array_message(scop, path, beside, error)) from None
 
 
-def _why_not_filled(scop: Scop, path: Path, function: str, error: SourceError) -> str:
+def _unfillable_array_message(scop: Scop, path: Path, function: str, error: SourceError) -> str:
     """Say which array the rule cannot fill: the place in its own text helps nobody."""
     advice = f"write a function {function} with a region that does"
     for array in scop.arrays:
         try:
-            by_rule(replace(scop, arrays=(array,)))
+            initial_data_program(replace(scop, arrays=(array,)))
         except SourceError as alone:
             return (
                 f"{path}: the rule for initial data cannot fill array {array.name} of "
@@ -341,11 +343,11 @@ def _check_context(scop: Scop, values: Mapping[str, int]) -> None:
                 f"{parameter.name} = {value}: expected a value between -2^48 and 2^48, because "
                 "the bounds of loops are computed in 64 bits"
             )
-    if not admits(scop.context, values):
+    if not context_holds(scop.context, values):
         found = ", ".join(f"{p.name} = {values[p.name]}" for p in scop.parameters)
         raise InputError(
             f"{scop.name} is not defined for {found}: its arrays and accesses need "
-            f"{conditions_of(scop.context)}"
+            f"{condition_text(scop.context)}"
         )
 
 

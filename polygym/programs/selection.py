@@ -24,21 +24,23 @@ from functools import cache
 from pathlib import Path
 
 import polybench
-from polybench.selection import ALL, NOT, chosen
-from polygym.compiler.frontend.tc import library
+from polybench.selection import ALL, NOT, select_names
 from polygym.errors import InputError
-from polygym.programs.comprehensions import PREFIX, comprehension_named
-from polygym.programs.generate import generated, is_generated
+from polygym.frontend.tc import library
+from polygym.programs.comprehensions import PREFIX, comprehension_hint
+from polygym.programs.generate import is_generated, source_of_name
 from polygym.programs.loading import is_path
 
 COMPREHENSIONS = "comprehensions"
 _MOST_NAMED = 3
 
 
-def selected(texts: Iterable[str], all_means: Sequence[str] = (ALL,)) -> tuple[str, ...]:
+def select_programs(
+    texts: Iterable[str], default_patterns: Sequence[str] = (ALL,)
+) -> tuple[str, ...]:
     """Return the names and paths for which the texts stand together, in their order, each once.
 
-    ``all_means`` are the patterns for which the word ``all`` stands.
+    ``default_patterns`` are the patterns for which the word ``all`` stands.
 
     >>> selected(["mvt, *mm", "!3mm"])
     ('mvt', '2mm', 'gemm', 'symm', 'trmm')
@@ -50,11 +52,11 @@ def selected(texts: Iterable[str], all_means: Sequence[str] = (ALL,)) -> tuple[s
     patterns = [pattern for text in given for pattern in _patterns(text)]
 
     def expand(pattern: str) -> list[str]:
-        meant = all_means if pattern == ALL else (pattern,)
+        meant = default_patterns if pattern == ALL else (pattern,)
         return [name for one in meant for name in _expand(one)]
 
     try:
-        found = chosen(patterns, expand, _identity)
+        found = select_names(patterns, expand, _identity)
     except InputError as error:
         raise InputError(f"kernel: {error}") from None
     if not found:
@@ -73,10 +75,10 @@ def category_of(name: str) -> str:
     'comprehensions/products'
     """
     definition = library.definition(name.removeprefix(PREFIX))
-    return f"{COMPREHENSIONS}/{Path(definition.place.file).stem}"
+    return f"{COMPREHENSIONS}/{Path(definition.location.file).stem}"
 
 
-def chosen_of(name: str, function: str | None) -> str | None:
+def function_for(name: str, function: str | None) -> str | None:
     """Return the choice of a region for one of several programs: it is for those that are files.
 
     >>> chosen_of("gemm", "f x[100]"), chosen_of("./my.c", "f x[100]")
@@ -120,7 +122,7 @@ def _expand(pattern: str) -> list[str]:
     if pattern.startswith(PREFIX):
         return _comprehensions(pattern)
     if is_generated(pattern):
-        generated(pattern)  # refuses what is no number
+        source_of_name(pattern)  # refuses what is no number
         return [pattern]
     if (is_path(pattern) and not _is_category(pattern)) or os.path.isfile(pattern):
         found = sorted(glob.glob(pattern)) if glob.has_magic(pattern) else [pattern]
@@ -134,7 +136,7 @@ def _expand(pattern: str) -> list[str]:
     except KeyError as error:
         if ours:
             return ours
-        raise InputError(comprehension_named(pattern) or str(error.args[0])) from None
+        raise InputError(comprehension_hint(pattern) or str(error.args[0])) from None
 
 
 def _comprehensions(pattern: str) -> list[str]:

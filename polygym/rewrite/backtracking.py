@@ -6,8 +6,8 @@ graphs taken out, or when time is up. The queue has a match with the term that i
 outcome, and what was seen is remembered as a fingerprint of 16 bytes, so that hundreds of thousands
 of graphs take no more memory than their matches.
 
-    >>> from polygym.rewrite.expressions import parse_term, text_of
-    >>> from polygym.rewrite.plain import Plain
+    >>> from polygym.rewrite.s_expressions import parse_term, text_of
+    >>> from polygym.rewrite.trivial_domain import Plain
     >>> from polygym.rewrite.rule import parse_rules
     >>> rules = parse_rules("back: (f (g ?x)) => ?x  swap: (g (f ?x)) => (f (g ?x))")
     >>> root = parse_term("(f (g (g (f a))))")
@@ -30,14 +30,14 @@ from typing import TypeAlias
 
 from polygym.errors import InputError
 from polygym.rewrite.domain import Data, Domain
-from polygym.rewrite.places import Match, Places
 from polygym.rewrite.rule import Rule
+from polygym.rewrite.substitution import RuleMatch, TermIndex
 from polygym.rewrite.term import Head, Term
-from polygym.rewrite.typed import Types, types_of
+from polygym.rewrite.type_table import TypeTable, type_table
 
-__all__ = ["Found", "Progress", "SearchEnd", "Valuation", "backtrack"]
+__all__ = ["BacktrackingProgress", "BacktrackingResult", "SearchEnd", "Valuation", "backtrack"]
 
-_MOST_COSTS = 200_000
+_MAX_CACHED_COSTS = 200_000
 
 
 class SearchEnd(Enum):
@@ -50,20 +50,20 @@ class SearchEnd(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class BacktrackingProgress:
     """Where a search stands."""
 
     iterations: int
     best: float
-    waiting: int
+    queued: int
     """How many graphs are in the queue."""
-    seen: int
+    visited: int
     """How many different graphs there were."""
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BacktrackingResult:
     """What a search came to."""
 
     term: Term
@@ -71,44 +71,44 @@ class Found:
     initial_cost: float
     seconds: float
     seconds_to_best: float
-    cpu: float
+    cpu_seconds: float
     """Seconds of the processor that this process took."""
-    cpu_to_best: float
+    cpu_seconds_to_best: float
     iterations: int
     """How many graphs were taken out of the queue."""
     steps: tuple[tuple[str, float], ...]
     """The substitutions that lead to the term: the rule's name and the cost afterwards."""
-    seen: int
+    visited: int
     """How many different graphs there were."""
     stop: SearchEnd
 
 
-Step: TypeAlias = tuple[tuple[str, float], "Step"] | None
-_Waiting: TypeAlias = tuple[float, int, Places | None, Match | None, Step]
-_Moment: TypeAlias = tuple[float, float]
+StepChain: TypeAlias = tuple[tuple[str, float], "StepChain"] | None
+_QueueEntry: TypeAlias = tuple[float, int, TermIndex | None, RuleMatch | None, StepChain]
+_Timestamp: TypeAlias = tuple[float, float]
 """A clock's seconds, and the processor's."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Best:
+class _Incumbent:
     """The cheapest term so far, the way to it, and when it was found."""
 
     term: Term
     cost: float
-    steps: Step
-    at: _Moment
+    steps: StepChain
+    timestamp: _Timestamp
 
 
 def backtrack(
     root: Term,
     rules: Sequence[Rule],
-    domain: Domain | Types,
+    domain: Domain | TypeTable,
     cost: Callable[[Head, tuple[Data, ...], Data], float],
     alpha: float = 1.05,
     iterations: int = 100,
     seconds: float = math.inf,
-    progress: Callable[[Progress], None] | None = None,
-) -> Found:
+    progress: Callable[[BacktrackingProgress], None] | None = None,
+) -> BacktrackingResult:
     """Return the cheapest term found; costs are those of the different nodes.
 
     Raises:
@@ -117,15 +117,15 @@ def backtrack(
     """
     if not alpha >= 1:
         raise InputError(f"alpha: expected 1 or more, found {alpha}")
-    begin = _now()
+    begin = _timestamp()
     deadline = begin[0] + seconds
-    types = types_of(domain)
+    types = type_table(domain)
     types.of(root)
     value = Valuation(types, cost)
     initial = value.of(root)
-    best = _Best(root, initial, None, begin)
+    best = _Incumbent(root, initial, None, begin)
     seen = {value.fingerprint}
-    queue: list[_Waiting] = [(initial, 0, None, None, None)]
+    queue: list[_QueueEntry] = [(initial, 0, None, None, None)]
     taken = 0
     stop = SearchEnd.EXHAUSTED
     while queue and stop is SearchEnd.EXHAUSTED:
@@ -134,7 +134,7 @@ def backtrack(
             break
         _, _, before, match, steps = heappop(queue)
         taken += 1
-        places = Places(_made(root, before, match), types)
+        places = TermIndex(_entry_term(root, before, match), types)
         for match in places.matches(rules):
             if time.perf_counter() >= deadline:
                 stop = SearchEnd.TIME
@@ -146,41 +146,46 @@ def backtrack(
             if price >= alpha * best.cost or value.fingerprint in seen:
                 continue
             seen.add(value.fingerprint)
-            after: Step = ((match.rule.name, price), steps)
+            after: StepChain = ((match.rule.name, price), steps)
             heappush(queue, (price, len(seen), places, match, after))  # of equal ones the first
             if price < best.cost:
-                best = _Best(other, price, after, _now())
+                best = _Incumbent(other, price, after, _timestamp())
         if progress is not None:
             passed = time.perf_counter() - begin[0]
-            progress(Progress(taken, best.cost, len(queue), len(seen), passed))
-    return _found(best, initial, begin, taken, len(seen), stop)
+            progress(BacktrackingProgress(taken, best.cost, len(queue), len(seen), passed))
+    return _result(best, initial, begin, taken, len(seen), stop)
 
 
-def _now() -> _Moment:
+def _timestamp() -> _Timestamp:
     return time.perf_counter(), time.process_time()
 
 
-def _found(
-    best: _Best, initial: float, begin: _Moment, taken: int, seen: int, stop: SearchEnd
-) -> Found:
+def _result(
+    best: _Incumbent,
+    initial: float,
+    start_time: _Timestamp,
+    iterations: int,
+    visited: int,
+    stop: SearchEnd,
+) -> BacktrackingResult:
     """Return what a search that ends now came to."""
-    end = _now()
-    return Found(
+    end = _timestamp()
+    return BacktrackingResult(
         best.term,
         best.cost,
         initial,
-        end[0] - begin[0],
-        best.at[0] - begin[0],
-        end[1] - begin[1],
-        best.at[1] - begin[1],
-        taken,
-        _in_order(best.steps),
-        seen,
+        end[0] - start_time[0],
+        best.timestamp[0] - start_time[0],
+        end[1] - start_time[1],
+        best.timestamp[1] - start_time[1],
+        iterations,
+        _step_list(best.steps),
+        visited,
         stop,
     )
 
 
-def _made(root: Term, before: Places | None, match: Match | None) -> Term:
+def _entry_term(root: Term, before: TermIndex | None, match: RuleMatch | None) -> Term:
     """Return the term of an entry of the queue, of which there is only how it is made."""
     if before is None or match is None:
         return root
@@ -192,7 +197,9 @@ def _made(root: Term, before: Places | None, match: Match | None) -> Term:
 class Valuation:
     """The cost of terms and a fingerprint of each, in one walk over its nodes."""
 
-    def __init__(self, types: Types, cost: Callable[[Head, tuple[Data, ...], Data], float]) -> None:
+    def __init__(
+        self, types: TypeTable, cost: Callable[[Head, tuple[Data, ...], Data], float]
+    ) -> None:
         """Know no cost yet."""
         self._types, self._cost = types, cost
         self._known: dict[Term, tuple[float, int]] = {}
@@ -203,7 +210,7 @@ class Valuation:
     def of(self, root: Term, limit: float = math.inf) -> float:
         """Return what the different nodes of a term cost."""
         known = self._known
-        if len(known) > _MOST_COSTS:
+        if len(known) > _MAX_CACHED_COSTS:
             known.clear()
         places: dict[Term, int] = {root: 0}
         found = [root]
@@ -239,7 +246,7 @@ class Valuation:
         return cost, operator
 
 
-def _in_order(last: Step) -> tuple[tuple[str, float], ...]:
+def _step_list(last: StepChain) -> tuple[tuple[str, float], ...]:
     names: list[tuple[str, float]] = []
     while last is not None:
         names.append(last[0])

@@ -26,10 +26,10 @@ from dataclasses import dataclass
 
 from polygym.errors import InputError
 from polygym.rewrite.domain import Domain
-from polygym.rewrite.expressions import Reader, text_of
-from polygym.rewrite.term import Term, is_variable, postorder, rebuilt, term, variables
+from polygym.rewrite.s_expressions import TermReader, term_text
+from polygym.rewrite.term import Term, is_variable, postorder, rebuild, term, variable_names
 
-__all__ = ["Rule", "check_words", "parse_rules", "text_of_rules"]
+__all__ = ["Rule", "check_rule_terms", "parse_rules", "rules_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,14 @@ class Rule:
             )
         if any(is_variable(one) for one in self.sources):
             raise InputError(f"rule {self.name}: expected a source that is more than a variable")
-        bound = set(variables(self.sources))
-        for name in variables((*self.targets, *self.conditions)):
+        bound = set(variable_names(self.sources))
+        for name in variable_names((*self.targets, *self.conditions)):
             if name not in bound:
                 raise InputError(f"rule {self.name}: expected {name} in a source, found it nowhere")
         for one in postorder(self.sources):
-            if _is_computed(one):
+            if _is_computed_head(one):
                 raise InputError(
-                    f"rule {self.name}: expected {text_of(one)} in a target or condition, "
+                    f"rule {self.name}: expected {term_text(one)} in a target or condition, "
                     "found it in a source"
                 )
 
@@ -73,8 +73,10 @@ class Rule:
 
     def __str__(self) -> str:
         """Return the line of a table."""
-        sources, targets = (" & ".join(map(text_of, side)) for side in (self.sources, self.targets))
-        conditions = " & ".join(map(text_of, self.conditions))
+        sources, targets = (
+            " & ".join(map(term_text, side)) for side in (self.sources, self.targets)
+        )
+        conditions = " & ".join(map(term_text, self.conditions))
         return f"{self.name}: {sources} => {targets}" + (f" if {conditions}" if conditions else "")
 
 
@@ -85,7 +87,7 @@ def parse_rules(text: str, file: str = "<rules>") -> list[Rule]:
         SourceError: the text is none; says where.
         InputError: two rules have one name, or a variable is bound nowhere.
     """
-    reader = Reader(text, file)
+    reader = TermReader(text, file)
     found: dict[str, Rule] = {}
     while reader.peek():
         for rule in _rule(reader):
@@ -95,12 +97,12 @@ def parse_rules(text: str, file: str = "<rules>") -> list[Rule]:
     return list(found.values())
 
 
-def text_of_rules(rules: Iterable[Rule]) -> str:
+def rules_text(rules: Iterable[Rule]) -> str:
     """Return a table that :func:`parse_rules` reads."""
     return "".join(f"{rule}\n" for rule in rules)
 
 
-def check_words(rules: Iterable[Rule], domain: Domain) -> None:
+def check_rule_terms(rules: Iterable[Rule], domain: Domain) -> None:
     """Check that conditions and computed literals are words of the domain.
 
     Raises:
@@ -115,47 +117,48 @@ def check_words(rules: Iterable[Rule], domain: Domain) -> None:
                     f"found {condition.head}"
                 )
         for one in postorder((*rule.targets, *rule.conditions)):
-            if _is_computed(one) and str(one.head)[1:] not in domain.functions():
+            if _is_computed_head(one) and str(one.head)[1:] not in domain.functions():
                 known = ", ".join(f"={name}" for name in sorted(domain.functions()))
                 raise InputError(
                     f"rule {rule.name}: expected a function, one of {known}; found {one.head}"
                 )
 
 
-def _is_computed(one: Term) -> bool:
+def _is_computed_head(one: Term) -> bool:
     return isinstance(one.head, str) and one.head.startswith("=") and bool(one.children)
 
 
-def _rule(reader: Reader) -> list[Rule]:
+def _rule(reader: TermReader) -> list[Rule]:
     name = reader.take()
     if not name.endswith(":") or name == ":":
         raise reader.error(f"expected the name of a rule and ':', found {name!r}", back=1)
     name = name[:-1]
-    sources = _joined(reader)
+    sources = _joined_terms(reader)
     arrow = reader.take()
     if arrow not in ("=>", "<=>"):
         raise reader.error(f"expected '=>' or '<=>', found {arrow!r}", back=1)
-    targets = _joined(reader)
+    targets = _joined_terms(reader)
     parts: dict[str, Term] = {}
     while reader.peek() == "let":
         reader.take()
         part = reader.take()
         reader.take("=")
-        parts[f"={part}"] = _with_parts(reader.expression(), parts)
+        parts[f"={part}"] = _substitute_parts(reader.expression(), parts)
     conditions: list[Term] = []
     if reader.peek() == "if":
         reader.take()
-        conditions = _joined(reader)
+        conditions = _joined_terms(reader)
     if (word := reader.peek()) and not word.endswith(":"):
         raise reader.error(f"expected the end of rule {name} or the name of one, found {word!r}")
     left, right, needed = (
-        tuple(_with_parts(one, parts) for one in side) for side in (sources, targets, conditions)
+        tuple(_substitute_parts(one, parts) for one in side)
+        for side in (sources, targets, conditions)
     )
     forth = Rule(name, left, right, needed)
     return [forth] if arrow == "=>" else [forth, Rule(f"{name}-back", right, left, needed)]
 
 
-def _joined(reader: Reader) -> list[Term]:
+def _joined_terms(reader: TermReader) -> list[Term]:
     found = [reader.expression()]
     while reader.peek() == "&":
         reader.take()
@@ -163,7 +166,7 @@ def _joined(reader: Reader) -> list[Term]:
     return found
 
 
-def _with_parts(root: Term, parts: dict[str, Term]) -> Term:
+def _substitute_parts(root: Term, parts: dict[str, Term]) -> Term:
     """Return a term with what was named in the place of its name."""
     if not parts:
         return root
@@ -173,4 +176,4 @@ def _with_parts(root: Term, parts: dict[str, Term]) -> Term:
             return parts[one.head]
         return term(one.head, *children)
 
-    return rebuilt(root, change)
+    return rebuild(root, change)

@@ -27,13 +27,13 @@ __all__ = [
     "Head",
     "Term",
     "is_variable",
+    "memoized_value",
     "postorder",
-    "rebuilt",
-    "remembered",
+    "rebuild",
     "size",
-    "substituted",
+    "substitute",
     "term",
-    "variables",
+    "variable_names",
 ]
 
 Head: TypeAlias = str | int | float
@@ -49,7 +49,7 @@ class Term:
 
     def __reduce__(self) -> Any:
         """Be pickled node by node: a chain of thousands must not exhaust the stack."""
-        return _unflattened, (_flattened(self),)
+        return _unflatten, (_flatten(self),)
 
     def __repr__(self) -> str:
         """Say the head and how many nodes there are: the text may be exponentially long."""
@@ -126,7 +126,7 @@ def size(roots: Iterable[Term]) -> int:
     return sum(1 for _ in postorder(roots))
 
 
-def variables(roots: Iterable[Term]) -> list[str]:
+def variable_names(roots: Iterable[Term]) -> list[str]:
     """Return the names of the variables, in the order in which they first appear."""
     found: list[str] = []
     seen: set[Term] = set()
@@ -144,7 +144,7 @@ def variables(roots: Iterable[Term]) -> list[str]:
     return found
 
 
-def rebuilt(root: Term, change: Callable[[Term, tuple[Term, ...]], Term]) -> Term:
+def rebuild(root: Term, change: Callable[[Term, tuple[Term, ...]], Term]) -> Term:
     """Return what a function makes of every node and its new children, from the leaves on."""
     made: dict[Term, Term] = {}
     for one in postorder([root]):
@@ -152,10 +152,10 @@ def rebuilt(root: Term, change: Callable[[Term, tuple[Term, ...]], Term]) -> Ter
     return made[root]
 
 
-def remembered(root: Term, known: dict[Term, Value], value: Callable[[Term], Value]) -> Value:
+def memoized_value(root: Term, memo: dict[Term, Value], compute: Callable[[Term], Value]) -> Value:
     """Return the value of a node, and remember those of all nodes below that were not known.
 
-    ``value`` makes a node's of its children's, which it looks up in ``known``; as a rule only the
+    ``compute`` makes a node's of its children's, which it looks up in ``memo``; as a rule only the
     root is new, so that is tried first: a ``KeyError`` says that a child is not known.
 
     >>> depths: dict[Term, int] = {}
@@ -165,33 +165,33 @@ def remembered(root: Term, known: dict[Term, Value], value: Callable[[Term], Val
     3
     """
     try:
-        found = known[root] = value(root)
+        found = memo[root] = compute(root)
         return found
     except KeyError:
         pass
     stack = [root]
     while stack:
         one = stack[-1]
-        if one in known:
+        if one in memo:
             stack.pop()
             continue
-        missing = [child for child in one.children if child not in known]
+        missing = [child for child in one.children if child not in memo]
         if missing:
             stack.extend(missing)
             continue
         stack.pop()
-        known[one] = value(one)
-    return known[root]
+        memo[one] = compute(one)
+    return memo[root]
 
 
-def substituted(root: Term, values: dict[str, Term]) -> Term:
+def substitute(root: Term, values: dict[str, Term]) -> Term:
     """Return a pattern with terms in the places of its variables.
 
     >>> x = term("x")
     >>> substituted(term("f", term("?a"), term("?a")), {"?a": x}) is term("f", x, x)
     True
     """
-    return rebuilt(
+    return rebuild(
         root,
         lambda one, children: (
             values[str(one.head)]
@@ -201,7 +201,7 @@ def substituted(root: Term, values: dict[str, Term]) -> Term:
     )
 
 
-def _flattened(root: Term) -> list[tuple[Head, tuple[int, ...]]]:
+def _flatten(root: Term) -> list[tuple[Head, tuple[int, ...]]]:
     places: dict[Term, int] = {}
     rows: list[tuple[Head, tuple[int, ...]]] = []
     for one in postorder([root]):
@@ -210,7 +210,7 @@ def _flattened(root: Term) -> list[tuple[Head, tuple[int, ...]]]:
     return rows
 
 
-def _unflattened(rows: list[tuple[Head, tuple[int, ...]]]) -> Term:
+def _unflatten(rows: list[tuple[Head, tuple[int, ...]]]) -> Term:
     made: list[Term] = []
     for head, children in rows:
         made.append(term(head, *(made[child] for child in children)))

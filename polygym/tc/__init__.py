@@ -14,7 +14,7 @@ arguments, ``arguments`` checks and prepares those (``addresses``, and ``torch_t
 are any), ``cache`` keeps what was compiled by which ``compiler``, and ``similar`` finds in it what
 may do well here, too. ``times`` keeps the times of whatever else is compiled. The ``language``
 package is there for pickles of version 0.1. The language
-itself is :mod:`polygym.compiler.frontend.tc`. What is asked of this package is imported when it is
+itself is :mod:`polygym.frontend.tc`. What is asked of this package is imported when it is
 asked for: ``import polygym.tc`` does not wait for LLVM.
 """
 
@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygym.lazy import lazily
+from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from polygym.tc.comprehension import Comprehension, define
 else:
-    __getattr__ = lazily(__name__, {"comprehension": ("Comprehension", "define")})
+    __getattr__ = lazy_attributes(__name__)
 
 __all__ = ["Comprehension", "define"]

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from polygym.compiler.frontend.tc.syntax import Definition, Name, Number, Scalar
-from polygym.compiler.frontend.tc.types import SCALARS
 from polygym.errors import InputError
-from polygym.programs import outputs
+from polygym.frontend.tc.semantics.types import SCALAR_TYPES
+from polygym.frontend.tc.syntax.tree import ElementType, NameUse, NumberLiteral, TcDefinition
+from polygym.programs import dtypes
 
 
-def dtype_of(scalar: Scalar) -> np.dtype[Any]:
+def dtype_of(scalar: ElementType) -> np.dtype[Any]:
     """Return NumPy's type of elements."""
-    return outputs.dtype_of(SCALARS[scalar])
+    return dtypes.dtype_of(SCALAR_TYPES[scalar])
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedArgument:
     """What an argument has to be, as its parameter declares it."""
 
     name: str
@@ -28,14 +28,17 @@ class Expected:
     rank: int
 
 
-def expected_by(definition: Definition) -> tuple[Expected, ...]:
+def expected_arguments(definition: TcDefinition) -> tuple[ExpectedArgument, ...]:
     """Return what the arguments of a definition have to be."""
     return tuple(
-        Expected(one.name, dtype_of(one.type), len(one.sizes)) for one in definition.parameters
+        ExpectedArgument(one.name, dtype_of(one.type), len(one.sizes))
+        for one in definition.parameters
     )
 
 
-def prepared(name: str, expected: Sequence[Expected], given: Sequence[Any]) -> list[np.ndarray]:
+def prepare_arguments(
+    name: str, expected: Sequence[ExpectedArgument], given: Sequence[Any]
+) -> list[np.ndarray]:
     """Return the arguments as arrays in C's order, of the declared types and ranks.
 
     An array of another type is refused, since converting it would hide a copy or lose digits;
@@ -52,12 +55,12 @@ def prepared(name: str, expected: Sequence[Expected], given: Sequence[Any]) -> l
             f"{name}: expected {len(expected)} arguments ({names}), found {len(given)}"
         )
     return [
-        value if _fits(one, value) else _prepared(f"{name}: {one.name}", one, value)
+        value if _fits(one, value) else _prepare_argument(f"{name}: {one.name}", one, value)
         for one, value in zip(expected, given, strict=True)
     ]
 
 
-def _fits(expected: Expected, value: Any) -> bool:
+def _fits(expected: ExpectedArgument, value: Any) -> bool:
     """Whether a value is taken as it is, which most are; the answer takes a tenth of a µs."""
     return (
         type(value) is np.ndarray
@@ -67,10 +70,10 @@ def _fits(expected: Expected, value: Any) -> bool:
     )
 
 
-def _prepared(place: str, expected: Expected, value: Any) -> np.ndarray:
+def _prepare_argument(place: str, expected: ExpectedArgument, value: Any) -> np.ndarray:
     if isinstance(value, (int, float, list, tuple)):
         try:
-            value = _converted(np.asarray(value), expected.dtype)
+            value = _convert_argument(np.asarray(value), expected.dtype)
         except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"{place}: {error}") from None
     if isinstance(value, np.ma.MaskedArray):
@@ -88,7 +91,7 @@ def _prepared(place: str, expected: Expected, value: Any) -> np.ndarray:
     return np.ascontiguousarray(array) if array.ndim else array
 
 
-def _converted(found: np.ndarray, wanted: np.dtype[Any]) -> np.ndarray:
+def _convert_argument(found: np.ndarray, wanted: np.dtype[Any]) -> np.ndarray:
     """Return Python's numbers in the declared type, unless they are too large or lose digits.
 
     Numbers with a fraction may be rounded to the declared precision.
@@ -107,7 +110,7 @@ def _converted(found: np.ndarray, wanted: np.dtype[Any]) -> np.ndarray:
 
 
 def sizes_of_arguments(
-    definition: Definition, shapes: Mapping[str, Sequence[int]]
+    definition: TcDefinition, shapes: Mapping[str, Sequence[int]]
 ) -> dict[str, int]:
     """Return the values of the symbolic sizes.
 
@@ -121,9 +124,9 @@ def sizes_of_arguments(
             length = shapes[parameter.name][place]
             here = f"dimension {place} of {parameter.name}"
             match size:
-                case Number(value):
+                case NumberLiteral(value):
                     expected, because = int(value), "as declared"
-                case Name(name):
+                case NameUse(name):
                     expected = found.setdefault(name, length)
                     because = f"which is {name} of {said.setdefault(name, here)}"
             if length != expected:

@@ -10,56 +10,65 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from polygym.compiler.codegen.common.former_words import in_former_words
-from polygym.compiler.codegen.common.mapping import DEFAULT, parse_mapping
-from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
-from polygym.compiler.codegen.llvm.loader import LoadError
-from polygym.compiler.frontend.tc import Definition, lower, needed_values
-from polygym.compiler.frontend.tc.canonical import canonical
-from polygym.compiler.frontend.tc.resolve import sizes_of
-from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.evaluate import admits
-from polygym.compiler.poly.schedule import Schedule, parse
-from polygym.compiler.poly.strategy import ISL, Strategy
 from polygym.errors import InputError, SourceError
-from polygym.programs import Output, Program
-from polygym.programs.comprehensions import initial_data
-from polygym.search.tune import Candidate, Tuned
-from polygym.tc.cache import CacheWarning, Entry, Origin, key_of, request_of, user_cache
-from polygym.tc.kernel import Kernel, compile_kernel, usual_schedule
-from polygym.tc.similar import similar
+from polygym.frontend.tc import TcDefinition, lower_definition, required_constants
+from polygym.frontend.tc.semantics.canonical import canonical_text
+from polygym.frontend.tc.semantics.name_resolution import size_locations
+from polygym.ir.scop import Scop
+from polygym.mapping.former_options import to_former_text
+from polygym.mapping.mapping import DEFAULT_MAPPING, parse_mapping
+from polygym.mapping.mapping import Mapping as MachineMapping
+from polygym.poly.evaluation import context_holds
+from polygym.poly.schedule import Schedule, parse_schedule
+from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy
+from polygym.programs import Program, ProgramOutput
+from polygym.programs.comprehensions import comprehension_initial_data
+from polygym.runtime.loader import LoadError
+from polygym.search import Candidate, TuningResult
+from polygym.tc.cache import (
+    CacheEntry,
+    CacheWarning,
+    KernelOrigin,
+    cache_key,
+    request_digest,
+    user_cache,
+)
+from polygym.tc.kernel import CompiledKernel, compile_kernel, default_schedule
+from polygym.tc.similar_kernels import similar_candidates
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class BuildOptions:
     """How code is made where nothing better is known: in which order, under which mapping."""
 
-    schedule: Strategy | Schedule = ISL
-    mapping: MachineMapping = DEFAULT
+    schedule: ScheduleStrategy | Schedule = ISL
+    mapping: MachineMapping = DEFAULT_MAPPING
 
 
 @dataclass(eq=False)
-class Builder:
-    """Makes the kernels of one definition; ``needed`` are the scalars that have to be known."""
+class KernelBuilder:
+    """Builder of the kernels of one definition; ``required_constants`` are known scalars."""
 
-    definition: Definition
-    options: Options = Options()
-    needed: tuple[str, ...] = field(init=False)
+    definition: TcDefinition
+    options: BuildOptions = BuildOptions()
+    required_constants: tuple[str, ...] = field(init=False)
     _scops: dict[tuple[int, ...], Scop] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Look what has to be known."""
-        self.needed = needed_values(self.definition)
+        self.required_constants = required_constants(self.definition)
 
     def scop(self, constants: Mapping[str, int]) -> Scop:
         """Return the program; scalars on which subscripts depend must be given."""
-        key = tuple(constants.get(name, 0) for name in self.needed)
+        key = tuple(constants.get(name, 0) for name in self.required_constants)
         if key not in self._scops:
-            given = {name: constants[name] for name in self.needed if name in constants}
-            self._scops[key] = lower(self.definition, given)
+            given = {name: constants[name] for name in self.required_constants if name in constants}
+            self._scops[key] = lower_definition(self.definition, given)
         return self._scops[key]
 
-    def kernel(self, sizes: Mapping[str, int], options: Options | None = None) -> Kernel:
+    def kernel(
+        self, sizes: Mapping[str, int], options: BuildOptions | None = None
+    ) -> CompiledKernel:
         """Return the fastest kernel that the cache has, or make one and keep it.
 
         Raises:
@@ -67,22 +76,22 @@ class Builder:
             IllegalScheduleError: the schedule is none of this program.
         """
         asked = options or self.options
-        if (kept := self._kept(sizes, asked)) is not None:
+        if (kept := self._cached_kernel(sizes, asked)) is not None:
             return kept
         scop, own = self._checked(sizes)
-        if (again := self._compiled_again(sizes, asked, scop, own)) is not None:
+        if (again := self._recompiled(sizes, asked, scop, own)) is not None:
             return again
         chosen = asked.schedule
         schedule = (
             chosen
             if isinstance(chosen, Schedule)
-            else usual_schedule(scop, chosen, own, asked.mapping)
+            else default_schedule(scop, chosen, own, asked.mapping)
         )
         kernel = self._compiled(scop, own, schedule, asked.mapping)
-        self._keep(sizes, asked, kernel, Options(schedule, asked.mapping), None)
+        self._store(sizes, asked, kernel, BuildOptions(schedule, asked.mapping), None)
         return kernel
 
-    def tuned(self, sizes: Mapping[str, int], found: Tuned) -> Kernel:
+    def compile_tuned(self, sizes: Mapping[str, int], found: TuningResult) -> CompiledKernel:
         """Compile what a tuner has found, and keep it in the cache with its time.
 
         What comes back is the fastest there, which an earlier search may have found.
@@ -90,77 +99,86 @@ class Builder:
         scop, own = self._checked(sizes)
         best = found.best
         kernel = self._compiled(scop, own, best.schedule, best.mapping)
-        made = Options(best.schedule, best.mapping)
-        self._keep(sizes, self.options, kernel, made, best.seconds, str(found.strategy))
-        return self._kept(sizes, self.options) or kernel
+        made = BuildOptions(best.schedule, best.mapping)
+        self._store(sizes, self.options, kernel, made, best.seconds, str(found.source))
+        return self._cached_kernel(sizes, self.options) or kernel
 
     def program(self, sizes: Mapping[str, int]) -> Program:
         """Return what a tuner measures: the program with data of its own."""
         scop, own = self._checked(sizes)
-        outputs = tuple(Output(array.name) for array in scop.arrays if array.live_out)
+        outputs = tuple(ProgramOutput(array.name) for array in scop.arrays if array.live_out)
         name = self.definition.name
-        return Program(name, scop, initial_data(scop), tuple(own.items()), outputs)
+        return Program(name, scop, comprehension_initial_data(scop), tuple(own.items()), outputs)
 
     def sizes_of_program(self, parameters: Mapping[str, int]) -> dict[str, int]:
         """Return sizes by the definition's names, given those of its program."""
-        names = [name for name in sizes_of(self.definition) if name not in self.needed]
+        names = [
+            name for name in size_locations(self.definition) if name not in self.required_constants
+        ]
         scop = self.scop(parameters)
         own = [parameters[one.name] for one in scop.parameters]
-        return dict(zip([*names, *self.needed], own, strict=True))
+        return dict(zip([*names, *self.required_constants], own, strict=True))
 
-    def seeds(self, sizes: Mapping[str, int]) -> list[Candidate]:
+    def similar_choices(self, sizes: Mapping[str, int]) -> list[Candidate]:
         """Return what did best for similar kernels in the cache, the most similar first."""
         cache = user_cache()
         if cache is None:
             return []
-        return similar(cache.tuned(), self._canonical, tuple(sizes.values()))
+        return similar_candidates(cache.tuned_entries(), self._canonical, tuple(sizes.values()))
 
-    def _kept(self, sizes: Mapping[str, int], asked: Options) -> Kernel | None:
+    def _cached_kernel(
+        self, sizes: Mapping[str, int], asked: BuildOptions
+    ) -> CompiledKernel | None:
         """Return the kernel that is in the cache, None if there is none."""
         cache = user_cache()
-        entry = None if cache is None else cache.best(key_of(self._request(sizes, asked)))
+        entry = None if cache is None else cache.fastest(cache_key(self._request(sizes, asked)))
         if entry is None:
             return None
         try:
-            return Kernel.from_recipe(entry.code, entry.recipe)
+            return CompiledKernel.from_recipe(entry.code, entry.recipe)
         except (LoadError, ValueError, KeyError, TypeError) as error:
             warnings.warn(f"the cache: {entry.label!r} is not used: {error}", CacheWarning, 4)
             return None
 
-    def _compiled_again(
-        self, sizes: Mapping[str, int], asked: Options, scop: Scop, own: dict[str, int]
-    ) -> Kernel | None:
+    def _recompiled(
+        self, sizes: Mapping[str, int], asked: BuildOptions, scop: Scop, own: dict[str, int]
+    ) -> CompiledKernel | None:
         """Compile what was fastest under an earlier polygym, if there is something."""
         cache = user_cache()
         if cache is None:
             return None
         # An earlier polygym may have had other words for the mapping that was asked for.
-        words = (str(asked.mapping), in_former_words(asked.mapping))
-        for entry in cache.earlier(*(self._request(sizes, asked, mapping) for mapping in words)):
+        words = (str(asked.mapping), to_former_text(asked.mapping))
+        for entry in cache.earlier_measurements(
+            *(self._request(sizes, asked, mapping) for mapping in words)
+        ):
             try:
-                schedule, mapping = parse(entry.schedule, scop), parse_mapping(entry.mapping)
+                schedule, mapping = (
+                    parse_schedule(entry.schedule, scop),
+                    parse_mapping(entry.mapping),
+                )
                 kernel = self._compiled(scop, own, schedule, mapping)
             except InputError:
                 continue  # of other names, or nothing that this polygym can make
-            self._keep(sizes, asked, kernel, Options(schedule, mapping), None)
+            self._store(sizes, asked, kernel, BuildOptions(schedule, mapping), None)
             return kernel
         return None
 
     @cached_property
     def _canonical(self) -> str:
         """The definition without names."""
-        return canonical(self.definition)
+        return canonical_text(self.definition)
 
-    def _request(self, sizes: Mapping[str, int], asked: Options, mapping: str = "") -> str:
+    def _request(self, sizes: Mapping[str, int], asked: BuildOptions, mapping: str = "") -> str:
         """Return the fingerprint of what is asked for; ``mapping`` is its text, the usual one."""
         text = mapping or str(asked.mapping)
-        return request_of(self._canonical, sizes, str(asked.schedule), text)
+        return request_digest(self._canonical, sizes, str(asked.schedule), text)
 
     def _checked(self, sizes: Mapping[str, int]) -> tuple[Scop, dict[str, int]]:
         """Return the program, and the sizes by its own names."""
         scop = self.scop(sizes)
         own = {one.name: sizes[name] for one, name in zip(scop.parameters, sizes, strict=True)}
-        if not admits(scop.context, own):
+        if not context_holds(scop.context, own):
             found = ", ".join(f"{name} = {value}" for name, value in sizes.items())
             needs = " and ".join(scop.conditions) or "sizes from 1 on"
             raise InputError(
@@ -171,29 +189,29 @@ class Builder:
 
     def _reason(self, sizes: Mapping[str, int]) -> str:
         """Return why there is no program for sizes: at which place which index has no range."""
-        constants = {name: sizes[name] for name in self.needed}
+        constants = {name: sizes[name] for name in self.required_constants}
         fixed = {name: value for name, value in sizes.items() if name not in constants}
         if min(fixed.values(), default=1) < 1:
             return ""
         try:
-            lower(self.definition, constants, fixed)
+            lower_definition(self.definition, constants, fixed)
         except SourceError as error:
             return f"\n{error}"
         return ""
 
     def _compiled(
         self, scop: Scop, own: dict[str, int], schedule: Schedule, mapping: MachineMapping
-    ) -> Kernel:
+    ) -> CompiledKernel:
         arguments = self._array_names(scop, [one.name for one in self.definition.parameters])
         outputs = self._array_names(scop, [one.name for one in self.definition.outputs])
         return compile_kernel(scop, own, mapping, arguments, outputs, schedule)
 
-    def _keep(
+    def _store(
         self,
         sizes: Mapping[str, int],
-        asked: Options,
-        kernel: Kernel,
-        made: Options,
+        asked: BuildOptions,
+        kernel: CompiledKernel,
+        made: BuildOptions,
         seconds: float | None,
         strategy: str = "",
     ) -> None:
@@ -204,15 +222,15 @@ class Builder:
         said = ", ".join(f"{name}={value}" for name, value in sizes.items())
         request = self._request(sizes, asked)
         cache.put(
-            Entry(
-                key=key_of(request),
+            CacheEntry(
+                key=cache_key(request),
                 schedule=str(made.schedule),
                 label=f"{self.definition.name}({said})",
                 mapping=str(made.mapping),
                 seconds=seconds,
                 recipe=kernel.recipe,
                 code=kernel.object_code,
-                origin=Origin(self._canonical, tuple(sizes.values()), strategy, request).text,
+                origin=KernelOrigin(self._canonical, tuple(sizes.values()), strategy, request).text,
             )
         )
 
@@ -221,7 +239,11 @@ class Builder:
         own = dict(
             zip(
                 dict.fromkeys(
-                    [o.name for o in self.definition.parameters if o.name not in self.needed]
+                    [
+                        o.name
+                        for o in self.definition.parameters
+                        if o.name not in self.required_constants
+                    ]
                     + [o.name for o in self.definition.outputs]
                 ),
                 scop.signature[len(scop.parameters) :],

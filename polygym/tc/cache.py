@@ -29,14 +29,14 @@ from pathlib import Path
 from time import time
 from typing import Any
 
-from polygym.compiler.codegen.common.machine import host
 from polygym.errors import InputError
 from polygym.files import cache_folder
-from polygym.tc.compiler import compiler
+from polygym.mapping.machine import compile_target
+from polygym.tc.compiler_version import compiler_fingerprint
 
-FORMAT = 2
-_FILE = f"comprehensions-{FORMAT}.sqlite"
-_PATIENCE_SECONDS = 10.0
+CACHE_FORMAT = 2
+_FILE = f"comprehensions-{CACHE_FORMAT}.sqlite"
+_LOCK_TIMEOUT_SECONDS = 10.0
 _TABLE = """CREATE TABLE IF NOT EXISTS kernels (key TEXT NOT NULL, schedule TEXT NOT NULL,
     label TEXT NOT NULL, mapping TEXT NOT NULL, seconds REAL, made REAL NOT NULL,
     recipe TEXT NOT NULL, code BLOB NOT NULL, origin TEXT NOT NULL, digest TEXT NOT NULL,
@@ -49,11 +49,11 @@ class CacheWarning(UserWarning):
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class KernelOrigin:
     """Of what a version is: the comprehension without names, its sizes, and the strategy.
 
     The strategy is that of a tuner's choice, "" where no tuner chose; ``request`` is what
-    :func:`request_of` has for it.
+    :func:`request_digest` has for it.
     """
 
     comprehension: str
@@ -67,7 +67,7 @@ class Origin:
         return json.dumps([self.comprehension, list(self.sizes), self.strategy, self.request])
 
     @staticmethod
-    def parse(text: str) -> Origin:
+    def parse(text: str) -> KernelOrigin:
         """Read :attr:`text`.
 
         Raises:
@@ -75,7 +75,7 @@ class Origin:
         """
         try:
             comprehension, sizes, *texts = json.loads(text)
-            found = Origin(comprehension, tuple(sizes), *texts)
+            found = KernelOrigin(comprehension, tuple(sizes), *texts)
         except (TypeError, RecursionError) as error:
             raise ValueError(str(error)) from None
         if not all(isinstance(one, str) for one in (comprehension, *texts)):
@@ -86,12 +86,12 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CacheEntry:
     """A compiled version of a comprehension.
 
     ``schedule`` and ``mapping`` are how it was made, ``seconds`` how long it ran when it was
     measured (None: it was not), ``recipe`` what a call needs besides the code, as JSON, ``origin``
-    the text of an :class:`Origin`.
+    the text of an :class:`KernelOrigin`.
     """
 
     key: str
@@ -101,7 +101,7 @@ class Entry:
     seconds: float | None
     recipe: str
     code: bytes
-    made: float = 0.0
+    created: float = 0.0
     origin: str = ""
 
     @property
@@ -113,31 +113,31 @@ class Entry:
         return whole.hexdigest()
 
 
-def request_of(text: str, sizes: Mapping[str, int], schedule: str, mapping: str) -> str:
+def request_digest(text: str, sizes: Mapping[str, int], schedule: str, mapping: str) -> str:
     """Return a fingerprint of a comprehension without names, for sizes by position.
 
     ``schedule`` (a strategy, as a rule) and ``mapping`` are those that were asked for; the
     processor counts, who compiles does not.
     """
-    machine = host()
+    machine = compile_target()
     document = [text, list(sizes.values()), schedule, mapping, machine.processor, machine.features]
     return hashlib.sha256(json.dumps(document).encode()).hexdigest()
 
 
-def key_of(request: str) -> str:
+def cache_key(request: str) -> str:
     """Return the key of what this polygym compiles for a request."""
-    document = [FORMAT, request, compiler(), host().llvm]
+    document = [CACHE_FORMAT, request, compiler_fingerprint(), compile_target().llvm]
     return hashlib.sha256(json.dumps(document).encode()).hexdigest()
 
 
-class Cache:
+class KernelCache:
     """The store in a folder; what goes wrong with it is a warning and never an error."""
 
     def __init__(self, path: Path) -> None:
         """Keep the path; the file is made when something is put there."""
         self.path = path
 
-    def best(self, key: str) -> Entry | None:
+    def fastest(self, key: str) -> CacheEntry | None:
         """Return the fastest version, else the newest; one that is damaged is passed over."""
         query = (
             f"SELECT {_COLUMNS} FROM kernels WHERE key = ? "
@@ -148,7 +148,7 @@ class Cache:
                 return entry
         return None
 
-    def earlier(self, *requests: str) -> list[Entry]:
+    def earlier_measurements(self, *requests: str) -> list[CacheEntry]:
         """Return what was measured for some requests, whoever compiled it, the fastest first."""
         asked = " OR ".join(["instr(origin, ?)"] * len(requests))
         query = (
@@ -158,27 +158,30 @@ class Cache:
         entries = [self._checked(row) for row in self._rows(query, requests)]
         return [entry for entry in entries if entry is not None]
 
-    def put(self, entry: Entry) -> bool:
+    def put(self, entry: CacheEntry) -> bool:
         """Keep a version, in place of one with the same schedule and mapping; say if it is kept."""
-        moment = entry.made or time()
+        moment = entry.created or time()
         values = (
             entry.key, entry.schedule, entry.label, entry.mapping, entry.seconds, moment,
             entry.recipe, entry.code, entry.origin, entry.digest,
         )  # fmt: skip
         kept = False
-        with self._warned("not kept"), closing(self._connect(make=True)) as connection:
+        with (
+            self._warnings_instead_of_errors("not kept"),
+            closing(self._connect(make=True)) as connection,
+        ):
             connection.execute(
                 f"REPLACE INTO kernels ({_COLUMNS}) VALUES ({', '.join('?' * len(values))})", values
             )
             kept = True
         return kept
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[CacheEntry]:
         """Return all that is there and whole."""
         rows = self._rows(f"SELECT {_COLUMNS} FROM kernels ORDER BY label, made", ())
         return [entry for row in rows if (entry := self._checked(row)) is not None]
 
-    def tuned(self) -> list[tuple[str, str, float]]:
+    def tuned_entries(self) -> list[tuple[str, str, float]]:
         """Return origin, mapping and time of every version that was measured, whole or not."""
         query = "SELECT origin, mapping, seconds FROM kernels WHERE seconds IS NOT NULL"
         return [(row[0], row[1], row[2]) for row in self._rows(query, ())]
@@ -203,15 +206,15 @@ class Cache:
         if self.path.exists():
             is_fixed = not os.access(self.path.parent, os.W_OK)
             connect = self._connect_fixed if is_fixed else self._connect
-            with self._warned("not used"), closing(connect()) as connection:
+            with self._warnings_instead_of_errors("not used"), closing(connect()) as connection:
                 found = connection.execute(query, values).fetchall()
         return found
 
-    def _checked(self, row: tuple[Any, ...]) -> Entry | None:
+    def _checked(self, row: tuple[Any, ...]) -> CacheEntry | None:
         """Return the entry of a row, or None and a warning."""
         key, schedule, label, mapping, seconds, made, recipe, code, origin, digest = row
         try:
-            entry = Entry(
+            entry = CacheEntry(
                 key, schedule, label, mapping, seconds, recipe, bytes(code), float(made), origin
             )
             if entry.digest == digest and _is_time(seconds):
@@ -235,7 +238,7 @@ class Cache:
             with suppress(FileExistsError):
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         _check_owner(self.path)
-        connection = sqlite3.connect(self.path, timeout=_PATIENCE_SECONDS, isolation_level=None)
+        connection = sqlite3.connect(self.path, timeout=_LOCK_TIMEOUT_SECONDS, isolation_level=None)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(_TABLE)
@@ -245,7 +248,7 @@ class Cache:
         return connection
 
     @contextmanager
-    def _warned(self, consequence: str) -> Iterator[None]:
+    def _warnings_instead_of_errors(self, consequence: str) -> Iterator[None]:
         """Inside, what goes wrong with the file is a warning."""
         try:
             yield
@@ -269,40 +272,40 @@ def _check_owner(path: Path) -> None:
         raise OSError("expected a file that only its owner can write, found that others can")
 
 
-def user_cache() -> Cache | None:
+def user_cache() -> KernelCache | None:
     """Return the user's cache, None where it is switched off."""
     found = cache_folder()
-    return None if found is None else Cache(found / _FILE)
+    return None if found is None else KernelCache(found / _FILE)
 
 
-def exported(entries: list[Entry]) -> str:
-    """Return entries as lines of JSON; :func:`imported` reads them."""
-    lines = [json.dumps({"format": "polygym cache", "version": FORMAT})]
+def text_of_entries(entries: list[CacheEntry]) -> str:
+    """Return entries as lines of JSON; :func:`entries_from_text` reads them."""
+    lines = [json.dumps({"format": "polygym cache", "version": CACHE_FORMAT})]
     for one in entries:
         lines.append(json.dumps({**asdict(one), "code": one.code.hex(), "digest": one.digest}))
     return "\n".join([*lines, ""])
 
 
-def imported(text: str, name: str) -> list[Entry]:
+def entries_from_text(text: str, name: str) -> list[CacheEntry]:
     """Return the entries of an exported file; those that were damaged are refused.
 
     Raises:
-        InputError: the text is none that :func:`exported` wrote.
+        InputError: the text is none that :func:`text_of_entries` wrote.
     """
     head, *lines = text.splitlines() or [""]
     found = []
     try:
-        if json.loads(head) != {"format": "polygym cache", "version": FORMAT}:
+        if json.loads(head) != {"format": "polygym cache", "version": CACHE_FORMAT}:
             raise ValueError("another first line")
         for line in lines:
             data = json.loads(line)
             digest = data.pop("digest")
-            entry = Entry(**{**data, "code": bytes.fromhex(data["code"])})
+            entry = CacheEntry(**{**data, "code": bytes.fromhex(data["code"])})
             if entry.digest != digest:
                 raise ValueError(f"the entry of {entry.label} does not have its fingerprint")
             if not _is_time(entry.seconds):
                 raise ValueError(f"the time of {entry.label}: expected seconds, or null")
-            found.append(replace(entry, made=float(entry.made)))
+            found.append(replace(entry, created=float(entry.created)))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(
             f"{name}: expected what `polygym cache export` writes, found something else: {error}"

@@ -14,33 +14,33 @@ from typing import Any
 
 import numpy as np
 
-from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping, parse_mapping
-from polygym.compiler.frontend.tc import (
-    Definition,
-    check_beginnings,
+from polygym.errors import InputError
+from polygym.frontend.tc import (
+    TcDefinition,
+    check_initialized,
     hint_for_output,
 )
-from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.schedule import Schedule, parse
-from polygym.compiler.poly.strategy import (
+from polygym.ir.scop import Scop
+from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping, parse_mapping
+from polygym.mdp.policies.registry import Policy
+from polygym.poly.schedule import Schedule, parse_schedule
+from polygym.poly.scheduling.strategy import (
     ISL,
-    Strategy,
+    ScheduleStrategy,
     is_strategy,
     parse_strategy,
 )
-from polygym.episodes.policies import Policy
-from polygym.errors import InputError
 from polygym.programs.comprehensions import PREFIX
-from polygym.search.tune import Plan, Progress, Tuned, read_choice, tune
-from polygym.tc.arguments import expected_by, prepared, sizes_of_arguments
-from polygym.tc.builder import Builder, Options
-from polygym.tc.chosen import of_library, of_text
-from polygym.tc.gradient import Gradient, Part, check_gradient
-from polygym.tc.kernel import Kernel
-from polygym.tc.torch_tensors import as_arrays, call, torch_for
+from polygym.search import TuningPlan, TuningProgress, TuningResult, read_choice, tune
+from polygym.tc.arguments import expected_arguments, prepare_arguments, sizes_of_arguments
+from polygym.tc.builder import BuildOptions, KernelBuilder
+from polygym.tc.definition_choice import library_definition, text_definition
+from polygym.tc.gradient import Gradient, GradientPart, check_gradient
+from polygym.tc.kernel import CompiledKernel
+from polygym.tc.torch_tensors import as_arrays, call_with_tensors, torch_if_used
 from polygym.version import __version__
 
-_MOST_KERNELS = 256
+_MOST_CACHED_KERNELS = 256
 
 
 def define(
@@ -48,8 +48,8 @@ def define(
     name: str | None = None,
     *,
     threads: int | None = None,
-    mapping: Mapping | str = DEFAULT,
-    schedule: Strategy | str = ISL,
+    mapping: Mapping | str = DEFAULT_MAPPING,
+    schedule: ScheduleStrategy | str = ISL,
     gradient: str | Sequence[str] | None = None,
 ) -> Comprehension:
     """Return the operator that a text defines; ``name`` chooses where it defines several.
@@ -74,9 +74,9 @@ def define(
     mapped = replace(mapped, threads=mapped.threads if threads is None else threads)
     strategy = _strategy(schedule)
     chosen, parts = (
-        of_library(text, name, gradient)
+        library_definition(text, name, gradient)
         if text.startswith(PREFIX)
-        else of_text(text, name, gradient)
+        else text_definition(text, name, gradient)
     )
     found = Comprehension(chosen, mapped, strategy)
     if not parts:
@@ -92,18 +92,21 @@ class Comprehension:
     """
 
     def __init__(
-        self, definition: Definition, mapping: Mapping = DEFAULT, schedule: Strategy = ISL
+        self,
+        definition: TcDefinition,
+        mapping: Mapping = DEFAULT_MAPPING,
+        schedule: ScheduleStrategy = ISL,
     ) -> None:
         """Check the definition as far as it can be without sizes."""
         self.definition = definition
         self._strategy = schedule
-        self._builder = Builder(definition, Options(schedule, mapping))
-        self._needed = self._builder.needed
-        self._expected = expected_by(definition)
-        self._kernels: dict[Any, Kernel] = {}
+        self._builder = KernelBuilder(definition, BuildOptions(schedule, mapping))
+        self._needed = self._builder.required_constants
+        self._expected = expected_arguments(definition)
+        self._kernels: dict[Any, CompiledKernel] = {}
         self._gradient: Gradient | None = None
         self._lock = threading.Lock()
-        check_beginnings(definition)
+        check_initialized(definition)
         if not self._needed:
             self.scop()
 
@@ -166,7 +169,9 @@ class Comprehension:
         ]
         check_gradient(self.definition, [one.definition for one in parts])
         found = copy(self)
-        found._gradient = Gradient(tuple(Part(one.definition, one._results) for one in parts))
+        found._gradient = Gradient(
+            tuple(GradientPart(one.definition, one._results) for one in parts)
+        )
         return found
 
     def __call__(self, *arguments: Any, out: Any = None) -> Any:
@@ -178,16 +183,18 @@ class Comprehension:
         Raises:
             InputError: the arguments do not fit the declaration, or each other.
         """
-        if (torch := torch_for(arguments, out)) is None:
+        if (torch := torch_if_used(arguments, out)) is None:
             results = self._results(arguments, out)
         else:
-            results = call(torch, self.definition, self._results, self._gradient, arguments, out)
+            results = call_with_tensors(
+                torch, self.definition, self._results, self._gradient, arguments, out
+            )
         return results[0] if len(results) == 1 else tuple(results)
 
     def _results(
         self, arguments: Sequence[Any], out: np.ndarray | Sequence[np.ndarray] | None
     ) -> list[np.ndarray]:
-        arrays = prepared(self.definition.name, self._expected, arguments)
+        arrays = prepare_arguments(self.definition.name, self._expected, arguments)
         kernel = self._kernels.get(self._key(arrays)) or self._compiled(arrays)
         if out is None:
             return kernel(arrays)
@@ -206,10 +213,10 @@ class Comprehension:
     def compile(
         self,
         *arguments: Any,
-        schedule: Strategy | Schedule | str | None = None,
+        schedule: ScheduleStrategy | Schedule | str | None = None,
         mapping: Mapping | str | None = None,
-        tuned: Tuned | str | os.PathLike[str] | Dictionary[str, Any] | None = None,
-    ) -> Kernel:
+        tuned: TuningResult | str | os.PathLike[str] | Dictionary[str, Any] | None = None,
+    ) -> CompiledKernel:
         """Return the machine code for arguments like these, which are not changed.
 
         With options of its own (a strategy such as ``isl skew=off``, or a schedule; a mapping; or
@@ -227,7 +234,7 @@ class Comprehension:
         options = self._options(self._builder.scop(sizes), schedule, mapping, tuned)
         kernel = self._builder.kernel(sizes, options)
         with self._lock:
-            self._remember(self._key(arrays), kernel)
+            self._cache_kernel(self._key(arrays), kernel)
         return kernel
 
     def tune(
@@ -235,66 +242,66 @@ class Comprehension:
         *arguments: Any,
         generations: int = 10,
         population: int = 100,
-        search: str | Policy = "genetic",
+        strategy: str | Policy = "genetic",
         seed: int = 0,
-        seconds: float | None = None,
-        show: Callable[[Progress], None] = lambda _: None,
-    ) -> Tuned:
+        time_limit: float | None = None,
+        show: Callable[[TuningProgress], None] = lambda _: None,
+    ) -> TuningResult:
         """Search for faster code for arguments like these, keep it, and use the fastest.
 
         Candidates run on data of their own, in other processes, and their outputs are compared bit
-        for bit. ``search`` is ``genetic``, ``random``, ``policy:bias_coeff_0`` (or another of the
-        gym's), or a policy; ``seconds`` limits it, and so does Ctrl-C: the best so far counts.
-        ``show`` is called after every candidate.
+        for bit. ``strategy`` is ``genetic``, ``random``, ``policy:bias_coeff_0`` (or another of the
+        gym's), or a policy; ``time_limit`` limits it, and so does Ctrl-C: the best so far counts.
+        ``on_progress`` is called after every candidate.
 
         Raises:
             InputError: the arguments do not fit, or there is no such search.
         """
         arrays = self._arrays(arguments)
         sizes = self._sizes(arrays)
-        plan = Plan(generations, population, search, seed, seconds)
+        plan = TuningPlan(generations, population, strategy, seed, time_limit)
         program = self._builder.program(sizes)
         found = tune(
             program,
             self.mapping,
             plan,
-            strategy=self._strategy,
-            seeds=self._builder.seeds(sizes),
-            show=show,
+            schedule=self._strategy,
+            initial_candidates=self._builder.similar_choices(sizes),
+            on_progress=show,
         )
-        kernel = self._builder.tuned(sizes, found)
+        kernel = self._builder.compile_tuned(sizes, found)
         with self._lock:
-            self._remember(self._key(arrays), kernel)
+            self._cache_kernel(self._key(arrays), kernel)
         return found
 
     def _arrays(self, arguments: Sequence[Any]) -> list[np.ndarray]:
-        if (torch := torch_for(arguments)) is not None:
+        if (torch := torch_if_used(arguments)) is not None:
             arguments = as_arrays(torch, self.definition, arguments)
-        return prepared(self.definition.name, self._expected, arguments)
+        return prepare_arguments(self.definition.name, self._expected, arguments)
 
     def _options(
         self,
         scop: Scop,
-        schedule: Strategy | Schedule | str | None,
+        schedule: ScheduleStrategy | Schedule | str | None,
         mapping: Mapping | str | None,
-        tuned: Tuned | str | os.PathLike[str] | Dictionary[str, Any] | None,
-    ) -> Options:
+        tuned: TuningResult | str | os.PathLike[str] | Dictionary[str, Any] | None,
+    ) -> BuildOptions:
         """Return options of one compilation."""
         usual = self._builder.options
         if tuned is not None:
             if schedule is not None or mapping is not None:
                 raise InputError("tuned: expected neither schedule nor mapping beside it")
-            if isinstance(tuned, Tuned):
+            if isinstance(tuned, TuningResult):
                 best = tuned.best
-                return Options(parse(str(best.schedule), scop), best.mapping)
-            return Options(*read_choice(tuned, scop))
-        order: Strategy | Schedule = usual.schedule
+                return BuildOptions(parse_schedule(str(best.schedule), scop), best.mapping)
+            return BuildOptions(*read_choice(tuned, scop))
+        order: ScheduleStrategy | Schedule = usual.schedule
         if isinstance(schedule, str):
-            order = _strategy(schedule) if is_strategy(schedule) else parse(schedule, scop)
+            order = _strategy(schedule) if is_strategy(schedule) else parse_schedule(schedule, scop)
         elif schedule is not None:
             order = schedule
         mapped = usual.mapping if mapping is None else _mapping(mapping)
-        return Options(order, mapped)
+        return BuildOptions(order, mapped)
 
     def _key(self, arrays: Sequence[np.ndarray]) -> Any:
         shapes = tuple([array.shape for array in arrays])
@@ -304,16 +311,16 @@ class Comprehension:
         names = [one.name for one in self.definition.parameters]
         return tuple(int(arrays[names.index(name)]) for name in self._needed)
 
-    def _compiled(self, arrays: Sequence[np.ndarray]) -> Kernel:
+    def _compiled(self, arrays: Sequence[np.ndarray]) -> CompiledKernel:
         """Return the kernel for arguments for which there is none in this process."""
         with self._lock:
             key = self._key(arrays)
             if key not in self._kernels:
-                self._remember(key, self._builder.kernel(self._sizes(arrays)))
+                self._cache_kernel(key, self._builder.kernel(self._sizes(arrays)))
             return self._kernels[key]
 
-    def _remember(self, key: Any, kernel: Kernel) -> None:
-        while len(self._kernels) >= _MOST_KERNELS:
+    def _cache_kernel(self, key: Any, kernel: CompiledKernel) -> None:
+        while len(self._kernels) >= _MOST_CACHED_KERNELS:
             del self._kernels[next(iter(self._kernels))]
         self._kernels[key] = kernel
 
@@ -324,7 +331,7 @@ class Comprehension:
         sizes = sizes_of_arguments(self.definition, shapes)
         return sizes | dict(zip(self._needed, self._values(arrays), strict=True))
 
-    def _outputs(self, kernel: Kernel, out: Any) -> list[np.ndarray]:
+    def _outputs(self, kernel: CompiledKernel, out: Any) -> list[np.ndarray]:
         """Return the memory for the outputs, checked."""
         given = list(out) if isinstance(out, list | tuple) else [out]
         if not all(isinstance(one, np.ndarray) for one in given):
@@ -364,10 +371,10 @@ def _unpickled(version: str, state: bytes) -> Comprehension:
     return found
 
 
-def _strategy(given: Strategy | str) -> Strategy:
+def _strategy(given: ScheduleStrategy | str) -> ScheduleStrategy:
     if isinstance(given, str):
         return parse_strategy(given)
-    if not isinstance(given, Strategy):
+    if not isinstance(given, ScheduleStrategy):
         raise InputError(f"schedule: expected a strategy such as 'isl skew=off', found {given!r}")
     return given
 

@@ -22,18 +22,18 @@ from typing import Any
 
 import numpy as np
 
-from polygym.compiler.frontend.tc import Definition
-from polygym.compiler.frontend.tc.syntax import Output, Parameter, Scalar
 from polygym.errors import InputError
+from polygym.frontend.tc import TcDefinition
+from polygym.frontend.tc.syntax.tree import ElementType, TcOutput, TcParameter
 
-_FLOATS = (Scalar.FLOAT16, Scalar.BFLOAT16, Scalar.FLOAT, Scalar.DOUBLE)
+_FLOATS = (ElementType.FLOAT16, ElementType.BFLOAT16, ElementType.FLOAT, ElementType.DOUBLE)
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class GradientPart:
     """A definition that computes derivatives, and what makes it do so on arrays."""
 
-    definition: Definition
+    definition: TcDefinition
     compute: Callable[[Sequence[Any], Any], list[np.ndarray]]
 
     @property
@@ -42,7 +42,7 @@ class Part:
         return tuple(one.name for one in self.definition.parameters)
 
     @property
-    def of(self) -> tuple[str, ...]:
+    def parameters(self) -> tuple[str, ...]:
         """The parameters of which it knows the derivative."""
         return tuple(one.name.removeprefix("d_") for one in self.definition.outputs)
 
@@ -51,7 +51,7 @@ class Part:
 class Gradient:
     """All that computes derivatives of one operator."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[GradientPart, ...]
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -59,36 +59,36 @@ class Gradient:
         return tuple(dict.fromkeys(name for part in self.parts for name in part.reads))
 
     @property
-    def of(self) -> tuple[str, ...]:
+    def parameters(self) -> tuple[str, ...]:
         """The parameters of which it knows the derivative."""
-        return tuple(name for part in self.parts for name in part.of)
+        return tuple(name for part in self.parts for name in part.parameters)
 
 
-def derivative(name: str) -> str:
+def derivative_name(name: str) -> str:
     """Return the name of a tensor's derivative."""
     return f"d_{name}"
 
 
-def check_gradient(of: Definition, by: Sequence[Definition]) -> None:
+def check_gradient(definition: TcDefinition, gradients: Sequence[TcDefinition]) -> None:
     """Refuse definitions that cannot be the gradient of another one, as far as names say it.
 
     Raises:
         InputError: a name is none of those that it may be, or a type or a rank does not fit, or
             two compute the same.
     """
-    first: dict[str, Definition] = {}
-    for part in by:
-        _check_part(of, part)
+    first: dict[str, TcDefinition] = {}
+    for part in gradients:
+        _check_part(definition, part)
         for one in part.outputs:
             if one.name in first:
                 raise InputError(
-                    f"{part.name}, the gradient of {of.name}: {one.name} is computed by "
+                    f"{part.name}, the gradient of {definition.name}: {one.name} is computed by "
                     f"{first[one.name].name} already"
                 )
             first[one.name] = part
 
 
-def _check_part(of: Definition, by: Definition) -> None:
+def _check_part(of: TcDefinition, by: TcDefinition) -> None:
     """Refuse a definition that cannot be a part of the gradient of another one.
 
     Raises:
@@ -102,24 +102,28 @@ def _check_part(of: Definition, by: Definition) -> None:
             f"{said}: {of.name} updates {both[0]}, whose name would stand for two values; expected "
             "no parameter that is an output too"
         )
-    derivatives = {derivative(name): one for name, one in outputs.items()}
+    derivatives = {derivative_name(name): one for name, one in outputs.items()}
     if twice := [name for name in derivatives if name in parameters or name in outputs]:
         raise InputError(f"{said}: {of.name} has a tensor of its own that is called {twice[0]}")
-    readable: dict[str, Parameter | Output] = {**parameters, **outputs, **derivatives}
+    readable: dict[str, TcParameter | TcOutput] = {**parameters, **outputs, **derivatives}
     for one in by.parameters:
         if one.name not in readable:
             raise InputError(f"{said}: parameter {one.name}: expected one of {', '.join(readable)}")
-        _check_kind(said, one, readable[one.name])
-    returnable = {derivative(name): one for name, one in parameters.items() if one.type in _FLOATS}
+        _check_type_and_rank(said, one, readable[one.name])
+    returnable = {
+        derivative_name(name): one for name, one in parameters.items() if one.type in _FLOATS
+    }
     for result in by.outputs:
         if result.name not in returnable:
             raise InputError(
                 f"{said}: output {result.name}: expected one of {', '.join(returnable) or '(none)'}"
             )
-        _check_kind(said, result, returnable[result.name])
+        _check_type_and_rank(said, result, returnable[result.name])
 
 
-def _check_kind(said: str, found: Parameter | Output, expected: Parameter | Output) -> None:
+def _check_type_and_rank(
+    said: str, found: TcParameter | TcOutput, expected: TcParameter | TcOutput
+) -> None:
     """Refuse another type or rank, where both are declared."""
     if None not in (found.type, expected.type) and found.type is not expected.type:
         assert found.type is not None

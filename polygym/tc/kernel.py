@@ -10,28 +10,32 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
-from polygym.compiler.codegen.llvm.contract import BROKEN, FIRST_OUT_OF_RANGE, NO_MEMORY
-from polygym.compiler.codegen.llvm.loader import LoadedProgram, asks_for_threads, load
-from polygym.compiler.codegen.pipeline import compile_program, lower
-from polygym.compiler.ir.scop import Scop, Storage
-from polygym.compiler.poly.baselines import original
-from polygym.compiler.poly.evaluate import evaluate
-from polygym.compiler.poly.gathers import complaints
-from polygym.compiler.poly.legality import LegalSchedule
-from polygym.compiler.poly.schedule import Schedule
-from polygym.compiler.poly.strategy import ISL, Strategy
-from polygym.compiler.poly.uninitialised import self_sufficient
-from polygym.episodes.automatic import strategy_within
+from polygym.autoschedule.schedule_choice import resolved_schedule_within
+from polygym.codegen.llvm.core.binary_interface import (
+    BROKEN_ASSUMPTION_TEXTS,
+    FIRST_OUT_OF_RANGE,
+    OUT_OF_MEMORY,
+)
+from polygym.codegen.pipeline import compile_program, lower
 from polygym.errors import InputError, InternalError, OutOfRangeError, PolygymError
-from polygym.native import memory
-from polygym.native.calls import Entry, block
-from polygym.programs.outputs import dtype_of
-from polygym.tc.addresses import address_of
+from polygym.foreign import memory
+from polygym.foreign.calls import EntryPoint, argument_block
+from polygym.ir.scop import Scop, StorageClass
+from polygym.mapping.mapping import Mapping as MachineMapping
+from polygym.poly.evaluation import evaluate_extent
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.live_in import arrays_without_live_in
+from polygym.poly.may_accesses import out_of_range_messages
+from polygym.poly.schedule import Schedule
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy
+from polygym.programs.dtypes import dtype_of
+from polygym.runtime.loader import LoadedProgram, load_object, may_use_threads
+from polygym.tc.array_addresses import address_of
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ArrayBinding:
     """An array of the program: which argument or output it is, or memory of the call's own.
 
     ``is_partial`` says that elements may stay unassigned, or are read before: those are zero.
@@ -46,10 +50,10 @@ class Place:
 
 
 # A call does not ask how long it took; the list is copied for it, and what is written is dropped.
-_NOWHERE = [0]
+_NO_ADDRESS = [0]
 
 
-class _Threads:
+class _ThreadState:
     """Whether threads have been started here; a forked child has none of its parent's.
 
     OpenMP does not know that it is in a child, and would wait for them for ever.
@@ -64,26 +68,26 @@ class _Threads:
         cls.lost = cls.started
 
 
-os.register_at_fork(after_in_child=_Threads.forked)
+os.register_at_fork(after_in_child=_ThreadState.forked)
 
 
-class Kernel:
+class CompiledKernel:
     """Machine code for one set of sizes; calls from several threads do not meet."""
 
     def __init__(
         self,
         object_code: bytes,
-        places: Sequence[Place],
+        bindings: Sequence[ArrayBinding],
         sizes: Sequence[int],
-        complaints: Sequence[str] = (),
+        error_texts: Sequence[str] = (),
     ) -> None:
-        """Link the code; ``complaints`` are about its computed subscripts, one for each."""
+        """Link the code; ``out_of_range_messages`` has one message per computed subscript."""
         self.object_code = object_code
-        self._complaints = tuple(complaints)
-        self.places = tuple(places)
-        self._program: LoadedProgram = load(object_code)
-        self._has_threads = asks_for_threads(object_code)
-        self._sizes = memory.words(sizes)
+        self._complaints = tuple(error_texts)
+        self.places = tuple(bindings)
+        self._program: LoadedProgram = load_object(object_code)
+        self._has_threads = may_use_threads(object_code)
+        self._sizes = memory.int64_array(sizes)
         first = memory.address_of(self._sizes)
         self._size_addresses = [first + 8 * place for place in range(len(sizes))]
         returned = [one for one in self.places if one.output is not None]
@@ -112,7 +116,7 @@ class Kernel:
         )
 
     @staticmethod
-    def from_recipe(code: bytes, recipe: str) -> Kernel:
+    def from_recipe(code: bytes, recipe: str) -> CompiledKernel:
         """Return the kernel of a code and the recipe that belongs to it.
 
         Raises:
@@ -121,10 +125,12 @@ class Kernel:
         """
         data = json.loads(recipe)
         places = [
-            Place(argument, output, tuple(shape), np.dtype(name), bool(updated), bool(partial))
+            ArrayBinding(
+                argument, output, tuple(shape), np.dtype(name), bool(updated), bool(partial)
+            )
             for argument, output, shape, name, updated, partial in data["places"]
         ]
-        return Kernel(code, places, data["sizes"], data.get("complaints", ()))
+        return CompiledKernel(code, places, data["sizes"], data.get("complaints", ()))
 
     def __call__(
         self, arguments: Sequence[np.ndarray], out: Sequence[np.ndarray | None] | None = None
@@ -149,46 +155,48 @@ class Kernel:
                     results[place.output] = array
             kept.append(array)
             addresses.append(address_of(array))
-        self.expect_threads()
-        code = self._program.call(addresses + self._size_addresses, _NOWHERE)
+        self.note_threads()
+        code = self._program.call(addresses + self._size_addresses, _NO_ADDRESS)
         if code:
-            self.complain(code)
+            self.raise_error(code)
         return results
 
-    def prepared(self, addresses: Sequence[int]) -> tuple[Entry, Any]:
+    def prepared(self, addresses: Sequence[int]) -> tuple[EntryPoint, Any]:
         """Return the function and the argument block of calls with arrays at these addresses.
 
-        They stand in the order of ``places``; the block may be changed between calls. What is
+        They stand in the order of ``bindings``; the block may be changed between calls. What is
         :attr:`Place.is_partial` has to be cleared before each. The function returns a code, which
-        :meth:`complain` explains if it is not 0.
+        :meth:`raise_error` explains if it is not 0.
         """
-        return self._program.call, block([*addresses, *self._size_addresses])
+        return self._program.call, argument_block([*addresses, *self._size_addresses])
 
-    def expect_threads(self) -> None:
+    def note_threads(self) -> None:
         """Take note that a call follows.
 
         Raises:
             InputError: the code asks for threads that a forked process does not have.
         """
         if self._has_threads:
-            if _Threads.lost:
+            if _ThreadState.lost:
                 raise InputError(
                     "threads cannot run in a forked process whose parent has used them: start the "
                     "process with spawn, or use threads=1"
                 )
-            _Threads.started = True
+            _ThreadState.started = True
 
-    def complain(self, code: int) -> NoReturn:
+    def raise_error(self, code: int) -> NoReturn:
         """Say what went wrong in a call that returned something else than 0."""
-        if code == NO_MEMORY:
+        if code == OUT_OF_MEMORY:
             raise MemoryError("the comprehension could not allocate memory for its copies")
-        if code in BROKEN:
-            raise InternalError(f"the comprehension's code stopped itself: {BROKEN[code]}")
+        if code in BROKEN_ASSUMPTION_TEXTS:
+            raise InternalError(
+                f"the comprehension's code stopped itself: {BROKEN_ASSUMPTION_TEXTS[code]}"
+            )
         raise OutOfRangeError(self._complaints[code - FIRST_OUT_OF_RANGE])
 
     @staticmethod
     def _result(
-        place: Place, arguments: Sequence[np.ndarray], given: np.ndarray | None
+        place: ArrayBinding, arguments: Sequence[np.ndarray], given: np.ndarray | None
     ) -> np.ndarray:
         """Return memory for an output or a temporary, with what has to be in it."""
         array = np.empty(place.shape, place.dtype) if given is None else given
@@ -202,8 +210,8 @@ class Kernel:
         return array
 
 
-def usual_schedule(
-    scop: Scop, strategy: Strategy, sizes: Mapping[str, int], mapping: MachineMapping
+def default_schedule(
+    scop: Scop, strategy: ScheduleStrategy, sizes: Mapping[str, int], mapping: MachineMapping
 ) -> Schedule:
     """Return a strategy's schedule; for isl's usual one the order of the text where isl has none.
 
@@ -211,11 +219,11 @@ def usual_schedule(
         InputError: isl has none of the kind that was asked for.
     """
     try:
-        return strategy_within(strategy, scop, sizes, mapping)
+        return resolved_schedule_within(strategy, scop, sizes, mapping)
     except PolygymError:
         if strategy != ISL:
             raise
-        return original(scop)
+        return original_schedule(scop)
 
 
 def compile_kernel(
@@ -225,28 +233,32 @@ def compile_kernel(
     arguments: Sequence[str],
     outputs: Sequence[str],
     schedule: Schedule,
-) -> Kernel:
+) -> CompiledKernel:
     """Compile a schedule for certain sizes; the names are those of the program's arrays."""
     legal = LegalSchedule(scop, schedule)
     code = compile_program(lower(legal, mapping, dict(sizes)))
-    places = places_of(scop, sizes, arguments, outputs)
-    return Kernel(code, places, tuple(sizes.values()), complaints(scop, sizes))
+    places = array_bindings(scop, sizes, arguments, outputs)
+    return CompiledKernel(code, places, tuple(sizes.values()), out_of_range_messages(scop, sizes))
 
 
-def places_of(
+def array_bindings(
     scop: Scop, sizes: Mapping[str, int], arguments: Sequence[str], outputs: Sequence[str]
-) -> tuple[Place, ...]:
+) -> tuple[ArrayBinding, ...]:
     """Return where the arrays of a program come from and go to."""
     found = []
-    sufficient = self_sufficient(scop, sizes)
+    sufficient = arrays_without_live_in(scop, sizes)
     for array in scop.arrays:
-        if array.storage not in (Storage.ARGUMENT, Storage.VALUE, Storage.LOCAL):
-            raise InternalError(f"{array.name} of a comprehension is {array.storage.value}")
-        shape = tuple(evaluate(extent, sizes) for extent in array.extents)
+        if array.storage_class not in (
+            StorageClass.ARGUMENT,
+            StorageClass.VALUE,
+            StorageClass.LOCAL,
+        ):
+            raise InternalError(f"{array.name} of a comprehension is {array.storage_class.value}")
+        shape = tuple(evaluate_extent(extent, sizes) for extent in array.extents)
         argument = arguments.index(array.name) if array.name in arguments else None
         output = outputs.index(array.name) if array.name in outputs else None
         found.append(
-            Place(
+            ArrayBinding(
                 argument,
                 output,
                 shape,

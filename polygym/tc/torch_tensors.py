@@ -18,18 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from polygym.compiler.frontend.tc import Definition
-from polygym.compiler.ir.types import ScalarType
 from polygym.errors import InputError
-from polygym.programs import outputs
+from polygym.frontend.tc import TcDefinition
+from polygym.ir.types import ScalarType
+from polygym.programs import dtypes as outputs
 from polygym.tc.arguments import dtype_of
-from polygym.tc.gradient import Gradient, Part, derivative
+from polygym.tc.gradient import Gradient, GradientPart, derivative_name
 
 Compute = Callable[[Sequence[Any], Any], list[np.ndarray]]
 """An operator on arrays: the arguments, and the memory of its outputs or None."""
 
 
-def torch_for(arguments: Sequence[Any], out: Any = None) -> Any:
+def torch_if_used(arguments: Sequence[Any], out: Any = None) -> Any:
     """Return PyTorch if there is a tensor among arguments or outputs, else None."""
     torch = sys.modules.get("torch")
     tensor = getattr(torch, "Tensor", None)
@@ -48,7 +48,7 @@ def _listed(out: Any) -> list[Any]:
     return list(out) if isinstance(out, list | tuple) else [out]
 
 
-def as_arrays(torch: Any, definition: Definition, arguments: Sequence[Any]) -> list[Any]:
+def as_arrays(torch: Any, definition: TcDefinition, arguments: Sequence[Any]) -> list[Any]:
     """Return arguments with arrays in place of tensors, which share their memory."""
     found = list(arguments)
     for place, one in enumerate(found):
@@ -57,9 +57,9 @@ def as_arrays(torch: Any, definition: Definition, arguments: Sequence[Any]) -> l
     return found
 
 
-def call(
+def call_with_tensors(
     torch: Any,
-    definition: Definition,
+    definition: TcDefinition,
     compute: Compute,
     gradient: Gradient | None,
     arguments: Sequence[Any],
@@ -85,11 +85,11 @@ def call(
             f"{names[0]}); call it under torch.no_grad(), or on {names[0]}.detach()"
         )
     for name in names:
-        if gradient is None or name not in gradient.of:
+        if gradient is None or name not in gradient.parameters:
             raise InputError(
                 f"{definition.name}: {name} asks for a gradient (requires_grad), of which "
                 f"{definition.name} knows none: with_gradient() says how it is computed, from a "
-                f"comprehension that returns {derivative(name)}; else call it under "
+                f"comprehension that returns {derivative_name(name)}; else call it under "
                 f"torch.no_grad(), or on {name}.detach()"
             )
     assert gradient is not None
@@ -99,7 +99,7 @@ def call(
 
 
 def _computed(
-    torch: Any, definition: Definition, compute: Compute, arrays: Sequence[Any], out: Any
+    torch: Any, definition: TcDefinition, compute: Compute, arrays: Sequence[Any], out: Any
 ) -> list[Any]:
     if out is None:
         return [_tensor(torch, one) for one in compute(arrays, None)]
@@ -120,7 +120,7 @@ def _computed(
     return given
 
 
-def _array(torch: Any, tensor: Any, definition: Definition, place: int | None) -> Any:
+def _array(torch: Any, tensor: Any, definition: TcDefinition, place: int | None) -> Any:
     """Return a tensor's memory as an array; ``place`` is which argument it is, None for ``out``."""
     if tensor.is_cpu and tensor.layout is torch.strided:
         try:
@@ -148,7 +148,7 @@ def _tensor(torch: Any, array: np.ndarray) -> Any:
 
 
 def _derivatives(
-    torch: Any, part: Part, known: Mapping[str, Any], wanted: Mapping[str, Any]
+    torch: Any, part: GradientPart, known: Mapping[str, Any], wanted: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what a part of a gradient computes, by the names of the parameters that ask for it.
 
@@ -156,12 +156,12 @@ def _derivatives(
     """
     read = as_arrays(torch, part.definition, [known[name] for name in part.reads])
     found = {}
-    for name, one in zip(part.of, part.compute(read, None), strict=True):
+    for name, one in zip(part.parameters, part.compute(read, None), strict=True):
         if name in wanted:
             if (one.shape, one.dtype) != wanted[name]:
                 shape, dtype = wanted[name]
                 raise InputError(
-                    f"{part.definition.name}: {derivative(name)}: expected {dtype} of shape "
+                    f"{part.definition.name}: {derivative_name(name)}: expected {dtype} of shape "
                     f"{shape}, as {name} is, found {one.dtype} of shape {one.shape}"
                 )
             found[name] = _tensor(torch, one)
@@ -177,7 +177,11 @@ def _function(torch: Any) -> Any:
 
         @staticmethod
         def forward(
-            ctx: Any, definition: Definition, compute: Compute, gradient: Gradient, *arguments: Any
+            ctx: Any,
+            definition: TcDefinition,
+            compute: Compute,
+            gradient: Gradient,
+            *arguments: Any,
         ) -> Any:
             """Compute, and save what the gradient reads."""
             names = [one.name for one in definition.parameters]
@@ -199,7 +203,7 @@ def _function(torch: Any) -> Any:
                 *(
                     result
                     for name, result in zip(outputs, results, strict=True)
-                    if derivative(name) not in gradient.reads
+                    if derivative_name(name) not in gradient.reads
                 )
             )
             return results[0] if len(results) == 1 else tuple(results)
@@ -209,7 +213,7 @@ def _function(torch: Any) -> Any:
         def backward(ctx: Any, *asked: Any) -> tuple[Any, ...]:
             """Return the gradients of the arguments."""
             definition, gradient = ctx.definition, ctx.gradient
-            outputs = [derivative(one.name) for one in definition.outputs]
+            outputs = [derivative_name(one.name) for one in definition.outputs]
             known: Mapping[str, Any] = {
                 **ctx.others,
                 **dict(zip(ctx.tensors, ctx.saved_tensors, strict=True)),

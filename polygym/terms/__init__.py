@@ -23,57 +23,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygym.lazy import lazily
+from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from polygym.terms.code.clock import Clock
-    from polygym.terms.code.compiled import Compiled, compile
+    from polygym.terms.code.compiled_term import CompiledTerm, compile
+    from polygym.terms.code.measured_cost import MeasuredCost
     from polygym.terms.cost import StaticCost
-    from polygym.terms.derivation import Derivation, derived, replayed
+    from polygym.terms.derivation import Derivation, derive, replay_derivation
     from polygym.terms.language.interpreter import evaluate
-    from polygym.terms.language.printing import text_of, text_of_program
-    from polygym.terms.language.program import Program
-    from polygym.terms.language.reading import parse_program, parse_programs
-    from polygym.terms.language.values import Failure
-    from polygym.terms.optimize import optimized
-    from polygym.terms.rewriter import Rewriter, Step
-    from polygym.terms.system import TermSystem
+    from polygym.terms.language.parser import parse_program, parse_programs
+    from polygym.terms.language.printer import text_of, text_of_program
+    from polygym.terms.language.program import TermProgram
+    from polygym.terms.language.values import EvaluationFailure
+    from polygym.terms.optimization import optimize_term
+    from polygym.terms.rewriter import Rewriter, RewriteStep
+    from polygym.terms.term_system import TermSystem
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "code.clock": ("Clock",),
-            "code.compiled": ("Compiled", "compile"),
-            "cost": ("StaticCost",),
-            "derivation": ("Derivation", "derived", "replayed"),
-            "language.interpreter": ("evaluate",),
-            "optimize": ("optimized",),
-            "language.printing": ("text_of", "text_of_program"),
-            "language.program": ("Program",),
-            "language.reading": ("parse_program", "parse_programs"),
-            "rewriter": ("Rewriter", "Step"),
-            "system": ("TermSystem",),
-            "language.values": ("Failure",),
-        },
-    )
+    __getattr__ = lazy_attributes(__name__)
 
 __all__ = [
-    "Clock",
-    "Compiled",
+    "CompiledTerm",
     "Derivation",
-    "Failure",
-    "Program",
+    "EvaluationFailure",
+    "MeasuredCost",
+    "RewriteStep",
     "Rewriter",
     "StaticCost",
-    "Step",
+    "TermProgram",
     "TermSystem",
     "compile",
-    "derived",
+    "derive",
     "evaluate",
-    "optimized",
+    "optimize_term",
     "parse_program",
     "parse_programs",
-    "replayed",
+    "replay_derivation",
     "text_of",
     "text_of_program",
 ]

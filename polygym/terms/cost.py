@@ -1,6 +1,6 @@
 """The static cost of a term: what its nodes cost, and how often loops repeat them.
 
-A node costs what its operator does (:data:`OF_OPERATORS`) and what its children cost, with these
+A node costs what its operator does (:data:`OPERATOR_COSTS`) and what its children cost, with these
 exceptions. A vector is taken to have 16 elements, so that a body of ``build`` and ``sumbuild``
 counts 16 times, and adding vectors costs as much as adding their elements; ``sumbuild`` adds its
 values up, 15 additions of all their elements. Of the arms of an ``if`` the dearer one counts, and a
@@ -9,7 +9,7 @@ shared counts as often as it is written: only ``let``, for 0.1, has something co
 
 Example: (x + y) · (x + y) costs 1 + 1 + 2 = 4, and with a ``let`` 1 + 2 + 0.1.
 
-    >>> from polygym.terms.language.reading import parse_program
+    >>> from polygym.terms.language.parser import parse_program
     >>> cost = StaticCost()
     >>> cost(parse_program("(mul (add x y) (add x y))").body)
     4.0
@@ -27,18 +27,25 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, Protocol
 
-from polygym.rewrite.term import Term, remembered
-from polygym.terms.language.nodes import facts
-from polygym.terms.language.types import FLOAT, elements
+from polygym.rewrite.term import Term, memoized_value
+from polygym.terms.language.nodes import term_facts
+from polygym.terms.language.types import FLOAT, count_numbers
 
-__all__ = ["ELEMENTS", "LET", "OF_OPERATORS", "Cost", "StaticCost", "operator_cost"]
+__all__ = [
+    "ASSUMED_VECTOR_SIZE",
+    "LET_COST",
+    "OPERATOR_COSTS",
+    "StaticCost",
+    "TermCost",
+    "operator_cost",
+]
 
-ELEMENTS = 16
-LET = 0.1
-_OTHER_ARM = 1e-4
+ASSUMED_VECTOR_SIZE = 16
+LET_COST = 0.1
+_OTHER_ARM_WEIGHT = 1e-4
 _MOST = 400_000
 
-OF_OPERATORS: Mapping[str, float] = MappingProxyType(
+OPERATOR_COSTS: Mapping[str, float] = MappingProxyType(
     {
         **dict.fromkeys(("add", "sub", "neg", "abs", "max", "min", "and", "or", "not"), 1.0),
         **dict.fromkeys(("mul", "div"), 2.0),
@@ -47,8 +54,8 @@ OF_OPERATORS: Mapping[str, float] = MappingProxyType(
         **dict.fromkeys(("index", "size", "to_float", "if"), 1.0),
         **dict.fromkeys(("select", "tuple", "sumbuild"), 0.0),
         **dict.fromkeys(("apply", "build", "deltaVec", "constVec"), 2.0),
-        "sum": ELEMENTS - 1.0,
-        "let": LET,
+        "sum": ASSUMED_VECTOR_SIZE - 1.0,
+        "let": LET_COST,
     }
 )
 _OF_LOOPS = ("build", "sumbuild")
@@ -60,7 +67,7 @@ _OF_TWO: Final = frozenset(
 )
 
 
-class Cost(Protocol):
+class TermCost(Protocol):
     """What a term costs."""
 
     def __call__(self, root: Term) -> float:
@@ -72,11 +79,13 @@ def operator_cost(one: Term) -> float:
     """Return what a node costs by itself, without its children and how often they are needed."""
     if not one.children or not isinstance(one.head, str):
         return 0.0
-    found = OF_OPERATORS.get(one.head, 0.0)
-    if one.head in _BY_PARTS and facts(one).type is not FLOAT:
-        found *= elements(facts(one).type, ELEMENTS)
+    found = OPERATOR_COSTS.get(one.head, 0.0)
+    if one.head in _BY_PARTS and term_facts(one).type is not FLOAT:
+        found *= count_numbers(term_facts(one).type, ASSUMED_VECTOR_SIZE)
     elif one.head == "sumbuild":
-        found = (ELEMENTS - 1.0) * elements(facts(one).type, ELEMENTS)
+        found = (ASSUMED_VECTOR_SIZE - 1.0) * count_numbers(
+            term_facts(one).type, ASSUMED_VECTOR_SIZE
+        )
     return found
 
 
@@ -95,20 +104,20 @@ class StaticCost:
     def _found(self, root: Term) -> float:
         if len(self._known) > _MOST:
             self._known.clear()
-        return remembered(root, self._known, self._of)
+        return memoized_value(root, self._known, self._of)
 
     def _of(self, one: Term) -> float:
         known, head, children = self._known, one.head, one.children
         if len(children) == 2 and head in _OF_TWO:
             left, right = children
             below = known[left] + known[right]
-            if head in _BY_PARTS and facts(one).type is not FLOAT:
+            if head in _BY_PARTS and term_facts(one).type is not FLOAT:
                 return below + operator_cost(one)
-            return below + OF_OPERATORS[head]
+            return below + OPERATOR_COSTS[head]
         parts = [known[child] for child in children]
         own = operator_cost(one)
         if one.head == "if":
-            return own + parts[0] + max(parts[1:]) + _OTHER_ARM * min(parts[1:])
+            return own + parts[0] + max(parts[1:]) + _OTHER_ARM_WEIGHT * min(parts[1:])
         if one.head in _OF_LOOPS:
-            return own + parts[0] + ELEMENTS * parts[1]
+            return own + parts[0] + ASSUMED_VECTOR_SIZE * parts[1]
         return own + sum(parts)

@@ -1,10 +1,10 @@
 """Derivations: a program, rules, and the steps by which one term became another, to be read again.
 
 A *record* is JSON that another reader can follow: the program's text, the rules as a table, and for
-each step the rule's name, the place, the term after it and what that costs. :func:`replayed`
-follows it with nothing but the rules that stand in it, and says where something else comes out.
-Rules that do not come with polygym are tried again before steps follow them: a record may come from
-anywhere.
+each step the rule's name, the place, the term after it and what that costs.
+:func:`replay_derivation` follows it with nothing but the rules that stand in it, and says where
+something else comes out. Rules that do not come with polygym are tried again before steps follow
+them: a record may come from anywhere.
 """
 
 from __future__ import annotations
@@ -14,37 +14,37 @@ from dataclasses import dataclass
 from typing import Any
 
 from polygym.errors import InputError, PolygymError
-from polygym.pickles import pickled_by_name
+from polygym.pickling import pickle_by_name
 from polygym.rewrite.term import Term
-from polygym.terms.cost import Cost, StaticCost
-from polygym.terms.language.printing import text_of, text_of_program
-from polygym.terms.language.program import Program
-from polygym.terms.language.reading import parse_program
-from polygym.terms.rewriter import Rewriter, Step
-from polygym.terms.rules.rule import Rule
-from polygym.terms.rules.table import parse_rules, text_of_rules
-from polygym.terms.rules.verify import check_unknown
+from polygym.terms.cost import StaticCost, TermCost
+from polygym.terms.language.parser import parse_program
+from polygym.terms.language.printer import text_of, text_of_program
+from polygym.terms.language.program import TermProgram
+from polygym.terms.rewriter import Rewriter, RewriteStep
+from polygym.terms.rules.rule_table import parse_rules, text_of_rules
+from polygym.terms.rules.rule_types import TermRule
+from polygym.terms.rules.soundness import check_unknown
 
-__all__ = ["Derivation", "derived", "replayed"]
+__all__ = ["Derivation", "derive", "replay_derivation"]
 
 KIND = "polygym rewrite"
 VERSION = 1
 _CLOSE = 1e-9
 
 
-@pickled_by_name
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
 class Derivation:
     """A program, and the terms that steps made of its own; ``terms`` begins with that."""
 
-    program: Program
-    rules: tuple[Rule, ...]
-    steps: tuple[Step, ...]
+    program: TermProgram
+    rules: tuple[TermRule, ...]
+    steps: tuple[RewriteStep, ...]
     terms: tuple[Term, ...]
     costs: tuple[float, ...]
 
     @property
-    def result(self) -> Program:
+    def result(self) -> TermProgram:
         """The program with the last term."""
         return self.program.with_body(self.terms[-1])
 
@@ -61,7 +61,7 @@ class Derivation:
             "derivation": [
                 {
                     "rule": step.rule.name,
-                    "place": list(step.place),
+                    "place": list(step.position),
                     "term": text_of(one),
                     "cost": cost,
                 }
@@ -71,8 +71,11 @@ class Derivation:
         }
 
 
-def derived(
-    program: Program, rules: Sequence[Rule], steps: Sequence[Step], cost: Cost | None = None
+def derive(
+    program: TermProgram,
+    rules: Sequence[TermRule],
+    steps: Sequence[RewriteStep],
+    cost: TermCost | None = None,
 ) -> Derivation:
     """Return what steps make of a program.
 
@@ -88,7 +91,7 @@ def derived(
     )
 
 
-def replayed(record: Any, where: str = "a record") -> Derivation:
+def replay_derivation(record: Any, where: str = "a record") -> Derivation:
     """Follow a record step by step, and return what it leads to.
 
     Raises:
@@ -113,14 +116,14 @@ def replayed(record: Any, where: str = "a record") -> Derivation:
     program = parse_program(texts[0], f"{where}: program")
     rules = parse_rules(texts[1], f"{where}: rules")
     by_name = {rule.name: rule for rule in rules}
-    steps: list[Step] = []
+    steps: list[RewriteStep] = []
     for number, (name, place, *_) in enumerate(rows, 1):
         if name not in by_name:
             raise InputError(f"{where}: step {number}: expected one of its rules, found {name!r}")
-        steps.append(Step(by_name[name], place))
+        steps.append(RewriteStep(by_name[name], place))
     check_unknown(dict.fromkeys(step.rule for step in steps), f"{where}: rules")
     try:
-        found = derived(program, rules, steps)
+        found = derive(program, rules, steps)
     except PolygymError as error:
         raise InputError(f"{where}: {error}") from None
     for number, (one, (_, _, text, _)) in enumerate(zip(found.terms[1:], rows, strict=True), 1):

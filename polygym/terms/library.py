@@ -4,7 +4,7 @@ The 48 expressions of its Table 5 are twelve shapes of two parts each, A and B, 
 expressions of x and y stand: so they are written here, in the paper's order, and
 :func:`combinations` has the other ones that can be made so. Table 6 has 8 more.
 
-    >>> from polygym.terms.language.printing import text_of
+    >>> from polygym.terms.language.printer import text_of
     >>> text_of(expressions("test")[5].body)
     '(sub (mul (mul 2.0 (log x)) (log x)) (add x y))'
 
@@ -23,9 +23,9 @@ from itertools import permutations
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.terms.language.printing import text_of
-from polygym.terms.language.program import Program
-from polygym.terms.language.reading import parse_program, parse_programs
+from polygym.terms.language.parser import parse_program, parse_programs
+from polygym.terms.language.printer import text_of
+from polygym.terms.language.program import TermProgram
 
 __all__ = ["FILES", "SETS", "combinations", "expressions", "larger_expressions", "programs"]
 
@@ -91,7 +91,7 @@ FILES = (
 
 
 @cache
-def expressions(name: str) -> tuple[Program, ...]:
+def expressions(name: str) -> tuple[TermProgram, ...]:
     """Return a set of expressions: ``train``, ``test`` or ``bootstrap``.
 
     Raises:
@@ -106,7 +106,7 @@ def expressions(name: str) -> tuple[Program, ...]:
 
 
 @cache
-def combinations() -> tuple[Program, ...]:
+def combinations() -> tuple[TermProgram, ...]:
     """Return every shape with every two parts: 360, of which 48 are in the sets."""
     return tuple(
         _made(shape, one, other)
@@ -115,25 +115,25 @@ def combinations() -> tuple[Program, ...]:
     )
 
 
-def larger_expressions(seed: int, count: int) -> tuple[Program, ...]:
+def larger_expressions(seed: int, count: int) -> tuple[TermProgram, ...]:
     """Return expressions of three of :func:`combinations` each, joined by operators, by dice.
 
     None of the three is in a set, so nothing that was learned from these has seen them.
     """
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     known = {one.body for name in SETS for one in expressions(name)}
     others = [one.body for one in combinations() if one.body not in known]
     found = []
     for _ in range(count):
-        chosen = dice.choice(len(others), 3, replace=False)
+        chosen = rng.choice(len(others), 3, replace=False)
         first, second, third = (text_of(others[at]) for at in chosen)
-        outer, inner = dice.choice(["add", "sub", "mul", "div"], 2)
+        outer, inner = rng.choice(["add", "sub", "mul", "div"], 2)
         found.append(parse_program(f"({outer} {first} ({inner} {second} {third}))"))
     return tuple(found)
 
 
 @cache
-def programs(name: str) -> tuple[Program, ...]:
+def programs(name: str) -> tuple[TermProgram, ...]:
     """Return the programs of one of the files.
 
     Raises:
@@ -145,6 +145,6 @@ def programs(name: str) -> tuple[Program, ...]:
     return tuple(parse_programs(text, f"{name}.ks"))
 
 
-def _made(shape: int, one: str, other: str) -> Program:
+def _made(shape: int, one: str, other: str) -> TermProgram:
     text = SHAPES[shape].replace("A", PARTS[one]).replace("B", PARTS[other])
     return parse_program(text)

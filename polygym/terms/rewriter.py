@@ -1,8 +1,8 @@
 """All rewrites of a term, found once for each of its nodes.
 
 A rewrite has a *place*: the way down to the node that changes, as numbers of children, ``()`` for
-the whole term. Of :class:`~polygym.terms.rules.rule.Binding` and ``Lifting`` it is the part that is
-bound, or the ``let`` that is lifted; what changes is the node above it.
+the whole term. Of :class:`~polygym.terms.rules.rule_types.BindRule` and ``LiftRule`` it is the part
+that is bound, or the ``let`` that is lifted; what changes is the node above it.
 
 Terms are values that do not know what is around them, so what a node can become is the same
 wherever it stands, and is remembered: the rewrites at the node itself, and those below it, in which
@@ -10,9 +10,9 @@ one child is another one. Rewriting a term makes new nodes on the way up to the 
 others have their rewrites already. The order is: at the node, then child by child, binding,
 lifting, what is below.
 
-    >>> from polygym.terms.language.printing import text_of
-    >>> from polygym.terms.language.reading import parse_program
-    >>> from polygym.terms.rules.sets import rules_named
+    >>> from polygym.terms.language.printer import text_of
+    >>> from polygym.terms.language.parser import parse_program
+    >>> from polygym.terms.rules.rule_sets import rules_named
     >>> rewriter = Rewriter(rules_named("simple"))
     >>> start = parse_program("(add (mul x y) (mul x 3))").body
     >>> for step in rewriter.steps(start):
@@ -32,64 +32,70 @@ from dataclasses import dataclass
 from typing import TypeAlias, overload
 
 from polygym.errors import InputError, LimitError
-from polygym.pickles import pickled_by_name
-from polygym.rewrite.term import Term, remembered, term
-from polygym.terms.language.nodes import facts, is_lam
-from polygym.terms.rules.compiled import Work, compiled
-from polygym.terms.rules.pattern import Binder, Let, Literal, Node, Pattern
-from polygym.terms.rules.rule import (
-    Binding,
-    Lifting,
-    Rewriting,
-    Rule,
-    Selection,
-    applied,
-    bound_at,
+from polygym.pickling import pickle_by_name
+from polygym.rewrite.term import Term, memoized_value, term
+from polygym.terms.language.nodes import is_lam, term_facts
+from polygym.terms.rules.compiled_rules import RuleFunction, compile_rule
+from polygym.terms.rules.patterns import (
+    LambdaPattern,
+    LetPattern,
+    LiteralPattern,
+    OperatorPattern,
+    Pattern,
+)
+from polygym.terms.rules.rule_types import (
+    BindRule,
+    LiftRule,
+    PatternRule,
+    SelectRule,
+    TermRule,
+    apply_rule,
+    bind_child,
     by_head,
-    lifted_at,
+    lift_let,
     may_bind,
     may_lift,
 )
 
-__all__ = ["Place", "Rewriter", "Step", "part_at"]
+__all__ = ["Position", "RewriteStep", "Rewriter", "subterm_at"]
 
-Place: TypeAlias = tuple[int, ...]
+Position: TypeAlias = tuple[int, ...]
 
 _SMALL = 600
 _MOST = 2_000_000
 _LARGEST = 200_000
 
 
-@pickled_by_name
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
-class Step:
+class RewriteStep:
     """A rule at a place of a term."""
 
-    rule: Rule
-    place: Place
+    rule: TermRule
+    position: Position
 
     def __str__(self) -> str:
         """Return the name and the place: ``inline at 0.1``."""
-        return f"{self.rule.name} at {'.'.join(map(str, self.place)) or 'root'}"
+        return f"{self.rule.name} at {'.'.join(map(str, self.position)) or 'root'}"
 
 
 class Rewriter:
     """Rewrites terms by a set of rules; remembers what nodes can become."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Sequence[TermRule]) -> None:
         """Know nothing of terms yet."""
         self.rules = tuple(rules)
         self.numbers = {rule.name: number for number, rule in enumerate(self.rules)}
-        self._binding = next((one for one in self.rules if isinstance(one, Binding)), None)
-        self._lifting = next((one for one in self.rules if isinstance(one, Lifting)), None)
+        self._binding = next((one for one in self.rules if isinstance(one, BindRule)), None)
+        self._lifting = next((one for one in self.rules if isinstance(one, LiftRule)), None)
         self._by_head = by_head(self.rules)
-        self._work: dict[str, Work] = {
-            rule.name: compiled(rule) for several in self._by_head.values() for rule in several
+        self._work: dict[str, RuleFunction] = {
+            rule.name: compile_rule(rule) for several in self._by_head.values() for rule in several
         }
         self._ruled = frozenset(self.rules)
-        self._by_children: dict[tuple[object, ...], tuple[Rewriting | Selection, ...]] = {}
-        self._own: dict[Term, tuple[tuple[Rewriting | Selection, Term], ...]] = {}
-        self._links: dict[Term, tuple[tuple[tuple[Rule, Term], ...], ...]] = {}
+        self._by_children: dict[tuple[object, ...], tuple[PatternRule | SelectRule, ...]] = {}
+        self._own: dict[Term, tuple[tuple[PatternRule | SelectRule, Term], ...]] = {}
+        self._links: dict[Term, tuple[tuple[tuple[TermRule, Term], ...], ...]] = {}
         self._offers: dict[Term, tuple[tuple[tuple[int, int], ...], ...]] = {}
         self._counts: dict[Term, int] = {}
         self._results: dict[Term, list[Term]] = {}
@@ -107,9 +113,9 @@ class Rewriter:
         found = self._results.get(root)
         if found is not None:
             return found
-        if facts(root).nodes <= _SMALL:
+        if term_facts(root).nodes <= _SMALL:
             return self._all(root)
-        return _Lazily(self, root)
+        return _LazySuccessors(self, root)
 
     def count(self, root: Term) -> int:
         """Return how many rewrites there are, without making them.
@@ -120,34 +126,34 @@ class Rewriter:
         found = self._counts.get(root)
         if found is not None:
             return found
-        if facts(root).nodes > _LARGEST:
+        if term_facts(root).nodes > _LARGEST:
             raise LimitError(f"rewrites of a term: expected at most {_LARGEST} nodes, found more")
-        return remembered(root, self._counts, self._counted)
+        return memoized_value(root, self._counts, self._counted)
 
     def _counted(self, one: Term) -> int:
         below = sum(self._counts[child] for child in one.children)
-        return below + sum(map(len, self.offers(one)))
+        return below + sum(map(len, self.applicable_rules(one)))
 
-    def steps(self, root: Term) -> Iterator[Step]:
+    def steps(self, root: Term) -> Iterator[RewriteStep]:
         """Yield the rules and places at which a term can be rewritten."""
-        stack: list[tuple[Term, Place] | Step] = [(root, ())]
+        stack: list[tuple[Term, Position] | RewriteStep] = [(root, ())]
         while stack:
             item = stack.pop()
-            if isinstance(item, Step):
+            if isinstance(item, RewriteStep):
                 yield item
                 continue
             one, place = item
             for rule, _ in self._at(one):
-                yield Step(rule, place)
-            later: list[tuple[Term, Place] | Step] = []
+                yield RewriteStep(rule, place)
+            later: list[tuple[Term, Position] | RewriteStep] = []
             for at, child in enumerate(one.children):
                 inner = (*place, at)
-                later += [Step(rule, inner) for rule, _ in self._around(one, at)]
+                later += [RewriteStep(rule, inner) for rule, _ in self._around(one, at)]
                 if child.children:
                     later.append((child, inner))
             stack.extend(reversed(later))
 
-    def step(self, root: Term, number: int) -> Step:
+    def step(self, root: Term, number: int) -> RewriteStep:
         """Return the step that leads to the successor of this number, without making others."""
         self.count(root)
         place: list[int] = []
@@ -155,12 +161,12 @@ class Rewriter:
         while True:
             own = self._at(one)
             if number < len(own):
-                return Step(own[number][0], tuple(place))
+                return RewriteStep(own[number][0], tuple(place))
             number -= len(own)
             for at, child in enumerate(one.children):
                 around = self._around(one, at)
                 if number < len(around):
-                    return Step(around[number][0], (*place, at))
+                    return RewriteStep(around[number][0], (*place, at))
                 number -= len(around)
                 below = self.count(child) if child.children else 0
                 if number < below:
@@ -171,7 +177,7 @@ class Rewriter:
             else:
                 raise InputError(f"a step: expected one of those that there are, found {number}")
 
-    def step_named(self, text: str) -> Step:
+    def step_named(self, text: str) -> RewriteStep:
         """Return the step that a text such as ``inline at 0.1`` names.
 
         Raises:
@@ -183,30 +189,30 @@ class Rewriter:
         words = [] if where == "root" else where.split(".")
         if not all(word.isdigit() for word in words) or not where:
             raise InputError(f"a step: expected a place such as root or 0.1, found {where!r}")
-        return Step(self.rules[self.numbers[name]], tuple(map(int, words)))
+        return RewriteStep(self.rules[self.numbers[name]], tuple(map(int, words)))
 
-    def after(self, root: Term, step: Step) -> Term:
+    def after(self, root: Term, step: RewriteStep) -> Term:
         """Return the term after a step.
 
         Raises:
             InputError: the rule does not apply there; says why as far as that is known.
         """
-        path, place = [root], step.place
+        path, place = [root], step.position
         for at in place:
             if at >= len(path[-1].children):
                 raise InputError(f"{step}: expected a place of the term, found none there")
             path.append(path[-1].children[at])
         made: Term | None
         rule = step.rule
-        if isinstance(rule, Binding | Lifting):
+        if isinstance(rule, BindRule | LiftRule):
             if not place:
                 raise InputError(f"{step}: expected a part of the term, found all of it")
-            work = bound_at if isinstance(rule, Binding) else lifted_at
+            work = bind_child if isinstance(rule, BindRule) else lift_let
             made, place = work(path[-2], place[-1]), place[:-1]
         elif rule in self._ruled:
             made = next((result for own, result in self._at(path[-1]) if own is rule), None)
         else:
-            made = applied(rule, path[-1])
+            made = apply_rule(rule, path[-1])
         if made is None:
             raise InputError(f"{step}: expected {rule} to apply there; it does not")
         for at, parent in zip(reversed(place), reversed(path[: len(place)]), strict=True):
@@ -215,7 +221,7 @@ class Rewriter:
             made = term(parent.head, *parts)
         return made
 
-    def _at(self, one: Term) -> tuple[tuple[Rewriting | Selection, Term], ...]:
+    def _at(self, one: Term) -> tuple[tuple[PatternRule | SelectRule, Term], ...]:
         """Return the rules that apply at a node itself, and what they make of it."""
         found = self._own.get(one)
         if found is None:
@@ -228,7 +234,7 @@ class Rewriter:
             self._keep(1)
         return found
 
-    def _candidates(self, one: Term) -> tuple[Rewriting | Selection, ...]:
+    def _candidates(self, one: Term) -> tuple[PatternRule | SelectRule, ...]:
         """Return the rules that may apply to a node, by what it and its children are."""
         key = (one.head, *[child.head if child.children else child for child in one.children])
         found = self._by_children.get(key)
@@ -238,39 +244,44 @@ class Rewriter:
             self._by_children[key] = found
         return found
 
-    def _around(self, parent: Term, place: int) -> tuple[tuple[Rule, Term], ...]:
+    def _around(self, parent: Term, place: int) -> tuple[tuple[TermRule, Term], ...]:
         """Return the rules that apply between a node and a child, and what they make of it."""
         return self._links_of(parent)[place]
 
-    def _links_of(self, parent: Term) -> tuple[tuple[tuple[Rule, Term], ...], ...]:
+    def _links_of(self, parent: Term) -> tuple[tuple[tuple[TermRule, Term], ...], ...]:
         known = self._links.get(parent)
         if known is None:
-            made: list[tuple[tuple[Rule, Term], ...]] = []
+            made: list[tuple[tuple[TermRule, Term], ...]] = []
             for place in range(len(parent.children)):
-                found: list[tuple[Rule, Term]] = []
-                if self._binding is not None and (one := bound_at(parent, place)) is not None:
+                found: list[tuple[TermRule, Term]] = []
+                if self._binding is not None and (one := bind_child(parent, place)) is not None:
                     found.append((self._binding, one))
-                if self._lifting is not None and (one := lifted_at(parent, place)) is not None:
+                if self._lifting is not None and (one := lift_let(parent, place)) is not None:
                     found.append((self._lifting, one))
                 made.append(tuple(found))
             known = self._links[parent] = tuple(made)
             self._keep(1)
         return known
 
-    def offers(self, one: Term) -> tuple[tuple[tuple[int, int], ...], ...]:
+    def applicable_rules(self, one: Term) -> tuple[tuple[tuple[int, int], ...], ...]:
         """Return what applies at a node, and then between it and each child.
 
         Each is a rule's number and how many nodes more there are afterwards.
         """
         found = self._offers.get(one)
         if found is None:
-            nodes, numbers = facts(one).nodes, self.numbers
-            own = tuple([(numbers[r.name], facts(made).nodes - nodes) for r, made in self._at(one)])
+            nodes, numbers = term_facts(one).nodes, self.numbers
+            own = tuple(
+                [(numbers[r.name], term_facts(made).nodes - nodes) for r, made in self._at(one)]
+            )
             places = range(len(one.children))
-            found = self._offers[one] = (own, *[self._link_offers(one, at) for at in places])
+            found = self._offers[one] = (
+                own,
+                *[self._applicable_link_rules(one, at) for at in places],
+            )
         return found
 
-    def _link_offers(self, parent: Term, place: int) -> tuple[tuple[int, int], ...]:
+    def _applicable_link_rules(self, parent: Term, place: int) -> tuple[tuple[int, int], ...]:
         """Return what applies between a node and a child, without doing it."""
         found = []
         if self._binding is not None and may_bind(parent, place):
@@ -330,7 +341,7 @@ class Rewriter:
             self._kept = 0
 
 
-class _Lazily(Sequence[Term]):
+class _LazySuccessors(Sequence[Term]):
     """What a large term can become; a rewrite makes as many nodes as its place is deep."""
 
     def __init__(self, rewriter: Rewriter, root: Term) -> None:
@@ -351,12 +362,12 @@ class _Lazily(Sequence[Term]):
         return self._rewriter.after(self._root, self._rewriter.step(self._root, number))
 
 
-def _may_apply(rule: Rewriting | Selection, one: Term) -> bool:
+def _may_apply(rule: PatternRule | SelectRule, one: Term) -> bool:
     """Whether a node's children are such as a source has; what is below them is not looked at."""
-    if isinstance(rule, Selection):
+    if isinstance(rule, SelectRule):
         return one.children[1].head == "tuple"
     source = rule.source
-    if not isinstance(source, Node):
+    if not isinstance(source, OperatorPattern):
         return True
     return len(source.children) == len(one.children) and all(
         _may_match(part, child) for part, child in zip(source.children, one.children, strict=True)
@@ -365,20 +376,20 @@ def _may_apply(rule: Rewriting | Selection, one: Term) -> bool:
 
 def _may_match(pattern: Pattern, one: Term) -> bool:
     match pattern:
-        case Literal(literal):
+        case LiteralPattern(literal):
             return one is literal
-        case Node(head, _):
+        case OperatorPattern(head, _):
             return one.head == head
-        case Let():
+        case LetPattern():
             return one.head == "let"
-        case Binder():
+        case LambdaPattern():
             return is_lam(one)
         case _:
             return True
 
 
-def part_at(root: Term, place: Place) -> Term:
+def subterm_at(root: Term, position: Position) -> Term:
     """Return the part of a term at a place."""
-    for at in place:
+    for at in position:
         root = root.children[at]
     return root

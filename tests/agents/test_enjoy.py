@@ -11,19 +11,20 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from agents import enjoy, evaluate, films
-from agents.films import write_film
-from agents.results import read
-from agents.training import train
-from polygym.episodes.ids import CONSTRUCT, EXPLORE, IDS, OPTIMIZE
+from agents import enjoy, evaluate
+from agents.evaluation import videos
+from agents.evaluation.results import read_results
+from agents.evaluation.videos import write_video
+from agents.trainers.training import train_experiment
 from polygym.errors import InputError, PolygymError
-from polygym.pictures import canvas
-from tests.agents.experimenting import small
+from polygym.mdp.env_ids import CONSTRUCT, ENVIRONMENT_IDS, EXPLORE, OPTIMIZE
+from polygym.pictures.scenes import canvas
+from tests.agents.small_experiments import small
 
 GIVEN = ["--kernel", "mvt", "--set", "dataset=mini"]
 
 
-def frames(count: int, *, alike: bool = False) -> list[films.Frame]:
+def frames(count: int, *, alike: bool = False) -> list[videos.Frame]:
     found = [np.full((64, 96, 3), 255, np.uint8) for _ in range(count)]
     for number, frame in enumerate(found):
         frame[:, : 0 if alike else 8 * (number + 1)] = (200, 30, 60)
@@ -53,7 +54,7 @@ def small_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_gif_has_every_frame_and_holds_the_last(tmp_path: Path) -> None:
-    assert write_film(tmp_path / "x.gif", frames(4), 5) == 4
+    assert write_video(tmp_path / "x.gif", frames(4), 5) == 4
     assert durations(tmp_path / "x.gif") == [200, 200, 200, 3000]
     with Image.open(tmp_path / "x.gif") as film:
         for number, wanted in enumerate(frames(4)):
@@ -62,13 +63,13 @@ def test_a_gif_has_every_frame_and_holds_the_last(tmp_path: Path) -> None:
 
 
 def test_a_gif_shows_what_is_alike_as_long_as_what_is_not(tmp_path: Path) -> None:
-    write_film(tmp_path / "x.gif", frames(4, alike=True), 5)
+    write_video(tmp_path / "x.gif", frames(4, alike=True), 5)
     assert sum(durations(tmp_path / "x.gif")) == 3600
 
 
 def test_pictures_are_those_frames(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
-    assert write_film(tmp_path / "x", frames(3), 5) == 3
+    assert write_video(tmp_path / "x", frames(3), 5) == 3
     assert left_behind(tmp_path / "x") == [f"frame-000{number}.png" for number in range(3)]
     for number, wanted in enumerate(frames(3)):
         with Image.open(tmp_path / "x" / f"frame-000{number}.png") as found:
@@ -78,7 +79,7 @@ def test_pictures_are_those_frames(tmp_path: Path) -> None:
 
 def test_an_mp4_holds_the_last_frame(tmp_path: Path) -> None:
     library = pytest.importorskip("imageio_ffmpeg")
-    assert write_film(tmp_path / "x.mp4", frames(4), 5) == 4
+    assert write_video(tmp_path / "x.mp4", frames(4), 5) == 4
     count, seconds = library.count_frames_and_secs(str(tmp_path / "x.mp4"))
     assert count == 3 + 15
     assert seconds == pytest.approx(3.6, abs=0.05)
@@ -97,13 +98,13 @@ def test_nothing_is_left_of_half_a_film(
     if "." in name:
         (tmp_path / name).write_text("as it was")
 
-    def broken() -> Iterator[films.Frame]:
+    def broken() -> Iterator[videos.Frame]:
         yield from frames(2)
         raise error("no more")
 
     expected = InputError if error is OSError else error
     with pytest.raises(expected, match="no more"):
-        write_film(tmp_path / name, broken(), 5)
+        write_video(tmp_path / name, broken(), 5)
     if "." in name:
         assert (tmp_path / name).read_text() == "as it was"
     assert left_behind(tmp_path) == ([name] if "." in name else [])
@@ -115,7 +116,7 @@ def test_a_film_of_which_frames_are_missing_is_not_kept(
     library = pytest.importorskip("imageio_ffmpeg")
     monkeypatch.setattr(library, "count_frames_and_secs", lambda path: (7, 1.0))
     with pytest.raises(PolygymError, match="expected 17 frames, found 7"):
-        write_film(tmp_path / "x.mp4", frames(3), 5)
+        write_video(tmp_path / "x.mp4", frames(3), 5)
     assert left_behind(tmp_path) == []
 
 
@@ -130,7 +131,7 @@ def test_a_library_that_is_missing_is_said(
 # Episodes
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", ENVIRONMENT_IDS)
 @pytest.mark.usefixtures("small_pictures")
 def test_a_film_has_a_frame_for_every_step_of_the_evaluated_episode(
     name: str, tmp_path: Path, capsys: Any
@@ -141,7 +142,7 @@ def test_a_film_has_a_frame_for_every_step_of_the_evaluated_episode(
     printed = capsys.readouterr().out
     results = tmp_path / "x.jsonl"
     assert evaluate.main([*given, "--kernels", "mvt", "--out", str(results)]) == 0
-    (one,) = read(results)
+    (one,) = read_results(results)
     steps = len(left_behind(tmp_path / "x")) - 1
     assert f"reward    {one.reward:.3f} in {steps} steps\n" in printed
     assert f"status    {one.status}\n" in printed
@@ -155,13 +156,13 @@ def test_all_frames_of_an_episode_are_different_and_say_what_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = []
-    drawn = enjoy.captioned
+    drawn = enjoy.with_caption
 
-    def keep(picture: films.Frame, text: str) -> films.Frame:
+    def keep(picture: videos.Frame, text: str) -> videos.Frame:
         texts.append(text)
         return drawn(picture, text)
 
-    monkeypatch.setattr(enjoy, "captioned", keep)
+    monkeypatch.setattr(enjoy, "with_caption", keep)
     out = tmp_path / "x.gif"
     assert enjoy.main(["earliest", *GIVEN, "--environment", EXPLORE, "--out", str(out)]) == 0
     assert texts[0] == "earliest on mvt, step 0: reward 0.000"
@@ -187,7 +188,7 @@ def test_dice_and_frames_a_second_are_those_that_are_asked_for(tmp_path: Path, c
 @pytest.mark.usefixtures("small_pictures")
 def test_a_training_acts_with_a_seed_that_it_has(tmp_path: Path, capsys: Any) -> None:
     run = tmp_path / "run"
-    train(small(steps=64, evaluation=None, seeds=[5]), run, lambda text: None)
+    train_experiment(small(steps=64, evaluation=None, seeds=[5]), run, lambda text: None)
     for given in ([], ["--seed", "5"]):
         out = tmp_path / f"x{len(given)}.gif"
         assert enjoy.main([str(run), "--kernel", "mvt", *given, "--out", str(out)]) == 0
@@ -240,12 +241,12 @@ def test_nobody_is_no_agent(tmp_path: Path, capsys: Any) -> None:
 
 @pytest.mark.usefixtures("small_pictures")
 def test_control_c_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    def stop(picture: films.Frame, text: str) -> films.Frame:
+    def stop(picture: videos.Frame, text: str) -> videos.Frame:
         if "step 2" in text:
             raise KeyboardInterrupt
         return picture
 
-    monkeypatch.setattr(enjoy, "captioned", stop)
+    monkeypatch.setattr(enjoy, "with_caption", stop)
     assert enjoy.main(["earliest", *GIVEN, "--out", str(tmp_path / "x.gif")]) == 1
     assert "no film was written" in capsys.readouterr().err
     assert left_behind(tmp_path) == []

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from study import gains
-from study.version import version_of_code
+from search_study import gains
+from search_study.version import version_of_code
 
-from polygym.compiler.codegen.common.mapping import Mapping
-from polygym.compiler.poly.schedule import Schedule
-from polygym.measure.evaluation.defects import Defects
-from polygym.measure.worker.outcome import Status
-from polygym.measure.worker.problem import CompiledProgram
+from polygym.mapping.mapping import Mapping
+from polygym.poly.schedule import Schedule
 from polygym.programs import Program
-from polygym.search.tune import Tuned, tuner
-from tests.benchmarks.calling import run
+from polygym.runtime.evaluation.defects import Defects
+from polygym.runtime.worker.outcome import OutcomeStatus
+from polygym.runtime.worker.problem import CompiledProgram
+from polygym.search import TuningResult, tuner
+from tests.benchmarks.run_study import run
 
 ROW = gains.Gain(
     "gemm", "mini", 1, 4, "random", 0, original=8e-3, isl=2e-3, start=4e-3, best=1e-3, limit=0.5e-3,
@@ -91,9 +91,9 @@ def test_code_that_does_something_else_in_the_race_is_no_result(
 def test_a_start_that_does_not_run_is_no_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def failed(*given: Any, **named: Any) -> Tuned:
+    def failed(*given: Any, **named: Any) -> TuningResult:
         found = tuner.tune(*given, **named)
-        return replace(found, start=replace(found.start, status=Status.TIMEOUT))
+        return replace(found, start=replace(found.initial, status=OutcomeStatus.TIMEOUT))
 
     monkeypatch.setattr(gains, "tune", failed)
     assert run(monkeypatch, *WORDS, "--dataset", "mini", "--out", str(tmp_path)) == 1

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from study import layers, programs, tvm_tuner
+from search_study import layers, programs, tvm_tuner
 
 from polygym.errors import PolygymError
-from tests.benchmarks.calling import run
+from tests.benchmarks.run_study import run
 
 pytest.importorskip("lightgbm")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import leaderboard
 import pytest
-from board.entrants import best_of
+from leaderboard_study.agents import best_of
 
 from agents.train import main as train
 

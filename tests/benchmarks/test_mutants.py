@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from polygym.errors import InputError, InternalError, LimitError, PolygymError
-from polygym.measure.evaluation.compiler import NotCompiled
-from polygym.measure.evaluation.foreign import executable
 from polygym.programs import Program
+from polygym.runtime.evaluation.c_compilers import compiler_path
+from polygym.runtime.evaluation.compiler import CompileFailure
 
 
 def test_mutants_come_from_their_seed() -> None:
     region = mutants.originals()[0].region
-    dice = [np.random.default_rng([0, number]) for number in (1, 1, 2)]
-    one, same, other = (mutants.mutated(region, each) for each in dice)
+    rng = [np.random.default_rng([0, number]) for number in (1, 1, 2)]
+    one, same, other = (mutants.mutated(region, each) for each in rng)
     assert one == same
     assert len({region, one, other}) == 3
 
@@ -28,7 +28,7 @@ def test_every_change_changes(change: mutants.Change) -> None:
     assert change("\n", np.random.default_rng(0)) in ("", "\n", "\n\n")
 
 
-NEEDS_GCC = pytest.mark.skipif(executable("gcc") is None, reason="no gcc")
+NEEDS_GCC = pytest.mark.skipif(compiler_path("gcc") is None, reason="no gcc")
 
 
 @NEEDS_GCC
@@ -77,7 +77,7 @@ def test_what_is_not_compiled(
 ) -> None:
     """Only what is out of reach is no failure."""
     one_program(monkeypatch)
-    answer = NotCompiled(error_type, "for a test")
+    answer = CompileFailure(error_type, "for a test")
     monkeypatch.setattr(mutants.Compiler, "compile_schedule", lambda *_: answer)
     found = mutants.play(0, range(1))[0]
     assert (found.status, found.detail) == (status, f"{error_type}: for a test")

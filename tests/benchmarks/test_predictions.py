@@ -10,9 +10,9 @@ import numpy as np
 import predictions
 import pytest
 
-from polygym.compiler.poly.baselines import isl_schedule
-from polygym.compiler.poly.legality import is_legal
 from polygym.errors import PolygymError
+from polygym.poly.legality import is_legal
+from polygym.poly.scheduling.baselines import isl_schedule
 from polygym.programs import load_program
 
 

@@ -1,154 +1,92 @@
-"""Models that are asked about kernels they know nothing of: by hand, and a small run."""
+"""Programs of nobody's suite: each is there with its sizes, and what the table says, by hand."""
 
 from __future__ import annotations
 
+import json
 import sys
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import cost
-import numpy as np
 import pytest
-from study import ranks, unseen
-from study.clock import check
+import unseen
 
-from polygym.compiler.codegen.common.mapping import DEFAULT
-from polygym.compiler.poly.baselines import original
-from polygym.cost import NAMES
-from polygym.cost.model import Samples
-from polygym.cost.shipped import shipped
-from polygym.errors import PolygymError
-from polygym.measure.evaluation import Evaluation
-from polygym.measure.worker.outcome import Status
 from polygym.programs import load_program
-from polygym.search.corpus.samples import Group, groups
-from polygym.search.corpus.store import Corpus
 
-pytest.importorskip("lightgbm")
-
-ROW = ranks.Ranked(
-    "gemm", "mini", 1, 10, 0, 3, 8, 7, first=4.0, others=(2.0, 8.0, 0.0), isl=2.0, earliest=4.0
-)
+ROW: dict[str, Any] = {
+    "program": "some", "threads": 2, "isl": 2.0, "auto": 4.0, "learned": 3.0, "storage": "keep",
+    "wrong": False,
+}  # fmt: skip
 
 
-def samples(programs: list[str], rows: int, *, known: bool) -> Samples:
-    """Return cases whose times follow from one feature, which the formula does not know."""
-    dice = np.random.default_rng(0)
-    features = dice.random((len(programs) * rows, len(NAMES)))
-    cases = np.repeat(np.arange(len(programs)), rows)
-    column = NAMES.index("total_cycles") if known else 3
-    return Samples(features, np.exp2(4 * features[:, column]), cases)
+def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["unseen.py", *map(str, words)])
+    return unseen.main()
 
 
-def test_models_formula_and_dice() -> None:
-    programs = [*(f"random:{k}" for k in range(12)), "tc:mlp1", "gemm", "gemm", "lu"]
-    learned, more, formula, dice = unseen.answers(
-        samples(programs, 30, known=False), programs, range(2)
-    )
-    assert learned.spearman > 0.9
-    assert more.spearman > 0.9
-    assert learned.share.mean > 0.8
-    assert abs(formula.spearman) < 0.5
-    assert abs(dice.spearman) < 0.5
-    assert dice.share.mean < learned.share.mean
-    for one in (learned, more, formula, dice):
-        assert (one.kernels, one.cases) == (2, 3)
-    assert (learned.seeds, formula.seeds, dice.seeds) == (2, 1, 2)
-    known = unseen.answers(samples(programs, 30, known=True), programs, range(1))[2]
-    assert known.spearman == pytest.approx(1.0)
-    assert known.share.mean == pytest.approx(1.0)
-    assert "| the formula of cycles | 1.00 |" in unseen.table([known])
+def test_every_program_has_sizes() -> None:
+    files = {file.stem for file in unseen.PROGRAMS.glob("*.c")}
+    assert files == set(unseen.sizes())
+    assert len(files) == 37
 
 
-def test_shares_of_ranks_by_hand() -> None:
-    assert ROW.best == 8.0
-    text = ranks.table([ROW, replace(ROW, seed=1, first=8.0)])
-    # Of dice the geometric mean of 2/8, 8/8 and of nothing, which counts as a thousandth.
-    by_dice = (2 / 8 * 8 / 8 * 1e-3 / 8) ** (1 / 3)
-    assert f"| gemm, seed 0 | 8 | 4 | 8.00x | 0.50 | 0.25 | 0.50 | {by_dice:.2f} |" in text
-    assert "| gemm, seed 1 | 8 | 4 | 8.00x | 1.00 |" in text
-    assert "| geometric mean | | | | 0.71 (0.71 to 0.71) | 0.25" in text
+@pytest.mark.parametrize("name", sorted(unseen.sizes()))
+def test_every_program_is_understood(name: str) -> None:
+    given = dict(one.split("=") for one in unseen.sizes()[name].split(","))
+    sizes = {key: int(value) for key, value in given.items()}
+    program = load_program(str(unseen.PROGRAMS / f"{name}.c"), parameters=sizes)
+    assert dict(program.parameters).items() >= sizes.items()
+    assert program.scop.statements
 
 
-def test_schedules_are_ranked_and_measured(
+def test_a_table_by_hand() -> None:
+    rows = [ROW, ROW | {"program": "other", "isl": 0.5}, ROW | {"program": "third", "auto": None}]
+    found = unseen.table(rows).splitlines()[2:]
+    assert found == [
+        "| some | 2.00 | 4.00 | 3.00 | 1.50 |",
+        "| other | 0.50 | 4.00 | 3.00 | 6.00 |",
+        "| third | 2.00 | - | 3.00 | 1.50 |",
+        "| geometric mean of 2 | **1.00** | **4.00** | **3.00** | **3.00** |",
+    ]
+
+
+def test_what_is_there_is_not_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cost, "of_random", lambda _: shipped())
-    words = ["ranks", "mvt", "--count", "12", "--measured", "3", "--threads", "1"]
-    words += ["--dataset", "mini", "--out", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", ["cost.py", *words])
-    assert cost.main() == 0
-    assert "| geometric mean |" in capsys.readouterr().out
-    (path,) = tmp_path.glob("ranks-*.jsonl")
-    (one,) = ranks.remembered(path).values()
-    assert len(one.others) == 3
-    assert 4 <= one.ranked <= one.schedules <= 12
-    assert min(one.best, one.isl, one.earliest) > 0
-    kept = path.read_text()
-    assert cost.main() == 0
-    assert path.read_text() == kept, "what is known is not measured again"
-    monkeypatch.setattr(sys, "argv", ["cost.py", "ranks", "nothing", *words[2:]])
-    assert cost.main() == 2
+    asked: list[str] = []
+
+    def measured(name: str, parameters: str, threads: int) -> dict[str, Any]:
+        asked.append(f"{name} {parameters} {threads}")
+        return ROW | {"program": name, "threads": threads, "wrong": name == "lcs"}
+
+    monkeypatch.setattr(unseen, "measured", measured)
+    assert run(monkeypatch, "sobel", "--out", tmp_path) == 0
+    assert run(monkeypatch, "sobel", "lcs", "--out", tmp_path) == 1
+    assert asked == ["sobel height=3000,width=3000 2", "lcs n=4000,m=4000 2"]
+    assert "| lcs | 2.00 |" in capsys.readouterr().out
+    results = tmp_path / "results.jsonl"
+    results.write_text(results.read_text() + '{"program": "cut')
+    for _ in range(2):
+        assert run(monkeypatch, "sobel", "--out", tmp_path, "--threads", 1) == 0
+        assert len(asked) == 3
+    with pytest.raises(SystemExit):
+        run(monkeypatch, "nosuch", "--out", tmp_path)
 
 
-@pytest.mark.parametrize("status", list(Status))
-def test_a_defect_ends_a_search(status: Status) -> None:
-    """Neither part takes a wrong output or a crash for a slow candidate."""
-    scop = load_program("mvt").scop
-    schedule = original(scop)
-    evaluation = Evaluation(schedule, status)
-    if status in (Status.WRONG_OUTPUT, Status.CRASH):
-        with pytest.raises(
-            PolygymError, match=f"mvt: {status.value} under default, a defect of polygym: "
-        ):
-            check(evaluation, "mvt", schedule, DEFAULT)
-    else:
-        check(evaluation, "mvt", schedule, DEFAULT)
+def test_one_is_measured_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[tuple[object, ...]] = []
 
+    def answers(command: str, name: str, *words: object) -> dict[str, Any]:
+        said.append((command, *words[4:]))
+        if command == "run":
+            return {"status": "ok", "speedup": 2.0 if "keep" in words else 5.0, "storage": "w"}
+        ranking = [{"index": "auto", "speedup": 9.0}, {"index": 0, "speedup": 4.0}]
+        return {"ranking": ranking, "wrong": 0}
 
-def test_kernels_are_asked_about(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A small run: of every machine one random program's rows and one kernel's."""
-
-    def few(corpus: Corpus, machine: str) -> list[Group]:
-        chosen: dict[bool, Group] = {}
-        for group in groups(corpus, machine):
-            program = group.visit.case.program
-            if program.startswith("random:") or ":" not in program:
-                chosen.setdefault(program.startswith("random:"), group)
-        return [replace(group, rows=group.rows[::6]) for group in chosen.values()]
-
-    monkeypatch.setattr(cost, "groups", few)
-    monkeypatch.setattr(sys, "argv", ["cost.py", "unseen", "--seeds", "1", "--out", str(tmp_path)])
-    assert cost.main() == 0
-    kept = (tmp_path / "unseen.md").read_text()
-    assert "| the formula of cycles |" in kept
-    assert kept in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("programs", "missing"),
-    [(["random:1", "tc:mlp1"], "kernels that are no test kernels"), (["gemm"], "random programs")],
-)
-def test_a_corpus_with_nothing_to_ask_about_is_refused(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    programs: list[str],
-    missing: str,
-) -> None:
-    said = f"unseen: expected rows of {missing} in the corpus, found none"
-    with pytest.raises(PolygymError, match=said):
-        unseen.answers(samples(programs, 9, known=True), programs, range(1))
-
-    def few(corpus: Corpus, machine: str) -> list[Group]:
-        chosen = {one.visit.case.program: one for one in groups(corpus, machine)}
-        return [chosen[name] for name in programs if name in chosen]
-
-    monkeypatch.setattr(cost, "groups", few)
-    monkeypatch.setattr(cost, "learnable", None)  # features would take their time
-    monkeypatch.setattr(sys, "argv", ["cost.py", "unseen", "--seeds", "1", "--out", str(tmp_path)])
-    assert cost.main() == 2
-    captured = capsys.readouterr()
-    assert "unseen: expected rows of" in captured.err
+    monkeypatch.setattr(unseen, "_said", answers)
+    found = unseen.measured("sobel", "height=9,width=9", 2)
+    assert json.loads(json.dumps(found)) == {
+        "program": "sobel", "threads": 2, "isl": 2.0, "auto": 5.0, "learned": 4.0,
+        "storage": "w", "wrong": False,
+    }  # fmt: skip
+    assert [one[0] for one in said] == ["run", "run", "optimize"]
+    assert said[0][1:] == ("--schedule", "isl", "--storage", "keep")

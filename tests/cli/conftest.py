@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sources import Y_AX
+from tests.c_programs import Y_AX
 
 
 @pytest.fixture

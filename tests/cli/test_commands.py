@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from polygym.cli import dispatch as cli
-from polygym.compiler.frontend.tc import library
-from polygym.episodes.kernels import parse_parameters
 from polygym.errors import InputError
-from tests.cli.calling import call, call_json
+from polygym.frontend.tc import library
+from polygym.mdp.problems.loading import parse_parameters
+from tests.cli.invoke import call, call_json
 
 TWO_FUNCTIONS = """
 void first(int n, double A[n]) {

@@ -13,12 +13,12 @@ import pytest
 
 from polygym.cli import dispatch
 from polygym.cli.commands import check, kernels
-from polygym.cli.failures import failure_of
+from polygym.cli.failures import error_report
 from polygym.cli.group import COMMANDS
-from polygym.cli.text import message_of, printable
-from polygym.errors import InputError, InternalError, Place, SourceError
-from polygym.measure.worker.outcome import OutOfMemory, ProblemError
-from tests.cli.calling import call
+from polygym.cli.output.text import message_of, printable
+from polygym.errors import InputError, InternalError, SourceError, SourceLocation
+from polygym.runtime.worker.outcome import OutOfMemory, ProblemError
+from tests.cli.invoke import call
 
 SCHEDULE = "{ S[i] -> [i] }"
 COPY = """
@@ -97,10 +97,10 @@ def test_arrays_that_do_not_fit_are_told_in_gigabytes(capsys: pytest.CaptureFixt
 
 
 def test_a_defect_shows_its_traceback_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "Traceback" not in failure_of(ValueError("x")).text
+    assert "Traceback" not in error_report(ValueError("x")).text
     monkeypatch.setenv("POLYGYM_DEBUG", "1")
-    assert failure_of(ValueError("x")).text.startswith("ValueError: x")
-    assert failure_of(ValueError("x")).message.startswith("internal error")
+    assert error_report(ValueError("x")).text.startswith("ValueError: x")
+    assert error_report(ValueError("x")).message.startswith("internal error")
 
 
 def test_no_command_is_a_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
@@ -186,7 +186,7 @@ def test_messages_name_what_is_wrong_and_stay_short(
 
 
 def test_hidden_characters_are_shown_and_the_caret_stays() -> None:
-    place = Place("a\x1b.c", 1, 5, "\x1b[31 = \x07;")
+    place = SourceLocation("a\x1b.c", 1, 5, "\x1b[31 = \x07;")
     assert message_of(SourceError(place, "bad \x1b")) == (
         "a\\x1b.c:1:8: error: bad \\x1b\n    \\x1b[31 = \\x07;\n           ^"
     )

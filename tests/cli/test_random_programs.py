@@ -9,7 +9,7 @@ import gymnasium
 import pytest
 
 import polygym
-from tests.cli.calling import call
+from tests.cli.invoke import call
 
 SMALL = ("--dataset", "mini", "--threads", "1")
 

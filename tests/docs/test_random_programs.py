@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from polygym.programs import load_program
-from polygym.programs.generate import generated
+from polygym.programs.generate import source_of_name
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "docs" / "random-programs.svg"
@@ -114,7 +114,7 @@ def test_the_document_shows_programs_as_they_are() -> None:
     assert len(blocks) >= 4
     assert {name.partition(":")[0] for name, _ in blocks} == {"random", "scalars"}
     for name, block in blocks:
-        lines = generated(name).splitlines()
+        lines = source_of_name(name).splitlines()
         region = lines[lines.index("#pragma scop") + 1 : lines.index("#pragma endscop")]
         assert block.strip("\n").splitlines() == [line.removeprefix("  ") for line in region]
         assert load_program(name).scop.statements

@@ -13,19 +13,21 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from polygym.compiler.poly.legality import is_legal
-from polygym.compiler.poly.schedule import parse
-from polygym.episodes import episode, observe, record
-from polygym.episodes.construction import ConstructionRules
-from polygym.episodes.ids import OPTIMIZE
-from polygym.episodes.reward import Reward
-from polygym.episodes.task_options import Phase
 from polygym.errors import InputError
-from tests.envs.playing import FINAL, IDS, finish, make
-from tests.sources import SMALL_PROGRAMS
+from polygym.mdp import episode
+from polygym.mdp.construction import ConstructionRules
+from polygym.mdp.env_ids import OPTIMIZE
+from polygym.mdp.observation import schedule_observer
+from polygym.mdp.records import episode_record
+from polygym.mdp.rewards import RewardKind
+from polygym.mdp.task_options import Phase
+from polygym.poly.legality import is_legal
+from polygym.poly.schedule import parse_schedule
+from tests.c_programs import SMALL_PROGRAMS
+from tests.envs.episodes import FINAL, IDS, finish, make
 
 
-@pytest.mark.parametrize("reward", [kind.value for kind in Reward])
+@pytest.mark.parametrize("reward", [kind.value for kind in RewardKind])
 @pytest.mark.parametrize("name", IDS)
 def test_gymnasium_checks_every_environment(name: str, reward: str) -> None:
     with warnings.catch_warnings():
@@ -55,7 +57,7 @@ def test_without_a_clock_a_seed_decides_everything(name: str) -> None:
     assert run() == run()
 
 
-@pytest.mark.parametrize("reward", [kind.value for kind in Reward])
+@pytest.mark.parametrize("reward", [kind.value for kind in RewardKind])
 @pytest.mark.parametrize("name", IDS)
 def test_stable_baselines_checks_every_environment(name: str, reward: str) -> None:
     from stable_baselines3.common.env_checker import check_env as check
@@ -105,8 +107,8 @@ def test_random_episodes_end_with_legal_schedules(name: str) -> None:
         seen.add(info["kernel"])
         assert 0 < reward <= 1
         assert info["status"] == "not measured"
-        scop = env.subject.program.scop
-        assert is_legal(scop, parse(info["schedule"], scop))
+        scop = env.problem.program.scop
+        assert is_legal(scop, parse_schedule(info["schedule"], scop))
     assert len(seen) > 2
 
 
@@ -145,7 +147,7 @@ def test_the_logarithm_of_what_a_model_predicts() -> None:
     assert paid["log_model"] == pytest.approx(np.log(paid["model"]))
 
 
-@pytest.mark.parametrize("reward", [kind.value for kind in Reward])
+@pytest.mark.parametrize("reward", [kind.value for kind in RewardKind])
 def test_an_empty_polyhedron_is_the_end(reward: str) -> None:
     env = make(IDS[0], kernel="doitgen", reward=reward)
     _, info = env.reset(seed=0)
@@ -179,7 +181,7 @@ def test_what_a_state_has_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> N
 
     counted(episode.exploring, "mask", "masks")
     counted(ConstructionRules, "mask", "masks")
-    counted(observe, "_Finished", "ranks")
+    counted(schedule_observer, "_Finished", "ranks")
     env = make("polygym/Schedule-v0", kernel="correlation")
     _, info = env.reset(seed=0)
     states, generator, over = 1, np.random.default_rng(0), False
@@ -221,10 +223,10 @@ def test_exported_episodes_can_be_played_again(name: str) -> None:
     env = make(name, kernel="trisolv", policy="uniform", max_coefficient=3, max_rays=5)
     _, info = env.reset(seed=2)
     halfway = json.loads(json.dumps(env.export()))
-    assert record.replay(halfway, "halfway").episode.phase is env.episode.phase
+    assert episode_record.replay_record(halfway, "halfway").episode.phase is env.episode.phase
     _, info = finish(env, info)
     text = json.dumps(env.export())
-    again = record.replay(record.read(text, "x.json"), "x.json")
+    again = episode_record.replay_record(episode_record.read_record(text, "x.json"), "x.json")
     assert again.episode.phase is Phase.COMPLETE
     assert str(again.episode.schedule()) == info["schedule"]
     data = json.loads(text)
@@ -236,10 +238,10 @@ def test_exported_episodes_can_be_played_again(name: str) -> None:
         {key: value for key, value in data.items() if key != "program"},
     ):
         with pytest.raises(InputError, match=r"x\.json|schedule"):
-            record.replay(damaged, "x.json")
+            episode_record.replay_record(damaged, "x.json")
     for text in ("", "[]", "{}", '{"format": "polygym episode", "version": 99}'):
         with pytest.raises(InputError, match=r"x\.json"):
-            record.read(text, "x.json")
+            episode_record.read_record(text, "x.json")
 
 
 def test_seeds_decide() -> None:

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from polygym.envs.schedule import ScheduleEnv
-from polygym.episodes.episode import Episode
 from polygym.errors import InputError, LimitError
-from tests.sources import Y_AX
+from polygym.mdp.episode import Episode
+from tests.c_programs import Y_AX
 
 
 def make(**arguments: Any) -> ScheduleEnv:

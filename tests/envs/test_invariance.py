@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from polygym.envs.base import PolygymEnv
-from polygym.episodes.tables import (
+from polygym.mdp.observation.arrays import (
     DEPENDENCE_COLUMNS,
-    LOOPS,
-    PARAMETERS,
+    MOST_LOOPS,
+    MOST_PARAMETERS,
+    MOST_STATEMENTS,
     ROW_COLUMNS,
     STATEMENT_COLUMNS,
-    STATEMENTS,
 )
-from polygym.programs.generate import generate
-from tests.envs.playing import make
-from tests.rewriting import beside_each_other, names_of, renamed, reordered, reversing
+from polygym.programs.generate import generate_source
+from tests.envs.episodes import make
+from tests.renamed_programs import beside_each_other, names_of, renamed, reordered, reversing
 
 SCHEDULE, OPTIMIZE = "polygym/Schedule-v0", "polygym/Optimize-v0"
 STARTS: list[tuple[str, dict[str, Any]]] = [
@@ -40,13 +40,13 @@ def env_of(folder: Path, text: str, name: str, sizes: dict[str, int], **others: 
 
 def together(first: PolygymEnv, second: PolygymEnv, seed: int) -> Iterator[tuple[Shown, Shown]]:
     """Yield what both show while the same allowed actions are taken; rewards are the same."""
-    dice, over = np.random.default_rng(seed), False
+    rng, over = np.random.default_rng(seed), False
     one, _ = first.reset(seed=0)
     other, _ = second.reset(seed=0)
     yield one, other
     while not over:
         assert np.array_equal(first.action_masks(), second.action_masks())
-        action = int(dice.choice(np.flatnonzero(first.action_masks())))
+        action = int(rng.choice(np.flatnonzero(first.action_masks())))
         one, reward, over, _, _ = first.step(action)
         other, again, ended, _, _ = second.step(action)
         assert (reward, over) == (pytest.approx(again), ended)
@@ -56,7 +56,7 @@ def together(first: PolygymEnv, second: PolygymEnv, seed: int) -> Iterator[tuple
 @pytest.mark.parametrize(("name", "arguments"), STARTS)
 @pytest.mark.parametrize("seed", [4, 7, 11, 12])
 def test_names_say_nothing(tmp_path: Path, seed: int, name: str, arguments: dict[str, Any]) -> None:
-    text = generate(seed)
+    text = generate_source(seed)
     names = names_of(text)
     others = {
         one: other
@@ -76,14 +76,16 @@ def test_names_say_nothing(tmp_path: Path, seed: int, name: str, arguments: dict
 def test_the_order_of_arguments_is_that_of_columns(
     tmp_path: Path, seed: int, name: str, arguments: dict[str, Any]
 ) -> None:
-    text = generate(seed)
+    text = generate_source(seed)
     own = names_of(text)["parameters"]
     sizes = dict(zip(own, SIZES, strict=False))
     first = env_of(tmp_path, text, name, sizes, **arguments)
     second = env_of(tmp_path, reordered(text), name, sizes, **arguments)
     columns = np.arange(len(ROW_COLUMNS))
-    columns[LOOPS : LOOPS + len(own)] = columns[LOOPS : LOOPS + len(own)][::-1].copy()
-    assert len(own) <= PARAMETERS
+    columns[MOST_LOOPS : MOST_LOOPS + len(own)] = columns[MOST_LOOPS : MOST_LOOPS + len(own)][
+        ::-1
+    ].copy()
+    assert len(own) <= MOST_PARAMETERS
     for one, other in together(first, second, seed):
         if one["progress"][1]:
             break  # generators are in the order of their numbers
@@ -101,7 +103,7 @@ def test_the_order_of_the_text_is_that_of_rows(tmp_path: Path, seeds: tuple[int,
         observation, _ = env_of(tmp_path, text, SCHEDULE, sizes).reset(seed=0)
         shown.append(observation)
     one, other = shown
-    tables = [each["statements"].reshape(STATEMENTS, len(STATEMENT_COLUMNS)) for each in shown]
+    tables = [each["statements"].reshape(MOST_STATEMENTS, len(STATEMENT_COLUMNS)) for each in shown]
     assert np.array_equal(tables[0][: len(rows)], tables[1][rows])
     assert not tables[0][len(rows) :].any()
     assert pairs(one, dict(enumerate(rows))) == pairs(other, {k: k for k in range(len(rows))})

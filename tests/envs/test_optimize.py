@@ -9,27 +9,27 @@ import gymnasium
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.common.mapping import parse_mapping
-from polygym.compiler.codegen.common.sizes import own_sizes
-from polygym.compiler.poly.alternatives import few
-from polygym.compiler.poly.baselines import isl_schedule
-from polygym.compiler.poly.legality import LegalSchedule
-from polygym.compiler.poly.schedule import parse
-from polygym.cost.candidate import NAMES, features
+from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES, candidate_features
 from polygym.envs.optimize import OptimizeEnv
 from polygym.envs.schedule import ScheduleEnv
-from polygym.episodes import record
-from polygym.episodes.decision_tables import (
+from polygym.errors import InputError
+from polygym.mapping.mapping import parse_mapping
+from polygym.mapping.sizes import scop_sizes
+from polygym.mdp.mapping_decisions import ANSWERS, USE_DEFAULT, USE_DEFAULT_FOR_ALL
+from polygym.mdp.observation.mapping_arrays import (
     CHOICE_COLUMNS,
     NEST_COLUMNS,
     QUESTION_COLUMNS,
-    decision_tables,
+    mapping_arrays,
 )
-from polygym.episodes.decisions import ANSWERS, DONE, MODEL
-from polygym.episodes.record import NoLongerError
-from polygym.episodes.task_options import Phase
-from polygym.errors import InputError
-from tests.envs.playing import make
+from polygym.mdp.records import episode_record
+from polygym.mdp.records.episode_record import ReplayMismatchError
+from polygym.mdp.task_options import Phase
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.schedule import parse_schedule
+from polygym.poly.scheduling.alternatives import default_candidates
+from polygym.poly.scheduling.baselines import isl_schedule
+from tests.envs.episodes import make
 
 ID = "polygym/Optimize-v0"
 
@@ -41,23 +41,23 @@ def optimize(**arguments: Any) -> OptimizeEnv:
 
 
 def answer(env: OptimizeEnv, number: int) -> tuple[Any, ...]:
-    return env.step(env.subject.options.first_answer + number)
+    return env.step(env.problem.options.first_answer + number)
 
 
 def table(observation: dict[str, np.ndarray], name: str) -> np.ndarray:
-    return observation[name].reshape(decision_tables()[name].shape)
+    return observation[name].reshape(mapping_arrays()[name].shape)
 
 
 def test_the_default_is_measured_as_schedule_v0_measures_it() -> None:
     ours = optimize(reward="speedup", start="isl", kernel="gemm")
     ours.reset(seed=0)
-    _, reward, over, _, info = answer(ours, DONE)
+    _, reward, over, _, info = answer(ours, USE_DEFAULT_FOR_ALL)
     assert over
     assert info["status"] == "ok"
     assert reward == info["speedup"] > 0
     assert info["mapping"] == "threads=2"
-    assert parse(info["schedule"], ours.subject.program.scop) == isl_schedule(
-        ours.subject.program.scop
+    assert parse_schedule(info["schedule"], ours.problem.program.scop) == isl_schedule(
+        ours.problem.program.scop
     )
 
 
@@ -70,7 +70,7 @@ def test_the_neutral_policy_is_schedule_v0_under_the_default_mapping() -> None:
             generator = np.random.default_rng(7)
             while not over:
                 if env.episode.phase is Phase.MAP:
-                    action = env.subject.options.first_answer + MODEL
+                    action = env.problem.options.first_answer + USE_DEFAULT
                 else:
                     action = int(generator.choice(np.flatnonzero(info["action_mask"])))
                 _, reward, over, _, info = env.step(action)
@@ -82,11 +82,11 @@ def test_the_neutral_policy_is_schedule_v0_under_the_default_mapping() -> None:
 def test_a_decided_mapping_is_what_is_measured() -> None:
     env = optimize(reward="speedup", start="isl")
     env.reset(seed=1)
-    answer(env, MODEL)
+    answer(env, USE_DEFAULT)
     while env.episode.phase is Phase.MAP:
-        deciding = env.episode.deciding
+        deciding = env.episode.mapping_state
         assert deciding is not None
-        number = 2 if deciding.values else MODEL
+        number = 2 if deciding.values else USE_DEFAULT
         *_, info = answer(env, number)
     assert info["status"] == "ok", info["error_details"]
     mapping = parse_mapping(info["mapping"])
@@ -107,18 +107,18 @@ def test_what_is_said_is_what_the_tables_name() -> None:
     choices = table(observation, "choices")
     assert choices.shape == (ANSWERS, len(CHOICE_COLUMNS))
     allowed = choices[:, CHOICE_COLUMNS.index("allowed")]
-    first = env.subject.options.first_answer
+    first = env.problem.options.first_answer
     assert np.array_equal(allowed, observation["action_mask"][first:])
-    observation, *_ = answer(env, MODEL)
+    observation, *_ = answer(env, USE_DEFAULT)
     question = dict(zip(QUESTION_COLUMNS, observation["question"], strict=True))
     assert (question["editing"], question["mapping"]) == (0, 1)
     assert question["about_registers"] == 1
     assert question["threads"] == pytest.approx(np.log2(3))
-    assert observation["remaining"][3] == env.episode.deciding.questions_left  # type: ignore[union-attr]
+    assert observation["remaining"][3] == env.episode.mapping_state.questions_left  # type: ignore[union-attr]
     nests = table(observation, "nests")
     count = int(nests[:, 0].sum())
-    assert count == len(env.subject.task.nests(env.episode.schedule()))
-    statements = len(env.subject.program.scop.statements)
+    assert count == len(env.problem.task.nests(env.episode.schedule()))
+    statements = len(env.problem.program.scop.statements)
     assert set(observation["nest_of"][:statements]) == set(range(1, count + 1))
     assert not observation["nest_of"][statements:].any()
 
@@ -126,25 +126,25 @@ def test_what_is_said_is_what_the_tables_name() -> None:
 def test_the_features_are_those_of_the_candidate_so_far() -> None:
     env = optimize(kernel="gemm", start="isl")
     env.reset(seed=0)
-    observation, *_ = answer(env, MODEL)
+    observation, *_ = answer(env, USE_DEFAULT)
     seen = set()
-    program = env.subject.program
-    sizes = own_sizes(program.scop, dict(program.parameters))
-    dice = np.random.default_rng(0)
+    program = env.problem.program
+    sizes = scop_sizes(program.scop, dict(program.parameters))
+    rng = np.random.default_rng(0)
     while env.episode.phase is Phase.MAP:
         legal = LegalSchedule(program.scop, env.episode.schedule())
         assert env.episode.mapping is not None
-        expected = features(legal, env.episode.mapping, sizes).vector
+        expected = candidate_features(legal, env.episode.mapping, sizes).vector
         assert observation["candidate"] == pytest.approx(expected.astype(np.float32))
         seen.add(observation["candidate"].tobytes())
         allowed = [
             k
             for k in np.flatnonzero(env.action_masks())
-            if k != env.subject.options.first_answer + DONE
+            if k != env.problem.options.first_answer + USE_DEFAULT_FOR_ALL
         ]
-        observation, *_ = env.step(int(dice.choice(allowed)))
+        observation, *_ = env.step(int(rng.choice(allowed)))
     assert len(seen) > 1
-    assert len(observation["candidate"]) == len(NAMES)
+    assert len(observation["candidate"]) == len(FEATURE_NAMES)
     silent = optimize(kernel="gemm", start="isl", features=False)
     observation, _ = silent.reset(seed=0)
     assert not observation["candidate"].any()
@@ -192,10 +192,10 @@ def test_observations_do_not_know_names(tmp_path: Any) -> None:
         path.write_text(text)
         env = optimize(kernel=str(path), parameters=sizes, start="isl")
         observation, info = env.reset(seed=0)
-        dice, over, trace = np.random.default_rng(5), False, []
+        rng, over, trace = np.random.default_rng(5), False, []
         while not over:
             trace.append({key: array.tobytes() for key, array in observation.items()})
-            action = int(dice.choice(np.flatnonzero(info["action_mask"])))
+            action = int(rng.choice(np.flatnonzero(info["action_mask"])))
             observation, _, over, _, info = env.step(action)
         traces.append(trace)
     assert traces[0] == traces[1]
@@ -206,48 +206,48 @@ def test_records_are_played_again_with_their_mapping(start: str | None) -> None:
     env = optimize(start=start, reward="static")
     for seed in range(3):
         _, info = env.reset(seed=seed)
-        dice, over = np.random.default_rng(seed), False
+        rng, over = np.random.default_rng(seed), False
         while not over:
-            action = int(dice.choice(np.flatnonzero(info["action_mask"])))
+            action = int(rng.choice(np.flatnonzero(info["action_mask"])))
             _, _, over, _, info = env.step(action)
         exported = json.loads(json.dumps(env.export()))
-        played = record.replay(exported, "episode.json")
+        played = episode_record.replay_record(exported, "episode.json")
         assert played.episode is not None
         assert played.episode.actions == env.episode.actions
         assert played.schedule == env.episode.schedule()
-        assert str(played.measuring.mapping) == info["mapping"]
+        assert str(played.evaluation_options.mapping) == info["mapping"]
 
 
 def test_a_record_names_what_an_automatic_start_stood_for() -> None:
     env = optimize(start="auto", kernel="gesummv", reward="static")
     env.reset(seed=0)
-    begins, scop = env.episode.schedule(), env.subject.program.scop
+    begins, scop = env.episode.schedule(), env.problem.program.scop
     assert begins != isl_schedule(scop)
-    answer(env, DONE)
+    answer(env, USE_DEFAULT_FOR_ALL)
     exported = env.export()
-    settled = {str(strategy): schedule for strategy, schedule in few(scop).items()}
+    settled = {str(strategy): schedule for strategy, schedule in default_candidates(scop).items()}
     assert settled[exported["arguments"]["start"]] == begins
-    assert record.replay(exported, "episode.json").schedule == begins
+    assert episode_record.replay_record(exported, "episode.json").schedule == begins
 
 
 def test_a_record_that_was_measured_under_another_mapping_is_refused() -> None:
     env = optimize(start="isl", reward="speedup")
     env.reset(seed=0)
-    answer(env, DONE)
+    answer(env, USE_DEFAULT_FOR_ALL)
     exported = json.loads(json.dumps(env.export()))
-    assert record.replay(exported, "episode.json").schedule is not None
+    assert episode_record.replay_record(exported, "episode.json").schedule is not None
     exported["outcome"]["mapping"] = "threads=2 tile=8"
-    with pytest.raises(NoLongerError, match="expected the actions to lead to the mapping"):
-        record.replay(exported, "episode.json")
+    with pytest.raises(ReplayMismatchError, match="expected the actions to lead to the mapping"):
+        episode_record.replay_record(exported, "episode.json")
     del exported["arguments"]["start"]
     with pytest.raises(InputError, match="start"):
-        record.replay(exported, "episode.json")
+        episode_record.replay_record(exported, "episode.json")
     plain = make("polygym/Schedule-v0")
     plain.reset(seed=0)
     other = json.loads(json.dumps(plain.export()))
     other["arguments"]["start"] = None
     with pytest.raises(InputError, match=r"arguments\.start is unknown"):
-        record.replay(other, "episode.json")
+        episode_record.replay_record(other, "episode.json")
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_texts_and_pictures_of_every_phase() -> None:
         env = optimize(start="isl", render_mode=mode)
         env.reset(seed=0)
         stages = []
-        for number in (2, 2, MODEL, MODEL, MODEL, DONE):
+        for number in (2, 2, USE_DEFAULT, USE_DEFAULT, USE_DEFAULT, USE_DEFAULT_FOR_ALL):
             shown = env.render()
             assert shown is not None
             if mode == "ansi":
@@ -288,9 +288,9 @@ def test_texts_and_pictures_of_every_phase() -> None:
 def test_forks_go_their_own_ways() -> None:
     env = optimize(start="isl")
     env.reset(seed=0)
-    answer(env, MODEL)
+    answer(env, USE_DEFAULT)
     other = env.fork()
-    answer(env, DONE)
+    answer(env, USE_DEFAULT_FOR_ALL)
     assert env.episode.is_over
     assert not other.episode.is_over
     assert isinstance(other, OptimizeEnv)

@@ -11,7 +11,7 @@ import pytest
 
 from polygym.envs.vector import PolygymVectorEnv
 from polygym.errors import InputError
-from tests.envs.playing import IDS
+from tests.envs.episodes import IDS
 
 MIXED = "mvt, gemm, trisolv, jacobi-1d"
 
@@ -21,8 +21,8 @@ def vector(name: str, mode: str | None, count: int = 3, **arguments: Any) -> Any
     return gymnasium.make_vec(f"polygym:{name}", count, vectorization_mode=mode, **given)
 
 
-def allowed(masks: np.ndarray[Any, Any], dice: np.random.Generator) -> np.ndarray[Any, Any]:
-    return np.array([dice.choice(np.flatnonzero(mask)) for mask in masks])
+def allowed(masks: np.ndarray[Any, Any], rng: np.random.Generator) -> np.ndarray[Any, Any]:
+    return np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
 
 
 def same(one: Any, other: Any) -> None:
@@ -58,9 +58,9 @@ def test_it_is_what_single_environments_are_one_by_one(
     other, their_info = theirs.reset(seed=4)
     same(one, other)
     same(info, their_info)
-    dice, ends = np.random.default_rng(0), 0
+    rng, ends = np.random.default_rng(0), 0
     for _ in range(260):
-        actions = allowed(info["action_mask"], dice)
+        actions = allowed(info["action_mask"], rng)
         one, rewards, over, truncated, info = ours.step(actions)
         other, their_rewards, their_over, their_truncated, their_info = theirs.step(actions)
         same(one, other)
@@ -81,9 +81,9 @@ def test_forbidden_actions_cost_what_they_cost() -> None:
     ours, theirs = vector(IDS[2], None), vector(IDS[2], "sync")
     ours.reset(seed=0)
     theirs.reset(seed=0)
-    dice = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     for _ in range(300):
-        actions = dice.integers(ours.single_action_space.n, size=3)
+        actions = rng.integers(ours.single_action_space.n, size=3)
         one, other = ours.step(actions), theirs.step(actions)
         same(one[0], other[0])
         assert np.array_equal(one[1], other[1])
@@ -94,17 +94,17 @@ def test_what_is_returned_stays_what_it_was() -> None:
     envs = vector(IDS[2], None)
     first, info = envs.reset(seed=0)
     kept = {name: array.copy() for name, array in first.items()}
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     for _ in range(20):
-        _, _, _, _, info = envs.step(allowed(info["action_mask"], dice))
+        _, _, _, _, info = envs.step(allowed(info["action_mask"], rng))
     same(first, kept)
 
 
 def test_measured_ends_are_said() -> None:
     envs = vector(IDS[0], None, 2, kernel="mvt", reward="speedup")
     _, info = envs.reset(seed=0)
-    dice = np.random.default_rng(0)
-    while not (over := envs.step(allowed(info["action_mask"], dice)))[2].any():
+    rng = np.random.default_rng(0)
+    while not (over := envs.step(allowed(info["action_mask"], rng)))[2].any():
         info = over[4]
     _, rewards, ended, _, info = over
     (place,) = np.flatnonzero(ended)[:1]
@@ -135,9 +135,9 @@ def test_it_is_quicker_than_one_by_one() -> None:
 
     def seconds(envs: Any) -> float:
         _, info = envs.reset(seed=0)
-        dice, spent = np.random.default_rng(0), 0.0
+        rng, spent = np.random.default_rng(0), 0.0
         for _ in range(120):
-            actions = allowed(info["action_mask"], dice)
+            actions = allowed(info["action_mask"], rng)
             began = time.process_time()
             _, _, _, _, info = envs.step(actions)
             spent += time.process_time() - began

@@ -19,15 +19,15 @@ from gymnasium.wrappers import (
     TimeLimit,
 )
 
-from agents.wrappers import (
+from agents.experiments.wrappers import (
     CurriculumByDepth,
     CycleKernels,
     RandomOrderKernels,
     RuntimePointEstimate,
 )
-from polygym.episodes.ids import EXPLORE
-from polygym.pictures import canvas
-from tests.envs.playing import FINAL, IDS
+from polygym.mdp.env_ids import EXPLORE
+from polygym.pictures.scenes import canvas
+from tests.envs.episodes import FINAL, IDS
 
 every_id = pytest.mark.parametrize("name", IDS)
 Step = tuple[Any, float, bool, bool, dict[str, Any]]
@@ -40,12 +40,12 @@ def made(name: str, **arguments: Any) -> Any:
 
 def steps(env: Any, seed: int, *, wild: bool = False) -> Iterator[Step]:
     """Play an episode by dice, under the mask or, ``wild``, not; yield every step of it."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     _, info = env.reset(seed=seed)
     over = False
     while not over:
         mask = np.ones_like(info["action_mask"]) if wild else info["action_mask"]
-        found = env.step(int(dice.choice(np.flatnonzero(mask))))
+        found = env.step(int(rng.choice(np.flatnonzero(mask))))
         _, _, terminated, truncated, info = found
         over = terminated or truncated
         yield found

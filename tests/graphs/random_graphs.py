@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
-from polygym.graphs.ir.build import entering, node, weight
-from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.ir.build import graph_input, make_node, weight
+from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.operators import OPERATORS, operator
-from polygym.graphs.ir.types import Data, Pair, Tensor
+from polygym.graphs.ir.operators import OPERATORS, operator_named
+from polygym.graphs.ir.types import Data, TensorPair, TensorType
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term
 
@@ -50,42 +50,46 @@ def random_graph(seed: int, nodes: int, names: tuple[str, ...] = ()) -> Graph:
     random = Random(seed)
     given = list(names) or ["x", "y"]
     terms: list[Term] = [
-        entering(name, *random.choice(_SHAPES), dtype=random.choice(["float32"] * 4 + ["int64"]))
+        graph_input(name, *random.choice(_SHAPES), dtype=random.choice(["float32"] * 4 + ["int64"]))
         for name in given
     ]
     terms += [weight(f"weight {place}", *shape) for place, shape in enumerate(_SHAPES)]
     inputs = tuple(terms[: len(given)])
     data: dict[Term, Data] = {}
     for one in terms:
-        data[one] = TENSORS.infer(one.head, (TENSORS.infer(one.children[0].head, ()),))
+        data[one] = TENSOR_DOMAIN.infer(one.head, (TENSOR_DOMAIN.infer(one.children[0].head, ()),))
     taken: set[Term] = set()
     for _ in range(nodes):
         name = random.choice([*_NAMES, "concat2", "concat3"])
         for _ in range(_TRIES):
             made = _tried(random, name, data)
             try:
-                data[made] = TENSORS.infer(made.head, tuple(_data(data, c) for c in made.children))
+                data[made] = TENSOR_DOMAIN.infer(
+                    made.head, tuple(_data(data, c) for c in made.children)
+                )
             except Inadmissible:
                 continue
             taken.update(made.children)
             break
-    results = [one for one, found in data.items() if isinstance(found, Tensor) and one not in taken]
+    results = [
+        one for one, found in data.items() if isinstance(found, TensorType) and one not in taken
+    ]
     outputs = tuple((f"y{place}", one) for place, one in enumerate(results[-8:]))
     return Graph(f"random {seed}", inputs, outputs)
 
 
 def _tried(random: Random, name: str, data: dict[Term, Data]) -> Term:
     """Return a node that may make sense."""
-    tensors = [one for one, found in data.items() if isinstance(found, Tensor)]
-    pairs = [one for one, found in data.items() if isinstance(found, Pair)]
+    tensors = [one for one, found in data.items() if isinstance(found, TensorType)]
+    pairs = [one for one, found in data.items() if isinstance(found, TensorPair)]
     children: list[Term | Head] = []
-    for part, kind in operator(name).takes:
+    for part, kind in operator_named(name).parameters:
         if kind in "NS":
             children.append(random.choice(_LITERALS[part]))
         else:
             children.append(random.choice((pairs if kind == "P" else tensors) or tensors))
-    return node(name, *children)
+    return make_node(name, *children)
 
 
 def _data(data: dict[Term, Data], one: Term) -> Data:
-    return data[one] if one in data else TENSORS.infer(one.head, ())
+    return data[one] if one in data else TENSOR_DOMAIN.infer(one.head, ())

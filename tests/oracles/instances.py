@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.dependences import Kind
-from polygym.compiler.poly.schedule import Schedule
+from polygym.ir.scop import Scop
+from polygym.poly.dependences import DependenceKind
+from polygym.poly.schedule import Schedule
 
 Instance = tuple[str, tuple[int, ...]]
 Element = tuple[str, tuple[int, ...]]
@@ -99,21 +99,23 @@ def trace(scop: Scop, schedule: Schedule, parameters: Mapping[str, int]) -> Trac
     return Trace(tuple(order), reads, writes)
 
 
-def dependences_by_force(run: Trace) -> dict[tuple[Kind, str], set[tuple[Instance, Instance]]]:
+def dependences_by_force(
+    run: Trace,
+) -> dict[tuple[DependenceKind, str], set[tuple[Instance, Instance]]]:
     """Return value-based flow and memory-based anti and output pairs, by kind and array."""
-    found: dict[tuple[Kind, str], set[tuple[Instance, Instance]]] = defaultdict(set)
+    found: dict[tuple[DependenceKind, str], set[tuple[Instance, Instance]]] = defaultdict(set)
     last_write: dict[Element, Instance] = {}
     readers: dict[Element, set[Instance]] = defaultdict(set)
     writers: dict[Element, set[Instance]] = defaultdict(set)
     for instance in run.order:
         for element in run.reads[instance]:
             if element in last_write:
-                found[Kind.FLOW, element[0]].add((last_write[element], instance))
+                found[DependenceKind.FLOW, element[0]].add((last_write[element], instance))
         for element in run.writes[instance]:
             for reader in readers[element]:
-                found[Kind.ANTI, element[0]].add((reader, instance))
+                found[DependenceKind.ANTI, element[0]].add((reader, instance))
             for writer in writers[element]:
-                found[Kind.OUTPUT, element[0]].add((writer, instance))
+                found[DependenceKind.OUTPUT, element[0]].add((writer, instance))
         for element in run.reads[instance]:
             readers[element].add(instance)
         for element in run.writes[instance]:

@@ -19,7 +19,7 @@ from typing import Any, assert_never
 import islpy as isl
 import numpy as np
 
-from polygym.compiler.ir.expr import (
+from polygym.ir.expressions import (
     Access,
     Binary,
     BinaryOperator,
@@ -40,9 +40,9 @@ from polygym.compiler.ir.expr import (
     UnaryOperator,
     Update,
 )
-from polygym.compiler.ir.rounding import rounded
-from polygym.compiler.ir.scop import Array, Scop, Statement, Storage
-from polygym.compiler.ir.types import ScalarType
+from polygym.ir.rounding import round_to_type
+from polygym.ir.scop import Array, Scop, Statement, StorageClass
+from polygym.ir.types import ScalarType
 
 DTYPES = {
     ScalarType.INT: np.dtype(np.int32),
@@ -116,7 +116,10 @@ class _Run:
         self.parameters = parameters
         self.arrays = dict(arrays)
         for array in scop.arrays:
-            internal = array.storage in (Storage.LOCAL, Storage.BLOCK) or array.initial is not None
+            internal = (
+                array.storage_class in (StorageClass.LOCAL, StorageClass.BLOCK)
+                or array.initial is not None
+            )
             if array.name not in self.arrays and internal:
                 self.arrays[array.name] = allocate(scop, array, parameters)
         constraints = " and ".join(f"{name} = {value}" for name, value in parameters.items())
@@ -277,7 +280,7 @@ def wrap(value: Value, scalar: ScalarType) -> Value:
         case ScalarType.FLOAT:
             return round_to_float(float(value))
         case ScalarType.HALF | ScalarType.BFLOAT:
-            return rounded(float(value), scalar)
+            return round_to_type(float(value), scalar)
         case ScalarType.DOUBLE:
             return float(value)
         case _:

@@ -13,21 +13,21 @@ from dataclasses import dataclass
 from itertools import count
 from typing import assert_never
 
-from polygym.compiler.codegen.common.loop_annotation import Parallel
-from polygym.compiler.codegen.loops.ir import (
+from polygym.codegen.common.loop_annotation import ParallelLoop
+from polygym.codegen.loopir.ir import (
     Block,
     Guard,
     Index,
+    IndexConstant,
+    IndexOperation,
     IndexOperator,
+    IndexVariable,
     Instance,
     Loop,
     LoopProgram,
     Node,
-    Number,
-    Operation,
-    Variable,
 )
-from polygym.compiler.ir.expr import Access
+from polygym.ir.expressions import Access
 from tests.oracles.mapped_trees import Run, access_functions
 
 Shares = tuple[tuple[int, int], ...]
@@ -52,11 +52,11 @@ class Event:
 def value(index: Index, at: Mapping[str, int]) -> int:
     """Return what an index is worth; what it assumes is asserted."""
     match index:
-        case Number(number):
+        case IndexConstant(number):
             return number
-        case Variable(name):
+        case IndexVariable(name):
             return at[name]
-        case Operation(operator, operands):
+        case IndexOperation(operator, operands):
             return _operation(operator, operands, at)
         case _:
             assert_never(index)
@@ -140,7 +140,7 @@ class _Interpreter:
                 assert variable not in at, f"{variable} is bound twice"
                 execution = next(self.executions)
                 for iteration in range(value(lower, at), value(upper, at) + 1, step):
-                    own = ((execution, iteration),) if isinstance(annotation, Parallel) else ()
+                    own = ((execution, iteration),) if isinstance(annotation, ParallelLoop) else ()
                     yield from self.node(body, {**at, variable: iteration}, (*shares, *own))
             case Guard(condition, then, otherwise):
                 if value(condition, at):

@@ -15,20 +15,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from polygym.compiler.codegen.common.loop_annotation import (
-    Diagonal,
-    Hold,
-    Jam,
-    Parallel,
-    Rows,
-    Sequential,
-    Vector,
+from polygym.codegen.common.loop_annotation import (
+    DiagonalLoop,
+    LaneRows,
+    ParallelLoop,
+    ScalarReplacement,
+    SequentialLoop,
+    UnrollAndJam,
+    VectorLoop,
 )
-from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Member, Tree
-from polygym.compiler.codegen.trees.tree import Sequence as SequenceTree
-from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.baselines import original
-from polygym.compiler.poly.schedule import Row
+from polygym.codegen.tree.ir import Band, BandMember, Branch, Leaf, Tree
+from polygym.codegen.tree.ir import SequenceNode as SequenceTree
+from polygym.ir.scop import Scop
+from polygym.poly.schedule import ScheduleRow
+from polygym.poly.scheduling.baselines import original_schedule
 from tests.oracles.instances import (
     Element,
     Instance,
@@ -52,26 +52,26 @@ class Run:
     @staticmethod
     def of(scop: Scop, sizes: Mapping[str, int]) -> Run:
         """Run a program in its original order."""
-        found = trace(scop, original(scop), sizes)
+        found = trace(scop, original_schedule(scop), sizes)
         dependent = frozenset[tuple[Instance, Instance]]().union(
             *dependences_by_force(found).values()
         )
         return Run(scop, sizes, found, dependent)
 
 
-def row_value(row: Row, point: Sequence[int], sizes: Sequence[int]) -> int:
+def row_value(row: ScheduleRow, point: Sequence[int], sizes: Sequence[int]) -> int:
     """Return what a row gives for an instance."""
     terms = zip((*row.iterators, *row.parameters), (*point, *sizes), strict=True)
     return sum(a * b for a, b in terms) + row.constant
 
 
 def member_value(
-    member: Member, statements: tuple[str, ...], instance: Instance, sizes: Sequence[int]
+    member: BandMember, statements: tuple[str, ...], instance: Instance, sizes: Sequence[int]
 ) -> int:
     """Return in which iteration of a member an instance runs."""
     name, point = instance
     place = statements.index(name)
-    return sum(row_value(part.rows[place], point, sizes) // part.size for part in member.parts)
+    return sum(row_value(part.rows[place], point, sizes) // part.size for part in member.terms)
 
 
 def check_tree(tree: Tree, run: Run, parameters: tuple[str, ...]) -> None:
@@ -105,24 +105,32 @@ def _check(
                 for source, sink in dependent:
                     apart = value[sink] - value[source]
                     match member.annotation:
-                        case Sequential() | Hold():
+                        case SequentialLoop() | ScalarReplacement():
                             assert apart >= 0, f"{sink} before {source} at {place}"
-                        case Jam() if len(statements) == 1 and isinstance(child, Leaf):
+                        case UnrollAndJam() if len(statements) == 1 and isinstance(child, Leaf):
                             for inner in members[place:]:
                                 before, after = (
                                     member_value(inner, statements, i, sizes)
                                     for i in (source, sink)
                                 )
                                 assert apart == 0 or after >= before, f"{sink} before {source}"
-                        case Parallel() | Jam() | Vector() | Rows() | Diagonal():
+                        case (
+                            ParallelLoop()
+                            | UnrollAndJam()
+                            | VectorLoop()
+                            | LaneRows()
+                            | DiagonalLoop()
+                        ):
                             assert apart == 0, f"{source} and {sink} run together at {place}"
                         case _:
                             assert_never(member.annotation)
-                if isinstance(member.annotation, Hold):
+                if isinstance(member.annotation, ScalarReplacement):
                     assert place == len(members) - 1, "held inside another loop"
                     # The loops around stand still, but for copies that run together.
                     jammed = [
-                        one for one in members if isinstance(one.annotation, Diagonal | Jam | Rows)
+                        one
+                        for one in members
+                        if isinstance(one.annotation, DiagonalLoop | UnrollAndJam | LaneRows)
                     ]
                     copy = {
                         i: tuple(member_value(one, statements, i, sizes) for one in jammed)
@@ -142,11 +150,12 @@ def _branch(branches: Sequence[Branch], instance: Instance, sizes: tuple[int, ..
     for number, branch in enumerate(branches):
         if name not in branch.statements:
             continue
-        where = branch.where
+        where = branch.predicate
         if where is not None:
             place = branch.statements.index(name)
             numbers = [
-                row_value(part.rows[place], point, sizes) // part.size for part in where.numbers
+                row_value(part.rows[place], point, sizes) // part.size
+                for part in where.tile_coordinates
             ]
             is_there = any(
                 all(
@@ -155,8 +164,8 @@ def _branch(branches: Sequence[Branch], instance: Instance, sizes: tuple[int, ..
                 )
                 for every in where.conditions
             )
-            is_there = is_there and where.parts(name)
-            if is_there == where.is_other:
+            is_there = is_there and where.splits(name)
+            if is_there == where.is_complement:
                 continue
         found.append(number)
     (only,) = found
@@ -170,7 +179,7 @@ def _among(
 
 
 def _groups(
-    members: Iterable[Member],
+    members: Iterable[BandMember],
     statements: tuple[str, ...],
     instances: frozenset[Instance],
     sizes: tuple[int, ...],
@@ -184,13 +193,17 @@ def _groups(
 
 
 def _standing(
-    members: Sequence[Member],
+    members: Sequence[BandMember],
     statements: tuple[str, ...],
     instances: frozenset[Instance],
     sizes: tuple[int, ...],
 ) -> list[frozenset[Instance]]:
     standing = [
-        m for m in members if not isinstance(m.annotation, Diagonal | Hold | Jam | Rows | Vector)
+        m
+        for m in members
+        if not isinstance(
+            m.annotation, DiagonalLoop | ScalarReplacement | UnrollAndJam | LaneRows | VectorLoop
+        )
     ]
     return _groups(standing, statements, instances, sizes)
 
@@ -214,7 +227,7 @@ def _check_held(
             assert written.get(element, mine) == mine, f"{name} writes the held {element}"
         own = {name} if name in held else set()
         for position, _ in enumerate(statement.reads):
-            if own and position in statement.own_reads:
+            if own and position in statement.accumulator_reads:
                 continue
             for element in _read(run, name, position, point):
                 later = all(number > copy[name, point] for _, number in written.get(element, ()))

@@ -1,6 +1,7 @@
 """What the compiler knows of one nest, loop by loop and reference by reference.
 
-The package works the same out for many nests at once (:mod:`polygym.cost.nest_columns`).
+The package works the same out for many nests at once
+(:mod:`polygym.cost.features.candidates.nest_vectors`).
 """
 
 from __future__ import annotations
@@ -11,34 +12,42 @@ from math import prod
 
 import numpy as np
 
-from polygym.compiler.codegen.common.loop_annotation import (
-    Diagonal,
-    Hold,
-    Jam,
-    Parallel,
-    Rows,
-    Vector,
+from polygym.codegen.common.loop_annotation import (
+    DiagonalLoop,
+    LaneRows,
+    ParallelLoop,
+    ScalarReplacement,
+    UnrollAndJam,
+    VectorLoop,
 )
-from polygym.compiler.codegen.common.packable import spare
-from polygym.cost.columns import AS_THEY_ARE, CACHES, RELATIONS, THRESHOLDS, Touched, lanes_of, slog
-from polygym.cost.nests import Floats, Nest, Reference
+from polygym.codegen.common.packing_candidates import row_padding
+from polygym.cost.features.loops.column_names import (
+    CACHE_SIZES,
+    FOOTPRINT_THRESHOLDS,
+    RELATION_COLUMNS,
+    UNSCALED,
+    NestFootprint,
+    signed_log,
+    vector_lanes,
+)
+from polygym.cost.features.loops.nests import ArrayReference, Floats, StatementNest
 
 
-def relations(seen: Touched) -> Floats:
-    """Return the relation features: the columns :data:`RELATIONS`."""
+def relations(seen: NestFootprint) -> Floats:
+    """Return the relation features: the columns :data:`RELATION_COLUMNS`."""
     nest = seen.nest
     count = len(nest.lengths)
-    found = np.zeros(len(RELATIONS))
+    found = np.zeros(len(RELATION_COLUMNS))
     if not count or not nest.references:
         return found
     touch = np.concatenate([one[:count] for one in seen.bytes])
-    reuse = np.concatenate([nest.inner / one[:count] for one in seen.elements])
-    outer = np.concatenate([nest.outer for _ in seen.bytes])
+    reuse = np.concatenate([nest.inner_instances / one[:count] for one in seen.elements])
+    outer = np.concatenate([nest.outer_iterations for _ in seen.bytes])
     order = np.argsort(touch, kind="stable")
-    places = np.searchsorted(touch[order], THRESHOLDS, side="left")
-    for first, values in ((0, reuse), (len(THRESHOLDS), outer)):
-        best = np.concatenate([[0.0], np.maximum.accumulate(slog(values[order]))])
-        found[first : first + len(THRESHOLDS)] = best[places]
+    places = np.searchsorted(touch[order], FOOTPRINT_THRESHOLDS, side="left")
+    for first, values in ((0, reuse), (len(FOOTPRINT_THRESHOLDS), outer)):
+        best = np.concatenate([[0.0], np.maximum.accumulate(signed_log(values[order]))])
+        found[first : first + len(FOOTPRINT_THRESHOLDS)] = best[places]
     return found
 
 
@@ -54,23 +63,23 @@ class _Block:
     turned: bool
 
     @staticmethod
-    def of(nest: Nest) -> _Block:
+    def of(nest: StatementNest) -> _Block:
         """Look at the annotations of a nest."""
         vector_at, lanes, vectors, jams, held = None, 1.0, 1.0, 1.0, False
-        turned = any(isinstance(one, Rows | Diagonal) for one in nest.annotations)
+        turned = any(isinstance(one, LaneRows | DiagonalLoop) for one in nest.annotations)
         for place, annotation in enumerate(nest.annotations):
             match annotation:
-                case Jam(copies) | Rows(copies=copies) | Diagonal(copies=copies):
+                case UnrollAndJam(copies) | LaneRows(copies=copies) | DiagonalLoop(copies=copies):
                     jams *= min(float(copies), nest.lengths[place])
-                case Vector(bits, copies):
-                    vector_at, lanes, vectors = place, lanes_of(bits, nest), float(copies)
-                case Hold(statements):
+                case VectorLoop(bits, copies):
+                    vector_at, lanes, vectors = place, vector_lanes(bits, nest), float(copies)
+                case ScalarReplacement(statements):
                     held = held or nest.work.name in statements
                 case _:
                     pass
         return _Block(vector_at, lanes, vectors, jams, held, turned)
 
-    def filled(self, nest: Nest) -> float:
+    def filled(self, nest: StatementNest) -> float:
         """Return how many lanes have something to do, on average: the last vector may be short."""
         if self.vector_at is None:
             return self.lanes
@@ -89,24 +98,26 @@ class _Sharing:
     inside: bool
 
     @staticmethod
-    def of(nest: Nest, threads: int) -> _Sharing:
+    def of(nest: StatementNest, threads: int) -> _Sharing:
         """Share a nest out by its outermost parallel loop."""
         instances = float(nest.work.instances)
-        place = next((k for k, one in enumerate(nest.annotations) if isinstance(one, Parallel)), -1)
+        place = next(
+            (k for k, one in enumerate(nest.annotations) if isinstance(one, ParallelLoop)), -1
+        )
         if place < 0 or threads == 1:
             return _Sharing(1.0, instances, 0.0, 1.0, place > 0)
-        length, starts = nest.lengths[place], float(nest.outer[place])
+        length, starts = nest.lengths[place], float(nest.outer_iterations[place])
         busy = min(float(threads), length)
         uneven = np.ceil(length / busy) * busy / max(1.0, length)
         return _Sharing(busy, instances / busy / max(1.0, starts), starts, uneven, place > 0)
 
 
-def _share(nest: Nest) -> float:
+def _share(nest: StatementNest) -> float:
     """Return how many of the instances of the box of all loops there are."""
     return float(min(1.0, nest.work.instances / max(1.0, prod(nest.lengths.tolist()))))
 
 
-def knowledge(seen: Touched, threads: int) -> Floats:
+def knowledge(seen: NestFootprint, threads: int) -> Floats:
     """Return what the compiler knows of a nest: the columns :data:`KNOWLEDGE`."""
     nest, work = seen.nest, seen.nest.work
     block, sharing = _Block.of(nest), _Sharing.of(nest, threads)
@@ -116,7 +127,7 @@ def knowledge(seen: Touched, threads: int) -> Floats:
     lanes = block.filled(nest)
     operations = float(work.operations) * work.instances
     working: list[float] = np.add.reduce(seen.bytes).tolist()
-    traffic = [_traffic(seen, working, cache) * _share(nest) for cache in CACHES]
+    traffic = [_traffic(seen, working, cache) * _share(nest) for cache in CACHE_SIZES]
     units = sum(abs(one.stride[-1]) <= 1.0 for one in nest.references) if len(nest.lengths) else 0
     cycles = operations / lanes * max(0.5, accesses[0], chain) / sharing.threads * sharing.imbalance
     lengths: list[float] = nest.lengths.tolist()
@@ -147,13 +158,17 @@ def knowledge(seen: Touched, threads: int) -> Floats:
         prod(lengths[:-1]) * _share(nest) / sharing.threads,
     ]
     found = np.array(columns, dtype=np.float64)
-    return np.asarray(np.where(AS_THEY_ARE, found, slog(found)))
+    return np.asarray(np.where(UNSCALED, found, signed_log(found)))
 
 
-def _accesses(nest: Nest, block: _Block, packed: Sequence[bool]) -> tuple[float, ...]:
+def _accesses(nest: StatementNest, block: _Block, packed: Sequence[bool]) -> tuple[float, ...]:
     """Return accesses, gathers, broadcasts, stores, and reads of packs, each per operation."""
     loads = gathers = broadcasts = stores = packs = 0.0
-    jammed = [k for k, one in enumerate(nest.annotations) if isinstance(one, Diagonal | Jam | Rows)]
+    jammed = [
+        k
+        for k, one in enumerate(nest.annotations)
+        if isinstance(one, DiagonalLoop | UnrollAndJam | LaneRows)
+    ]
     for reference, is_packed in zip(nest.references, packed, strict=True):
         stride = reference.stride
         along = abs(stride[block.vector_at]) if block.vector_at is not None else 0.0
@@ -176,11 +191,11 @@ def _accesses(nest: Nest, block: _Block, packed: Sequence[bool]) -> tuple[float,
     return tuple(one / operations for one in (total, gathers, broadcasts, stores, packs))
 
 
-def _copied(nest: Nest, reference: Reference, vector_at: int | None) -> float | None:
+def _copied(nest: StatementNest, reference: ArrayReference, vector_at: int | None) -> float | None:
     """Return how many elements are copied for a reference; None where no copies are read."""
-    if vector_at is None or reference.writes or any(reference.free):
+    if vector_at is None or reference.writes or any(reference.unbounded):
         return None
-    along = reference.moves[:, vector_at].round(9).tolist()
+    along = reference.access_strides[:, vector_at].round(9).tolist()
     moving = [place for place, step in enumerate(along) if step]
     if len(moving) != 1 or along[moving[0]] != 1.0:
         return None
@@ -189,61 +204,67 @@ def _copied(nest: Nest, reference: Reference, vector_at: int | None) -> float | 
     if is_down and (tile := _in_tiles(nest, reference)) is not None:
         return tile
     is_long = any(
-        isinstance(one, Hold) and nest.lengths[place] > 64 and reference.moves[:-1, place].any()
+        isinstance(one, ScalarReplacement)
+        and nest.lengths[place] > 64
+        and reference.access_strides[:-1, place].any()
         for place, one in enumerate(nest.annotations)
     )
-    walks_down = is_long and spare(reference.extents[-1], reference.bytes) > 0
-    return elements if reference.array in nest.packs.whole and (is_down or walks_down) else None
+    walks_down = is_long and row_padding(reference.extents[-1], reference.bytes) > 0
+    return (
+        elements
+        if reference.array in nest.packable.whole_arrays and (is_down or walks_down)
+        else None
+    )
 
 
-def _in_tiles(nest: Nest, reference: Reference) -> float | None:
+def _in_tiles(nest: StatementNest, reference: ArrayReference) -> float | None:
     """Return how many elements copies of tiles have; None where there are none.
 
     From the inside out, before every loop: the first place that will do.
     """
-    is_fixed = nest.is_box and reference.array in nest.packs.tiles
-    if not is_fixed and reference.array not in nest.packs.steady:
+    is_fixed = nest.is_box and reference.array in nest.packable.tile_copies
+    if not is_fixed and reference.array not in nest.packable.disjoint_tile_copies:
         return None
     read = _places_read(nest, reference)
     count = len(nest.lengths)
     runs = [place for place in range(count) if nest.lengths[place] > 1]
     for first in reversed(range(count)):
         inner, outer = [p for p in runs if p >= first], [p for p in runs if p < first]
-        if any(nest.tiled[p] or isinstance(nest.annotations[p], Parallel) for p in inner):
+        if any(nest.tiled[p] or isinstance(nest.annotations[p], ParallelLoop) for p in inner):
             return None
-        if any(isinstance(nest.annotations[p], Jam | Vector) for p in range(first)):
+        if any(isinstance(nest.annotations[p], UnrollAndJam | VectorLoop) for p in range(first)):
             continue
-        own = [p for p in inner if reference.moves[:, p].any()]
-        steps = [reference.moves[:, p].round(9).tolist() for p in own]
+        own = [p for p in inner if reference.access_strides[:, p].any()]
+        steps = [reference.access_strides[:, p].round(9).tolist() for p in own]
         if any(sorted(map(abs, one))[-1] != 1.0 or sum(one) != 1.0 for one in steps):
             return None
         if len({one.index(1.0) for one in steps}) < len(steps):
             return None
         again = prod(nest.lengths[p] for p in inner if p not in own)
         size = prod(nest.lengths[p] for p in own) * reference.bytes
-        times = prod(nest.lengths[p] for p in outer if not reference.moves[:, p].any())
+        times = prod(nest.lengths[p] for p in outer if not reference.access_strides[:, p].any())
         if len(own) < 2 or again < 16 or size > 256 * 1024 or (is_fixed and times > 2):
             continue
         if is_fixed:
-            whole = [p for p in range(count) if reference.moves[:, p].any()]
+            whole = [p for p in range(count) if reference.access_strides[:, p].any()]
             return float(times * prod(nest.spans[p] for p in whole) * read)
         return float(nest.work.instances / again * read)
     return None
 
 
-def _places_read(nest: Nest, reference: Reference) -> int:
+def _places_read(nest: StatementNest, reference: ArrayReference) -> int:
     """Return how many of the reads that move alike are different ones."""
     alike: dict[tuple[str, object], set[tuple[int, ...]]] = {}
-    for touch in nest.work.touches:
+    for touch in nest.work.accesses:
         places = alike.setdefault((touch.array, touch.subscripts), set())
         if not touch.writes:
             places.add(touch.offsets)
     return len(list(alike.values())[nest.references.index(reference)])
 
 
-def _chain(nest: Nest, block: _Block) -> float:
+def _chain(nest: StatementNest, block: _Block) -> float:
     """Return for how many cycles there is to wait for each operation, as in a sum."""
-    if not nest.work.sums or not len(nest.lengths):
+    if not nest.work.is_reduction or not len(nest.lengths):
         return 0.0
     writes = next(one for one in nest.references if one.writes)
     waits = block.held or writes.stride[-1] == 0.0
@@ -251,7 +272,7 @@ def _chain(nest: Nest, block: _Block) -> float:
     return 4.0 / operations if waits else 0.0
 
 
-def _traffic(seen: Touched, working: Sequence[float], cache: float) -> float:
+def _traffic(seen: NestFootprint, working: Sequence[float], cache: float) -> float:
     """Return the bytes that come into a cache while all loops run.
 
     The outermost loop whose working set fits brings it in once in each of its executions. What the
@@ -262,9 +283,9 @@ def _traffic(seen: Touched, working: Sequence[float], cache: float) -> float:
     fits = next((k for k in range(count + 1) if working[k] <= cache), count)
     if fits == 0:
         return working[0]
-    around = float(nest.outer[fits - 1])
+    around = float(nest.outer_iterations[fits - 1])
     again = around * float(nest.lengths[fits - 1])
     return sum(
-        float(sizes[fits]) * (again if reference.moves[:, fits - 1].any() else around)
+        float(sizes[fits]) * (again if reference.access_strides[:, fits - 1].any() else around)
         for reference, sizes in zip(nest.references, seen.bytes, strict=True)
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from polygym.compiler.ir.types import ScalarType
-from polygym.measure.machine.peaks import Latencies, Level, Peaks, Rates
+from polygym.ir.types import ScalarType
+from polygym.runtime.peaks.machine_peaks import LevelPeak, OperationLatencies, OperationRates, Peaks
 
 _INTEGERS = (ScalarType.BYTE, ScalarType.SHORT, ScalarType.INT, ScalarType.LONG)
 
@@ -13,15 +13,15 @@ def made_up(threads: int = 1, disturbed: float = 0.0) -> Peaks:
     return Peaks(
         threads,
         (
-            Rates(ScalarType.DOUBLE, 1e9, 1e9, 2e9, 1e8, 5e7),
-            Rates(ScalarType.FLOAT, 2e9, 2e9, 4e9, 2e8, 1e8),
-            *(Rates(one, 4e9, 4e9, 4e9, 1e8, 0.0) for one in _INTEGERS),
+            OperationRates(ScalarType.DOUBLE, 1e9, 1e9, 2e9, 1e8, 5e7),
+            OperationRates(ScalarType.FLOAT, 2e9, 2e9, 4e9, 2e8, 1e8),
+            *(OperationRates(one, 4e9, 4e9, 4e9, 1e8, 0.0) for one in _INTEGERS),
         ),
         (
-            Latencies(ScalarType.DOUBLE, 1e-9, 2e-9, 2e-9, 5e-9, 7e-9),
-            Latencies(ScalarType.FLOAT, 1e-9, 2e-9, 4e-9, 3e-9, 4e-9),
+            OperationLatencies(ScalarType.DOUBLE, 1e-9, 2e-9, 2e-9, 5e-9, 7e-9),
+            OperationLatencies(ScalarType.FLOAT, 1e-9, 2e-9, 4e-9, 3e-9, 4e-9),
         ),
-        (Level("L1", 1000, 1e11), Level("L2", 10_000, 1e10), Level("memory", 0, 1e9)),
+        (LevelPeak("L1", 1000, 1e11), LevelPeak("L2", 10_000, 1e10), LevelPeak("memory", 0, 1e9)),
         disturbed,
         1.0,
     )

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.baselines import original
-from polygym.compiler.poly.dependences import dependences
-from polygym.compiler.poly.distance import Pairs
-from polygym.compiler.poly.schedule import Row, Schedule, StatementSchedule, parameter_names
+from polygym.ir.scop import Scop
+from polygym.poly.dependences import dependences
+from polygym.poly.distance import DependencePairs
+from polygym.poly.schedule import Schedule, ScheduleRow, StatementSchedule, parameter_names
+from polygym.poly.scheduling.baselines import original_schedule
 
 
 def random_legal_schedule(
     scop: Scop, generator: np.random.Generator, *, rows: int = 2, attempts: int = 40
 ) -> Schedule:
     """Return up to so many random rows in front of the original order."""
-    base = original(scop)
+    base = original_schedule(scop)
     names = parameter_names(scop)
-    left = [Pairs.of(dependence, names) for dependence in dependences(scop)]
-    chosen: list[dict[str, Row]] = []
+    left = [DependencePairs.of(dependence, names) for dependence in dependences(scop)]
+    chosen: list[dict[str, ScheduleRow]] = []
     for _ in range(attempts):
         if len(chosen) == rows:
             break
@@ -35,7 +35,7 @@ def random_legal_schedule(
         ]
         if all(p.reversed_by(form).is_empty for p, form in zip(left, forms, strict=True)):
             chosen.append(candidate)
-            left = [p.untouched_by(form) for p, form in zip(left, forms, strict=True)]
+            left = [p.unordered_by(form) for p, form in zip(left, forms, strict=True)]
             left = [pair for pair in left if not pair.is_empty]
     return Schedule(
         names,
@@ -50,11 +50,11 @@ def random_legal_schedule(
     )
 
 
-def _random_row(depth: int, parameters: int, generator: np.random.Generator) -> Row:
+def _random_row(depth: int, parameters: int, generator: np.random.Generator) -> ScheduleRow:
     """Return a row of small coefficients, most of them zero."""
     iterators = generator.choice([-1, 0, 0, 0, 1, 1, 2], size=depth)
     sizes = generator.choice([0, 0, 0, 0, 0, 1, -1], size=parameters)
-    return Row(
+    return ScheduleRow(
         tuple(int(value) for value in iterators),
         tuple(int(value) for value in sizes),
         int(generator.integers(-2, 3)),

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from unittest.mock import patch
 
-from polygym.compiler.codegen.llvm import emit_parallel, loader
-from polygym.native import calls, memory, openmp
+from polygym.codegen.llvm.loops import emit_parallel
+from polygym.foreign import calls, memory, openmp
+from polygym.runtime import loader
 
 
 @dataclass
@@ -26,14 +27,14 @@ class Forks:
 def every_loop_shared() -> Iterator[Forks]:
     """Within it, compiled code shares out every parallel loop of more than one iteration."""
     forks = Forks()
-    share = calls.fork_at(openmp.fork_address() or calls.fork_here())
+    share = calls.fork_function_at(openmp.fork_address() or calls.serial_fork_address())
 
     def counted(task: int, data: int, threads: int, flags: int) -> None:
         if data:  # else it is the start of the threads, before the clock runs
             forks.asked.append(threads)
         share(task, data, threads, flags)
 
-    function = calls.fork_by(counted)
+    function = calls.fork_callback(counted)
     with (
         patch.object(emit_parallel, "LEAST_WORK", 0),
         patch.object(loader, "_fork_address", lambda: memory.address_of(function)),

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polybench import Dataset, DataType, Kernel
+from polybench import Dataset, DataType, PolybenchKernel
 
 COMPILER = next((path for name in ("gcc", "clang", "cc") if (path := shutil.which(name))), None)
 
@@ -54,7 +54,7 @@ def signature(text: str, function: str) -> tuple[Argument, ...]:
     return tuple(arguments)
 
 
-def driver(kernel: Kernel) -> str:
+def driver(kernel: PolybenchKernel) -> str:
     """Return the text of the main program."""
     text = kernel.path.read_text()
     before, inside = (signature(text, name) for name in (kernel.init_function, kernel.function))
@@ -74,7 +74,7 @@ def driver(kernel: Kernel) -> str:
     return "\n".join([*lines, "  return 0;", "}", ""])
 
 
-def build(kernel: Kernel, folder: Path) -> Path:
+def build(kernel: PolybenchKernel, folder: Path) -> Path:
     """Compile a kernel with its main program, unless that was done, and return the executable."""
     executable = folder / kernel.name
     return executable if executable.exists() else compile_text(driver(kernel), executable)
@@ -90,7 +90,7 @@ def compile_text(text: str, executable: Path) -> Path:
     return executable
 
 
-def run(kernel: Kernel, executable: Path, dataset: Dataset) -> dict[str, npt.NDArray[Any]]:
+def run(kernel: PolybenchKernel, executable: Path, dataset: Dataset) -> dict[str, npt.NDArray[Any]]:
     """Run a built kernel and return its live-out arrays by name."""
     parameters = kernel.parameters(dataset)
     words = [str(value) for value in parameters.values()]
@@ -109,7 +109,7 @@ def run(kernel: Kernel, executable: Path, dataset: Dataset) -> dict[str, npt.NDA
     return arrays
 
 
-def _declaration(argument: Argument, kernel: Kernel) -> list[str]:
+def _declaration(argument: Argument, kernel: PolybenchKernel) -> list[str]:
     """Declare a scalar, or allocate an array and fill it with bytes of ones."""
     if argument.name in kernel.parameter_names:
         return []

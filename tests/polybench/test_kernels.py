@@ -12,7 +12,7 @@ import c_program
 import numpy as np
 import pytest
 
-from polybench import KERNELS, Dataset, DataType, Kernel, kernel
+from polybench import KERNELS, Dataset, DataType, PolybenchKernel, kernel
 from polybench.summary import summarise
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "polybench_reference.json"
@@ -46,7 +46,7 @@ def assert_agrees(found: dict[str, Any], expected: dict[str, Any], tolerance: fl
 
 @needs_compiler
 @every_kernel
-def test_results_are_those_of_the_original(entry: Kernel, folder: Path) -> None:
+def test_results_are_those_of_the_original(entry: PolybenchKernel, folder: Path) -> None:
     executable = c_program.build(entry, folder)
     for dataset in (Dataset.MINI, Dataset.SMALL):
         arrays = c_program.run(entry, executable, dataset)
@@ -58,7 +58,7 @@ def test_results_are_those_of_the_original(entry: Kernel, folder: Path) -> None:
 
 @needs_compiler
 @every_kernel
-def test_medium_results_are_finite(entry: Kernel, folder: Path) -> None:
+def test_medium_results_are_finite(entry: PolybenchKernel, folder: Path) -> None:
     arrays = c_program.run(entry, c_program.build(entry, folder), Dataset.MEDIUM)
     for live_out in entry.live_out:
         summary = summarise(live_out.array, arrays[live_out.array], live_out.part)
@@ -68,7 +68,7 @@ def test_medium_results_are_finite(entry: Kernel, folder: Path) -> None:
 
 @needs_compiler
 @every_kernel
-def test_compiles_without_warnings(entry: Kernel) -> None:
+def test_compiles_without_warnings(entry: PolybenchKernel) -> None:
     assert c_program.COMPILER is not None
     options = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas"]
     command = [c_program.COMPILER, *options, "-c", str(entry.path), "-o", "/dev/null"]
@@ -90,7 +90,7 @@ def test_a_wrong_formula_is_noticed(folder: Path) -> None:
 
 
 @every_kernel
-def test_a_file_holds_one_region_in_each_of_its_two_functions(entry: Kernel) -> None:
+def test_a_file_holds_one_region_in_each_of_its_two_functions(entry: PolybenchKernel) -> None:
     text = entry.path.read_text()
     parts = text.split("\nvoid ")
     assert [part.partition("(")[0] for part in parts[1:]] == [entry.init_function, entry.function]
@@ -100,7 +100,7 @@ def test_a_file_holds_one_region_in_each_of_its_two_functions(entry: Kernel) -> 
 
 
 @every_kernel
-def test_init_and_kernel_agree_on_their_arguments(entry: Kernel) -> None:
+def test_init_and_kernel_agree_on_their_arguments(entry: PolybenchKernel) -> None:
     """What init fills is what the kernel takes: same name, type and extents, scalars by pointer."""
     text = entry.path.read_text()
     inside = {a.name: a for a in c_program.signature(text, entry.function)}

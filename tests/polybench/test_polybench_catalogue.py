@@ -10,9 +10,9 @@ import pytest
 from polybench import (
     CATEGORIES,
     KERNELS,
+    ArrayPart,
     Dataset,
     LiveOut,
-    Part,
     UnknownKernelError,
     kernel,
     select,
@@ -58,9 +58,9 @@ def test_categories_keep_the_order_of_the_suite() -> None:
 def test_a_kernel_knows_its_functions_and_triangle() -> None:
     entry = kernel("nussinov")
     assert (entry.function, entry.init_function) == ("kernel_nussinov", "init_nussinov")
-    assert entry.live_out == (LiveOut("table", Part.UPPER),)
+    assert entry.live_out == (LiveOut("table", ArrayPart.UPPER),)
     assert kernel("floyd-warshall").function == "kernel_floyd_warshall"
-    assert kernel("cholesky").live_out == (LiveOut("A", Part.LOWER),)
+    assert kernel("cholesky").live_out == (LiveOut("A", ArrayPart.LOWER),)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from polybench import Part
+from polybench import ArrayPart
 from polybench.summary import summarise
 
 MATRIX = np.arange(1.0, 10.0).reshape(3, 3)
@@ -26,8 +26,8 @@ def test_all_elements_row_by_row() -> None:
 
 
 def test_triangles_row_by_row() -> None:
-    lower = summarise("A", MATRIX, Part.LOWER)
-    upper = summarise("A", MATRIX, Part.UPPER)
+    lower = summarise("A", MATRIX, ArrayPart.LOWER)
+    upper = summarise("A", MATRIX, ArrayPart.UPPER)
     assert (lower["values"], lower["first"], lower["middle"]) == (6, [1.0, 4.0, 5.0], 7.0)
     assert (upper["values"], upper["first"], upper["middle"]) == (6, [1.0, 2.0, 3.0], 5.0)
     assert (lower["last"], upper["last"]) == ([7.0, 8.0, 9.0], [5.0, 6.0, 9.0])
@@ -50,7 +50,7 @@ def test_fewer_than_three_values() -> None:
 
 
 def test_a_summary_is_plain_json() -> None:
-    summary = summarise("A", MATRIX.astype(np.float32), Part.UPPER)
+    summary = summarise("A", MATRIX.astype(np.float32), ArrayPart.UPPER)
     assert json.loads(json.dumps(summary)) == summary
 
 
@@ -61,10 +61,10 @@ def test_not_a_number_is_not_hidden() -> None:
 @pytest.mark.parametrize(
     ("array", "part", "message"),
     [
-        (np.zeros((0, 3)), Part.FULL, "array A: expected at least one element, found none"),
-        (np.zeros(3), Part.LOWER, "array A: expected a matrix for j <= i, found 1 dimensions"),
+        (np.zeros((0, 3)), ArrayPart.FULL, "array A: expected at least one element, found none"),
+        (np.zeros(3), ArrayPart.LOWER, "array A: expected a matrix for j <= i, found 1 dimensions"),
     ],
 )
-def test_what_cannot_be_summarised(array: np.ndarray, part: Part, message: str) -> None:
+def test_what_cannot_be_summarised(array: np.ndarray, part: ArrayPart, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         summarise("A", array, part)

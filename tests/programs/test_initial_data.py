@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.c_printer import print_c
-from polygym.compiler.codegen.common.mapping import SEQUENTIAL
-from polygym.compiler.codegen.pipeline import lower
-from polygym.compiler.frontend.c import parse_text
-from polygym.compiler.ir.scop import Storage
-from polygym.compiler.poly.baselines import original
-from polygym.compiler.poly.legality import LegalSchedule
-from polygym.programs.initial_data import by_rule, initial_data_source
+from polygym.codegen.c import print_c
+from polygym.codegen.pipeline import lower
+from polygym.frontend.c import parse_text
+from polygym.ir.scop import StorageClass
+from polygym.mapping.mapping import SEQUENTIAL_MAPPING
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.programs.initial_data import initial_data_program, initial_data_source
+from tests.oracles.compiled_runs import random_arrays, run_natively
 from tests.oracles.interpreter import allocate, interpret
-from tests.oracles.native import random_arrays, run_natively
 
 
 def filled(outside: str, local: str, value: str) -> dict[str, np.ndarray]:
@@ -65,11 +65,11 @@ def test_compiled_code_sees_the_constants() -> None:
     )
     compiled = random_arrays(scop, {"n": 8}, np.random.default_rng(0))
     expected = {name: data.copy() for name, data in compiled.items()}
-    run_natively(scop, original(scop), {"n": 8}, compiled)
+    run_natively(scop, original_schedule(scop), {"n": 8}, compiled)
     del expected["w"]
     interpret(scop, {"n": 8}, expected)
     assert compiled["A"].tolist() == expected["A"].tolist()
-    text = print_c(lower(LegalSchedule(scop, original(scop)), SEQUENTIAL))
+    text = print_c(lower(LegalSchedule(scop, original_schedule(scop)), SEQUENTIAL_MAPPING))
     assert "float w[3][2] = {{-1.0f, 2.0f}, {0.5f}};" in text
 
 
@@ -102,13 +102,13 @@ def test_square_matrices_are_well_conditioned(region: str, scalar: str, extent: 
         f"{region}#pragma endscop\n}}"
     )
     sizes = {"n": 40}
-    source = by_rule(scop)
+    source = initial_data_program(scop)
     arrays = {a.name: allocate(source, a, sizes) for a in source.arrays}
-    run_natively(source, original(source), sizes, arrays)
+    run_natively(source, original_schedule(source), sizes, arrays)
     matrix = arrays["A"].astype(np.float64)
     np.testing.assert_array_equal(matrix, matrix.T)
     assert 1 <= np.linalg.eigvalsh(matrix)[0] <= np.linalg.eigvalsh(matrix)[-1] <= 3
-    run_natively(scop, original(scop), sizes, arrays)
+    run_natively(scop, original_schedule(scop), sizes, arrays)
     assert np.isfinite(arrays["A"]).all()
     assert np.abs(arrays["A"]).max() <= 3
 
@@ -183,15 +183,15 @@ def test_matrices_that_are_divided_by_are_well_conditioned(
         f"void f(int n, int m, {arguments}) {{\n  assert(m >= n || m == 3);\n#pragma scop"
         f"{region}#pragma endscop\n}}"
     )
-    source = by_rule(scop)
+    source = initial_data_program(scop)
     arrays = {a.name: allocate(source, a, sizes) for a in source.arrays}
-    run_natively(source, original(source), sizes, arrays)
+    run_natively(source, original_schedule(source), sizes, arrays)
     square = arrays["A"][..., : sizes["n"]].astype(np.float64)
     np.testing.assert_array_equal(square, square.swapaxes(-1, -2))
     assert 1 <= np.linalg.eigvalsh(square).min() <= np.linalg.eigvalsh(square).max() <= 3
     plain = arrays["A"][..., sizes["n"] :] * 97
     assert np.all((plain > 0.99) & (plain < 97.01)), "beside it the rule holds"
-    run_natively(scop, original(scop), sizes, arrays)
+    run_natively(scop, original_schedule(scop), sizes, arrays)
     for found in arrays.values():
         assert np.isfinite(found).all()
         assert np.abs(found).max() <= 3
@@ -212,7 +212,7 @@ def test_what_no_divisor_knows_of_keeps_the_rule(region: str) -> None:
         "#pragma scop\nfor (int b = 0; b < n; b++) for (int i = 0; i < n; i++)\n"
         f"for (int j = 0; j < n; j++) {region}\n#pragma endscop\n}}"
     )
-    source = by_rule(scop)
+    source = initial_data_program(scop)
     arrays = {a.name: np.array(allocate(source, a, {"n": 4})) for a in source.arrays}
     interpret(source, {"n": 4}, arrays)
     b, i, j = np.indices((4, 4, 4))
@@ -225,7 +225,7 @@ def test_oblong_and_integer_matrices_keep_the_rule() -> None:
         "void f(int n, double A[n][n + 1], int B[n][n]) {\n#pragma scop\n"
         "A[0][0] += B[0][0];\n#pragma endscop\n}"
     )
-    source = by_rule(scop)
+    source = initial_data_program(scop)
     arrays = {a.name: np.array(allocate(source, a, {"n": 3})) for a in source.arrays}
     interpret(source, {"n": 3}, arrays)
     assert (arrays["A"] * 97).round().tolist() == [
@@ -239,5 +239,5 @@ def test_a_region_with_arrays_of_its_own_alone_has_nothing_to_fill() -> None:
         "void f(int n) {\n#pragma scop\ndouble A[n];\n"
         "for (int i = 0; i < n; i++) A[i] = i;\n#pragma endscop\n}"
     )
-    source = by_rule(scop)
-    assert [array.storage for array in source.arrays] == [Storage.BLOCK]
+    source = initial_data_program(scop)
+    assert [array.storage_class for array in source.arrays] == [StorageClass.BLOCK]

@@ -7,10 +7,10 @@ import pytest
 
 from polybench import Dataset
 from polygym.errors import InputError
-from polygym.measure.evaluation.compiling import compile_problem
-from polygym.measure.worker.timing import Repetition
-from polygym.measure.worker.worker import Worker
 from polygym.programs import load_program
+from polygym.runtime.evaluation.compilation import compile_problem
+from polygym.runtime.worker.timing import Repetition
+from polygym.runtime.worker.worker import Worker
 
 KERNEL = """
 void f(int n, double A[n]) {

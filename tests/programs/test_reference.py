@@ -10,11 +10,11 @@ import pytest
 
 import polybench
 from polybench import Dataset
-from polygym.measure.evaluation.compiling import compile_problem
-from polygym.measure.worker.compare import figures
-from polygym.measure.worker.timing import Repetition
-from polygym.measure.worker.worker import Worker
 from polygym.programs import load_program
+from polygym.runtime.evaluation.compilation import compile_problem
+from polygym.runtime.worker.output_comparison import array_statistics
+from polygym.runtime.worker.timing import Repetition
+from polygym.runtime.worker.worker import Worker
 
 GOLDEN = json.loads(
     (Path(__file__).parent.parent / "golden" / "polybench_reference.json").read_text()
@@ -52,7 +52,7 @@ def test_results_are_those_of_the_suite(name: str, dataset: Dataset, worker: Wor
             data = session.expected(names.index(output.array))
             array = program.scop.array(output.array)
             part = output.part.value
-            found = figures(memoryview(data), array.type, program.shape(array), part)
+            found = array_statistics(memoryview(data), array.type, program.shape(array), part)
             found["array"] = output.array
             assert found.keys() == row.keys()
             assert found["values"] == row["values"]

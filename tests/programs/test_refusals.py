@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from polygym.compiler.frontend.c import parse_text
-from polygym.compiler.ir.scop import Scop
-from polygym.errors import InputError, Place, SourceError
+from polygym.errors import InputError, SourceError, SourceLocation
+from polygym.frontend.c import parse_text
+from polygym.ir.scop import Scop
 from polygym.programs import initial_data, load_program, load_scop
 
 
@@ -21,7 +21,7 @@ def test_an_array_that_the_rule_cannot_fill(
 
     def refuse_a(source: str, *, file: str, function: str) -> Scop:
         if " A[" in source:
-            raise SourceError(Place(file, 5, 1), "it is too odd")
+            raise SourceError(SourceLocation(file, 5, 1), "it is too odd")
         return parse_text(source, file=file, function=function)
 
     monkeypatch.setattr(initial_data, "parse_text", refuse_a)

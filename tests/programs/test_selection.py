@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import polybench
 from polygym.cli import dispatch
-from polygym.compiler.frontend.tc import library
-from polygym.episodes.kernels import targets
 from polygym.errors import InputError
-from polygym.programs.selection import selected
-from tests.sources import Y_AX
+from polygym.frontend.tc import library
+from polygym.mdp.problems.loading import program_targets
+from polygym.programs.selection import select_programs
+from tests.c_programs import Y_AX
 
 ALL = tuple(one.name for one in polybench.KERNELS)
 STENCILS = tuple(one.name for one in polybench.select(["stencils"]))
@@ -37,16 +37,16 @@ PATTERNS = ("all", "gemm", "lu", "*mm", "stencils", "linear-algebra/*", "floyd_w
     ],
 )
 def test_what_is_excluded(selection: str, expected: list[str]) -> None:
-    assert list(targets(selection)) == expected
+    assert list(program_targets(selection)) == expected
 
 
 def test_categories_of_comprehensions_are_selections_too() -> None:
     every = [f"tc:{name}" for name in library.definitions()]
-    pooling = targets("pooling")
-    assert list(targets("comprehensions")) == every
+    pooling = program_targets("pooling")
+    assert list(program_targets("comprehensions")) == every
     assert len(pooling) > 1
     expected = [name for name in every if name not in pooling]
-    assert list(targets("comprehensions,!pooling")) == expected
+    assert list(program_targets("comprehensions,!pooling")) == expected
 
 
 @settings(deadline=None)
@@ -55,22 +55,22 @@ def test_categories_of_comprehensions_are_selections_too() -> None:
     st.randoms(),
 )
 def test_the_order_of_patterns_decides_the_order_alone(
-    drawn: list[tuple[bool, str]], dice: Random
+    drawn: list[tuple[bool, str]], rng: Random
 ) -> None:
-    named = {name for excludes, one in drawn if not excludes for name in targets(one)}
-    excluded = {name for excludes, one in drawn if excludes for name in targets(one)}
+    named = {name for excludes, one in drawn if not excludes for name in program_targets(one)}
+    excluded = {name for excludes, one in drawn if excludes for name in program_targets(one)}
     expected = (named or set(ALL)) - excluded
     texts = [f"!{one}" if excludes else one for excludes, one in drawn]
     for _ in range(2):
         if expected:
-            found = targets(",".join(texts))
+            found = program_targets(",".join(texts))
             assert set(found) == expected
             assert len(found) == len(expected)
             assert set(found) == {one.name for one in polybench.select(texts)}
         else:
             with pytest.raises(InputError, match="excludes all that it names"):
-                targets(",".join(texts))
-        dice.shuffle(texts)
+                program_targets(",".join(texts))
+        rng.shuffle(texts)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_the_order_of_patterns_decides_the_order_alone(
 )
 def test_what_excludes_nothing_or_everything_is_refused(selection: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        targets(selection)
+        program_targets(selection)
 
 
 def test_files_are_the_same_by_whatever_path(
@@ -100,13 +100,13 @@ def test_files_are_the_same_by_whatever_path(
         (tmp_path / name).write_text(Y_AX)
     (tmp_path / "link.c").symlink_to("a.c")
     here = str(tmp_path)
-    assert selected([f"{here}/[ab].c"]) == (f"{here}/a.c", f"{here}/b.c")
-    assert selected([f"{here}/[ab].c", "!./a.c"]) == (f"{here}/b.c",)
-    assert selected(["./*.c,!link.c"]) == ("./b.c", "./c,d.c")
-    assert selected(["c,d.c"]) == ("c,d.c",)
-    assert selected(["*.c", "!c,d.c", "!b.c"]) == ("a.c",)
+    assert select_programs([f"{here}/[ab].c"]) == (f"{here}/a.c", f"{here}/b.c")
+    assert select_programs([f"{here}/[ab].c", "!./a.c"]) == (f"{here}/b.c",)
+    assert select_programs(["./*.c,!link.c"]) == ("./b.c", "./c,d.c")
+    assert select_programs(["c,d.c"]) == ("c,d.c",)
+    assert select_programs(["*.c", "!c,d.c", "!b.c"]) == ("a.c",)
     with pytest.raises(InputError, match="excludes all"):
-        selected(["./a.c", f"!{here}/*.c"])
+        select_programs(["./a.c", f"!{here}/*.c"])
 
 
 def test_the_commands_exclude(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from polybench import Dataset
-from polygym.compiler.codegen.common.mapping import DEFAULT
-from polygym.compiler.poly.baselines import isl_schedule, original
-from polygym.compiler.poly.splitting.cuts import WHOLE, parse_splitting
-from polygym.compiler.storage.plan import KEEP, parse_storage
-from polygym.episodes.kernels import Source
-from polygym.measure.evaluation import EvaluationOptions, Evaluator
-from polygym.measure.worker.outcome import Status
+from polygym.mapping.mapping import DEFAULT_MAPPING
+from polygym.mdp.problems.loading import ProgramSource
+from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
+from polygym.poly.transform.splitting.conditions import NO_SPLITTING, parse_splitting
+from polygym.poly.transform.storage.plan import SOURCE_STORAGE, parse_storage
 from polygym.programs import Program, load_program
-from polygym.programs.pieces import in_pieces
-from polygym.programs.stored import stored, with_chosen_storage
+from polygym.programs.split_program import apply_splitting_to
+from polygym.programs.stored_program import with_default_storage, with_storage_plan
+from polygym.runtime.evaluation import EvaluationOptions, Evaluator
+from polygym.runtime.worker.outcome import OutcomeStatus
 
 CUTS = parse_splitting("S0: i = j; S1: 2*k < i")
 
@@ -24,36 +24,36 @@ def symm() -> Program:
 
 
 def both() -> Program:
-    program = in_pieces(symm(), CUTS)
-    return stored(program, with_chosen_storage(program).storage)
+    program = apply_splitting_to(symm(), CUTS)
+    return with_storage_plan(program, with_default_storage(program).storage)
 
 
 def test_a_plan_is_of_the_pieces_and_nothing_is_lost_by_the_second_change() -> None:
     program = both()
     assert program.splitting == CUTS
-    assert not program.storage.keeps
-    assert program.written == symm().scop
+    assert not program.storage.is_source
+    assert program.as_written == symm().scop
     assert len(program.scop.statements) > len(symm().scop.statements)
     assert "temp2" not in [array.name for array in program.scop.arrays]
 
 
 def test_both_can_be_taken_back() -> None:
-    assert in_pieces(both(), WHOLE) == symm()
-    assert stored(both(), KEEP) == in_pieces(symm(), CUTS)
+    assert apply_splitting_to(both(), NO_SPLITTING) == symm()
+    assert with_storage_plan(both(), SOURCE_STORAGE) == apply_splitting_to(symm(), CUTS)
 
 
-@pytest.mark.parametrize("make", [original, isl_schedule])
+@pytest.mark.parametrize("make", [original_schedule, isl_schedule])
 def test_the_outputs_are_those_of_the_source(make) -> None:
     program = both()
-    options = EvaluationOptions(threads=2, mapping=DEFAULT)
+    options = EvaluationOptions(threads=2, mapping=DEFAULT_MAPPING)
     with Evaluator(program, options) as evaluator:
         found = evaluator.evaluate(make(program.scop))
-    assert found.status is Status.OK, found
+    assert found.status is OutcomeStatus.OK, found
 
 
 def test_a_source_of_both_loads_both() -> None:
     program = both()
-    source = Source("symm", None, Dataset.MINI, (), program.splitting, program.storage)
+    source = ProgramSource("symm", None, Dataset.MINI, (), program.splitting, program.storage)
     assert source.load() == program
 
 

@@ -7,15 +7,15 @@ import time
 import pytest
 
 from polygym.errors import InputError
-from polygym.rewrite.backtracking import Progress, SearchEnd, Valuation, backtrack
+from polygym.rewrite.backtracking import BacktrackingProgress, SearchEnd, Valuation, backtrack
 from polygym.rewrite.domain import Data
 from polygym.rewrite.egraph import EGraph, StopReason, saturate
-from polygym.rewrite.expressions import parse_term
-from polygym.rewrite.extraction import ilp
-from polygym.rewrite.plain import Plain
+from polygym.rewrite.extraction import extract_optimally
 from polygym.rewrite.rule import parse_rules
+from polygym.rewrite.s_expressions import parse_term
 from polygym.rewrite.term import Head, postorder, term
-from polygym.rewrite.typed import types_of
+from polygym.rewrite.trivial_domain import TrivialDomain
+from polygym.rewrite.type_table import type_table
 from tests.rewrite.languages import Matrices, attention, price, rules
 
 
@@ -26,7 +26,7 @@ def weight(head: Head, children: tuple[Data, ...], data: Data) -> float:
 def test_a_hill_is_passed_by_a_larger_alpha_alone() -> None:
     table = parse_rules("up: (dear ?x) => (hill ?x)  down: (hill ?x) => ?x")
     root = parse_term("(f (dear a))")
-    plain = Plain()
+    plain = TrivialDomain()
     assert backtrack(root, table, plain, weight, alpha=1.0).cost == 7.0
     found = backtrack(root, table, plain, weight, alpha=1.1)
     assert (found.term, found.cost, found.initial_cost) == (parse_term("(f a)"), 2.0, 7.0)
@@ -37,8 +37,8 @@ def test_a_hill_is_passed_by_a_larger_alpha_alone() -> None:
 def test_what_was_seen_is_not_visited_again() -> None:
     table = parse_rules("commutes: (g ?x ?y) => (g ?y ?x)")
     root = parse_term("(g (g a b) (g c (g d e)))")
-    found = backtrack(root, table, Plain(), weight, iterations=1000)
-    assert (found.seen, found.iterations, found.stop) == (16, 16, SearchEnd.EXHAUSTED)
+    found = backtrack(root, table, TrivialDomain(), weight, iterations=1000)
+    assert (found.visited, found.iterations, found.stop) == (16, 16, SearchEnd.EXHAUSTED)
     assert found.term is root
     assert found.steps == ()
 
@@ -51,12 +51,12 @@ def test_where_everything_is_visited_it_finds_what_the_e_graph_finds() -> None:
     """)
     for text in ("(h (g a (g b c)) (g a d))", "(h (g (g a b) c) (g a (g b d)))"):
         root = parse_term(text)
-        found = backtrack(root, table, Plain(), weight, alpha=3.0, iterations=5000)
+        found = backtrack(root, table, TrivialDomain(), weight, alpha=3.0, iterations=5000)
         assert found.stop is SearchEnd.EXHAUSTED
-        graph = EGraph(Plain())
+        graph = EGraph(TrivialDomain())
         name = graph.add_term(root)
         assert saturate(graph, table).stop is StopReason.SATURATED
-        assert found.cost == ilp(graph, name, weight).cost
+        assert found.cost == extract_optimally(graph, name, weight).cost
         assert found.cost < found.initial_cost
 
 
@@ -74,7 +74,7 @@ def test_iterations_and_time_end_it() -> None:
 
 
 def test_progress_is_told_and_two_runs_are_identical() -> None:
-    told: list[Progress] = []
+    told: list[BacktrackingProgress] = []
     runs = [
         backtrack(attention(2), rules(), Matrices(), price, iterations=10, progress=told.append)
         for _ in range(2)
@@ -84,16 +84,16 @@ def test_progress_is_told_and_two_runs_are_identical() -> None:
     best = [one.best for one in told[:10]]
     assert best == sorted(best, reverse=True)
     assert runs[0].term is runs[1].term
-    assert (runs[0].steps, runs[0].seen) == (runs[1].steps, runs[1].seen)
+    assert (runs[0].steps, runs[0].visited) == (runs[1].steps, runs[1].visited)
 
 
 def test_alpha_below_one_is_refused() -> None:
     with pytest.raises(InputError, match=r"alpha: expected 1 or more, found 0\.9"):
-        backtrack(term("a"), [], Plain(), weight, alpha=0.9)
+        backtrack(term("a"), [], TrivialDomain(), weight, alpha=0.9)
 
 
 def test_the_cost_is_that_of_different_nodes_and_fingerprints_tell_graphs_apart() -> None:
-    value = Valuation(types_of(Plain()), weight)
+    value = Valuation(type_table(TrivialDomain()), weight)
     texts = [
         "(g a b)",
         "(g b a)",

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygym.errors import InputError, SourceError
-from polygym.rewrite.expressions import text_of
-from polygym.rewrite.rule import Rule, check_words, parse_rules, text_of_rules
-from polygym.rewrite.term import Term, is_variable, substituted, term, variables
+from polygym.rewrite.rule import Rule, check_rule_terms, parse_rules, rules_text
+from polygym.rewrite.s_expressions import term_text
+from polygym.rewrite.term import Term, is_variable, substitute, term, variable_names
 from tests.rewrite.languages import Matrices, rules
 from tests.rewrite.oracles import terms
 
@@ -22,10 +22,10 @@ def some_rules(draw: st.DrawFn) -> list[Rule]:
     for place in range(draw(st.integers(1, 3))):
         count = draw(st.integers(1, 2))
         sources = tuple(draw(SOURCES) for _ in range(count))
-        bound = variables(sources)
+        bound = variable_names(sources)
         values = {name: term(bound[0] if bound else "a") for name in ("?x", "?y")}
         values |= {name: term(name) for name in bound}
-        targets = tuple(substituted(draw(terms(("?x", "?y"))), values) for _ in range(count))
+        targets = tuple(substitute(draw(terms(("?x", "?y"))), values) for _ in range(count))
         conditions: tuple[Term, ...] = ()
         if bound and draw(st.booleans()):
             conditions = (term("square", term(bound[0])),)
@@ -36,7 +36,7 @@ def some_rules(draw: st.DrawFn) -> list[Rule]:
 @settings(max_examples=40, deadline=None)
 @given(some_rules())
 def test_tables_are_read_back(made: list[Rule]) -> None:
-    assert parse_rules(text_of_rules(made)) == made
+    assert parse_rules(rules_text(made)) == made
 
 
 def test_both_ways_are_two_rules() -> None:
@@ -48,7 +48,7 @@ def test_both_ways_are_two_rules() -> None:
 
 def test_named_parts_are_written_once() -> None:
     [rule] = parse_rules("r: (f ?x) & (g ?x) => (p =m) & (q =m) let n = (h ?x) let m = (k =n =n)")
-    assert [text_of(one) for one in rule.targets] == [
+    assert [term_text(one) for one in rule.targets] == [
         "(p (k (h ?x) (h ?x)))",
         "(q (k (h ?x) (h ?x)))",
     ]
@@ -77,8 +77,8 @@ def test_what_is_no_rule_is_refused(text: str, kind: type[InputError], words: st
 
 
 def test_words_of_the_domain_are_checked() -> None:
-    check_words(rules(), Matrices())
+    check_rule_terms(rules(), Matrices())
     with pytest.raises(InputError, match="expected a condition, one of square; found round"):
-        check_words(parse_rules("r: (f ?x) => ?x if (round ?x)"), Matrices())
+        check_rule_terms(parse_rules("r: (f ?x) => ?x if (round ?x)"), Matrices())
     with pytest.raises(InputError, match="expected a function, one of =other; found =same"):
-        check_words(parse_rules("r: (f ?x) => (g (=same ?x))"), Matrices())
+        check_rule_terms(parse_rules("r: (f ?x) => (g (=same ?x))"), Matrices())

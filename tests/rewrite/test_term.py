@@ -8,7 +8,7 @@ import threading
 
 from hypothesis import given
 
-from polygym.rewrite.term import postorder, size, substituted, term, variables
+from polygym.rewrite.term import postorder, size, substitute, term, variable_names
 from tests.rewrite.oracles import terms
 
 
@@ -70,8 +70,8 @@ def test_postorder_has_each_node_once_and_children_first(root: object) -> None:
 
 @given(terms(("?x", "?y")))
 def test_substituting_variables_for_themselves_changes_nothing(pattern: object) -> None:
-    names = variables([pattern])  # type: ignore[list-item]
-    assert substituted(pattern, {name: term(name) for name in names}) is pattern  # type: ignore[arg-type]
+    names = variable_names([pattern])  # type: ignore[list-item]
+    assert substitute(pattern, {name: term(name) for name in names}) is pattern  # type: ignore[arg-type]
 
 
 def test_a_zero_has_a_sign() -> None:

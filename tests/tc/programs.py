@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from polygym.compiler.frontend.tc import Definition, parse
-from polygym.compiler.frontend.tc.resolve import sizes_of
-from polygym.compiler.frontend.tc.syntax import Name, Scalar
-from tests.tc.interpreter_state import DTYPES
+from polygym.frontend.tc import TcDefinition, parse_definitions
+from polygym.frontend.tc.semantics.name_resolution import size_locations
+from polygym.frontend.tc.syntax.tree import ElementType, NameUse
+from tests.tc.oracle.interpreter_state import DTYPES
 
 TEXTS: dict[str, str] = {
     "mv": "def mv(float(M,K) A, float(K) x) -> (C) { C(i) +=! A(i,k) * x(k) }",
@@ -140,30 +140,30 @@ SIZES: dict[str, dict[str, int]] = {
 CONSTANTS: dict[str, dict[str, int]] = {"strided": {"sh": 2, "sw": 3}}
 
 
-def definition_of(name: str) -> Definition:
-    return parse(TEXTS[name])[0]
+def definition_of(name: str) -> TcDefinition:
+    return parse_definitions(TEXTS[name])[0]
 
 
-def sizes_for(name: str, definition: Definition) -> dict[str, int]:
+def sizes_for(name: str, definition: TcDefinition) -> dict[str, int]:
     """Return the sizes of a program of the tests; those not said differ from each other."""
-    return SIZES.get(name) or {size: 3 + k for k, size in enumerate(sizes_of(definition))}
+    return SIZES.get(name) or {size: 3 + k for k, size in enumerate(size_locations(definition))}
 
 
 def arguments(
-    definition: Definition, sizes: Mapping[str, int], constants: Mapping[str, int], seed: int = 0
+    definition: TcDefinition, sizes: Mapping[str, int], constants: Mapping[str, int], seed: int = 0
 ) -> dict[str, np.ndarray]:
     """Return random arguments; small whole numbers, so that sums are exact in any order.
 
     Integers that are called I or J are indices: two below every size at most.
     """
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     found = {}
     for one in definition.parameters:
         if one.name in constants:
             found[one.name] = np.asarray(constants[one.name], DTYPES[one.type])
             continue
-        shape = [sizes[s.name] if isinstance(s, Name) else int(s.value) for s in one.sizes]
-        is_index = one.name[0] in "IJ" and one.type in (Scalar.INT32, Scalar.INT64)
+        shape = [sizes[s.name] if isinstance(s, NameUse) else int(s.value) for s in one.sizes]
+        is_index = one.name[0] in "IJ" and one.type in (ElementType.INT32, ElementType.INT64)
         low, high = (0, min(sizes.values()) - 1) if is_index else (-4, 5)
-        found[one.name] = np.asarray(dice.integers(low, high, shape), DTYPES[one.type])
+        found[one.name] = np.asarray(rng.integers(low, high, shape), DTYPES[one.type])
     return found

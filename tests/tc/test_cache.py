@@ -16,19 +16,27 @@ import numpy as np
 import pytest
 
 from polygym.cli import dispatch
-from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
-from polygym.compiler.frontend.tc import parse
-from polygym.compiler.frontend.tc.canonical import canonical
 from polygym.errors import InputError
+from polygym.frontend.tc import parse_definitions
+from polygym.frontend.tc.semantics.canonical import canonical_text
+from polygym.mapping.mapping import Mapping, parse_mapping
 from polygym.tc import cache as module
-from polygym.tc.cache import FORMAT, Cache, CacheWarning, Entry, exported, imported, user_cache
+from polygym.tc.cache import (
+    CACHE_FORMAT,
+    CacheEntry,
+    CacheWarning,
+    KernelCache,
+    entries_from_text,
+    text_of_entries,
+    user_cache,
+)
 from polygym.tc.comprehension import define
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 # The same with other names.
 OTHER = "def product(float(I,J) X, float(J,L) Y) -> (Z) { Z(a,b) +=! X(a,c) * Y(c,b) }"
 A, B = np.ones((3, 4), np.float32), np.ones((4, 2), np.float32)
-ENTRY = Entry("key", "{ S[i] -> [i] }", "f(M=3)", "default", None, "{}", b"code")
+ENTRY = CacheEntry("key", "{ S[i] -> [i] }", "f(M=3)", "default", None, "{}", b"code")
 
 
 @pytest.fixture(autouse=True)
@@ -41,13 +49,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list that grows with every compilation."""
     seen: list[str] = []
-    original = module.Cache.put
+    original = module.KernelCache.put
 
-    def put(self: module.Cache, entry: module.Entry) -> bool:
+    def put(self: module.KernelCache, entry: module.CacheEntry) -> bool:
         seen.append(entry.label)
         return original(self, entry)
 
-    monkeypatch.setattr(module.Cache, "put", put)
+    monkeypatch.setattr(module.KernelCache, "put", put)
     return seen
 
 
@@ -91,21 +99,21 @@ def test_everything_else_does(compiled: list[str]) -> None:
     ],
 )
 def test_canonical_texts(one: str, other: str, same: bool) -> None:
-    texts = [canonical(parse(text)[0]) for text in (one, other)]
+    texts = [canonical_text(parse_definitions(text)[0]) for text in (one, other)]
     assert (texts[0] == texts[1]) is same
 
 
 def test_the_fastest_version_is_taken(folder: Path) -> None:
-    cache = Cache(folder / "x.sqlite")
-    assert cache.best("key") is None
+    cache = KernelCache(folder / "x.sqlite")
+    assert cache.fastest("key") is None
     cache.put(ENTRY)
     for number, seconds in enumerate((0.3, 0.1, 0.2)):
-        cache.put(Entry("key", f"s{number}", "f", "default", seconds, "{}", b"%d" % number))
-    found = cache.best("key")
+        cache.put(CacheEntry("key", f"s{number}", "f", "default", seconds, "{}", b"%d" % number))
+    found = cache.fastest("key")
     assert found is not None
     assert (found.seconds, found.code) == (0.1, b"1")
     assert len(cache.entries()) == 4
-    assert cache.best("another") is None
+    assert cache.fastest("another") is None
     assert cache.clear() == 4
     assert cache.entries() == []
 
@@ -132,7 +140,9 @@ def test_code_that_is_none(folder: Path) -> None:
     entry = cache.entries()[0]
     for code in (b"", b"\x7fELF nonsense", entry.code[: len(entry.code) // 2]):
         cache.clear()
-        cache.put(Entry(entry.key, entry.schedule, "f", entry.mapping, None, entry.recipe, code))
+        cache.put(
+            CacheEntry(entry.key, entry.schedule, "f", entry.mapping, None, entry.recipe, code)
+        )
         with pytest.warns(CacheWarning, match="is not used"):
             assert (define(MM)(A, B) == 4).all()
 
@@ -140,7 +150,7 @@ def test_code_that_is_none(folder: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"no database" * 1000])
 def test_a_file_that_is_no_cache(folder: Path, content: bytes) -> None:
     folder.mkdir()
-    path = folder / f"comprehensions-{FORMAT}.sqlite"
+    path = folder / f"comprehensions-{CACHE_FORMAT}.sqlite"
     path.write_bytes(content)
     path.chmod(0o600)
     if not content:
@@ -178,7 +188,7 @@ def test_a_folder_in_which_nothing_can_be_written(
             assert (define(MM)(A[:2], B) == 4).all()
     finally:
         folder.chmod(0o755)
-    assert [one.name for one in folder.iterdir()] == [f"comprehensions-{FORMAT}.sqlite"]
+    assert [one.name for one in folder.iterdir()] == [f"comprehensions-{CACHE_FORMAT}.sqlite"]
     cache = user_cache()
     assert cache is not None
     assert len(cache.entries()) == 1
@@ -186,7 +196,7 @@ def test_a_folder_in_which_nothing_can_be_written(
 
 def test_the_command_says_a_warning_once_and_plainly(folder: Path) -> None:
     folder.mkdir()
-    path = folder / f"comprehensions-{FORMAT}.sqlite"
+    path = folder / f"comprehensions-{CACHE_FORMAT}.sqlite"
     path.write_text("junk" * 100)
     path.chmod(0o600)
     command = [sys.executable, "-m", "polygym", "cache", "list"]
@@ -203,9 +213,9 @@ def test_switched_off(monkeypatch: pytest.MonkeyPatch, compiled: list[str]) -> N
 
 
 def use(seed: int) -> None:
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     for _ in range(6):
-        m, k = dice.integers(1, 4, 2)
+        m, k = rng.integers(1, 4, 2)
         a = np.ones((m, k), np.float32)
         assert (define(MM)(a, np.ones((k, 2), np.float32)) == k).all()
 
@@ -251,7 +261,7 @@ def test_export_and_import_without_a_file(
     monkeypatch.chdir(folder)
     assert dispatch.run(["cache", "export", "-"]) == 0
     out = capsys.readouterr().out
-    (entry,) = imported(out, "standard output")
+    (entry,) = entries_from_text(out, "standard output")
     assert entry.label == "mm(M=3, K=4, N=2)"
     assert not Path("-").exists()
     assert dispatch.run(["cache", "clear"]) == 0
@@ -263,17 +273,17 @@ def test_export_and_import_without_a_file(
 
 
 def test_what_was_not_exported_is_refused(tmp_path: Path) -> None:
-    good = exported([ENTRY])
-    (entry,) = imported(good, "x")
+    good = text_of_entries([ENTRY])
+    (entry,) = entries_from_text(good, "x")
     assert entry == ENTRY
     head, line, _ = good.split("\n")
     for text in (
-        "", "{}", head.replace(str(FORMAT), "77") + "\n" + line,
+        "", "{}", head.replace(str(CACHE_FORMAT), "77") + "\n" + line,
         good.replace("636f6465", "636f6466"),
         head + "\n{}", head + "\n[]", head + "\nnonsense", good.replace('"key"', '"ky"', 1),
     ):  # fmt: skip
         with pytest.raises(InputError, match="x: expected what"):
-            imported(text, "x")
+            entries_from_text(text, "x")
     assert dispatch.run(["cache", "import", str(tmp_path / "nowhere")]) == 2
 
 
@@ -317,7 +327,7 @@ def measured(schedule: str, mapping: str, seconds: float) -> None:
 
 def test_another_polygym_compiles_anew_what_was_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as earlier:
-        earlier.setattr(module, "compiler", lambda: "an earlier one")
+        earlier.setattr(module, "compiler_fingerprint", lambda: "an earlier one")
         operator = define(MM)
         operator(A, B)
         schedule = user_cache().entries()[0].schedule  # type: ignore[union-attr]
@@ -329,7 +339,7 @@ def test_another_polygym_compiles_anew_what_was_fastest(monkeypatch: pytest.Monk
     mine = [e for e in user_cache().entries() if e.code != b"old"]  # type: ignore[union-attr]
     assert [(e.mapping, e.seconds) for e in mine[-1:]] == [("vector_bits=128 unroll_jam=3", None)]
     define(MM, mapping=parse_mapping("unroll_jam=5"))(A, B)
-    last = max(user_cache().entries(), key=lambda e: e.made)  # type: ignore[union-attr]
+    last = max(user_cache().entries(), key=lambda e: e.created)  # type: ignore[union-attr]
     assert last.mapping == "unroll_jam=5", "asked for something else: nothing was measured for that"
 
 
@@ -339,7 +349,7 @@ def test_what_was_asked_for_in_former_words_is_found(
     """Version 0.1.0 had other words for mappings: in entries, and in what fingerprints are of."""
     asked = parse_mapping("unroll_jam=5 registers=off")
     with monkeypatch.context() as earlier:
-        earlier.setattr(module, "compiler", lambda: "an earlier one")
+        earlier.setattr(module, "compiler_fingerprint", lambda: "an earlier one")
         earlier.setattr(Mapping, "__str__", lambda _: "jam=5 hold=off")
         define(MM, mapping=asked)(A, B)
         schedule = user_cache().entries()[0].schedule  # type: ignore[union-attr]

@@ -9,7 +9,7 @@ import pytest
 
 import polygym
 from polygym.errors import InputError, SourceError
-from polygym.tc import addresses
+from polygym.tc import array_addresses
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 A = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -163,8 +163,10 @@ def test_elements_that_are_read_before_they_are_assigned_are_zero(size, body, ex
 def test_addresses_are_those_that_numpy_says():
     line = np.arange(24, dtype=np.int16)
     arrays = [line, line[5:], line[::-1], line.reshape(4, 6)[1:, 2], np.array(1.0), A.T, B]
-    assert [addresses.read(one) for one in arrays] == [addresses.asked(one) for one in arrays]
-    assert addresses.address_of is addresses.read
+    assert [array_addresses.address_by_field(one) for one in arrays] == [
+        array_addresses.address_by_interface(one) for one in arrays
+    ]
+    assert array_addresses.address_of is array_addresses.address_by_field
 
 
 def test_scalars_that_subscripts_depend_on():
@@ -220,11 +222,11 @@ def test_threads_share_an_operator():
     wrong = []
 
     def work(seed: int) -> None:
-        dice = np.random.default_rng(seed)
+        rng = np.random.default_rng(seed)
         for _ in range(20):
-            m, k, n = dice.integers(1, 6, 3)
-            a = dice.integers(-3, 4, (m, k)).astype(np.float32)
-            b = dice.integers(-3, 4, (k, n)).astype(np.float32)
+            m, k, n = rng.integers(1, 6, 3)
+            a = rng.integers(-3, 4, (m, k)).astype(np.float32)
+            b = rng.integers(-3, 4, (k, n)).astype(np.float32)
             with np.errstate(all="ignore"):  # OpenBLAS computes in lanes that nobody asks for
                 expected = a @ b
             if not (operator(a, b) == expected).all():

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.c_printer import print_c
-from polygym.compiler.codegen.common.mapping import SEQUENTIAL
-from polygym.compiler.codegen.common.special.definitions import SPECIAL
-from polygym.compiler.codegen.pipeline import lower as loops_of
-from polygym.compiler.frontend.tc import lower, parse
-from polygym.compiler.frontend.tc.functions import function_named
-from polygym.compiler.poly.baselines import original
-from polygym.compiler.poly.legality import LegalSchedule
-from polygym.measure.evaluation.foreign import executable
+from polygym.codegen.c import print_c
+from polygym.codegen.common.special_functions.definitions import SPECIAL_FUNCTIONS
+from polygym.codegen.pipeline import lower as loops_of
+from polygym.frontend.tc import lower_definition, parse_definitions
+from polygym.frontend.tc.semantics.functions import function_named
+from polygym.mapping.mapping import SEQUENTIAL_MAPPING
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.runtime.evaluation.c_compilers import compiler_path
 from polygym.tc.comprehension import Comprehension, define
 
 TYPES = {"double": np.float64, "float": np.float32}
@@ -247,7 +247,7 @@ def test_every_builtin_of_the_first_implementation_is_there(name: str) -> None:
     assert plain is not None
     assert single is not None
     assert single.arity == plain.arity
-    assert single.type is not None
+    assert single.result_type is not None
 
 
 def test_names_of_functions_may_be_indices_and_tensors() -> None:
@@ -266,10 +266,10 @@ def test_integers_are_converted() -> None:
     assert found.tolist() == [2, 4.5]
 
 
-@pytest.mark.skipif(executable("gcc") is None, reason="no gcc")
+@pytest.mark.skipif(compiler_path("gcc") is None, reason="no gcc")
 def test_printed_c_has_the_same_bits(tmp_path: Path) -> None:
     """With every function that the C library has not, in both types."""
-    names = sorted(one.value.removeprefix("polygym_") for one in SPECIAL)
+    names = sorted(one.value.removeprefix("polygym_") for one in SPECIAL_FUNCTIONS)
     outputs = [f"B{k}" for k in range(2 * len(names))]
     lines = [
         f"B{2 * k}(i) = {name}(A(i)) B{2 * k + 1}(i) = {name}f(float(A(i)))"
@@ -277,14 +277,14 @@ def test_printed_c_has_the_same_bits(tmp_path: Path) -> None:
     ]
     text = f"def f(double(N) A) -> ({', '.join(outputs)}) {{ {' '.join(lines)} }}"
     x = np.r_[np.linspace(-3, 3, 61), spread(-40, 40), INF, -INF, NAN, -0.0, 1e-310]
-    scop = lower(parse(text)[0])
+    scop = lower_definition(parse_definitions(text)[0])
     path = tmp_path / "f.c"
-    path.write_text(print_c(loops_of(LegalSchedule(scop, original(scop)))))
-    gcc = executable("gcc")
+    path.write_text(print_c(loops_of(LegalSchedule(scop, original_schedule(scop)))))
+    gcc = compiler_path("gcc")
     assert gcc is not None
     flags = ["-O2", "-ffp-contract=off", "-Wall", "-Werror", "-shared", "-fPIC"]
     subprocess.run([gcc, *flags, path, "-o", tmp_path / "f.so", "-lm"], check=True)
-    results = define(text, mapping=SEQUENTIAL)(x)
+    results = define(text, mapping=SEQUENTIAL_MAPPING)(x)
     by_gcc = [np.empty_like(one) for one in results]
     pointers = [one.ctypes.data_as(ctypes.c_void_p) for one in (x, *by_gcc)]
     ctypes.CDLL(str(tmp_path / "f.so")).f(ctypes.c_int(len(x)), *pointers)

@@ -14,29 +14,29 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polygym.cli import dispatch
-from polygym.compiler.codegen.c_printer import print_c
-from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
-from polygym.compiler.codegen.pipeline import lower as loops_of
-from polygym.compiler.frontend.tc import lower, parse
-from polygym.compiler.ir.gathers import sites
-from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.baselines import isl_schedule, original
-from polygym.compiler.poly.dependences import dependences
-from polygym.compiler.poly.evaluate import evaluate
-from polygym.compiler.poly.innermost import Innermost, Movement, displacement, movement
-from polygym.compiler.poly.legality import LegalSchedule
-from polygym.compiler.poly.valid_indices import valid_indices
+from polygym.codegen.c import print_c
+from polygym.codegen.pipeline import lower as loops_of
 from polygym.errors import InputError, LimitError, OutOfRangeError
-from polygym.measure.evaluation.foreign import executable
-from polygym.programs.outputs import DTYPES
+from polygym.frontend.tc import lower_definition, parse_definitions
+from polygym.ir.gathers import computed_subscripts
+from polygym.ir.scop import Scop
+from polygym.mapping.mapping import Mapping as MachineMapping
+from polygym.poly.dependences import dependences
+from polygym.poly.evaluation import evaluate_extent
+from polygym.poly.index_ranges import valid_index_ranges
+from polygym.poly.innermost import AccessStride, InnermostLoop, access_stride, displacement
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
+from polygym.programs.dtypes import DTYPES
+from polygym.runtime.evaluation.c_compilers import compiler_path
 from polygym.tc.comprehension import define
 from polygym.tc.kernel import compile_kernel
-from tests.compiler.codegen.mapped import random_mapping
+from tests.codegen.mapped_programs import random_mapping
+from tests.oracles.compiled_runs import run_natively
 from tests.oracles.interpreter import interpret as run_scop
-from tests.oracles.native import run_natively
 from tests.oracles.random_schedules import random_legal_schedule
 from tests.oracles.threads import every_loop_shared
-from tests.tc.interpreter import interpret
+from tests.tc.oracle.interpreter import interpret
 from tests.tc.programs import TEXTS, arguments, definition_of, sizes_for
 
 GATHERS = [name for name in TEXTS if name.startswith(("gather", "tables"))]
@@ -54,7 +54,7 @@ def with_all(
     """Return all arrays of a program: copies of those that are given, others with zeros."""
     arrays = {key: value.copy() for key, value in given_arrays.items()}
     for array in scop.arrays:
-        shape = tuple(evaluate(extent, sizes) for extent in array.extents)
+        shape = tuple(evaluate_extent(extent, sizes) for extent in array.extents)
         arrays.setdefault(array.name, np.zeros(shape, DTYPES[array.type]))
     return arrays
 
@@ -63,20 +63,18 @@ def with_all(
 def test_random_mappings_of_random_schedules(name: str) -> None:
     """The same bits as the meaning, in any order, in vectors, by several threads."""
     definition = definition_of(name)
-    scop = lower(definition)
+    scop = lower_definition(definition)
     outputs = [one.name for one in definition.outputs]
     named = [one.name for one in definition.parameters]
     refused = 0
     for seed in range(8):
-        dice = np.random.default_rng([seed, len(name)])
+        rng = np.random.default_rng([seed, len(name)])
         sizes = sizes_for(name, definition)
         given_arrays = arguments(definition, sizes, {}, seed)
         expected = interpret(definition, given_arrays, {})
-        rows_count = int(dice.integers(0, 4))
-        schedule = (
-            random_legal_schedule(scop, dice, rows=rows_count) if seed else isl_schedule(scop)
-        )
-        mapping = random_mapping(dice)
+        rows_count = int(rng.integers(0, 4))
+        schedule = random_legal_schedule(scop, rng, rows=rows_count) if seed else isl_schedule(scop)
+        mapping = random_mapping(rng)
         own = {one.name: sizes[one.name] for one in scop.parameters}
         try:
             with every_loop_shared():
@@ -99,7 +97,7 @@ def test_random_mappings_of_random_schedules(name: str) -> None:
 def test_the_program_means_the_same(name: str) -> None:
     """The Scop alone, interpreted, against the comprehension, interpreted."""
     definition = definition_of(name)
-    scop, sizes = lower(definition), sizes_for(name, definition)
+    scop, sizes = lower_definition(definition), sizes_for(name, definition)
     given_arrays = arguments(definition, sizes, {}, 5)
     expected = interpret(definition, given_arrays, {})
     arrays = with_all(scop, sizes, given_arrays)
@@ -153,7 +151,11 @@ def test_lanes_of_their_own() -> None:
 def test_the_first_in_the_text_is_named() -> None:
     f = define("def f(float(M) X, int(N) I, int(N) J) -> (Z) { Z(i) = X(I(J(i))) + X(J(i)) }")
     x = np.zeros(3, np.float32)
-    assert [site.text for site in sites(f.scop())] == ["X(I(J(i)))", "I(J(i))", "X(J(i))"]
+    assert [site.text for site in computed_subscripts(f.scop())] == [
+        "X(I(J(i)))",
+        "I(J(i))",
+        "X(J(i))",
+    ]
     for numbers, others, said in [
         (rows(7, 0), rows(0, 1), r"X\(I\(J\(i\)\)\) leaves X"),
         (rows(0, 0), rows(0, 2), r"I\(J\(i\)\) leaves I"),
@@ -204,13 +206,13 @@ def test_measured_programs_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "X(J(i)) leaves X" in json.loads(capsys.readouterr().out)["error"]
 
 
-@pytest.mark.skipif(executable("gcc") is None, reason="no gcc")
+@pytest.mark.skipif(compiler_path("gcc") is None, reason="no gcc")
 @pytest.mark.parametrize(("second", "code"), [(2, 0), (3, 1), (-2, 1)])
 def test_printed_c(tmp_path: Path, second: int, code: int) -> None:
-    scop = lower(parse(ROWS)[0])
+    scop = lower_definition(parse_definitions(ROWS)[0])
     program = tmp_path / "program.c"
     program.write_text(
-        print_c(loops_of(LegalSchedule(scop, original(scop))))
+        print_c(loops_of(LegalSchedule(scop, original_schedule(scop))))
         + f"""
 int main(void)
 {{
@@ -223,7 +225,7 @@ int main(void)
 }}
 """
     )
-    gcc = executable("gcc")
+    gcc = compiler_path("gcc")
     assert gcc is not None
     flags = ["-Wall", "-Werror", "-Wno-unused", "-o", str(tmp_path / "program")]
     subprocess.run([gcc, str(program), *flags], check=True)
@@ -238,7 +240,7 @@ int main(void)
         assert done.stdout == "0 9 1 10 2 11 "
 
 
-@pytest.mark.skipif(executable("gcc") is None, reason="no gcc")
+@pytest.mark.skipif(compiler_path("gcc") is None, reason="no gcc")
 def test_other_compilers_get_it_as_c(capsys: pytest.CaptureFixture[str]) -> None:
     assert dispatch.run(["bench", "tc:2LUT", "-d", "mini", "--against", "gcc", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
@@ -246,7 +248,7 @@ def test_other_compilers_get_it_as_c(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_dependences_hold_whatever_may_be_read() -> None:
-    scop = lower(definition_of("gather_temporary"))
+    scop = lower_definition(definition_of("gather_temporary"))
     (flow,) = [one for one in dependences(scop) if one.source == "S0"]
     assert flow.arrays == ("Y",)
     assert "S0[i] -> S1[i']" in flow.relation
@@ -254,18 +256,20 @@ def test_dependences_hold_whatever_may_be_read() -> None:
 
 
 def test_how_gathers_move() -> None:
-    scop = lower(parse("def f(float(E,D) T, int(B,L) I) -> (O) { O(b,d) +=! T(I(b,l), d) }")[0])
+    scop = lower_definition(
+        parse_definitions("def f(float(E,D) T, int(B,L) I) -> (O) { O(b,d) +=! T(I(b,l), d) }")[0]
+    )
     statement = scop.statements[1]
     assert statement.iterators == ("b", "d", "l")
     gather = statement.reads[1]
     along = {
-        name: Innermost(tuple(int(name == other) for other in statement.iterators), 1)
+        name: InnermostLoop(tuple(int(name == other) for other in statement.iterators), 1)
         for name in statement.iterators
     }
     assert displacement(statement, gather, along["d"]) == (0, 1)
     assert displacement(statement, gather, along["l"]) is None
-    found = {name: movement(statement, gather, loop) for name, loop in along.items()}
-    assert found == {"b": Movement.FAR, "d": Movement.UNIT, "l": Movement.FAR}
+    found = {name: access_stride(statement, gather, loop) for name, loop in along.items()}
+    assert found == {"b": AccessStride.FAR, "d": AccessStride.UNIT, "l": AccessStride.FAR}
 
 
 SUBSCRIPT = st.lists(
@@ -284,11 +288,11 @@ def test_valid_indices_are_valid(text: str, size: int, count: int) -> None:
     if "(" not in text:
         return
     program = "def f(float(M) X, int(N) I, int(N) J) -> (Z) {{ Z(i) +=! X({}) + I(i) * J(k) }}"
-    scop = lower(parse(program.format(text))[0])
+    scop = lower_definition(parse_definitions(program.format(text))[0])
     sizes = {"M": size, "N": count}
-    found = valid_indices(scop)
+    found = valid_index_ranges(scop)
     ends = {
-        name: [evaluate(end.to_str(), sizes) for end in (values.lowest, values.highest)]
+        name: [evaluate_extent(end.to_str(), sizes) for end in (values.lowest, values.highest)]
         for name, values in found.items()
     }
     if any(low > high for low, high in ends.values()):
@@ -317,14 +321,20 @@ def test_valid_indices_through_what_is_computed() -> None:
       H(i) = J(i, 1) - i
       Z(i) = X(H(i) + 1)
     }"""
-    values = valid_indices(lower(parse(text)[0]))["I"]
-    ends = [evaluate(end.to_str(), {"M": 20, "N": 4}) for end in (values.lowest, values.highest)]
+    values = valid_index_ranges(lower_definition(parse_definitions(text)[0]))["I"]
+    ends = [
+        evaluate_extent(end.to_str(), {"M": 20, "N": 4}) for end in (values.lowest, values.highest)
+    ]
     # 2 * v + k - i + 1 with 0 <= k < 3 and 0 <= i < 4 lies in 0 .. 19.
     assert ends == [1, 8]
 
 
 def test_there_are_valid_indices_where_there_is_room() -> None:
-    scop = lower(parse("def f(float(M) X, int(N) I) -> (Z) { Z(i) = X(2 * I(i) + 1) }")[0])
-    values = valid_indices(scop)["I"]
-    ends = [evaluate(end.to_str(), {"M": 10, "N": 3}) for end in (values.lowest, values.highest)]
+    scop = lower_definition(
+        parse_definitions("def f(float(M) X, int(N) I) -> (Z) { Z(i) = X(2 * I(i) + 1) }")[0]
+    )
+    values = valid_index_ranges(scop)["I"]
+    ends = [
+        evaluate_extent(end.to_str(), {"M": 10, "N": 3}) for end in (values.lowest, values.highest)
+    ]
     assert ends == [0, 4]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.compiler.frontend.tc import lower, parse
-from polygym.compiler.frontend.tc.canonical import canonical
 from polygym.errors import InputError, SourceError
+from polygym.frontend.tc import lower_definition, parse_definitions
+from polygym.frontend.tc.semantics.canonical import canonical_text
 from polygym.tc.comprehension import define
 
 LAYER = """
@@ -30,7 +30,7 @@ def wide(float(N) A) -> (double S) { S +=! A(i) }
 
 def last(text: str) -> str:
     """Return the canonical text of the last definition."""
-    return canonical(parse(text)[-1])
+    return canonical_text(parse_definitions(text)[-1])
 
 
 @pytest.mark.parametrize(
@@ -144,13 +144,13 @@ def prodModel(float(E1, D) LUT1, int(B, L1) I1, float(E2, D) LUT2, int(B, L2) I2
 
 def test_a_model_of_parts(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POLYGYM_CACHE", "off")
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
 
     def floats(*shape: int) -> np.ndarray:
-        return dice.integers(-3, 4, shape).astype(np.float32)
+        return rng.integers(-3, 4, shape).astype(np.float32)
 
     def places(most: int, *shape: int) -> np.ndarray:
-        return dice.integers(0, most, shape).astype(np.int32)
+        return rng.integers(0, most, shape).astype(np.int32)
 
     lut1, i1, lut2, i2 = floats(9, 5), places(9, 4, 3), floats(8, 5), places(8, 4, 2)
     w1, b1, w2, b2 = floats(6, 5), floats(6), floats(7, 6), floats(7)
@@ -204,7 +204,7 @@ def test_what_is_refused(body: str, said: str) -> None:
         f" {body} }} def later(float(N) A) -> (B) {{ B(i) = A(i) }}"
     )
     with pytest.raises(SourceError) as caught:
-        parse(text, "my.tc")
+        parse_definitions(text, "my.tc")
     assert said in str(caught.value)
     assert "my.tc:" in str(caught.value)
     assert "^" in str(caught.value)
@@ -227,4 +227,4 @@ def test_garbage_is_refused_or_taken(words: list[str]) -> None:
     parameters = "float(B, M) I, float(N, M) V, float(N) x"
     text = f"{LAYER}{MORE}def f({parameters}) -> (O) {{ {' '.join(words)} }}"
     with suppress(InputError):
-        lower(parse(text)[-1])
+        lower_definition(parse_definitions(text)[-1])

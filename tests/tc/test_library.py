@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.common.mapping import SEQUENTIAL
-from polygym.compiler.frontend.tc import Definition, library
-from polygym.compiler.frontend.tc.resolve import sizes_of
-from polygym.compiler.frontend.tc.syntax import Scalar
-from polygym.compiler.poly.strategy import Original
 from polygym.errors import InputError
+from polygym.frontend.tc import TcDefinition, library
+from polygym.frontend.tc.semantics.name_resolution import size_locations
+from polygym.frontend.tc.syntax.tree import ElementType
+from polygym.mapping.mapping import SEQUENTIAL_MAPPING
+from polygym.poly.scheduling.strategy import OriginalOrder
 from polygym.tc.comprehension import Comprehension, define
-from tests.tc.interpreter_state import DTYPES
+from tests.tc.oracle.interpreter_state import DTYPES
 from tests.tc.programs import arguments
 
 SIZES = {"H": 6, "W": 7, "KH": 3, "KW": 2, "M": 9}
@@ -111,20 +111,20 @@ EXPECTED = {
 }
 
 
-def random_arguments(definition: Definition, sizes: Mapping[str, int]) -> dict[str, Any]:
+def random_arguments(definition: TcDefinition, sizes: Mapping[str, int]) -> dict[str, Any]:
     """Return arguments of which no float is a whole number, and known scalars as Python's."""
     constants = CONSTANTS.get(definition.name, {})
-    dice = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     given: dict[str, Any] = arguments(definition, sizes, constants)
     for one in definition.parameters:
-        if one.type in (Scalar.FLOAT, Scalar.DOUBLE):
+        if one.type in (ElementType.FLOAT, ElementType.DOUBLE):
             shape = given[one.name].shape
-            given[one.name] = np.asarray(dice.standard_normal(shape), DTYPES[one.type])
+            given[one.name] = np.asarray(rng.standard_normal(shape), DTYPES[one.type])
     return given | constants
 
 
-def usual_sizes(definition: Definition) -> dict[str, int]:
-    return {size: SIZES.get(size, 2 + k % 3) for k, size in enumerate(sizes_of(definition))}
+def usual_sizes(definition: TcDefinition) -> dict[str, int]:
+    return {size: SIZES.get(size, 2 + k % 3) for k, size in enumerate(size_locations(definition))}
 
 
 def as_tuple(found: Any) -> tuple[np.ndarray, ...]:
@@ -164,9 +164,9 @@ def compare(operator: Comprehension, dtype: np.dtype, tolerance: float) -> None:
         np.testing.assert_allclose(result, value, rtol=tolerance, atol=tolerance)
 
 
-def as_written(definition: Definition) -> Comprehension:
+def as_written(definition: TcDefinition) -> Comprehension:
     """Return an operator that runs in the order of its text: that is compiled soonest."""
-    return Comprehension(definition, SEQUENTIAL, Original())
+    return Comprehension(definition, SEQUENTIAL_MAPPING, OriginalOrder())
 
 
 def by_differences(function: Callable[[np.ndarray], float], at: np.ndarray) -> np.ndarray:
@@ -184,11 +184,11 @@ def check_gradient(name: str, sizes: Mapping[str, int]) -> None:
     definition = library.definition(f"{name}:double")
     given = random_arguments(definition, sizes)
     results = as_tuple(EXPECTED[name](*given.values()))
-    dice = np.random.default_rng(2)
+    rng = np.random.default_rng(2)
     outputs = [one.name for one in definition.outputs]
     known = given | dict(zip(outputs, results, strict=True))
     for output, result in zip(outputs, results, strict=True):
-        known[f"d_{output}"] = dice.standard_normal(result.shape)
+        known[f"d_{output}"] = rng.standard_normal(result.shape)
     parts = library.gradients(f"{name}:double")
     for part in parts:
         found = as_written(part)(*(known[one.name] for one in part.parameters))
@@ -202,7 +202,7 @@ def check_gradient(name: str, sizes: Mapping[str, int]) -> None:
 
             expected = by_differences(weighed, given[of])
             np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-6, err_msg=part.name)
-    floats = [one.name for one in definition.parameters if one.type is Scalar.DOUBLE]
+    floats = [one.name for one in definition.parameters if one.type is ElementType.DOUBLE]
     derived = [one.name for part in parts for one in part.outputs]
     assert sorted(derived) == sorted(f"d_{name}" for name in floats)
 

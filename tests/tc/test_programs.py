@@ -10,11 +10,11 @@ import pytest
 
 from polybench import Dataset
 from polygym.cli import dispatch
-from polygym.compiler.frontend.tc import library
-from polygym.episodes.kernels import targets
 from polygym.errors import InputError, SourceError
-from polygym.measure.evaluation.foreign import executable
+from polygym.frontend.tc import library
+from polygym.mdp.problems.loading import program_targets
 from polygym.programs import load_program, load_scop
+from polygym.runtime.evaluation.c_compilers import compiler_path
 
 TEXT = """
 # Two definitions.
@@ -52,7 +52,8 @@ def test_the_library_has_usual_sizes() -> None:
     for name in set(library.definitions()) - set(OPERATORS):
         parameters = dict(load_program(f"tc:{name}", dataset=Dataset.MINI).parameters)
         assert all(
-            library.USUAL.get(name, value) == value <= 16 for name, value in parameters.items()
+            library.DEFAULT_SIZES.get(name, value) == value <= 16
+            for name, value in parameters.items()
         )
     target = "tc:conv2d_strided_gradient_of_image"
     program = load_program(target, dataset=Dataset.MINI, parameters={"sh": 3, "W": 4, "OH": 2})
@@ -113,10 +114,10 @@ def test_an_environment(file: str) -> None:
     ):
         env = gymnasium.make("polygym:polygym/Schedule-v0", reward="speedup", **arguments)
         _, info = env.reset(seed=1)
-        dice = np.random.default_rng(0)
+        rng = np.random.default_rng(0)
         over = False
         while not over:
-            action = int(dice.choice(np.flatnonzero(info["action_mask"])))
+            action = int(rng.choice(np.flatnonzero(info["action_mask"])))
             _, reward, over, _, info = env.step(action)
         assert info["status"] in ("ok", "timeout", "does not compile"), info
         assert isinstance(reward, float)
@@ -139,7 +140,7 @@ def test_a_search_and_its_record(
     assert data["parameters"] == {"M": 100, "step": 2}
 
 
-@pytest.mark.skipif(executable("gcc") is None, reason="no gcc")
+@pytest.mark.skipif(compiler_path("gcc") is None, reason="no gcc")
 def test_other_compilers_get_it_as_c(capsys: pytest.CaptureFixture[str]) -> None:
     for target in ("tc:softmax", "tc:gemm"):
         code, data = call(capsys, "bench", target, "-d", "mini", "--against", "gcc")
@@ -152,7 +153,7 @@ def test_a_name_without_its_beginning(name: str) -> None:
     with pytest.raises(InputError, match=f"the comprehension of that name is tc:{name}"):
         load_program(name)
     with pytest.raises(InputError, match=f"kernel: the comprehension of that name is tc:{name}"):
-        targets(name)
+        program_targets(name)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

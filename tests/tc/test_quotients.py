@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.compiler.codegen.c_printer import print_c
-from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL
-from polygym.compiler.codegen.pipeline import lower as loops_of
-from polygym.compiler.frontend.tc import lower, parse
-from polygym.compiler.poly.baselines import original
-from polygym.compiler.poly.legality import LegalSchedule
+from polygym.codegen.c import print_c
+from polygym.codegen.pipeline import lower as loops_of
 from polygym.errors import SourceError
-from polygym.measure.evaluation.foreign import executable
+from polygym.frontend.tc import lower_definition, parse_definitions
+from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.runtime.evaluation.c_compilers import compiler_path
 from polygym.tc.comprehension import define
 
-MAPPINGS = [str(DEFAULT), str(SEQUENTIAL), "tile=4 unroll_jam=2", "tile=3x5"]
+MAPPINGS = [str(DEFAULT_MAPPING), str(SEQUENTIAL_MAPPING), "tile=4 unroll_jam=2", "tile=3x5"]
 
 
 def shuffled(image: np.ndarray) -> np.ndarray:
@@ -85,14 +85,14 @@ def test_operators(name: str, mapping: str) -> None:
         np.testing.assert_array_equal(f(a), expected(a), err_msg=schedule)
 
 
-@pytest.mark.skipif(executable("gcc") is None, reason="no gcc")
+@pytest.mark.skipif(compiler_path("gcc") is None, reason="no gcc")
 @pytest.mark.parametrize("name", ["pixel shuffle", "space to depth"])
 def test_printed_c(name: str, tmp_path: Path) -> None:
     statement, shape, expected = OPERATORS[name]
     a = np.random.default_rng(1).normal(size=shape)
-    scop = lower(parse(text_of(statement, 3))[0])
-    path, gcc = tmp_path / "f.c", executable("gcc")
-    path.write_text(print_c(loops_of(LegalSchedule(scop, original(scop)))))
+    scop = lower_definition(parse_definitions(text_of(statement, 3))[0])
+    path, gcc = tmp_path / "f.c", compiler_path("gcc")
+    path.write_text(print_c(loops_of(LegalSchedule(scop, original_schedule(scop)))))
     assert gcc is not None
     flags = ["-O1", "-fsanitize=undefined", "-fno-sanitize-recover", "-static-libubsan"]
     subprocess.run([gcc, *flags, "-shared", "-fPIC", path, "-o", tmp_path / "f.so"], check=True)

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL
-from polygym.compiler.frontend.tc import lower, parse
 from polygym.errors import InputError, SourceError
+from polygym.frontend.tc import lower_definition, parse_definitions
+from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING
 from polygym.tc.comprehension import Comprehension
-from tests.tc.interpreter import interpret
-from tests.tc.interpreter_state import LARGEST, NoRange
+from tests.tc.oracle.interpreter import interpret
+from tests.tc.oracle.interpreter_state import LARGEST, NoRange
 from tests.tc.programs import TEXTS, arguments
 
 WHOLE = ["bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))]
@@ -81,10 +81,12 @@ def test_random_comprehensions(text: str, plain: bool, seed: int) -> None:
 
     It may refuse what works for these sizes alone: its ranges hold for all of them.
     """
-    (definition,) = parse(text)
+    (definition,) = parse_definitions(text)
     given_arrays = arguments(definition, SIZES, {}, seed)
     try:
-        found = Comprehension(definition, SEQUENTIAL if plain else DEFAULT)(*given_arrays.values())
+        found = Comprehension(definition, SEQUENTIAL_MAPPING if plain else DEFAULT_MAPPING)(
+            *given_arrays.values()
+        )
     except InputError:
         return
     expected = interpret(definition, given_arrays, {})
@@ -99,8 +101,8 @@ def test_random_comprehensions(text: str, plain: bool, seed: int) -> None:
 
 
 def lower_all(text: str) -> None:
-    for one in parse(text):
-        lower(one)
+    for one in parse_definitions(text):
+        lower_definition(one)
 
 
 WORDS = st.sampled_from(
@@ -150,6 +152,6 @@ def test_what_is_too_much(text: str) -> None:
 
 
 def test_the_oracle_has_no_range_where_there_is_none() -> None:
-    (definition,) = parse("def f(float(M) A) -> (B) { B(i) +=! A(i + k) }")
+    (definition,) = parse_definitions("def f(float(M) A) -> (B) { B(i) +=! A(i + k) }")
     with pytest.raises(NoRange):
         interpret(definition, arguments(definition, {"M": LARGEST // 2}, {}), {})

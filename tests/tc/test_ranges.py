@@ -4,8 +4,8 @@ import islpy as isl
 import numpy as np
 import pytest
 
-from polygym.compiler.frontend.tc import lower, parse
 from polygym.errors import InputError
+from polygym.frontend.tc import lower_definition, parse_definitions
 from polygym.tc.comprehension import define
 
 RANGES = [
@@ -37,12 +37,12 @@ RANGES = [
 
 @pytest.mark.parametrize(("parameters", "value", "expected"), RANGES)
 def test_one_index(parameters: str, value: str, expected: str) -> None:
-    (definition,) = parse(f"def f({parameters}) -> (B) {{ B(i) = {value} }}")
-    (statement,) = lower(definition).statements
+    (definition,) = parse_definitions(f"def f({parameters}) -> (B) {{ B(i) = {value} }}")
+    (statement,) = lower_definition(definition).statements
     domain = isl.Set(statement.domain).reset_tuple_id()
     sizes = "[N, M]" if "M" in parameters else "[N]"
     wanted = isl.Set(f"{sizes} -> {{ [i] : {expected} }}", domain.get_ctx())
-    context = isl.Set(lower(definition).context, domain.get_ctx())
+    context = isl.Set(lower_definition(definition).context, domain.get_ctx())
     assert domain.intersect_params(context).is_equal(wanted.intersect_params(context))
     assert not domain.is_empty()
 
@@ -100,8 +100,8 @@ def test_numbers_as_arguments_have_the_type_of_the_parameter() -> None:
 
 
 def test_a_byte_order_mark_is_nothing() -> None:
-    (definition,) = parse("\ufeffdef f(float(N) A) -> (B) { B(i) = A(i) }")
-    assert definition.place.column == 5
+    (definition,) = parse_definitions("\ufeffdef f(float(N) A) -> (B) { B(i) = A(i) }")
+    assert definition.location.column == 5
 
 
 TRIANGULAR = """

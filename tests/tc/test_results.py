@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL
+from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING
 from polygym.tc.comprehension import Comprehension
-from tests.tc.interpreter import interpret
+from tests.tc.oracle.interpreter import interpret
 from tests.tc.programs import CONSTANTS, TEXTS, arguments, definition_of, sizes_for
 
 
-@pytest.mark.parametrize("mapping", [SEQUENTIAL, DEFAULT], ids=str)
+@pytest.mark.parametrize("mapping", [SEQUENTIAL_MAPPING, DEFAULT_MAPPING], ids=str)
 @pytest.mark.parametrize("name", TEXTS)
 def test_programs_compute_what_they_say(name, mapping):
     definition, constants = definition_of(name), CONSTANTS.get(name, {})

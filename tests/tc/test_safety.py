@@ -11,7 +11,13 @@ import pytest
 
 import polygym.tc
 from polygym.errors import InputError
-from polygym.tc.cache import Cache, CacheWarning, Entry, exported, imported
+from polygym.tc.cache import (
+    CacheEntry,
+    CacheWarning,
+    KernelCache,
+    entries_from_text,
+    text_of_entries,
+)
 
 I32 = np.int32
 
@@ -102,10 +108,10 @@ def test_a_sum_that_is_too_long_is_refused() -> None:
 
 
 def test_a_file_that_is_no_database_can_be_cleared(tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "comprehensions.sqlite")
+    cache = KernelCache(tmp_path / "comprehensions.sqlite")
     cache.path.write_text("junk" * 100)
     cache.path.chmod(0o600)
-    entry = Entry("key", "schedule", "label", "mapping", 0.5, "{}", b"code", 1.0)
+    entry = CacheEntry("key", "schedule", "label", "mapping", 0.5, "{}", b"code", 1.0)
     with pytest.warns(CacheWarning):
         assert not cache.put(entry)
     assert cache.clear() == 0
@@ -115,9 +121,9 @@ def test_a_file_that_is_no_database_can_be_cleared(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seconds", ["abc", -1, 0, float("nan")])
 def test_times_that_are_none_are_not_imported(seconds: object) -> None:
-    entry = Entry("key", "schedule", "label", "mapping", seconds, "{}", b"code", 1.0)  # type: ignore[arg-type]
+    entry = CacheEntry("key", "schedule", "label", "mapping", seconds, "{}", b"code", 1.0)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="time"):
-        imported(exported([entry]), "here")
+        entries_from_text(text_of_entries([entry]), "here")
 
 
 @pytest.mark.parametrize("length", [6, 7, 10, 15, 37, 39])
@@ -146,7 +152,7 @@ def test_loops_of_one_iteration_are_no_directions() -> None:
         "{ O(n, f, h, w) +=! I(n, c, h + p, w + q) * K(f, c, p, q) }",
         schedule="original",
     )
-    dice = np.random.default_rng(2)
-    image, kernel = dice.random((2, 3, 5, 20), np.float32), dice.random((4, 3, 1, 1), np.float32)
+    rng = np.random.default_rng(2)
+    image, kernel = rng.random((2, 3, 5, 20), np.float32), rng.random((4, 3, 1, 1), np.float32)
     expected = np.einsum("nchw,fcpq->nfhw", image, kernel)
     np.testing.assert_allclose(pointwise(image, kernel), expected, rtol=1e-5)

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping, parse_mapping
-from polygym.compiler.poly.baselines import isl_schedule, original
-from polygym.compiler.poly.strategy import Fusion, IslOptions
-from polygym.episodes.episode import Episode
-from polygym.episodes.policies import Policy
 from polygym.errors import IllegalScheduleError, InputError
-from polygym.measure.evaluation import Evaluation, Evaluator
-from polygym.measure.evaluation.evaluator import Choice
-from polygym.measure.worker.outcome import Status, WrongOutput
-from polygym.search.tune import Progress, read_choice
+from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping, parse_mapping
+from polygym.mdp.episode import Episode
+from polygym.mdp.policies.registry import Policy
+from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
+from polygym.poly.scheduling.strategy import Fusion, IslOptions
+from polygym.runtime.evaluation import Evaluation, Evaluator
+from polygym.runtime.evaluation.evaluator import MappedSchedule
+from polygym.runtime.worker.outcome import OutcomeStatus, WrongOutput
+from polygym.search import TuningProgress, read_choice
 from polygym.tc.cache import user_cache
 from polygym.tc.comprehension import define
 
@@ -42,16 +42,16 @@ def first_allowed(episode: Episode, generator: np.random.Generator) -> int:
 @pytest.mark.parametrize("search", ["genetic", first_allowed])
 def test_what_is_found_is_used_and_kept(search: str | Policy) -> None:
     operator = define(MM)
-    seen: list[Progress] = []
-    found = operator.tune(A, B, generations=2, population=5, search=search, show=seen.append)
+    seen: list[TuningProgress] = []
+    found = operator.tune(A, B, generations=2, population=5, strategy=search, show=seen.append)
     assert found.best.is_ok
     assert found.wrong == 0
     assert found.tried == len(seen) >= 6
     assert (seen[0].generation, seen[-1].generation, seen[-1].generations) == (1, 2, 2)
-    assert found.best.speedup >= found.start.speedup
+    assert found.best.speedup >= found.initial.speedup
     assert found.to_json()["gain"] == pytest.approx(found.gain)
-    assert found.gain == pytest.approx(found.best.speedup / found.start.speedup)
-    apart = replace(found, best=replace(found.start, speedup=3 * found.start.speedup))
+    assert found.gain == pytest.approx(found.best.speedup / found.initial.speedup)
+    apart = replace(found, best=replace(found.initial, speedup=3 * found.initial.speedup))
     assert apart.gain == 1  # the original was slower when it ran beside the best
     assert (operator(A, B) == A @ B).all()
     cache = user_cache()
@@ -81,32 +81,32 @@ def test_noise_is_no_reason_to_leave_the_start(
 ) -> None:
     operator = define(MM)
     usual = isl_schedule(operator.scop())
-    together = Evaluator.evaluate_together
+    together = Evaluator.evaluate_interleaved
 
     def nearly_the_same(
-        self: Evaluator, choices: Sequence[Choice], rounds: int
+        self: Evaluator, choices: Sequence[MappedSchedule], rounds: int
     ) -> tuple[Evaluation, ...]:
-        others = {choice: 1.0 if choice == (usual, DEFAULT) else gain for choice in choices}
+        others = {choice: 1.0 if choice == (usual, DEFAULT_MAPPING) else gain for choice in choices}
         return tuple(
             replace(one, speedup=2 * others[choice], seconds=1 / others[choice])
             for choice, one in zip(choices, together(self, choices, rounds), strict=True)
         )
 
-    monkeypatch.setattr(Evaluator, "evaluate_together", nearly_the_same)
+    monkeypatch.setattr(Evaluator, "evaluate_interleaved", nearly_the_same)
     found = operator.tune(A, B, generations=1, population=5)
     assert found.is_faster is is_faster
     assert (found.gain > 1) is is_faster
-    assert ((found.best.schedule, found.best.mapping) != (usual, DEFAULT)) is is_faster
+    assert ((found.best.schedule, found.best.mapping) != (usual, DEFAULT_MAPPING)) is is_faster
 
 
 def test_time_is_up() -> None:
-    found = define(MM).tune(A, B, generations=1000, population=10, seconds=1.0)
+    found = define(MM).tune(A, B, generations=1000, population=10, time_limit=1.0)
     assert 1 <= found.tried < 5000
     assert found.best.is_ok
 
 
 def test_ctrl_c_keeps_the_best() -> None:
-    def show(progress: Progress) -> None:
+    def show(progress: TuningProgress) -> None:
         if progress.tried == 4:
             raise KeyboardInterrupt
 
@@ -127,7 +127,7 @@ def test_a_candidate_that_computes_something_else_never_counts(
         if mapping is not None and mapping.unroll_jam == 1:
             return replace(
                 found,
-                status=Status.WRONG_OUTPUT,
+                status=OutcomeStatus.WRONG_OUTPUT,
                 error_type=WrongOutput.__name__,
                 speedup=0.0,
                 samples=(),
@@ -135,7 +135,7 @@ def test_a_candidate_that_computes_something_else_never_counts(
         return found
 
     monkeypatch.setattr(Evaluator, "evaluate", wrong)
-    found = define(MM).tune(A, B, generations=1, population=40, search="random")
+    found = define(MM).tune(A, B, generations=1, population=40, strategy="random")
     assert found.wrong > 0
     assert found.best.mapping.unroll_jam != 1
 
@@ -164,7 +164,7 @@ def test_what_makes_no_sense(arguments: dict[str, object], said: str) -> None:
 
 def test_what_was_found_is_saved_and_used_again(tmp_path: Path) -> None:
     operator = define(MM)
-    found = operator.tune(A, B, generations=1, population=4, search="random", seed=3)
+    found = operator.tune(A, B, generations=1, population=4, strategy="random", seed=3)
     path = tmp_path / "mm.json"
     found.save(path)
     best = found.best
@@ -196,14 +196,14 @@ def test_what_was_found_is_saved_and_used_again(tmp_path: Path) -> None:
 def test_files_that_are_none(contents: str | None, said: str, tmp_path: Path) -> None:
     operator, path = define(MM), tmp_path / "x.json"
     if contents is not None:
-        path.write_text(contents.replace("SCHEDULE", str(original(operator.scop()))))
+        path.write_text(contents.replace("SCHEDULE", str(original_schedule(operator.scop()))))
     with pytest.raises(InputError, match=said):
         operator.compile(A, B, tuned=path)
 
 
 def test_what_a_file_would_hold_will_do(tmp_path: Path) -> None:
     operator = define(MM)
-    choice = {"schedule": str(original(operator.scop())), "mapping": "default"}
+    choice = {"schedule": str(original_schedule(operator.scop())), "mapping": "default"}
     assert operator.compile(A, B, tuned=choice) is operator.compile(A, B)
     with pytest.raises(InputError, match="tuned: expected what a tuner has saved, with the text"):
         operator.compile(A, B, tuned={"schedule": choice["schedule"]})
@@ -214,8 +214,8 @@ def test_what_a_file_would_hold_will_do(tmp_path: Path) -> None:
 def test_tuning_starts_from_what_was_asked_for() -> None:
     operator = define(MM, schedule="isl fusion=minimum", mapping="tile=8")
     found = operator.tune(A, B, generations=1, population=1)
-    assert found.start.schedule == isl_schedule(operator.scop(), IslOptions(Fusion.MINIMUM))
-    assert found.start.mapping == parse_mapping("tile=8")
+    assert found.initial.schedule == isl_schedule(operator.scop(), IslOptions(Fusion.MINIMUM))
+    assert found.initial.mapping == parse_mapping("tile=8")
 
 
 def test_options_of_a_compilation() -> None:
@@ -230,8 +230,8 @@ def test_options_of_a_compilation() -> None:
     for options in (
         {"schedule": "original", "mapping": "sequential"},
         {"schedule": "isl skew=off"},
-        {"schedule": str(original(operator.scop()))},
-        {"schedule": original(operator.scop()), "mapping": "unroll_jam=2"},
+        {"schedule": str(original_schedule(operator.scop()))},
+        {"schedule": original_schedule(operator.scop()), "mapping": "unroll_jam=2"},
         {"schedule": IslOptions(negative=False)},
     ):
         other = operator.compile(A, B, **options)  # type: ignore[arg-type]
@@ -261,7 +261,10 @@ def test_options_that_are_none(options: dict[str, object], said: str) -> None:
 def test_a_tuned_file_in_former_words_is_read() -> None:
     """Version 0.1.0 had other words for mappings."""
     operator = define(MM)
-    choice = {"schedule": str(original(operator.scop())), "mapping": "jam=2 vector=128 outer=2"}
+    choice = {
+        "schedule": str(original_schedule(operator.scop())),
+        "mapping": "jam=2 vector=128 outer=2",
+    }
     _, mapping = read_choice(choice, operator.scop())
     assert mapping == Mapping(unroll_jam=2, vector_bits=128, outer_tile=(2,))
     operator.compile(A, B, tuned=choice)
@@ -280,9 +283,9 @@ def test_a_schedule_that_changes_the_result_is_refused() -> None:
 
 
 def test_what_did_well_for_similar_kernels_is_tried_first() -> None:
-    found = define(MM).tune(A, B, generations=1, population=9, search="random")
+    found = define(MM).tune(A, B, generations=1, population=9, strategy="random")
     names = "def f(double(I,J) X, double(J,L) Y) -> (Z) { Z(a,b) +=! X(a,c) * Y(c,b) }"
-    operator, seen = define(names, threads=2), list[Progress]()
+    operator, seen = define(names, threads=2), list[TuningProgress]()
     arrays = (A[:10].astype(float), B.astype(float))
     operator.tune(*arrays, generations=1, population=1, show=seen.append)
     assert found.best.mapping in [replace(one.candidate.mapping, threads=1) for one in seen]

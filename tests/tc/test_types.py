@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 
 from polygym.cli import dispatch
-from polygym.compiler.codegen.c_printer import print_c
-from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
-from polygym.compiler.codegen.pipeline import lower as loops_of
-from polygym.compiler.frontend.tc import lower, parse
-from polygym.compiler.ir.types import ScalarType, common_type
-from polygym.compiler.poly.baselines import original
-from polygym.compiler.poly.evaluate import evaluate
-from polygym.compiler.poly.legality import LegalSchedule
-from polygym.compiler.poly.valid_indices import valid_indices
+from polygym.codegen.c import print_c
+from polygym.codegen.pipeline import lower as loops_of
 from polygym.errors import InputError, SourceError
-from polygym.measure.evaluation.foreign import executable
+from polygym.frontend.tc import lower_definition, parse_definitions
+from polygym.ir.types import ScalarType, common_type
+from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
+from polygym.poly.evaluation import evaluate_extent
+from polygym.poly.index_ranges import valid_index_ranges
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.runtime.evaluation.c_compilers import compiler_path
 from polygym.tc.comprehension import define
 
 WHOLE = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-MAPPINGS = [SEQUENTIAL, Mapping(vector_bits=256)]
+MAPPINGS = [SEQUENTIAL_MAPPING, Mapping(vector_bits=256)]
 
 
 def extreme(name: str, seed: int) -> np.ndarray:
@@ -163,9 +163,11 @@ def test_indices_of_all_types(name: str) -> None:
 
 def test_valid_indices_fit_their_type() -> None:
     text = "def f(float(M) X, int8(N) I, uint8(N) J) -> (Z) { Z(i) = X(I(i)) + X(J(i) + 2) }"
-    found = valid_indices(lower(parse(text)[0]))
+    found = valid_index_ranges(lower_definition(parse_definitions(text)[0]))
     ends = {
-        name: [evaluate(end.to_str(), {"M": 1000, "N": 3}) for end in (one.lowest, one.highest)]
+        name: [
+            evaluate_extent(end.to_str(), {"M": 1000, "N": 3}) for end in (one.lowest, one.highest)
+        ]
         for name, one in found.items()
     }
     assert ends == {"I": [0, 127], "J": [0, 255]}
@@ -184,7 +186,7 @@ def t(uint8(N) A, int16(N) B, bool(N) C, uint64(N) D, uint8(K) I, int8(K) J, flo
 """
 
 
-@pytest.mark.skipif(executable("gcc") is None, reason="no gcc")
+@pytest.mark.skipif(compiler_path("gcc") is None, reason="no gcc")
 def test_measured_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By rule, in isl's order, and by another compiler: the same bits."""
     path = tmp_path / "all.tc"
@@ -201,13 +203,13 @@ def test_measured_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert [one["status"] for one in data["entries"]] == ["ok"] * 4
 
 
-@pytest.mark.skipif(executable("gcc") is None, reason="no gcc")
+@pytest.mark.skipif(compiler_path("gcc") is None, reason="no gcc")
 def test_printed_c_compiles_without_a_warning(tmp_path: Path) -> None:
-    scop = lower(parse(ALL)[0])
+    scop = lower_definition(parse_definitions(ALL)[0])
     path = tmp_path / "all.c"
-    path.write_text(print_c(loops_of(LegalSchedule(scop, original(scop)))))
+    path.write_text(print_c(loops_of(LegalSchedule(scop, original_schedule(scop)))))
     assert "#include <stdint.h>" in path.read_text()
-    gcc = executable("gcc")
+    gcc = compiler_path("gcc")
     assert gcc is not None
     subprocess.run(
         [gcc, "-Wall", "-Wextra", "-Werror", "-Wno-unused", "-c", path, "-o", tmp_path / "all.o"],
@@ -234,9 +236,9 @@ def test_what_holds_what() -> None:
     for one in whole:
         for other in whole:
             fits = one.lowest <= other.lowest and other.highest <= one.highest
-            assert one.holds(other) is fits
-        assert not one.holds(ScalarType.FLOAT)
-        assert ScalarType.FLOAT.holds(one)
-    assert not ScalarType.FLOAT.holds(ScalarType.DOUBLE)
+            assert one.can_represent(other) is fits
+        assert not one.can_represent(ScalarType.FLOAT)
+        assert ScalarType.FLOAT.can_represent(one)
+    assert not ScalarType.FLOAT.can_represent(ScalarType.DOUBLE)
     assert [ScalarType.BOOL.lowest, ScalarType.BOOL.highest] == [0, 1]
     assert [ScalarType.SHORT.lowest, ScalarType.UNSIGNED.highest] == [-(2**15), 2**32 - 1]

@@ -7,10 +7,10 @@ import pytest
 from polygym.rewrite.term import Term, term
 from polygym.terms.cost import StaticCost
 from polygym.terms.language.nodes import variable
-from polygym.terms.language.reading import parse_program
+from polygym.terms.language.parser import parse_program
 from polygym.terms.language.types import FLOAT
 from polygym.terms.library import combinations, expressions
-from polygym.terms.sharing import shared_cost
+from polygym.terms.sharing_value import shared_cost
 
 
 @pytest.mark.parametrize(

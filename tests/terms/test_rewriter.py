@@ -9,22 +9,22 @@ from hypothesis import strategies as st
 
 from polygym.errors import InputError, LimitError
 from polygym.rewrite.term import term
-from polygym.terms.language.nodes import facts
-from polygym.terms.language.reading import parse_program
-from polygym.terms.language.types import FLOAT, Vector
+from polygym.terms.language.nodes import term_facts
+from polygym.terms.language.parser import parse_program
+from polygym.terms.language.types import FLOAT, VectorType
 from polygym.terms.library import expressions, programs
-from polygym.terms.rewriter import Rewriter, part_at
+from polygym.terms.rewriter import Rewriter, subterm_at
 from polygym.terms.rules.random_terms import random_term
-from polygym.terms.rules.sets import rules_named
+from polygym.terms.rules.rule_sets import rules_named
 
 PROGRAMS = [*expressions("test")[:4], *programs("linear-algebra")[:3], *programs("gemm")]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda one: str(one.body))
 def test_every_way_to_ask_has_one_answer(program: object) -> None:
-    from polygym.terms.language.program import Program
+    from polygym.terms.language.program import TermProgram
 
-    assert isinstance(program, Program)
+    assert isinstance(program, TermProgram)
     rewriter, fresh = Rewriter(rules_named("extended")), Rewriter(rules_named("extended"))
     steps, results = list(rewriter.steps(program.body)), rewriter.successors(program.body)
     assert len(steps) == len(results) > 0
@@ -32,7 +32,7 @@ def test_every_way_to_ask_has_one_answer(program: object) -> None:
         assert fresh.after(program.body, step) is result
         assert rewriter.step(program.body, number) == step
         assert rewriter.step_named(str(step)) == step
-        part_at(program.body, step.place)
+        subterm_at(program.body, step.position)
     with pytest.raises(InputError, match="expected one of those that there are"):
         rewriter.step(program.body, len(steps))
 
@@ -41,9 +41,9 @@ def test_every_way_to_ask_has_one_answer(program: object) -> None:
 @given(st.integers(0, 2**32 - 1))
 def test_what_is_remembered_is_what_would_be_found(seed: int) -> None:
     """One rewriter sees many terms, another one each alone."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     for _ in range(3):
-        one = random_term((FLOAT, Vector(FLOAT))[int(dice.integers(2))], (), dice, 4)
+        one = random_term((FLOAT, VectorType(FLOAT))[int(rng.integers(2))], (), rng, 4)
         found = SHARED.successors(one)
         assert found == Rewriter(rules_named("all")).successors(one)
         for step, made in zip(SHARED.steps(one), found, strict=True):
@@ -67,9 +67,9 @@ def test_deep_terms_are_rewritten_at_any_place() -> None:
     rewriter = Rewriter(rules_named("simple"))
     steps = [step for step in rewriter.steps(body) if step.rule.name == "add-zero"]
     assert len(steps) == count
-    assert len(steps[-1].place) == count - 1
+    assert len(steps[-1].position) == count - 1
     found = rewriter.after(body, steps[-1])
-    assert facts(found).nodes == facts(body).nodes - 2
+    assert term_facts(found).nodes == term_facts(body).nodes - 2
 
 
 def test_large_terms_are_rewritten_lazily() -> None:

@@ -11,45 +11,45 @@ from typing import Any
 import click
 
 from polybench import Dataset
-from polygym.cli.answer import Answer
-from polygym.cli.benching import ORIGINAL, How, measured
-from polygym.cli.entries import (
-    Entry,
+from polygym.cli.execution.bench_limits import add_limits, check_figure, draw_limits, limit_entries
+from polygym.cli.execution.benching import ORIGINAL, BenchOptions, bench_program
+from polygym.cli.interrupts import EXIT_INTERRUPTED, interrupts_raise
+from polygym.cli.options.common import (
+    EXCLUSION_HELP,
+    TARGET_HELP,
+    function_option,
+    installed_compilers,
+    json_option,
+    mapping_options,
+    resolve_mapping,
+    size_options,
+)
+from polygym.cli.options.schedules import is_automatic, schedule_maker, text_in_file
+from polygym.cli.options.splitting import SplitOption, split_option, split_program
+from polygym.cli.options.storage import StorageOption, apply_storage, storage_options
+from polygym.cli.output.array_figures import non_finite_remark
+from polygym.cli.output.bench_table import (
+    BenchEntry,
     mean_of_limit,
     mean_speedup,
     print_entries,
 )
-from polygym.cli.interrupts import INTERRUPTED, as_exceptions
-from polygym.cli.limited import check_figure, draw_limits, limit_entries, with_limit
-from polygym.cli.limits import disturbance
-from polygym.cli.options import (
-    EXCLUSION_HELP,
-    TARGET_HELP,
-    chosen_mapping,
-    found_compilers,
-    function_option,
-    json_option,
-    mapping_options,
-    size_options,
-)
-from polygym.cli.output import progress, say, say_foreign_load, working
-from polygym.cli.outputs import remark_on
-from polygym.cli.schedules import is_automatic, said_in, schedule_maker
-from polygym.cli.splitting import Cutter, program_in_pieces, split_option
-from polygym.cli.storing import StorageChoice, storage_options, with_storage
-from polygym.cli.text import listed, shorten
-from polygym.compiler.codegen.common.mapping import DEFAULT, TOLERANCE
-from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
-from polygym.compiler.storage.plan import KEEP
+from polygym.cli.output.console import progress, report_background_load, spinner, write_text
+from polygym.cli.output.limits import busy_machine_note
+from polygym.cli.output.text import listed, shorten
+from polygym.cli.result import CommandResult
 from polygym.errors import InputError, SourceError
-from polygym.measure.evaluation.foreign import FOREIGN, compared
-from polygym.measure.machine.kept import peaks_of
-from polygym.measure.worker.foreign_load import ForeignLoad, LoadWatch
-from polygym.measure.worker.outcome import Ok
-from polygym.measure.worker.timing import this_machine
-from polygym.measure.worker.worker import Worker
+from polygym.mapping.mapping import DEFAULT_MAPPING, TOLERANCE
+from polygym.mapping.mapping import Mapping as MachineMapping
+from polygym.poly.transform.storage.plan import SOURCE_STORAGE
 from polygym.programs import Program, load_program
-from polygym.programs.selection import selected
+from polygym.programs.selection import select_programs
+from polygym.runtime.evaluation.c_compilers import C_COMPILERS, tolerance_note
+from polygym.runtime.peaks.peak_cache import peaks_for
+from polygym.runtime.worker.background_load import BackgroundLoad, LoadMonitor
+from polygym.runtime.worker.outcome import Ok
+from polygym.runtime.worker.timing import describe_host
+from polygym.runtime.worker.worker import Worker
 from polygym.search.sweep.rows import LIMIT
 
 _LLVM = "llvm-O3"
@@ -130,55 +130,55 @@ def command(
     repeat: int,
     dataset: Dataset | None,
     parameters: dict[str, int],
-    cutter: Cutter | None,
-    storage: StorageChoice | None,
+    cutter: SplitOption | None,
+    storage: StorageOption | None,
     storage_limit: int | None,
     mapping: MachineMapping | None,
     threads: int,
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Load all programs, measure one after the other, and report what was measured."""
     schedule_names, compilers = _contenders(schedules, against)
     limited = LIMIT in listed(against)
     check_figure(figure, limited=limited)
     is_said = cutter is not None or storage is not None
-    how = How(
+    how = BenchOptions(
         {name: schedule_maker(name) for name in schedule_names},
         compilers,
-        chosen_mapping(mapping, DEFAULT, threads),
+        resolve_mapping(mapping, DEFAULT_MAPPING, threads),
         repeat,
         limited,
         frozenset() if is_said else frozenset(filter(is_automatic, schedule_names)),
         storage_limit,
-        _homes_in_files(schedule_names, cutter, storage, storage_limit),
+        _variants_in_files(schedule_names, cutter, storage, storage_limit),
     )
     programs = {
-        target: with_storage(
-            program_in_pieces(program, cutter), storage, storage_limit, mapping=how.mapping
+        target: apply_storage(
+            split_program(program, cutter), storage, storage_limit, mapping=how.mapping
         )
-        for target, program in _load(selected(targets), region, dataset, parameters).items()
+        for target, program in _load(select_programs(targets), region, dataset, parameters).items()
     }
     found = _measured(programs, how)
     if figure is not None:
         draw_limits(figure, found.results, str(dataset or Dataset.LARGE))
     if as_json:
-        return Answer(found.code, _report(found, programs, dataset, how))
+        return CommandResult(found.code, _report(found, programs, dataset, how))
     _print(found, programs, how)
-    return Answer(found.code)
+    return CommandResult(found.code)
 
 
 @dataclass(slots=True)
-class _Found:
+class _BenchResults:
     """What came of the programs so far: a row of entries each, and what there is to say beside."""
 
-    results: list[tuple[Entry, ...]] = field(default_factory=list)
+    results: list[tuple[BenchEntry, ...]] = field(default_factory=list)
     unlimited: dict[str, str] = field(default_factory=dict)
     endless: dict[str, list[str]] = field(default_factory=dict)
-    load: ForeignLoad | None = None
+    load: BackgroundLoad | None = None
     interrupted: bool = False
 
     @property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[BenchEntry]:
         """All of them, program by program."""
         return [entry for row in self.results for entry in row]
 
@@ -186,27 +186,31 @@ class _Found:
     def code(self) -> int:
         """What the command ends with."""
         if self.interrupted:
-            return INTERRUPTED
+            return EXIT_INTERRUPTED
         all_ran = all(isinstance(entry.outcome, Ok) for entry in self.entries)
         return 0 if all_ran and not self.unlimited else 1
 
-    def of(self, name: str) -> list[Entry]:
+    def of(self, name: str) -> list[BenchEntry]:
         """Return the entries of a contender."""
         return [entry for entry in self.entries if entry.schedule == name]
 
 
-def _measured(programs: Mapping[str, Program], how: How) -> _Found:
+def _measured(programs: Mapping[str, Program], how: BenchOptions) -> _BenchResults:
     """Measure one program after the other; Ctrl-C leaves what there is."""
     if how.limited:
-        with working("measuring the machine"):
-            peaks_of(how.mapping.threads)
-    found, machine = _Found(), LoadWatch()
+        with spinner("measuring the machine"):
+            peaks_for(how.mapping.threads)
+    found, machine = _BenchResults(), LoadMonitor()
     try:
-        with as_exceptions(), Worker() as worker, progress(list(programs), "measuring") as labels:
+        with (
+            interrupts_raise(),
+            Worker() as worker,
+            progress(list(programs), "measuring") as labels,
+        ):
             for label in labels:
-                row, arrays = measured(worker, label, programs[label], how)
+                row, arrays = bench_program(worker, label, programs[label], how)
                 if how.limited:
-                    row = with_limit(row, programs[label], how.mapping, found.unlimited)
+                    row = add_limits(row, programs[label], how.mapping, found.unlimited)
                 found.results.append(row)
                 if arrays:
                     found.endless[label] = arrays
@@ -216,54 +220,59 @@ def _measured(programs: Mapping[str, Program], how: How) -> _Found:
     return found
 
 
-def _print(found: _Found, programs: Mapping[str, Program], how: How) -> None:
+def _print(found: _BenchResults, programs: Mapping[str, Program], how: BenchOptions) -> None:
     """Print the table, and what has to be said about it."""
     names = how.contenders
     print_entries(found.results, names, {name: mean_speedup(found.of(name)) for name in names})
     for label, program in programs.items():
         if program.splitting.statements:
-            say(f"{label}, but for the original order, split: {program.splitting}")
-        if not program.storage.keeps:
-            say(f"{label}, but for the original order, storage: {program.storage}")
+            write_text(f"{label}, but for the original order, split: {program.splitting}")
+        if not program.storage.is_source:
+            write_text(f"{label}, but for the original order, storage: {program.storage}")
     for entry in found.entries:
-        if entry.schedule in {*how.decides, *how.homes} and (words := _decided(entry)):
-            say(f"{entry.program}, {entry.schedule}: {words}")
+        if entry.schedule in {*how.decides, *how.variants} and (words := _decided(entry)):
+            write_text(f"{entry.program}, {entry.schedule}: {words}")
     for label, arrays in found.endless.items():
-        say(f"{label}: {remark_on(arrays)}")
+        write_text(f"{label}: {non_finite_remark(arrays)}")
     for label, reason in found.unlimited.items():
-        say(f"{label}, {LIMIT}: {reason}", err=True)
-    if how.limited and (warning := disturbance(peaks_of(how.mapping.threads))):
-        say(warning, err=True)
-    if how.mapping.caveat:
-        say(how.mapping.caveat)
+        write_text(f"{label}, {LIMIT}: {reason}", err=True)
+    if how.limited and (warning := busy_machine_note(peaks_for(how.mapping.threads))):
+        write_text(warning, err=True)
+    if how.mapping.timing_caveat:
+        write_text(how.mapping.timing_caveat)
     ran = [one.schedule for one in found.entries if one.outcome is not None]
-    if note := compared([name for name in how.compilers if name in ran]):
-        say(note)
-    say_foreign_load(found.load)
+    if note := tolerance_note([name for name in how.compilers if name in ran]):
+        write_text(note)
+    report_background_load(found.load)
     if found.interrupted:
-        say("interrupted", err=True)
+        write_text("interrupted", err=True)
 
 
-def _decided(entry: Entry) -> str:
+def _decided(entry: BenchEntry) -> str:
     """Return where the program of an entry is cut and keeps its values; "" where as written."""
-    cuts, plan = entry.home["splitting"], entry.home["storage"]
-    words = (cuts and f"split {cuts}", plan if plan != str(KEEP) else "")
+    cuts, plan = entry.variant["splitting"], entry.variant["storage"]
+    words = (cuts and f"split {cuts}", plan if plan != str(SOURCE_STORAGE) else "")
     return ", ".join(filter(None, words))
 
 
 def _contenders(schedules: Sequence[str], against: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the schedules and the other compilers that are to be measured."""
     named = listed(against)
-    known = (_LLVM, _ISL, *FOREIGN, LIMIT)
+    known = (_LLVM, _ISL, *C_COMPILERS, LIMIT)
     for name in named:
         if name not in known:
             raise InputError(f"--against: expected {', '.join(known)}, found {shorten(name)!r}")
     extra = (_ISL,) if _ISL in named else ()
-    return _names((*schedules, *extra)), found_compilers(name for name in named if name in FOREIGN)
+    return _names((*schedules, *extra)), installed_compilers(
+        name for name in named if name in C_COMPILERS
+    )
 
 
-def _homes_in_files(
-    names: Sequence[str], cutter: Cutter | None, storage: StorageChoice | None, limit: int | None
+def _variants_in_files(
+    names: Sequence[str],
+    cutter: SplitOption | None,
+    storage: StorageOption | None,
+    limit: int | None,
 ) -> dict[str, Callable[[Program], Program]]:
     """Return what cuts programs and stores their values as the files of schedules say.
 
@@ -273,11 +282,13 @@ def _homes_in_files(
     def at_home(name: str, program: Program) -> Program:
         cuts = program.splitting if cutter is not None else None
         plan = program.storage if storage is not None else None
-        return with_storage(program_in_pieces(program, cuts, name), plan, limit, name)
+        return apply_storage(split_program(program, cuts, name), plan, limit, name)
 
     if cutter is not None and storage is not None:
         return {}
-    said = (name for name in names if said_in(name, "splitting") or said_in(name, "storage"))
+    said = (
+        name for name in names if text_in_file(name, "splitting") or text_in_file(name, "storage")
+    )
     return {name: partial(at_home, name) for name in said}
 
 
@@ -326,7 +337,10 @@ def _load(
 
 
 def _report(
-    found: _Found, programs: Mapping[str, Program], dataset: Dataset | None, how: How
+    found: _BenchResults,
+    programs: Mapping[str, Program],
+    dataset: Dataset | None,
+    how: BenchOptions,
 ) -> dict[str, Any]:
     """Return everything that `--json` prints."""
     names = how.contenders
@@ -340,7 +354,7 @@ def _report(
         "repeat": how.repeat,
         "mapping": str(how.mapping),
         "tolerance": how.mapping.tolerance,
-        "caveat": how.mapping.caveat,
+        "caveat": how.mapping.timing_caveat,
         "tolerance_of_compilers": TOLERANCE if how.compilers else None,
         "interrupted": found.interrupted,
         "foreign_load": None if found.load is None else found.load.to_json(),
@@ -350,5 +364,5 @@ def _report(
         "not_finite": dict(found.endless),
         "splittings": {label: str(one.splitting) for label, one in programs.items()},
         "storage": {label: str(one.storage) for label, one in programs.items()},
-        "machine": asdict(this_machine()),
+        "machine": asdict(describe_host()),
     }

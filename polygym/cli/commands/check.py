@@ -6,22 +6,22 @@ from typing import Any
 
 import click
 
-from polygym.cli.answer import Answer
-from polygym.cli.options import (
+from polygym.cli.options.common import (
     TARGET_HELP,
     function_option,
     json_option,
     parameters_option,
     target_argument,
 )
-from polygym.cli.output import say
-from polygym.cli.schedules import schedule_maker
-from polygym.cli.splitting import Cutter, split_option
-from polygym.cli.storing import StorageChoice, changed, storage_option
-from polygym.compiler.codegen.common.mapping import DEFAULT
-from polygym.compiler.poly.legality import Violation, find_violation
-from polygym.measure.evaluation.patience import decided_within
+from polygym.cli.options.schedules import schedule_maker
+from polygym.cli.options.splitting import SplitOption, split_option
+from polygym.cli.options.storage import StorageOption, resolve_variant, storage_option
+from polygym.cli.output.console import write_text
+from polygym.cli.result import CommandResult
+from polygym.mapping.mapping import DEFAULT_MAPPING
+from polygym.poly.legality import Violation, find_violation
 from polygym.programs import load_scop
+from polygym.runtime.evaluation.time_limits import check_within
 
 _HELP = """Say whether a schedule is legal; if not, which dependence it breaks and where.
 
@@ -54,21 +54,21 @@ def command(
     target: str,
     region: str | None,
     schedule_text: str,
-    cutter: Cutter | None,
-    storage: StorageChoice | None,
+    cutter: SplitOption | None,
+    storage: StorageOption | None,
     parameters: dict[str, int],
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Decide whether the schedule is legal."""
     written = load_scop(target, region, parameters)
     sizes = parameters if len(parameters) == len(written.parameters) else None
-    program = changed(written, cutter, storage, schedule_text, sizes)
-    schedule = schedule_maker(schedule_text)(program.scop, sizes, DEFAULT).schedule
-    violation = decided_within(lambda: find_violation(program.scop, schedule))
+    program = resolve_variant(written, cutter, storage, schedule_text, sizes)
+    schedule = schedule_maker(schedule_text)(program.scop, sizes, DEFAULT_MAPPING).schedule
+    violation = check_within(lambda: find_violation(program.scop, schedule))
     code = 0 if violation is None else 1
     if as_json:
         found = None if violation is None else _as_json(violation)
-        return Answer(
+        return CommandResult(
             code,
             {
                 "legal": violation is None,
@@ -78,11 +78,11 @@ def command(
             },
         )
     if violation is None:
-        say("legal", fg="green", bold=True)
+        write_text("legal", fg="green", bold=True)
     else:
-        say("illegal", newline=False, fg="red", bold=True)
-        say(f": {violation}")
-    return Answer(code)
+        write_text("illegal", newline=False, fg="red", bold=True)
+        write_text(f": {violation}")
+    return CommandResult(code)
 
 
 def _as_json(violation: Violation) -> dict[str, Any]:

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from polygym.cli.answer import Answer
-from polygym.cli.options import json_option
-from polygym.cli.output import say, seconds
-from polygym.cli.tables import print_table
-from polygym.search.cluster.address import parse_address
-from polygym.search.cluster.ray_transport import RayTransport
-from polygym.search.cluster.status import status
+from polygym.cli.options.common import json_option
+from polygym.cli.output.console import format_seconds, write_text
+from polygym.cli.output.tables import print_table
+from polygym.cli.result import CommandResult
+from polygym.search.runner.ray.fleet.address import parse_address
+from polygym.search.runner.ray.ray_transport import RayTransport
+from polygym.search.runner.ray.status import cluster_status
 
 _STATUS_HELP = """Say how the nodes are: what they offer and what they are at. Measures nothing.
 
@@ -37,22 +37,24 @@ def command() -> None:
 @command.command("status", help=_STATUS_HELP)
 @click.argument("address", default="auto", metavar="[ADDRESS]")
 @json_option
-def status_command(address: str, as_json: bool) -> Answer:
+def status_command(address: str, as_json: bool) -> CommandResult:
     """Ask the cluster and print."""
     text = address if "://" not in address else parse_address(address).text
     with closing(RayTransport(text)) as transport:
-        nodes = status(transport)
+        nodes = cluster_status(transport)
     code = int(not any(one["alive"] and one["measuring"] for one in nodes))
     if as_json:
-        return Answer(code, {"nodes": nodes})
+        return CommandResult(code, {"nodes": nodes})
     print_table(
         ("NODE", "HOST", "STATE", "CPUS", "SLOTS", "CLOCK", "KIND", "AT"),
         [_row(one) for one in nodes],
         "lllrrrll",
     )
     if code:
-        say("no node offers a measuring slot: ray start --resources='{\"measuring\": 1}'", err=True)
-    return Answer(code)
+        write_text(
+            "no node offers a measuring slot: ray start --resources='{\"measuring\": 1}'", err=True
+        )
+    return CommandResult(code)
 
 
 def _row(node: dict[str, Any]) -> tuple[object, ...]:
@@ -64,7 +66,7 @@ def _row(node: dict[str, Any]) -> tuple[object, ...]:
         _state(node),
         f"{node['cpus']:g}",
         node["measuring"],
-        "-" if clock is None else seconds(clock),
+        "-" if clock is None else format_seconds(clock),
         worker.get("kind", "-"),
         worker.get("about") or "-",
     )

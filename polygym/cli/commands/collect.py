@@ -9,28 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polygym.cli.alarm import alarm
-from polygym.cli.answer import Answer
-from polygym.cli.clusters import fleet_on, on_option
-from polygym.cli.exploring import collecting
-from polygym.cli.options import function_option, json_option, seed_option, threads_option
-from polygym.cli.output import say, seconds
-from polygym.cli.splitting import Cutter, split_option
-from polygym.cli.stopping import Stop, stoppable
-from polygym.cli.storing import StorageChoice, recipe_of, storage_options
-from polygym.cli.text import counted
-from polygym.compiler.codegen.common.mapping import DEFAULT
-from polygym.compiler.storage.price import USUAL_LIMIT
-from polygym.measure.evaluation.defects import Defects
-from polygym.measure.worker.outcome import Status
-from polygym.search.cluster.address import Address
-from polygym.search.corpus.collect import Collected, Collection, CollectPlan
+from polygym.cli.options.cluster import cluster_option, open_fleet
+from polygym.cli.options.common import function_option, json_option, seed_option, threads_option
+from polygym.cli.options.splitting import SplitOption, split_option
+from polygym.cli.options.storage import StorageOption, recipe_of, storage_options
+from polygym.cli.output.console import format_seconds, write_text
+from polygym.cli.output.defects import report_defects
+from polygym.cli.output.progress import collection_progress
+from polygym.cli.output.text import counted
+from polygym.cli.result import CommandResult
+from polygym.cli.stop_signals import StopRequest, stoppable
+from polygym.mapping.mapping import DEFAULT_MAPPING
+from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
+from polygym.runtime.evaluation.defects import Defects
+from polygym.runtime.worker.outcome import OutcomeStatus
+from polygym.search.corpus.collector import Collection, CollectionProgress, CollectPlan
 from polygym.search.corpus.held_out import TEST_KERNELS
-from polygym.search.corpus.plan import LEAST_WORK, MOST_WORK, Choice
+from polygym.search.corpus.program_choice import MAX_OPERATIONS, MIN_OPERATIONS, ProgramChoice
 from polygym.search.corpus.store import Corpus, open_corpus
+from polygym.search.runner.ray.fleet.address import ClusterAddress
 
 if TYPE_CHECKING:
-    from polygym.search.cluster.fleet import Fleet
+    from polygym.search.runner.ray.fleet.fleet import Fleet
 
 
 def _bounds(_: click.Context, __: click.Parameter, text: str) -> tuple[float, float]:
@@ -113,7 +113,7 @@ Examples:
 @click.option(
     "--work",
     callback=_bounds,
-    default=f"{LEAST_WORK:g}:{MOST_WORK:g}",
+    default=f"{MIN_OPERATIONS:g}:{MAX_OPERATIONS:g}",
     show_default=True,
     metavar="LEAST:MOST",
     help="How many operations the original order does at the sizes that are drawn.",
@@ -133,7 +133,7 @@ Examples:
 @function_option
 @split_option("none")
 @storage_options("keep")
-@on_option
+@cluster_option
 @threads_option
 @seed_option("The dice: which programs, sizes, schedules and mappings.")
 @json_option
@@ -147,39 +147,39 @@ def command(
     near: bool,
     homes: bool,
     region: str | None,
-    cutter: Cutter | None,
-    storage: StorageChoice | None,
+    cutter: SplitOption | None,
+    storage: StorageOption | None,
     storage_limit: int | None,
-    on: Address | None,
+    on: ClusterAddress | None,
     threads: int,
     seed: int,
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Collect, and say what came of it."""
     limit = None if minutes is None else 60 * minutes
     recipe = recipe_of(cutter, storage, None if homes else storage_limit)
     if homes and not (cutter is None and storage is None):
         raise click.UsageError("--homes: expected no --storage and no --split beside it")
-    choice = Choice.of(patterns, work, region)
-    most = USUAL_LIMIT if storage_limit is None else storage_limit
+    choice = ProgramChoice.of(patterns, work, region)
+    most = DEFAULT_MEMORY_LIMIT if storage_limit is None else storage_limit
     plan = CollectPlan(
         choice, rows, each, threads, seed, limit, near, recipe, most if homes else None
     )
-    stop = Stop()
+    stop = StopRequest()
     with ExitStack() as stack:
-        fleet = None if on is None else stack.enter_context(fleet_on(on))
+        fleet = None if on is None else stack.enter_context(open_fleet(on))
         corpus = stack.enter_context(open_corpus(file, begin=True))
         before = corpus.count()
-        latest: list[Collected] = []
+        latest: list[CollectionProgress] = []
         with (
             suppress(KeyboardInterrupt),  # a collection that was stopped has said all it can
             stoppable(stop),
-            collecting(
+            collection_progress(
                 str(file), rows, before, latest, str if fleet is None else fleet.states
             ) as show,
         ):
 
-            def report(collected: Collected) -> None:
+            def report(collected: CollectionProgress) -> None:
                 latest[:] = [collected]
                 show()
 
@@ -187,32 +187,32 @@ def command(
             collection.run()
         document = _document(file, collection)
     counts = collection.statuses
-    defects = Defects(counts.get(Status.WRONG_OUTPUT, 0), counts.get(Status.CRASH, 0))
-    code = stop.code if stop.number else int(bool(defects))
+    defects = Defects(counts.get(OutcomeStatus.WRONG_OUTPUT, 0), counts.get(OutcomeStatus.CRASH, 0))
+    code = stop.code if stop.signal_number else int(bool(defects))
     if as_json:
-        return Answer(code, document)
+        return CommandResult(code, document)
     _print(document, collection)
-    alarm(defects, DEFAULT)
-    if stop.number:
-        say("interrupted; the same command goes on", err=True)
-    return Answer(code)
+    report_defects(defects, DEFAULT_MAPPING)
+    if stop.signal_number:
+        write_text("interrupted; the same command goes on", err=True)
+    return CommandResult(code)
 
 
 def _collection(
     corpus: Corpus,
     plan: CollectPlan,
-    report: Callable[[Collected], None],
-    stop: Stop,
+    report: Callable[[CollectionProgress], None],
+    stop: StopRequest,
     fleet: Fleet | None,
     show: Callable[[], None],
 ) -> Collection:
     """Return a collection on this machine, or on the nodes of a fleet."""
     if fleet is None:
         return Collection(corpus, plan, report, stop.allowed)
-    from polygym.search.cluster.collecting import FleetCollection
+    from polygym.search.runner.ray.collection.driver import RayCollection
 
-    return FleetCollection(
-        corpus, plan, report, fleet=fleet, is_stopped=lambda: bool(stop.number), beat=show
+    return RayCollection(
+        corpus, plan, report, fleet=fleet, is_stopped=lambda: bool(stop.signal_number), beat=show
     )
 
 
@@ -230,14 +230,14 @@ def _document(file: Path, collection: Collection) -> dict[str, Any]:
 
 
 def _print(document: dict[str, Any], collection: Collection) -> None:
-    say(
-        f"{counted(document['added'], 'row')} added in {seconds(collection.seconds)}, "
+    write_text(
+        f"{counted(document['added'], 'row')} added in {format_seconds(collection.seconds)}, "
         f"{counted(document['visits'], 'visit')} finished; "
         f"{counted(document['rows'], 'row')} in {document['file']}"
     )
     for status, count in document["statuses"].items():
-        say(f"  {status}: {count}")
+        write_text(f"  {status}: {count}")
     for one in document["skipped"][:5]:
-        say(f"left out: {one}", err=True)
+        write_text(f"left out: {one}", err=True)
     if len(document["skipped"]) > 5:
-        say(f"and {len(document['skipped']) - 5} more were left out", err=True)
+        write_text(f"and {len(document['skipped']) - 5} more were left out", err=True)

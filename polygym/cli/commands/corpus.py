@@ -9,23 +9,23 @@ from typing import Any
 
 import click
 
-from polygym.cli.answer import Answer
-from polygym.cli.options import json_option
-from polygym.cli.output import heading, say
-from polygym.cli.tables import print_table
-from polygym.cli.text import counted
+from polygym.cli.options.common import json_option
+from polygym.cli.output.console import heading, write_text
+from polygym.cli.output.tables import print_table
+from polygym.cli.output.text import counted
+from polygym.cli.result import CommandResult
 from polygym.errors import InputError
-from polygym.search.corpus import packed as packing
-from polygym.search.corpus.damage import TakenOut
-from polygym.search.corpus.export import export as export_rows
-from polygym.search.corpus.merge import merge as merge_corpora
-from polygym.search.corpus.salvage import Mended, complaints
-from polygym.search.corpus.salvage import mend as mend_corpus
+from polygym.search.corpus import packing
+from polygym.search.corpus.damage import RemovedRows
+from polygym.search.corpus.export import export_parquet as export_rows
+from polygym.search.corpus.merge import merge_corpora as merge_corpora
+from polygym.search.corpus.salvage import RepairResult, complaints
+from polygym.search.corpus.salvage import repair as mend_corpus
 from polygym.search.corpus.statistics import (
     DRIFT,
+    CorpusStatistics,
     MachineStatistics,
-    Statistics,
-    statistics,
+    corpus_statistics,
 )
 from polygym.search.corpus.store import open_corpus
 
@@ -53,47 +53,47 @@ def command() -> None:
 @command.command("stats")
 @click.argument("file", type=_FILE)
 @json_option
-def stats(file: Path, as_json: bool) -> Answer:
+def stats(file: Path, as_json: bool) -> CommandResult:
     """Count rows, programs and machines; say how much they differ and drift."""
     with open_corpus(file) as corpus:
-        found = statistics(corpus)
+        found = corpus_statistics(corpus)
     if as_json:
-        return Answer(document=found.to_json())
+        return CommandResult(document=found.to_json())
     _print(found, file)
-    return Answer()
+    return CommandResult()
 
 
 @command.command("check")
 @click.argument("file", type=_FILE)
 @click.option("--mend", is_flag=True, help="Take out what is damaged, and what is of it.")
 @json_option
-def check(file: Path, mend: bool, as_json: bool) -> Answer:
+def check(file: Path, mend: bool, as_json: bool) -> CommandResult:
     """Say whether the file is whole; exit code 1 if it is not.
 
     With --mend, --json also counts what was taken out. Where pages of the file are damaged, --mend
     copies all that can be read to a new file in its place.
     """
     found = complaints(file)
-    mended: Mended | None = Mended(TakenOut(0, 0, 0, 0))
+    mended: RepairResult | None = RepairResult(RemovedRows(0, 0, 0, 0))
     if mend and found:
         mended = mend_corpus(file)
         found = complaints(file)
         if not as_json:
-            say(str(mended or "nothing can be read of it; it stays as it is"))
+            write_text(str(mended or "nothing can be read of it; it stays as it is"))
     if as_json:
         lost = _mended(mended) if mend else {}
-        return Answer(int(bool(found)), {"file": str(file), "complaints": found, **lost})
+        return CommandResult(int(bool(found)), {"file": str(file), "complaints": found, **lost})
     for one in found:
-        say(one)
-    say(f"{file}: {'damaged' if found else 'whole'}")
-    return Answer(int(bool(found)))
+        write_text(one)
+    write_text(f"{file}: {'damaged' if found else 'whole'}")
+    return CommandResult(int(bool(found)))
 
 
 @command.command("merge")
 @click.argument("into", type=_FILE)
 @click.argument("files", type=_FILE, nargs=-1, required=True)
 @json_option
-def merge(into: Path, files: tuple[Path, ...], as_json: bool) -> Answer:
+def merge(into: Path, files: tuple[Path, ...], as_json: bool) -> CommandResult:
     """Add to INTO, which is made where it is not there, what FILES have.
 
     What is there already is not added again. Rows of different machines stay apart.
@@ -111,18 +111,18 @@ def merge(into: Path, files: tuple[Path, ...], as_json: bool) -> Answer:
                 added[str(file)] = merge_corpora(corpus, other)
         rows = corpus.count()
     if as_json:
-        return Answer(document={"file": str(into), "rows": rows, "added": added})
+        return CommandResult(document={"file": str(into), "rows": rows, "added": added})
     for name, count in added.items():
-        say(f"{counted(count, 'row')} added from {name}")
-    say(f"{counted(rows, 'row')} in {into}")
-    return Answer()
+        write_text(f"{counted(count, 'row')} added from {name}")
+    write_text(f"{counted(rows, 'row')} in {into}")
+    return CommandResult()
 
 
 @command.command("export")
 @click.argument("file", type=_FILE)
 @click.argument("parquet", type=_FILE)
 @json_option
-def export(file: Path, parquet: Path, as_json: bool) -> Answer:
+def export(file: Path, parquet: Path, as_json: bool) -> CommandResult:
     """Write all rows as a Parquet file, a column for everything that is known of one.
 
     It needs the package pyarrow: pip install 'polygym[cost]'.
@@ -130,25 +130,25 @@ def export(file: Path, parquet: Path, as_json: bool) -> Answer:
     with open_corpus(file) as corpus:
         rows = export_rows(corpus, parquet)
     if not as_json:
-        say(f"{counted(rows, 'row')} written to {parquet}")
-    return Answer(document={"rows": rows, "file": str(parquet)} if as_json else None)
+        write_text(f"{counted(rows, 'row')} written to {parquet}")
+    return CommandResult(document={"rows": rows, "file": str(parquet)} if as_json else None)
 
 
 @command.command("pack")
 @click.argument("file", type=_FILE)
 @click.argument("packed", type=_FILE)
 @json_option
-def pack(file: Path, packed: Path, as_json: bool) -> Answer:
+def pack(file: Path, packed: Path, as_json: bool) -> CommandResult:
     """Write the corpus FILE as the small file PACKED, to be handed on."""
     with open_corpus(file) as corpus:
         size, rows = packing.pack(corpus, packed), corpus.count()
     if as_json:
-        return Answer(document={"file": str(packed), "rows": rows, "bytes": size})
-    say(f"{counted(rows, 'row')} in {packed}, {size:,} bytes")
-    return Answer()
+        return CommandResult(document={"file": str(packed), "rows": rows, "bytes": size})
+    write_text(f"{counted(rows, 'row')} in {packed}, {size:,} bytes")
+    return CommandResult()
 
 
-_SHIPPED = packing.ALL_SHIPPED
+_SHIPPED = packing.SHIPPED_CORPORA
 _UNPACK_HELP = f"""Write the corpus that is in PACKED to FILE; without PACKED one of polygym's.
 
 \b
@@ -163,18 +163,18 @@ _UNPACK_HELP = f"""Write the corpus that is in PACKED to FILE; without PACKED on
     "--which", type=click.Choice(list(_SHIPPED)), help="Which of polygym's; else the large one."
 )
 @json_option
-def unpack(file: Path, packed: Path | None, which: str | None, as_json: bool) -> Answer:
+def unpack(file: Path, packed: Path | None, which: str | None, as_json: bool) -> CommandResult:
     """Unpack a file, or a corpus that comes with polygym."""
     if packed is not None and which is not None:
         raise InputError("--which: expected no PACKED beside it, which is another corpus")
     rows = packing.unpack(packed or _SHIPPED[which or "large"].path, file)
     if as_json:
-        return Answer(document={"file": str(file), "rows": rows})
-    say(f"{counted(rows, 'row')} in {file}")
-    return Answer()
+        return CommandResult(document={"file": str(file), "rows": rows})
+    write_text(f"{counted(rows, 'row')} in {file}")
+    return CommandResult()
 
 
-def _mended(mended: Mended | None) -> dict[str, Any]:
+def _mended(mended: RepairResult | None) -> dict[str, Any]:
     """Return what a document says of what was mended."""
     if mended is None:
         return {"taken_out": None}
@@ -182,27 +182,29 @@ def _mended(mended: Mended | None) -> dict[str, Any]:
     return {"taken_out": asdict(mended.taken_out), **copied}
 
 
-def _print(found: Statistics, file: Path) -> None:
+def _print(found: CorpusStatistics, file: Path) -> None:
     counts = ((found.rows, "row"), (found.programs, "program"), (found.cases, "case"))
     heading(f"{file}: " + ", ".join(counted(*one) for one in counts))
     if found.rows:
         _print_rows(found)
     else:
-        say("  nothing was measured yet: `polygym collect` adds rows")
+        write_text("  nothing was measured yet: `polygym collect` adds rows")
     if found.machines:
         _print_machines(found.machines)
 
 
-def _print_rows(found: Statistics) -> None:
-    say("  " + ", ".join(f"{count} of {kind}" for kind, count in found.kinds.items()))
-    say("  " + ", ".join(f"{count} {status}" for status, count in found.statuses.items()))
+def _print_rows(found: CorpusStatistics) -> None:
+    write_text("  " + ", ".join(f"{count} of {kind}" for kind, count in found.kinds.items()))
+    write_text("  " + ", ".join(f"{count} {status}" for status, count in found.statuses.items()))
     outliers = counted(found.outliers, "outlier")
-    say(f"  {outliers}, beside which the original order was unlike itself")
+    write_text(f"  {outliers}, beside which the original order was unlike itself")
     if not found.speedup_of_best:
-        say("  no candidate ran, so there is no best")
+        write_text("  no candidate ran, so there is no best")
         return
     over = f", over the median {found.spread:.2f}x" if found.spread else ""
-    say(f"  best over the original {found.speedup_of_best:.2f}x{over} (geometric means of cases)")
+    write_text(
+        f"  best over the original {found.speedup_of_best:.2f}x{over} (geometric means of cases)"
+    )
 
 
 def _print_machines(machines: Sequence[MachineStatistics]) -> None:
@@ -225,7 +227,7 @@ def _print_machines(machines: Sequence[MachineStatistics]) -> None:
         "llrlrrrr",
     )
     if any(one.drifts for one in machines):
-        say(
+        write_text(
             f"* more than {DRIFT:g}x as long for the same code at some hours as at others; models "
             "compare the times of a visit, which lasts minutes, and visits by the original order's"
         )

@@ -9,26 +9,38 @@ from typing import Any, assert_never
 
 import click
 
-from polygym.cli.answer import Answer
-from polygym.cli.options import json_option, seed_option
-from polygym.cli.output import heading, say, seconds
-from polygym.cli.tables import print_table
-from polygym.cli.text import counted
-from polygym.cost.model import Card, Kind, Objective, Samples
-from polygym.cost.saved import load_model
-from polygym.cost.shipped import expect_path, learned_on
-from polygym.cost.tree_gru import GRUOptions, TreeGRU, expect_torch, fit
-from polygym.cost.trees import TreeModel, TreeOptions, expect_lightgbm, importances, train
-from polygym.cost.validation import Score, Validation, expect_programs, usual_folds, validated
+from polygym.cli.options.common import json_option, seed_option
+from polygym.cli.output.console import format_seconds, heading, write_text
+from polygym.cli.output.tables import print_table
+from polygym.cli.output.text import counted
+from polygym.cli.result import CommandResult
+from polygym.cost.models.boosted_trees import (
+    BoostedTreeOptions,
+    BoostedTrees,
+    expect_lightgbm,
+    feature_importances,
+    train_boosted_trees,
+)
+from polygym.cost.models.cost_model import ModelCard, ModelKind, Objective, TrainingSamples
+from polygym.cost.models.cross_validation import (
+    CrossValidation,
+    ScoreFunction,
+    cross_validate,
+    default_folds,
+    expect_programs,
+)
+from polygym.cost.models.model_files import load_model
+from polygym.cost.models.pretrained import expect_model_path, training_machines
+from polygym.cost.models.tree_gru import TreeGRU, TreeGRUOptions, expect_torch, train_tree_gru
 from polygym.errors import InputError
-from polygym.files import make_room_for
+from polygym.files import create_parent_folder
 from polygym.search.corpus.held_out import TEST_KERNELS
 from polygym.search.corpus.samples import (
-    Group,
-    groups,
-    in_all_homes,
-    learnable,
+    CaseRows,
+    by_variant,
+    case_rows,
     machine_of,
+    training_samples,
     without_tests,
 )
 from polygym.search.corpus.store import Corpus, open_corpus
@@ -66,8 +78,8 @@ def command() -> None:
 @click.option(
     "--model",
     "kind",
-    type=click.Choice([one.value for one in Kind]),
-    default=Kind.TREES.value,
+    type=click.Choice([one.value for one in ModelKind]),
+    default=ModelKind.TREES.value,
     show_default=True,
     help="Boosted trees, or a network that walks over the loops.",
 )
@@ -82,8 +94,8 @@ def command() -> None:
     "--rounds",
     type=click.IntRange(1, 100_000),
     metavar="N",
-    help=f"How many trees ({TreeOptions().rounds} if nothing is said), or how often a tree-gru "
-    f"sees every row ({GRUOptions().epochs}).",
+    help=f"How many trees (default: {BoostedTreeOptions().rounds}), or how often a tree-gru "
+    f"sees every row ({TreeGRUOptions().epochs}).",
 )
 @click.option(
     "--members",
@@ -120,7 +132,7 @@ def train_command(
     machines: tuple[str, ...],
     seed: int,
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Learn from CORPUS, say how good it is on programs that are left out, and write MODEL.
 
     A corpus of several kinds of machines needs --machine, a KEY or all. Their times do not compare,
@@ -128,53 +140,55 @@ def train_command(
     """
     if model.resolve() == corpus.resolve():
         raise InputError(f"{model}: expected another file than the corpus, found the same")
-    recipe = _Recipe(Kind(kind), Objective(objective), rounds, members, seed)
+    recipe = _TrainingRecipe(ModelKind(kind), Objective(objective), rounds, members, seed)
     recipe.expect_library()
     with open_corpus(corpus):
-        make_room_for(model)
+        create_parent_folder(model)
     found, about = _samples(corpus, machines, recipe, folds, quiet=as_json)
     samples, programs = found
     learned = len({programs[int(case)] for case in set(samples.cases)})
     if folds is None and learned < 2 and not as_json:
-        say("one program: there is no other to test on what is learned from it")
-    folds = usual_folds(learned) if folds is None else folds
+        write_text("one program: there is no other to test on what is learned from it")
+    folds = default_folds(learned) if folds is None else folds
 
-    def fitted(part: Samples) -> Score:
+    def fitted(part: TrainingSamples) -> ScoreFunction:
         made = recipe.made(part)
         return lambda features, loops: made.scores(features, loops).mean(axis=0)
 
     if folds > 1:
-        validation = validated(samples, programs, folds, fitted, seed)
+        validation = cross_validate(samples, programs, folds, fitted, seed)
         about = replace(about, notes={**about.notes, "validation": asdict(validation)})
     made = recipe.made(samples, about)
     made.save(model)
     if as_json:
-        return Answer(document={"file": str(model), "bytes": _size(model), **asdict(made.card)})
+        return CommandResult(
+            document={"file": str(model), "bytes": _size(model), **asdict(made.card)}
+        )
     _print(made, model)
-    return Answer()
+    return CommandResult()
 
 
 @command.command("show")
 @click.argument("model", type=_FILE, required=False)
 @json_option
-def show_command(model: Path | None, as_json: bool) -> Answer:
+def show_command(model: Path | None, as_json: bool) -> CommandResult:
     """Say what MODEL has learned from, how good it is, and which columns decide in trees.
 
     Without MODEL it is the one that comes with polygym.
     """
-    file = model or expect_path()
+    file = model or expect_model_path()
     found = load_model(file)
     if as_json:
-        return Answer(document={**asdict(found.card), **_inside(found)})
+        return CommandResult(document={**asdict(found.card), **_inside(found)})
     _print(found, file)
-    return Answer()
+    return CommandResult()
 
 
 @dataclass(frozen=True, slots=True)
-class _Recipe:
+class _TrainingRecipe:
     """How a model is made; ``rounds`` are the kind's own if there are none."""
 
-    kind: Kind
+    kind: ModelKind
     objective: Objective
     rounds: int | None
     members: int
@@ -183,53 +197,61 @@ class _Recipe:
     def expect_library(self) -> None:
         """Refuse to go on without the library that the kind needs."""
         match self.kind:
-            case Kind.TREES:
+            case ModelKind.TREES:
                 expect_lightgbm()
-            case Kind.TREE_GRU:
+            case ModelKind.TREE_GRU:
                 expect_torch()
             case _:
                 assert_never(self.kind)
 
-    def made(self, samples: Samples, card: Card | None = None) -> TreeModel | TreeGRU:
+    def made(
+        self, samples: TrainingSamples, card: ModelCard | None = None
+    ) -> BoostedTrees | TreeGRU:
         """Return a model of samples."""
         match self.kind:
-            case Kind.TREES:
-                trees = TreeOptions(self.objective, members=self.members, seed=self.seed)
-                return train(samples, replace(trees, rounds=self.rounds or trees.rounds), card)
-            case Kind.TREE_GRU:
-                network = GRUOptions(self.objective, members=self.members, seed=self.seed)
-                return fit(samples, replace(network, epochs=self.rounds or network.epochs), card)
+            case ModelKind.TREES:
+                trees = BoostedTreeOptions(self.objective, members=self.members, seed=self.seed)
+                return train_boosted_trees(
+                    samples, replace(trees, rounds=self.rounds or trees.rounds), card
+                )
+            case ModelKind.TREE_GRU:
+                network = TreeGRUOptions(self.objective, members=self.members, seed=self.seed)
+                return train_tree_gru(
+                    samples, replace(network, epochs=self.rounds or network.epochs), card
+                )
             case _:
                 assert_never(self.kind)
 
 
 def _samples(
-    path: Path, machines: Sequence[str], recipe: _Recipe, folds: int | None, *, quiet: bool
-) -> tuple[tuple[Samples, list[str]], Card]:
+    path: Path, machines: Sequence[str], recipe: _TrainingRecipe, folds: int | None, *, quiet: bool
+) -> tuple[tuple[TrainingSamples, list[str]], ModelCard]:
     """Return what there is to learn from, and the beginning of the model's card."""
     with open_corpus(path) as corpus:
         keys = _keys(corpus, machines)
         own = [corpus.machines()[key] for key in keys]
         planned_for = [corpus.planned_for()[key] for key in keys]
-        chosen = [one for key in keys for one in groups(corpus, key)]
+        chosen = [one for key in keys for one in case_rows(corpus, key)]
     every = {one.visit.case.program for one in chosen}
     chosen, left_out = without_tests(chosen)
     programs = [one.visit.case.program for one in chosen]
     _expect_programs(path, len(set(programs)), folds or 0, every)
     done = 0
 
-    def show(_: Group, rows: int) -> None:
+    def show(_: CaseRows, rows: int) -> None:
         nonlocal done
         done += 1
         if not quiet and (done % 25 == 0 or done == len(chosen)):
-            say(f"features: {done} of {counted(len(chosen), 'case')}, {counted(rows, 'row')}")
+            write_text(
+                f"features: {done} of {counted(len(chosen), 'case')}, {counted(rows, 'row')}"
+            )
 
-    found = learnable(chosen, show, with_loops=recipe.kind is Kind.TREE_GRU)
-    about = Card(
+    found = training_samples(chosen, show, with_loops=recipe.kind is ModelKind.TREE_GRU)
+    about = ModelCard(
         recipe.kind.value,
         recipe.objective.value,
         len(found.samples),
-        len({number for number, _ in in_all_homes(chosen)}),
+        len({number for number, _ in by_variant(chosen)}),
         len(set(programs)),
         recipe.seed,
         ", ".join(keys),
@@ -237,7 +259,7 @@ def _samples(
         notes={
             "threads": sorted({one.visit.threads for one in chosen}),
             "left_out": left_out,
-            **learned_on(zip(own, planned_for, strict=True)),
+            **training_machines(zip(own, planned_for, strict=True)),
         },
     )
     return (found.samples, programs), about
@@ -276,40 +298,43 @@ def _size(path: Path) -> int:
     return path.stat().st_size
 
 
-def _inside(model: TreeModel | TreeGRU) -> dict[str, Any]:
+def _inside(model: BoostedTrees | TreeGRU) -> dict[str, Any]:
     """Return what else there is to say of a model, by its kind."""
     match model:
-        case TreeModel():
-            return {"columns": dict(importances(model))}
+        case BoostedTrees():
+            return {"columns": dict(feature_importances(model))}
         case TreeGRU():
             return {"shape": asdict(model.shape), "members": len(model.members)}
         case _:
             assert_never(model)
 
 
-def _print(model: TreeModel | TreeGRU, path: Path) -> None:
+def _print(model: BoostedTrees | TreeGRU, path: Path) -> None:
     card = model.card
     heading(f"{path}: {card.kind}, {card.objective}, {_size(path):,} bytes")
-    say(
+    write_text(
         f"  learned from {counted(card.rows, 'row')}, {counted(card.cases, 'case')} of "
         f"{counted(card.programs, 'program')}"
     )
-    say(f"  machine {card.machine}: {card.processor}")
-    say(f"  seed {card.seed}, trained in {seconds(card.seconds)}")
+    write_text(f"  machine {card.machine}: {card.processor}")
+    write_text(f"  seed {card.seed}, trained in {format_seconds(card.seconds)}")
     if (found := card.notes.get("validation")) is not None:
-        one = Validation(**found)
-        say(
+        one = CrossValidation(**found)
+        write_text(
             f"  on programs left out: rank correlation {one.spearman:.2f} (a quarter below "
-            f"{one.spearman_quarter:.2f}), ranked first {one.share:.2f} of the best (a quarter "
-            f"below {one.share_quarter:.2f}), {one.cases} cases"
+            f"{one.spearman_lower_quartile:.2f}), ranked first {one.share:.2f} of the best (a "
+            "quarter "
+            f"below {one.share_lower_quartile:.2f}), {one.cases} cases"
         )
     match model:
-        case TreeModel():
+        case BoostedTrees():
             heading("\nColumns that decide")
-            rows = [(name, f"{100 * share:.1f} %") for name, share in importances(model, 12)]
+            rows = [
+                (name, f"{100 * share:.1f} %") for name, share in feature_importances(model, 12)
+            ]
             print_table(("COLUMN", "OF ALL GAINS"), rows, "lr")
         case TreeGRU(members, shape):
-            say(
+            write_text(
                 f"  {len(members)} network{'s' * (len(members) > 1)}: embedding {shape.embedding}, "
                 f"hidden {shape.hidden}, {shape.slots} slots"
             )

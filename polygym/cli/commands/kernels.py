@@ -10,17 +10,17 @@ import click
 
 import polybench
 from polybench.selection import ALL
-from polygym.cli.answer import Answer
-from polygym.cli.options import json_option
-from polygym.cli.output import progress
-from polygym.cli.tables import print_table
-from polygym.compiler.frontend.tc import Definition, library, lower, needed_values
-from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.dependences import dependences
+from polygym.cli.options.common import json_option
+from polygym.cli.output.console import progress
+from polygym.cli.output.tables import print_table
+from polygym.cli.result import CommandResult
 from polygym.errors import InputError
+from polygym.frontend.tc import TcDefinition, library, lower_definition, required_constants
+from polygym.ir.scop import Scop
+from polygym.poly.dependences import dependences
 from polygym.programs import load_scop
 from polygym.programs.comprehensions import PREFIX
-from polygym.programs.selection import COMPREHENSIONS, category_of, selected
+from polygym.programs.selection import COMPREHENSIONS, category_of, select_programs
 
 # A scalar that has to be known, such as a stride, is this here.
 _SCALAR = 2
@@ -29,7 +29,7 @@ _SCALAR = 2
 @click.command("kernels")
 @click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
 @json_option
-def command(patterns: tuple[str, ...], as_json: bool) -> Answer:
+def command(patterns: tuple[str, ...], as_json: bool) -> CommandResult:
     """List the kernels, and the comprehensions of the library, with what polygym finds in them.
 
     PATTERN is a name, a glob ('*mm', 'tc:conv*') or a category ('stencils', 'blas',
@@ -53,7 +53,7 @@ def command(patterns: tuple[str, ...], as_json: bool) -> Answer:
                 }
             )
     if as_json:
-        return Answer(document=rows)
+        return CommandResult(document=rows)
     keys = ("name", "category", "statements", "depth", "dependences", "description")
     print_table(
         [key.upper() for key in keys],
@@ -61,29 +61,29 @@ def command(patterns: tuple[str, ...], as_json: bool) -> Answer:
         "llrrr",
         optional=("DESCRIPTION", "CATEGORY"),
     )
-    return Answer()
+    return CommandResult()
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _ListedKernel:
     """A kernel, or a comprehension; the ``definition`` is None for a kernel."""
 
     name: str
     category: str
     description: str
-    definition: Definition | None = None
+    definition: TcDefinition | None = None
 
     def scop(self) -> Scop:
         """Return the program."""
         if self.definition is None:
             return load_scop(self.name)
-        known = dict.fromkeys(needed_values(self.definition), _SCALAR)
-        return lower(self.definition, known)
+        known = dict.fromkeys(required_constants(self.definition), _SCALAR)
+        return lower_definition(self.definition, known)
 
 
-def _chosen(patterns: Sequence[str]) -> list[_Entry]:
+def _chosen(patterns: Sequence[str]) -> list[_ListedKernel]:
     """Return what the patterns name, kernels first; here ``all`` means comprehensions too."""
-    found = selected(patterns, all_means=(ALL, COMPREHENSIONS))
+    found = select_programs(patterns, default_patterns=(ALL, COMPREHENSIONS))
     kernels = [one for one in polybench.KERNELS if one.name in found]
     names = {one.name for one in kernels}
     if files := [name for name in found if name not in names and not name.startswith(PREFIX)]:
@@ -92,13 +92,13 @@ def _chosen(patterns: Sequence[str]) -> list[_Entry]:
             f"the file {files[0]!r}; `polygym show` says what is in it"
         )
     return [
-        *(_Entry(one.name, one.category, one.description) for one in kernels),
+        *(_ListedKernel(one.name, one.category, one.description) for one in kernels),
         *(_comprehension(name) for name in found if name.startswith(PREFIX)),
     ]
 
 
-def _comprehension(name: str) -> _Entry:
+def _comprehension(name: str) -> _ListedKernel:
     one = library.definition(name.removeprefix(PREFIX))
     parameters = ", ".join(parameter.name for parameter in one.parameters)
     outputs = ", ".join(output.name for output in one.outputs)
-    return _Entry(name, category_of(name), f"({parameters}) -> ({outputs})", one)
+    return _ListedKernel(name, category_of(name), f"({parameters}) -> ({outputs})", one)

@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from polygym.cli.answer import Answer
-from polygym.cli.limits import disturbance
-from polygym.cli.options import json_option, threads_option
-from polygym.cli.output import heading, say, working
-from polygym.cli.tables import print_table
-from polygym.measure.evaluation.fingerprint import fingerprint
-from polygym.measure.machine.kept import measured_again, peaks_of, place
-from polygym.measure.machine.peaks import Peaks
+from polygym.cli.options.common import json_option, threads_option
+from polygym.cli.output.console import heading, spinner, write_text
+from polygym.cli.output.limits import busy_machine_note
+from polygym.cli.output.tables import print_table
+from polygym.cli.result import CommandResult
+from polygym.runtime.evaluation.fingerprint import machine_fingerprint
+from polygym.runtime.peaks.machine_peaks import Peaks
+from polygym.runtime.peaks.peak_cache import peak_cache_path, peaks_for, remeasured_peaks
 
 _HELP = """Show what this machine does at most, by which limits of programs are computed.
 
@@ -33,23 +33,23 @@ Examples:
 @threads_option
 @click.option("--again", is_flag=True, help="Measure it once more, and keep that instead.")
 @json_option
-def command(threads: int, again: bool, as_json: bool) -> Answer:
+def command(threads: int, again: bool, as_json: bool) -> CommandResult:
     """Measure, or read what was measured, and show it."""
-    with working("measuring the machine"):
-        peaks = measured_again(threads) if again else peaks_of(threads)
-    machine = fingerprint()
+    with spinner("measuring the machine"):
+        peaks = remeasured_peaks(threads) if again else peaks_for(threads)
+    machine = machine_fingerprint()
     if as_json:
         document: dict[str, Any] = {"key": machine.key, "processor": machine.processor}
-        document["file"] = None if (path := place()) is None else str(path)
-        return Answer(document={**document, **peaks.to_json()})
+        document["file"] = None if (path := peak_cache_path()) is None else str(path)
+        return CommandResult(document={**document, **peaks.to_json()})
     number = f"{peaks.threads} thread{'' if peaks.threads == 1 else 's'}"
     heading(f"{machine.processor}, {number} of {machine.cores}")
     _print(peaks)
-    return Answer()
+    return CommandResult()
 
 
 def _print(peaks: Peaks) -> None:
-    say("Operations a second, in 10^9")
+    write_text("Operations a second, in 10^9")
     print_table(
         ("TYPE", "ADD", "MULTIPLY", "BOTH", "DIVIDE", "ROOT"),
         [
@@ -61,7 +61,7 @@ def _print(peaks: Peaks) -> None:
         ],
         "lrrrrr",
     )
-    say("\nWaiting for an operation, in ns")
+    write_text("\nWaiting for an operation, in ns")
     print_table(
         ("TYPE", "ADD", "MULTIPLY", "MULTIPLY-ADD", "DIVIDE", "ROOT"),
         [
@@ -76,7 +76,7 @@ def _print(peaks: Peaks) -> None:
         ],
         "lrrrrr",
     )
-    say("\nBytes a second, in 10^9")
+    write_text("\nBytes a second, in 10^9")
     print_table(
         ("LEVEL", "HOLDS", "MOVES"),
         [
@@ -89,8 +89,8 @@ def _print(peaks: Peaks) -> None:
         ],
         "lrr",
     )
-    if warning := disturbance(peaks):
-        say(f"\n{warning}", err=True)
+    if warning := busy_machine_note(peaks):
+        write_text(f"\n{warning}", err=True)
 
 
 def _billions(value: float) -> str:

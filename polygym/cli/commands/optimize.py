@@ -7,43 +7,43 @@ from pathlib import Path
 import click
 
 from polybench import Dataset
-from polygym.cli.answer import Answer
-from polygym.cli.options import (
+from polygym.cli.execution.search_session import search_and_report
+from polygym.cli.options.common import (
     TARGET_HELP,
-    chosen_mapping,
+    absolute_target,
     construction_options,
     function_option,
     json_option,
-    lasting,
     mapping_options,
     model_option,
     out_option,
+    resolve_mapping,
     resume_option,
     seed_option,
     size_options,
     target_argument,
     timeout_option,
 )
-from polygym.cli.searching import search_and_report
-from polygym.cli.splitting import Cutter, split_option
-from polygym.cli.storing import (
-    Said,
-    StorageChoice,
-    begun_source,
-    first_line,
-    source_before,
+from polygym.cli.options.splitting import SplitOption, split_option
+from polygym.cli.options.storage import (
+    StorageOption,
+    VariantOptions,
+    initial_source,
+    journal_header,
+    source_in_journal,
     storage_options,
 )
-from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
-from polygym.compiler.poly.spaces.polyhedra import Limits
-from polygym.cost.chosen import ChosenModel
-from polygym.episodes.kernels import Source
-from polygym.episodes.task_options import TaskOptions
-from polygym.measure.evaluation import EvaluationOptions
-from polygym.search.explore.course import Extent
-from polygym.search.explore.folder import JOURNAL
-from polygym.search.explore.players import MODEL, USUAL, player_names
-from polygym.search.explore.setting import Setting
+from polygym.cli.result import CommandResult
+from polygym.cost.models.model_choice import ModelChoice
+from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping
+from polygym.mdp.problems.loading import ProgramSource
+from polygym.mdp.task_options import TaskOptions
+from polygym.poly.spaces.polyhedra import SpaceLimits
+from polygym.runtime.evaluation import EvaluationOptions
+from polygym.search.driver import SearchExtent
+from polygym.search.folder import JOURNAL_FILE
+from polygym.search.settings import SearchSetting
+from polygym.search.strategies.samplers import DEFAULT_STRATEGY, MODEL, sampler_names
 
 _HELP = """Search the legal schedules of a program for one that runs faster.
 
@@ -115,9 +115,10 @@ Examples:
 @click.option(
     "--policy",
     "policy_name",
-    type=click.Choice(player_names()),
+    type=click.Choice(sampler_names()),
     help="Who makes the choices: a policy by dice or rule, the policy that has learned, or a model "
-    f"of cost that takes the most promising of eight episodes. (Default: {USUAL}, or whoever made "
+    f"of cost that takes the most promising of eight episodes. (Default: {DEFAULT_STRATEGY}, or "
+    "whoever made "
     "them in the search that is resumed.)",
 )
 @model_option("The model that --policy model asks")
@@ -144,8 +145,8 @@ def command(
     out: Path | None,
     resumed: bool,
     plot: bool,
-    cutter: Cutter | None,
-    storage: StorageChoice | None,
+    cutter: SplitOption | None,
+    storage: StorageOption | None,
     storage_limit: int | None,
     mapping: Mapping | None,
     threads: int,
@@ -154,35 +155,37 @@ def command(
     max_dimensions: int,
     max_rays: int,
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Read the options and search."""
     if resumed and out is None:
         raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
-    mapping = chosen_mapping(mapping, DEFAULT, threads)
-    source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
-    journal = out / JOURNAL if resumed and out else None
-    policy_name = policy_name or _policy_before(journal)
+    mapping = resolve_mapping(mapping, DEFAULT_MAPPING, threads)
+    source = ProgramSource(
+        absolute_target(target), region, dataset or Dataset.LARGE, tuple(parameters.items())
+    )
+    journal = out / JOURNAL_FILE if resumed and out else None
+    policy_name = policy_name or _policy_in_journal(journal)
     if model and policy_name != MODEL:
         raise click.UsageError("--model is for --policy model.")
-    before = source_before(source, journal, "program")
-    source = begun_source(source, Said(cutter, storage, storage_limit), mapping, before)
-    setting = Setting(
+    before = source_in_journal(source, journal, "program")
+    source = initial_source(source, VariantOptions(cutter, storage, storage_limit), mapping, before)
+    setting = SearchSetting(
         source=source,
         policy=policy_name,
-        model=ChosenModel(model),
+        model=ModelChoice(model),
         seed=seed,
-        options=TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
-        measuring=EvaluationOptions(
+        options=TaskOptions(max_coefficient, max_dimensions, SpaceLimits(rays=max_rays)),
+        evaluation=EvaluationOptions(
             threads=threads, timeout_factor=timeout_factor, mapping=mapping
         ),
     )
-    return search_and_report(setting, Extent(budget, mappings), out, resumed, plot, as_json)
+    return search_and_report(setting, SearchExtent(budget, mappings), out, resumed, plot, as_json)
 
 
-def _policy_before(journal: Path | None) -> str:
+def _policy_in_journal(journal: Path | None) -> str:
     """Return who makes the choices of a search: as its journal says, or else as usual.
 
     What is wrong with a journal is said where it is read.
     """
-    found = None if journal is None else first_line(journal).get("policy")
-    return found if found in player_names() else USUAL
+    found = None if journal is None else journal_header(journal).get("policy")
+    return found if found in sampler_names() else DEFAULT_STRATEGY

@@ -10,20 +10,20 @@ from typing import Any
 
 import click
 
-from polygym.cli.answer import Answer
-from polygym.cli.options import json_option
-from polygym.cli.output import heading, say, seconds, working
-from polygym.cli.small_files import read_small_file
-from polygym.cli.tables import print_table
-from polygym.compiler.poly.legality import Violation, find_violation
-from polygym.compiler.poly.schedule import Schedule
-from polygym.episodes import record
-from polygym.episodes.record import NoLongerError, Replay
+from polygym.cli.options.common import json_option
+from polygym.cli.options.text_files import read_small_file
+from polygym.cli.output.console import format_seconds, heading, spinner, write_text
+from polygym.cli.output.tables import print_table
+from polygym.cli.result import CommandResult
 from polygym.errors import InputError
-from polygym.measure.evaluation import Evaluation, Evaluator
-from polygym.measure.evaluation.patience import decided_within
-from polygym.measure.worker.timing import this_machine
-from polygym.programs.wording import without_parameters
+from polygym.mdp.records import episode_record
+from polygym.mdp.records.episode_record import Replay, ReplayMismatchError
+from polygym.poly.legality import Violation, find_violation
+from polygym.poly.schedule import Schedule
+from polygym.programs.isl_text import without_parameters
+from polygym.runtime.evaluation import Evaluation, Evaluator
+from polygym.runtime.evaluation.time_limits import check_within
+from polygym.runtime.worker.timing import describe_host
 
 _HELP = """Play a recorded episode again: is its schedule the same, legal, correct, as fast?
 
@@ -57,28 +57,33 @@ _ROUNDS = 5
     help="Where the C file is now, if it has moved since the episode was recorded.",
 )
 @json_option
-def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> Answer:
+def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> CommandResult:
     """Play the episode again, and say whether it is what was recorded."""
     recorded = _read(file)
     try:
-        with working("playing the episode again"):
-            played = record.replay(recorded, str(file), c_file)
-    except NoLongerError as error:
+        with spinner("playing the episode again"):
+            played = episode_record.replay_record(recorded, str(file), c_file)
+    except ReplayMismatchError as error:
         return _changed(str(error), as_json)
     schedule = played.schedule
     violation = None
     if schedule is not None:
-        violation = decided_within(partial(find_violation, played.program.scop, schedule))
+        violation = check_within(partial(find_violation, played.program.scop, schedule))
     found = None
     if schedule is not None and violation is None and not no_run:
         program = played.program
-        with Evaluator(program, played.measuring) as evaluator, working(f"running {program.name}"):
-            (found,) = evaluator.evaluate_together((schedule,), _ROUNDS)
+        with (
+            Evaluator(program, played.evaluation_options) as evaluator,
+            spinner(f"running {program.name}"),
+        ):
+            (found,) = evaluator.evaluate_interleaved((schedule,), _ROUNDS)
     holds = violation is None and (found is None or found.is_ok)
     if as_json:
-        return Answer(0 if holds else 1, _as_json(recorded, played, schedule, violation, found))
+        return CommandResult(
+            0 if holds else 1, _as_json(recorded, played, schedule, violation, found)
+        )
     _print(recorded, played, schedule, violation, found)
-    return Answer(0 if holds else 1)
+    return CommandResult(0 if holds else 1)
 
 
 def _read(file: Path) -> Mapping[str, Any]:
@@ -94,15 +99,15 @@ def _read(file: Path) -> Mapping[str, Any]:
             f"{file}: expected one episode, found several, a line each; take one of them, such as "
             f"`sed -n 2p {file} > episode.json`"
         )
-    return record.read(text, str(file))
+    return episode_record.read_record(text, str(file))
 
 
-def _changed(message: str, as_json: bool) -> Answer:
+def _changed(message: str, as_json: bool) -> CommandResult:
     if as_json:
-        return Answer(1, {"agrees": False, "error": message})
-    say("changed", err=True, newline=False, fg="red", bold=True)
-    say(f": {message}", err=True)
-    return Answer(1)
+        return CommandResult(1, {"agrees": False, "error": message})
+    write_text("changed", err=True, newline=False, fg="red", bold=True)
+    write_text(f": {message}", err=True)
+    return CommandResult(1)
 
 
 def _as_json(
@@ -119,19 +124,19 @@ def _as_json(
         "parameters": dict(program.parameters),
         "phase": "given" if episode is None else episode.phase.value,
         "steps": 0 if episode is None else len(episode.actions),
-        "source_changed": played.changed,
+        "source_changed": played.is_source_changed,
         "schedule": None if schedule is None else str(schedule),
         "splitting": str(program.splitting),
         "storage": str(program.storage),
-        "mapping": str(played.measuring.mapping),
-        "tolerance": played.measuring.mapping.tolerance,
-        "caveat": played.measuring.mapping.caveat,
+        "mapping": str(played.evaluation_options.mapping),
+        "tolerance": played.evaluation_options.mapping.tolerance,
+        "caveat": played.evaluation_options.mapping.timing_caveat,
         "legal": None if schedule is None else violation is None,
         "violation": None if violation is None else str(violation),
         "recorded": recorded.get("outcome"),
         "same_sizes": played.is_comparable,
         "found": None if found is None else found.to_json(),
-        "machine": asdict(this_machine()),
+        "machine": asdict(describe_host()),
     }
 
 
@@ -147,41 +152,43 @@ def _print(
     heading(f"{program.name}: {program.scop.name}({sizes})")
     episode = played.episode
     if episode is None:
-        say("  episode   none: the schedule was given")
+        write_text("  episode   none: the schedule was given")
     else:
-        say(f"  episode   {len(episode.actions)} actions, {episode.phase.value}, as before")
-    if played.changed:
+        write_text(f"  episode   {len(episode.actions)} actions, {episode.phase.value}, as before")
+    if played.is_source_changed:
         effect = "" if episode is None else ", with no effect on the episode"
-        say(f"  source    has changed since{effect}")
+        write_text(f"  source    has changed since{effect}")
     if schedule is None:
-        say("  schedule  none: the episode did not come to one")
+        write_text("  schedule  none: the episode did not come to one")
         return
-    say(f"  schedule  {without_parameters(str(schedule))}")
+    write_text(f"  schedule  {without_parameters(str(schedule))}")
     if program.splitting.statements:
-        say(f"  split     {program.splitting}")
-    if not program.storage.keeps:
-        say(f"  storage   {program.storage}")
-    say(f"  mapping   {played.measuring.mapping}")
-    simpler = played.measuring.mapping.simplified(None if found is None else found.done)
-    for note in filter(None, (simpler, played.measuring.mapping.caveat)):
-        say(f"            {note}")
-    say("  legal     ", newline=False)
+        write_text(f"  split     {program.splitting}")
+    if not program.storage.is_source:
+        write_text(f"  storage   {program.storage}")
+    write_text(f"  mapping   {played.evaluation_options.mapping}")
+    simpler = played.evaluation_options.mapping.simplification_note(
+        None if found is None else found.applied_mapping
+    )
+    for note in filter(None, (simpler, played.evaluation_options.mapping.timing_caveat)):
+        write_text(f"            {note}")
+    write_text("  legal     ", newline=False)
     if violation is not None:
-        say(f"no: {violation}", fg="red")
+        write_text(f"no: {violation}", fg="red")
         return
-    say("yes", fg="green")
+    write_text("yes", fg="green")
     rows = [_row("recorded", recorded.get("outcome"))] if played.is_comparable else []
     if not played.is_comparable:
         before = ", ".join(
             f"{name} = {value}" for name, value in (played.measured_for or {}).items()
         )
-        say(f"  recorded  for other sizes ({before}): not comparable")
+        write_text(f"  recorded  for other sizes ({before}): not comparable")
     if found is not None:
         rows.append(_row("found now", found.to_json()))
     if rows:
         print_table(("", "STATUS", "TIME", "ORIGINAL", "SPEEDUP"), rows, "llrrr")
     if found is not None and found.error_details:
-        say(f"{found.status.value}: {found.error_details}", err=True)
+        write_text(f"{found.status.value}: {found.error_details}", err=True)
 
 
 def _row(name: str, outcome: object) -> tuple[str, ...]:
@@ -193,6 +200,6 @@ def _row(name: str, outcome: object) -> tuple[str, ...]:
     return (
         name,
         status,
-        *(seconds(time) if isinstance(time, float) and time > 0 else "-" for time in times),
+        *(format_seconds(time) if isinstance(time, float) and time > 0 else "-" for time in times),
         f"{speedup:.2f}x" if isinstance(speedup, float) and speedup > 0 else "-",
     )

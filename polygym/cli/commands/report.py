@@ -6,18 +6,18 @@ from pathlib import Path
 
 import click
 
-from polygym.cli.alarm import alarm
-from polygym.cli.answer import Answer
-from polygym.cli.options import json_option
-from polygym.cli.output import heading, say, working
-from polygym.cli.sweeping import print_summaries
-from polygym.compiler.codegen.common.mapping import TOLERANCE
+from polygym.cli.options.common import json_option
+from polygym.cli.output.console import heading, spinner, write_text
+from polygym.cli.output.defects import report_defects
+from polygym.cli.output.sweep_progress import print_summaries
+from polygym.cli.result import CommandResult
 from polygym.errors import InputError
-from polygym.measure.evaluation.defects import Defects
-from polygym.measure.evaluation.foreign import compared
-from polygym.search.sweep.reading import read
+from polygym.mapping.mapping import TOLERANCE
+from polygym.runtime.evaluation.c_compilers import tolerance_note
+from polygym.runtime.evaluation.defects import Defects
+from polygym.search.sweep.reader import read_sweep
 from polygym.search.sweep.report.files import write_report
-from polygym.search.sweep.statistics import foreign_note, other_compilers
+from polygym.search.sweep.statistics import background_load_note, other_compilers
 
 _HELP = """Draw what a sweep has found: a page, and its pictures as PNG and SVG files.
 
@@ -43,35 +43,35 @@ Examples:
     help="The page. (Default: DIR/report.html.)",
 )
 @json_option
-def command(folder: Path, out: Path | None, as_json: bool) -> Answer:
+def command(folder: Path, out: Path | None, as_json: bool) -> CommandResult:
     """Read the store, draw, write."""
     page = out or folder / "report.html"
     if page.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--out: expected a name that ends in .html, found {page.name}")
-    with working("drawing"):
-        contents = read(folder)
+    with spinner("drawing"):
+        contents = read_sweep(folder)
         files, found = write_report(contents, page)
-    mapping = contents.setting.measuring.mapping
+    mapping = contents.setting.evaluation.mapping
     if as_json:
-        return Answer(
+        return CommandResult(
             0,
             {
                 "tolerance": mapping.tolerance,
-                "caveat": mapping.caveat,
+                "caveat": mapping.timing_caveat,
                 "tolerance_of_compilers": TOLERANCE if other_compilers(found) else None,
                 "files": [str(path) for path in files],
                 "kernels": [one.to_json() for one in found],
             },
         )
     print_summaries(found)
-    if mapping.caveat:
-        say(mapping.caveat)
-    if note := compared(other_compilers(found)):
-        say(note)
-    if note := foreign_note(found):
-        say(note, err=True)
-    alarm(sum((one.defects for one in found), Defects()), mapping)
+    if mapping.timing_caveat:
+        write_text(mapping.timing_caveat)
+    if note := tolerance_note(other_compilers(found)):
+        write_text(note)
+    if note := background_load_note(found):
+        write_text(note, err=True)
+    report_defects(sum((one.defects for one in found), Defects()), mapping)
     heading("\nFiles")
     for path in files:
-        say(f"  {path}")
-    return Answer()
+        write_text(f"  {path}")
+    return CommandResult()

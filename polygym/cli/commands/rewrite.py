@@ -8,28 +8,33 @@ from pathlib import Path
 
 import click
 
-from polygym.cli.answer import Answer
-from polygym.cli.options import json_option, seed_option
-from polygym.cli.output import heading, say, working
-from polygym.cli.racing import print_race, sizes_of
-from polygym.cli.small_files import read_small_file
-from polygym.cli.text import shorten
+from polygym.cli.options.common import json_option, seed_option
+from polygym.cli.options.text_files import read_small_file
+from polygym.cli.output.console import heading, spinner, write_text
+from polygym.cli.output.race_report import print_race, sizes_of
+from polygym.cli.output.text import shorten
+from polygym.cli.result import CommandResult
 from polygym.errors import InputError
 from polygym.files import write_atomically
-from polygym.search.planning import Plan
-from polygym.terms.code.record import measured, measured_again
-from polygym.terms.derivation import Derivation, replayed
+from polygym.search.planning import PlanningLimits
+from polygym.terms.code.timing_record import measure_pair, repeat_measurement
+from polygym.terms.derivation import Derivation, replay_derivation
 from polygym.terms.gradient import gradient
-from polygym.terms.language.printing import text_of, text_of_program
-from polygym.terms.language.program import Program
-from polygym.terms.language.reading import parse_program
-from polygym.terms.learning.policies import POLICIES, policy_named
-from polygym.terms.optimize import METHODS, WITH_A_VALUE, optimized
-from polygym.terms.rules.rule import Rule
-from polygym.terms.rules.sets import SETS, joined, rules_named
-from polygym.terms.rules.table import parse_rules
-from polygym.terms.rules.verify import check_rules
-from polygym.terms.saturated import KIND, Saturation, replayed_saturation, saturate_program
+from polygym.terms.language.parser import parse_program
+from polygym.terms.language.printer import text_of, text_of_program
+from polygym.terms.language.program import TermProgram
+from polygym.terms.learning.value_functions import VALUE_FUNCTIONS, value_function_named
+from polygym.terms.optimization import SEARCH_METHODS, VALUE_METHODS, optimize_term
+from polygym.terms.rules.rule_sets import RULE_SETS, merge_rules, rules_named
+from polygym.terms.rules.rule_table import parse_rules
+from polygym.terms.rules.rule_types import TermRule
+from polygym.terms.rules.soundness import check_rules
+from polygym.terms.saturation_record import (
+    KIND,
+    SaturationRecord,
+    replay_saturation,
+    saturate_program,
+)
 
 _HELP = """Rewrite terms by rules into cheaper ones, or follow a derivation again.
 
@@ -101,11 +106,13 @@ def command() -> None:
 @click.option(
     "--search",
     "method",
-    type=click.Choice([*METHODS, _EGRAPH]),
+    type=click.Choice([*SEARCH_METHODS, _EGRAPH]),
     default="astar",
     show_default=True,
     help="How to search: "
-    + "; ".join(f"{name}, {does}" for name, does in (*METHODS.items(), (_EGRAPH, _ALL_AT_ONCE)))
+    + "; ".join(
+        f"{name}, {does}" for name, does in (*SEARCH_METHODS.items(), (_EGRAPH, _ALL_AT_ONCE))
+    )
     + ".",
 )
 @click.option(
@@ -114,7 +121,7 @@ def command() -> None:
     show_default=True,
     metavar="NAME|FILE",
     help="What astar, beam, mcts and parts expect of a term: "
-    + "; ".join(f"{name}, {does}" for name, does in POLICIES.items())
+    + "; ".join(f"{name}, {does}" for name, does in VALUE_FUNCTIONS.items())
     + "; or a file of weights.",
 )
 @click.option(
@@ -124,7 +131,7 @@ def command() -> None:
     default=("simple",),
     show_default=True,
     metavar="NAME|FILE",
-    help=f"A set of rules ({', '.join(SETS)}) or a file; several are joined.",
+    help=f"A set of rules ({', '.join(RULE_SETS)}) or a file; several are joined.",
 )
 @click.option(
     "--first",
@@ -178,50 +185,50 @@ def optimize(
     sizes: Sequence[str],
     seed: int | None,
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Search, and print the derivation."""
     if sizes and not measure:
         raise InputError("--size: expected --measure beside it, found none")
     given = sizes_of(sizes)
     program = _program(target, definition)
     phases = [_rules(names) for names in (first, sets) if names]
-    plan = Plan(horizon=horizon, states=budget)
-    value = policy_named(policy, joined(phases)) if method in WITH_A_VALUE else None
-    found: Derivation | Saturation
-    with working(f"rewriting {program.name}"):
+    plan = PlanningLimits(horizon=horizon, max_states=budget)
+    value = value_function_named(policy, merge_rules(phases)) if method in VALUE_METHODS else None
+    found: Derivation | SaturationRecord
+    with spinner(f"rewriting {program.name}"):
         if method == _EGRAPH:
-            found = saturate_program(program, joined(phases), min(budget, _MOST_NODES))
+            found = saturate_program(program, merge_rules(phases), min(budget, _MOST_NODES))
         else:
-            found = optimized(program, phases, method, plan, value, seed or 0)
+            found = optimize_term(program, phases, method, plan, value, seed or 0)
     record = {**found.to_json(), "search": method, "budget": budget, "horizon": horizon}
     if value is not None:
         record["policy"] = policy
     race = None
     if measure:
-        with working(f"measuring {program.name}"):
-            race, record["measured"] = measured(program, found.result, given)
+        with spinner(f"measuring {program.name}"):
+            race, record["measured"] = measure_pair(program, found.result, given)
     if out is not None:
         write_atomically(out, (json.dumps(record, indent=2) + "\n").encode())
     if as_json:
-        return Answer(document=record)
+        return CommandResult(document=record)
     _print(found)
     if race is not None:
         print_race(race, record["measured"]["compared_with_interpreter"])
     if out is not None:
-        say(f"written to {out}")
-    return Answer()
+        write_text(f"written to {out}")
+    return CommandResult()
 
 
 @command.command("gradient", help=_GRADIENT)
 @click.argument("target", metavar="FILE|'(TERM)'")
 @click.option("--definition", metavar="NAME", help="Which definition of the file (else the last).")
 @json_option
-def differentiate(target: str, definition: str | None, as_json: bool) -> Answer:
+def differentiate(target: str, definition: str | None, as_json: bool) -> CommandResult:
     """Write the text of a program's gradient."""
     found = gradient(_program(target, definition))
     if as_json:
         parameters = {name: str(kind) for name, kind in found.parameters}
-        return Answer(
+        return CommandResult(
             document={
                 "name": found.name,
                 "parameters": parameters,
@@ -229,14 +236,14 @@ def differentiate(target: str, definition: str | None, as_json: bool) -> Answer:
                 "program": text_of_program(found),
             }
         )
-    say(text_of_program(found))
-    return Answer()
+    write_text(text_of_program(found))
+    return CommandResult()
 
 
 @command.command("replay", help=_REPLAY)
 @click.argument("file", metavar="FILE")
 @json_option
-def replay(file: str, as_json: bool) -> Answer:
+def replay(file: str, as_json: bool) -> CommandResult:
     """Follow a derivation, and say whether it holds."""
     text = read_small_file(file, "a derivation", mebibytes=_LARGEST_RECORD)
     try:
@@ -246,72 +253,76 @@ def replay(file: str, as_json: bool) -> Answer:
     try:
         where = shorten(file)
         is_saturation = isinstance(record, dict) and record.get("kind") == KIND
-        found = replayed_saturation(record, where) if is_saturation else replayed(record, where)
+        found = (
+            replay_saturation(record, where) if is_saturation else replay_derivation(record, where)
+        )
         race, again = None, None
         if "measured" in record:
-            with working(f"measuring {found.program.name}"):
-                race, again = measured_again(found.program, found.result, record["measured"], where)
+            with spinner(f"measuring {found.program.name}"):
+                race, again = repeat_measurement(
+                    found.program, found.result, record["measured"], where
+                )
     except InputError as error:
         if as_json:
-            return Answer(1, {"agrees": False, "error": str(error)})
-        say("changed", err=True, newline=False, fg="red", bold=True)
-        say(f": {error}", err=True)
-        return Answer(1)
+            return CommandResult(1, {"agrees": False, "error": str(error)})
+        write_text("changed", err=True, newline=False, fg="red", bold=True)
+        write_text(f": {error}", err=True)
+        return CommandResult(1)
     if as_json:
         more = {} if again is None else {"measured": again}
-        return Answer(document={"agrees": True, **found.to_json(), **more})
+        return CommandResult(document={"agrees": True, **found.to_json(), **more})
     _print(found)
     if race is not None and again is not None:
         print_race(race, again["compared_with_interpreter"])
-    say("the term is there" if is_saturation else "every step holds", fg="green")
-    return Answer()
+    write_text("the term is there" if is_saturation else "every step holds", fg="green")
+    return CommandResult()
 
 
-def _program(target: str, definition: str | None) -> Program:
+def _program(target: str, definition: str | None) -> TermProgram:
     if target.lstrip().startswith("("):
         return parse_program(target, "<term>", definition)
     text = read_small_file(target, "a term", "a file, or a term in quotes that begins with '('")
     return parse_program(text, target, definition)
 
 
-def _rules(names: Sequence[str]) -> tuple[Rule, ...]:
-    found: list[tuple[Rule, ...]] = []
+def _rules(names: Sequence[str]) -> tuple[TermRule, ...]:
+    found: list[tuple[TermRule, ...]] = []
     for name in names:
-        if name in SETS:
+        if name in RULE_SETS:
             found.append(rules_named(name))
             continue
-        text = read_small_file(name, "rules", f"a file, or one of {', '.join(SETS)}")
+        text = read_small_file(name, "rules", f"a file, or one of {', '.join(RULE_SETS)}")
         rules = tuple(parse_rules(text, name))
         check_rules(rules, name)
         found.append(rules)
-    return joined(found)
+    return merge_rules(found)
 
 
-def _print(found: Derivation | Saturation) -> None:
+def _print(found: Derivation | SaturationRecord) -> None:
     program = found.program
-    if isinstance(found, Saturation):
+    if isinstance(found, SaturationRecord):
         _print_saturation(found)
         return
     heading("a term" if program.name == "it" else program.name)
-    say(f"  {found.costs[0]:>12g}  {shorten(text_of(found.terms[0]), _LONGEST)}")
+    write_text(f"  {found.costs[0]:>12g}  {shorten(text_of(found.terms[0]), _LONGEST)}")
     for step, one, cost in zip(found.steps, found.terms[1:], found.costs[1:], strict=True):
-        say(f"  {cost:>12g}  {shorten(text_of(one), _LONGEST)}")
-        say(f"  {'':12}  by {step}")
+        write_text(f"  {cost:>12g}  {shorten(text_of(one), _LONGEST)}")
+        write_text(f"  {'':12}  by {step}")
     if not found.steps:
-        say("  no cheaper term was found")
+        write_text("  no cheaper term was found")
         return
     saved = 1.0 - found.costs[-1] / found.costs[0] if found.costs[0] else 0.0
-    say(
+    write_text(
         f"  {found.costs[0]:g} → {found.costs[-1]:g}, {saved:.1%} less, in {len(found.steps)} steps"
     )
 
 
-def _print_saturation(found: Saturation) -> None:
-    program, made = found.program, found.found
+def _print_saturation(found: SaturationRecord) -> None:
+    program, made = found.program, found.result_term
     heading("a term" if program.name == "it" else program.name)
-    say(f"  {found.initial_cost:>12g}  {shorten(text_of(program.body), _LONGEST)}")
-    say(f"  {made.cost:>12g}  {shorten(text_of(made.term), _LONGEST)}")
+    write_text(f"  {found.initial_cost:>12g}  {shorten(text_of(program.body), _LONGEST)}")
+    write_text(f"  {made.cost:>12g}  {shorten(text_of(made.term), _LONGEST)}")
     size = "all that the rules lead to" if made.is_complete else "as far as it may grow"
-    say(f"  {len(found.rules)} rules, an e-graph of {made.nodes} nodes: {size}")
+    write_text(f"  {len(found.rules)} rules, an e-graph of {made.nodes} nodes: {size}")
     saved = 1.0 - made.cost / found.initial_cost if found.initial_cost else 0.0
-    say(f"  {found.initial_cost:g} → {made.cost:g}, {saved:.1%} less")
+    write_text(f"  {found.initial_cost:g} → {made.cost:g}, {saved:.1%} less")

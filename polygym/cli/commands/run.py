@@ -9,50 +9,61 @@ from typing import Any
 import click
 
 from polybench import Dataset
-from polygym.cli.answer import Answer
-from polygym.cli.limits import known_limit, sentence, share
-from polygym.cli.options import (
+from polygym.cli.options.common import (
     TARGET_HELP,
-    chosen_mapping,
     function_option,
     json_option,
     mapping_options,
+    resolve_mapping,
     size_options,
     target_argument,
 )
-from polygym.cli.output import (
-    heading,
-    say,
-    seconds,
-    status_line,
-    working,
+from polygym.cli.options.schedules import (
+    ResolvedSchedule,
+    automatic_schedule,
+    is_automatic,
+    mapping_in_file,
+    schedule_maker,
 )
-from polygym.cli.outputs import figures_of, not_finite, remark_on
-from polygym.cli.schedules import Given, begun, is_automatic, mapping_in, schedule_maker
-from polygym.cli.splitting import Cutter, program_in_pieces, split_option
-from polygym.cli.storing import StorageChoice, storage_figures, storage_options, with_storage
-from polygym.cli.tables import print_table
-from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping
-from polygym.compiler.codegen.loops.private import private_texts
-from polygym.compiler.poly.baselines import original
-from polygym.compiler.poly.schedule import Schedule
-from polygym.compiler.storage.plan import KEEP
-from polygym.compiler.storage.price import in_words
+from polygym.cli.options.splitting import SplitOption, split_option, split_program
+from polygym.cli.options.storage import (
+    StorageOption,
+    apply_storage,
+    storage_figures,
+    storage_options,
+)
+from polygym.cli.output.array_figures import array_figures, non_finite_arrays, non_finite_remark
+from polygym.cli.output.console import (
+    format_seconds,
+    heading,
+    spinner,
+    status_line,
+    write_text,
+)
+from polygym.cli.output.limits import known_limit, limit_sentence, limit_share
+from polygym.cli.output.tables import print_table
+from polygym.cli.result import CommandResult
+from polygym.codegen.transforms.privatization import private_array_texts
 from polygym.cost.limit.bound import Limit
-from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
-from polygym.measure.evaluation.patience import code_within
-from polygym.measure.worker.options import MeasureOptions, WorkerOptions
-from polygym.measure.worker.outcome import Ok, Outcome, ProblemError, Status, outcome_to_json
-from polygym.measure.worker.problem import CompiledProgram, Problem
-from polygym.measure.worker.timing import (
+from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING, Mapping
+from polygym.poly.schedule import Schedule
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.poly.transform.storage.memory_cost import format_bytes
+from polygym.poly.transform.storage.plan import SOURCE_STORAGE
+from polygym.programs import Program, load_program
+from polygym.runtime.evaluation.compilation import compile_problem, compile_schedule
+from polygym.runtime.evaluation.time_limits import code_within
+from polygym.runtime.worker.options import MeasureOptions, WorkerOptions
+from polygym.runtime.worker.outcome import Ok, Outcome, OutcomeStatus, ProblemError, outcome_to_json
+from polygym.runtime.worker.problem import CompiledProgram, Problem
+from polygym.runtime.worker.timing import (
+    GENEROUS_LIMIT,
     ONCE,
-    PATIENT,
     Repetition,
     available_memory,
-    this_machine,
+    describe_host,
 )
-from polygym.measure.worker.worker import Worker
-from polygym.programs import Program, load_program
+from polygym.runtime.worker.worker import Worker
 
 _HELP = """Compile, run and time a program, and compare its output with the original order's.
 
@@ -69,7 +80,7 @@ Examples:
   polygym run gemm --schedule result.json
   polygym run floyd-warshall --split auto --schedule isl
 """
-_MEASURING = MeasureOptions(time_limit=PATIENT)
+_MEASURING = MeasureOptions(time_limit=GENEROUS_LIMIT)
 _KEEPING = replace(_MEASURING, keep_contents=True)
 
 # What takes less memory is not worth a word beforehand.
@@ -122,66 +133,70 @@ def command(
     dataset: Dataset | None,
     parameters: dict[str, int],
     schedule_text: str,
-    storage: StorageChoice | None,
+    storage: StorageOption | None,
     storage_limit: int | None,
-    cutter: Cutter | None,
+    cutter: SplitOption | None,
     mapping: Mapping | None,
     threads: int,
     repeat: int,
     memory: int | None,
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Compile the program, run it, and describe what it left."""
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
-    program = program_in_pieces(program, cutter, schedule_text)
-    asked = chosen_mapping(mapping, mapping_in(schedule_text) or DEFAULT, threads)
+    program = split_program(program, cutter, schedule_text)
+    asked = resolve_mapping(mapping, mapping_in_file(schedule_text) or DEFAULT_MAPPING, threads)
     if cutter is None and storage is None and is_automatic(schedule_text):
-        given = begun(program, asked, storage_limit)
-        program = program if given.beginning is None else given.beginning.program
+        given = automatic_schedule(program, asked, storage_limit)
+        program = program if given.variant is None else given.variant.program
     else:
-        program = with_storage(program, storage, storage_limit, schedule_text, asked)
+        program = apply_storage(program, storage, storage_limit, schedule_text, asked)
         given = schedule_maker(schedule_text)(program.scop, dict(program.parameters), asked)
     mapping, is_original = _mapped(program, given, schedule_text, mapping, threads)
     schedule = given.schedule
     start = time.perf_counter()
-    with working("compiling"):
+    with spinner("compiling"):
         problem, candidate = code_within(
             lambda: _compiled(program, schedule, None if is_original else mapping)
         )
     compile_seconds = time.perf_counter() - start
     if problem.memory >= _MUCH_MEMORY:
         gigabytes = [f"{size / 1e9:,.1f} GB" for size in (problem.memory, available_memory())]
-        say("to run it takes {} of memory, {} are free".format(*gigabytes), err=True)
+        write_text("to run it takes {} of memory, {} are free".format(*gigabytes), err=True)
     options = WorkerOptions(memory_limit=memory * 2**20 if memory else None)
-    with Worker(options) as worker, working(f"running {program.name}"):
+    with Worker(options) as worker, spinner(f"running {program.name}"):
         other = None if is_original else candidate
         baseline, outcome, arrays = _measured(program, worker, problem, other, repeat)
-    mappings = (mapping, mapping if is_original else candidate.done)
+    mappings = (mapping, mapping if is_original else candidate.applied_mapping)
     report = _report(program, schedule, mappings, baseline, outcome, compile_seconds, arrays)
     report |= {"memory_bytes": problem.memory, "choice": given.to_json()}
-    report["private"] = dict(candidate.private)
+    report["private"] = dict(candidate.private_bytes)
     limit = known_limit(mapping, program)
     report["limit"] = None if limit is None else limit.to_json()
     if limit is not None and isinstance(outcome, Ok):
-        report["of_limit"] = share(limit, outcome.best)
+        report["of_limit"] = limit_share(limit, outcome.best)
     code = 0 if isinstance(outcome, Ok) else 1
     if as_json:
-        return Answer(code, report)
+        return CommandResult(code, report)
     _print(report, outcome, limit)
-    return Answer(code)
+    return CommandResult(code)
 
 
 def _mapped(
-    program: Program, given: Given, schedule_text: str, mapping: Mapping | None, threads: int
+    program: Program,
+    given: ResolvedSchedule,
+    schedule_text: str,
+    mapping: Mapping | None,
+    threads: int,
 ) -> tuple[Mapping, bool]:
     """Return a schedule's mapping, and whether they are what the baseline is anyway."""
-    said = mapping_in(schedule_text)
-    tuned = chosen_mapping(mapping, said or DEFAULT, threads)
-    in_order = given.schedule == original(program.scop)
+    said = mapping_in_file(schedule_text)
+    tuned = resolve_mapping(mapping, said or DEFAULT_MAPPING, threads)
+    in_order = given.schedule == original_schedule(program.scop)
     # The order of the text runs as it stands, unless it was chosen for what a mapping makes of it.
     as_it_stands = in_order and given.choice is None and said is None
-    chosen = chosen_mapping(mapping, SEQUENTIAL, threads) if as_it_stands else tuned
-    is_sequential = replace(chosen, threads=1) == SEQUENTIAL
+    chosen = resolve_mapping(mapping, SEQUENTIAL_MAPPING, threads) if as_it_stands else tuned
+    is_sequential = replace(chosen, threads=1) == SEQUENTIAL_MAPPING
     return chosen, program.source is None and in_order and is_sequential
 
 
@@ -209,7 +224,7 @@ def _measured(
     try:
         if candidate is None:
             session = worker.open(problem, Repetition(minimum=repeat, minimum_seconds=0.0))
-            return session.baseline, session.baseline, figures_of(program, session)
+            return session.baseline, session.baseline, array_figures(program, session)
         session = worker.open(problem, Repetition(minimum=1))
         both = (problem.original, candidate)
         baseline, outcome = session.measure_together(both, repeat, _MEASURING)
@@ -219,7 +234,7 @@ def _measured(
         is_close = candidate.tolerance is not None
         if is_close:
             session.measure(candidate, replace(_KEEPING, repetition=ONCE))
-        return baseline, outcome, figures_of(program, session, is_close)
+        return baseline, outcome, array_figures(program, session, is_close)
     except ProblemError as error:
         return error.outcome, error.outcome, []
 
@@ -244,9 +259,9 @@ def _report(
         **storage_figures(program),
         "mapping": str(mapping),
         "done": None if done is None else str(done),
-        "simplified": mapping.simplified(done),
+        "simplified": mapping.simplification_note(done),
         "tolerance": mapping.tolerance,
-        "caveat": mapping.caveat,
+        "caveat": mapping.timing_caveat,
         "status": outcome.status.value,
         "outcome": outcome_to_json(outcome),
         "seconds": outcome.best if isinstance(outcome, Ok) else None,
@@ -258,8 +273,8 @@ def _report(
         else None,
         "compile_seconds": compile_seconds,
         "arrays": arrays,
-        "not_finite": not_finite(arrays),
-        "machine": asdict(this_machine()),
+        "not_finite": non_finite_arrays(arrays),
+        "machine": asdict(describe_host()),
     }
 
 
@@ -267,30 +282,30 @@ def _print(report: dict[str, Any], outcome: Outcome, limit: Limit | None) -> Non
     sizes = ", ".join(f"{name} = {value}" for name, value in report["parameters"].items())
     heading(f"{report['program']}: {report['function']}({sizes})")
     if report["splitting"]:
-        say(f"  split     {report['splitting']}")
-    say(f"  schedule  {report['schedule']}")
-    if report["storage"] != str(KEEP):
-        say(f"  storage   {report['storage']}  ({in_words(report['storage_bytes'])})")
-    for text in private_texts(report["private"].items()):
-        say(f"            {text}")
+        write_text(f"  split     {report['splitting']}")
+    write_text(f"  schedule  {report['schedule']}")
+    if report["storage"] != str(SOURCE_STORAGE):
+        write_text(f"  storage   {report['storage']}  ({format_bytes(report['storage_bytes'])})")
+    for text in private_array_texts(report["private"].items()):
+        write_text(f"            {text}")
     if report["choice"]:
         count, taken = len(report["choice"]["ranking"]), report["choice"]["strategy"]
-        say(f"            that of `{taken}`, of {count} by a model of cost")
-    say(f"  mapping   {report['mapping']}")
+        write_text(f"            that of `{taken}`, of {count} by a model of cost")
+    write_text(f"  mapping   {report['mapping']}")
     if report["simplified"]:
-        say(f"            {report['simplified']}")
-    say("  status    ", newline=False)
+        write_text(f"            {report['simplified']}")
+    write_text("  status    ", newline=False)
     status_line(outcome)
     if isinstance(outcome, Ok):
-        samples = "  ".join(seconds(sample) for sample in outcome.samples)
-        say(f"  time      {seconds(outcome.best)}    (best of {samples})")
-        say(f"  original  {seconds(report['baseline_seconds'])}", newline=False)
-        say(f"    speedup {report['speedup']:.3g}x")
+        samples = "  ".join(format_seconds(sample) for sample in outcome.samples)
+        write_text(f"  time      {format_seconds(outcome.best)}    (best of {samples})")
+        write_text(f"  original  {format_seconds(report['baseline_seconds'])}", newline=False)
+        write_text(f"    speedup {report['speedup']:.3g}x")
         if limit is not None:
-            say(f"  limit     {sentence(limit, outcome.best)}")
-    say(f"  compile   {seconds(report['compile_seconds'])}")
+            write_text(f"  limit     {limit_sentence(limit, outcome.best)}")
+    write_text(f"  compile   {format_seconds(report['compile_seconds'])}")
     if report["caveat"]:
-        say(f"  {report['caveat']}")
+        write_text(f"  {report['caveat']}")
     if report["arrays"]:
         heading("\nOutputs")
         print_table(
@@ -311,11 +326,11 @@ def _print(report: dict[str, Any], outcome: Outcome, limit: Limit | None) -> Non
             optional=("LAST", "MIDDLE", "SUM OF SQUARES"),
         )
     for remark in _remarks(report):
-        say(f"  {remark}")
+        write_text(f"  {remark}")
 
 
 def _remarks(report: dict[str, Any]) -> list[str]:
     """Return what there is to be said about the results."""
-    if report["status"] == Status.OK.value and not report["arrays"]:
+    if report["status"] == OutcomeStatus.OK.value and not report["arrays"]:
         return ["the region changes nothing that is seen outside of it: nothing was compared"]
-    return [remark_on(report["not_finite"])] if report["not_finite"] else []
+    return [non_finite_remark(report["not_finite"])] if report["not_finite"] else []

@@ -6,41 +6,41 @@ from typing import Any
 
 import click
 
-from polygym.cli.answer import Answer
-from polygym.cli.options import (
+from polygym.cli.options.common import (
     TARGET_HELP,
-    chosen_mapping,
     function_option,
     json_option,
     mapping_option,
     parameters_option,
     reassociate_option,
+    resolve_mapping,
     target_argument,
     threads_option,
 )
-from polygym.cli.output import heading, say
-from polygym.cli.schedules import schedule_maker
-from polygym.cli.splitting import Cutter, split_option
-from polygym.cli.storing import StorageChoice, changed, storage_option
-from polygym.cli.text import shorten
-from polygym.compiler.codegen.c_printer import print_c
-from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
-from polygym.compiler.codegen.contraction import legal_under
-from polygym.compiler.codegen.loops.private import private_figures, private_texts
-from polygym.compiler.codegen.passes import PASSES
-from polygym.compiler.codegen.pipeline import lower
-from polygym.compiler.codegen.stages import Stage, list_of_passes, pass_named, stage_after
-from polygym.compiler.frontend.c import completed_file
-from polygym.compiler.ir.scop import Array, Scop, Statement
-from polygym.compiler.poly.baselines import original
-from polygym.compiler.poly.dependences import Dependence, dependences
-from polygym.compiler.poly.evaluate import admits
-from polygym.compiler.poly.legality import LegalSchedule
-from polygym.compiler.poly.schedule import Schedule
+from polygym.cli.options.schedules import schedule_maker
+from polygym.cli.options.splitting import SplitOption, split_option
+from polygym.cli.options.storage import StorageOption, resolve_variant, storage_option
+from polygym.cli.output.console import heading, write_text
+from polygym.cli.output.text import shorten
+from polygym.cli.result import CommandResult
+from polygym.codegen.c import print_c
+from polygym.codegen.contraction import legal_with_storage
+from polygym.codegen.passes import PASSES
+from polygym.codegen.pipeline import lower
+from polygym.codegen.stages import Stage, pass_list_text, pass_named, stage_after
+from polygym.codegen.transforms.privatization import private_array_sizes, private_array_texts
 from polygym.errors import InputError
-from polygym.measure.evaluation.patience import code_within
+from polygym.frontend.c import completed_file
+from polygym.ir.scop import Array, Scop, Statement
+from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
+from polygym.poly.dependences import Dependence, dependences
+from polygym.poly.evaluation import context_holds
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.schedule import Schedule
+from polygym.poly.scheduling.baselines import original_schedule
 from polygym.programs import is_path, load_scop
-from polygym.programs.wording import conditions_of, without_parameters
+from polygym.programs.isl_text import condition_text, without_parameters
+from polygym.runtime.evaluation.time_limits import code_within
 
 _HELP = """Print parameters, statements, dependences, the schedule and its C code.
 
@@ -98,13 +98,13 @@ def command(
     only_c: bool,
     wrap: bool,
     after: str | None,
-    storage: StorageChoice | None,
-    cutter: Cutter | None,
+    storage: StorageOption | None,
+    cutter: SplitOption | None,
     mapping: Mapping | None,
     threads: int,
     parameters: dict[str, int],
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Print what polygym understands of a program, or what code generation makes of it."""
     if wrap and (only_c or after is not None):
         raise click.UsageError("--wrap: expected without --c and --after.")
@@ -117,71 +117,71 @@ def command(
     shown = None if after is None else pass_named(after)
     written = load_scop(target, region, parameters)
     sizes = _sizes(written, parameters)
-    program = changed(written, cutter, storage, schedule_text, sizes)
+    program = resolve_variant(written, cutter, storage, schedule_text, sizes)
     scop = program.scop
-    chosen = chosen_mapping(mapping, SEQUENTIAL, threads)
+    chosen = resolve_mapping(mapping, SEQUENTIAL_MAPPING, threads)
     schedule = schedule_maker(schedule_text)(scop, sizes, chosen).schedule
 
     def legal() -> LegalSchedule:
-        return legal_under(program.plan, scop, schedule)
+        return legal_with_storage(program.storage, scop, schedule)
 
     if shown is not None:
         stage = code_within(lambda: _stage(stage_after(shown, legal(), chosen, sizes)))
         if as_json:
-            return Answer(document=stage)
+            return CommandResult(document=stage)
         click.echo(stage["text"], nl=False)
-        return Answer()
+        return CommandResult()
     code = code_within(lambda: _c_text(legal(), chosen, sizes))
     if only_c and not as_json:
         click.echo(code, nl=False)
-        return Answer()
+        return CommandResult()
     found = dependences(scop)
     if as_json:
-        return Answer(document=_as_json(scop, found, schedule, code) | program.to_json())
+        return CommandResult(document=_as_json(scop, found, schedule, code) | program.to_json())
     _print(scop, found, schedule_text, schedule, code)
-    return Answer()
+    return CommandResult()
 
 
-def _wrapped(target: str, region: str | None, *, as_json: bool) -> Answer:
+def _wrapped(target: str, region: str | None, *, as_json: bool) -> CommandResult:
     """Print a C file in full."""
     if not is_path(target) or target.endswith(".tc"):
         raise InputError(f"--wrap: expected the path of a C file, found {target}")
     text = completed_file(target, region).text
     if as_json:
-        return Answer(document={"file": target, "text": text})
+        return CommandResult(document={"file": target, "text": text})
     click.echo(text, nl=not text.endswith("\n"))
-    return Answer()
+    return CommandResult()
 
 
-def _passes(*, as_json: bool) -> Answer:
+def _passes(*, as_json: bool) -> CommandResult:
     """Print the passes of code generation, a line each."""
     if as_json:
-        rows = [{"name": o.name, "leaves": o.leaves.value, "does": o.does} for o in PASSES]
-        return Answer(document={"passes": rows})
-    say(list_of_passes())
-    return Answer()
+        rows = [{"name": o.name, "leaves": o.produces.value, "does": o.summary} for o in PASSES]
+        return CommandResult(document={"passes": rows})
+    write_text(pass_list_text())
+    return CommandResult()
 
 
 def _c_text(legal: LegalSchedule, mapping: Mapping, sizes: dict[str, int] | None) -> str:
     """Return the C function of a schedule."""
     loops = lower(legal, mapping, sizes)
     # What was done may be less than what was asked for.
-    done = "" if loops.mapping == SEQUENTIAL else f", {loops.mapping}"
-    said = "".join(f"; {text}" for text in private_texts(private_figures(loops)))
+    done = "" if loops.mapping == SEQUENTIAL_MAPPING else f", {loops.mapping}"
+    said = "".join(f"; {text}" for text in private_array_texts(private_array_sizes(loops)))
     return print_c(loops, f"{legal.scop.name}: {legal.schedule}{done}{said}")
 
 
 def _stage(stage: Stage) -> dict[str, Any]:
     """Return what there is after a pass, as JSON has it."""
-    legal = stage.goal.legal
+    legal = stage.request.legal
     return {
         "name": legal.scop.name,
         "schedule": str(legal.schedule),
-        "mapping": str(stage.asked),
-        "simplified": stage.asked.simplified(stage.goal.mapping),
+        "mapping": str(stage.requested_mapping),
+        "simplified": stage.requested_mapping.simplification_note(stage.request.mapping),
         "after": stage.after.name,
-        "does": stage.after.does,
-        "leaves": stage.after.leaves.value,
+        "does": stage.after.summary,
+        "leaves": stage.after.produces.value,
         "changed": stage.changed,
         "text": stage.text,
     }
@@ -191,9 +191,9 @@ def _sizes(scop: Scop, parameters: dict[str, int]) -> dict[str, int] | None:
     """Return the sizes for which the C is to be, None for all."""
     if not parameters or len(parameters) < len(scop.parameters):
         return None
-    if not admits(scop.context, parameters):
+    if not context_holds(scop.context, parameters):
         raise InputError(
-            f"{scop.name} is not defined for these sizes: it needs {conditions_of(scop.context)}"
+            f"{scop.name} is not defined for these sizes: it needs {condition_text(scop.context)}"
         )
     return parameters
 
@@ -211,8 +211,8 @@ def _as_json(
             {
                 "name": array.name,
                 "type": array.type.value,
-                "extents": list(array.extents_c),
-                "storage": array.storage.value,
+                "extents": list(array.c_extents),
+                "storage": array.storage_class.value,
                 "live_out": array.live_out,
             }
             for array in scop.arrays
@@ -223,7 +223,7 @@ def _as_json(
                 "iterators": list(statement.iterators),
                 "domain": statement.domain,
                 "text": statement.text,
-                "line": statement.place.line,
+                "line": statement.location.line,
                 "write": statement.write.relation,
                 "reads": [access.relation for access in statement.reads],
             }
@@ -250,40 +250,40 @@ def _print(
 ) -> None:
     heading(f"{scop.name} ({scop.file})")
     parameters = ", ".join(f"{p.type.value} {p.name}" for p in scop.parameters)
-    say(f"  parameters  {parameters or 'none'}")
-    say(f"  context     {conditions_of(scop.context) or 'any values'}")
+    write_text(f"  parameters  {parameters or 'none'}")
+    write_text(f"  context     {condition_text(scop.context) or 'any values'}")
     for condition in scop.conditions:
-        say(f"  needs       {condition}")
-    say(f"  arrays      {', '.join(_array(array) for array in scop.arrays)}")
+        write_text(f"  needs       {condition}")
+    write_text(f"  arrays      {', '.join(_array(array) for array in scop.arrays)}")
     heading("\nStatements")
     for statement in scop.statements:
         _print_statement(statement)
     heading(f"\nDependences ({len(found)})")
     for position, dependence in enumerate(found):
         kinds = ", ".join(dependence.kind.names())
-        say(
+        write_text(
             f"  D{position} {dependence.source} -> {dependence.sink}  {kinds} on "
             f"{', '.join(dependence.arrays)}"
         )
-        say(f"     {without_parameters(dependence.relation)}")
-    ordered = original(scop)
+        write_text(f"     {without_parameters(dependence.relation)}")
+    ordered = original_schedule(scop)
     heading("\nOriginal schedule")
-    say(f"  {without_parameters(str(ordered))}")
+    write_text(f"  {without_parameters(str(ordered))}")
     if schedule != ordered:
         heading(f"\nSchedule: {shorten(name, 60)}")
-        say(f"  {without_parameters(str(schedule))}")
+        write_text(f"  {without_parameters(str(schedule))}")
     heading("\nC")
-    say(code, newline=False)
+    write_text(code, newline=False)
 
 
 def _array(array: Array) -> str:
-    sizes = "".join(f"[{extent}]" for extent in array.extents_c)
+    sizes = "".join(f"[{extent}]" for extent in array.c_extents)
     return f"{array.type.value} {array.name}{sizes}{' (out)' if array.live_out else ''}"
 
 
 def _print_statement(statement: Statement) -> None:
-    say(f"  {statement.name}: {statement.text}    (line {statement.place.line})")
-    say(f"     domain {without_parameters(statement.domain)}")
-    say(f"     writes {without_parameters(statement.write.relation)}")
+    write_text(f"  {statement.name}: {statement.text}    (line {statement.location.line})")
+    write_text(f"     domain {without_parameters(statement.domain)}")
+    write_text(f"     writes {without_parameters(statement.write.relation)}")
     for relation in dict.fromkeys(access.relation for access in statement.reads):
-        say(f"     reads  {without_parameters(relation)}")
+        write_text(f"     reads  {without_parameters(relation)}")

@@ -8,28 +8,33 @@ from typing import Any
 
 import click
 
-from polygym.cli.answer import Answer
-from polygym.cli.carry import EARLIEST, Selections, impossible, names, selections
-from polygym.cli.options import (
+from polygym.cli.options.carry import EARLIEST, Selections, infeasible_reason, names, selections
+from polygym.cli.options.common import (
     TARGET_HELP,
     function_option,
     json_option,
     parameters_option,
     target_argument,
 )
-from polygym.cli.output import heading, say, seconds, working
-from polygym.cli.splitting import Cutter, split_option
-from polygym.cli.storing import Changed, StorageChoice, changed, storage_option
-from polygym.cli.tables import print_table
-from polygym.cli.text import shorten
-from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.integers import Vector
-from polygym.compiler.poly.spaces.construct import Dimension, Space, space_of
-from polygym.compiler.poly.spaces.layout import Layout, Part
-from polygym.compiler.poly.spaces.polyhedra import Limits, Polyhedra
-from polygym.compiler.poly.splitting.cuts import WHOLE
-from polygym.measure.evaluation.patience import space_within
+from polygym.cli.options.splitting import SplitOption, split_option
+from polygym.cli.options.storage import (
+    ResolvedVariant,
+    StorageOption,
+    resolve_variant,
+    storage_option,
+)
+from polygym.cli.output.console import format_seconds, heading, spinner, write_text
+from polygym.cli.output.tables import print_table
+from polygym.cli.output.text import shorten
+from polygym.cli.result import CommandResult
+from polygym.ir.scop import Scop
+from polygym.poly.integer_vectors import Vector
+from polygym.poly.spaces.construction import ScheduleSpace, SpaceDimension, space_from_selections
+from polygym.poly.spaces.coordinates import CoordinateKind, CoordinateLayout
+from polygym.poly.spaces.polyhedra import RowPolyhedra, SpaceLimits
+from polygym.poly.transform.splitting.conditions import NO_SPLITTING
 from polygym.programs import load_scop
+from polygym.runtime.evaluation.time_limits import space_within
 
 # The time is the limit here: nothing depends on the answer.
 _UNLIMITED_WORK = 10**15
@@ -110,19 +115,19 @@ def command(
     limit: int,
     most_seconds: float,
     with_generators: bool,
-    cutter: Cutter | None,
-    storage: StorageChoice | None,
+    cutter: SplitOption | None,
+    storage: StorageOption | None,
     parameters: dict[str, int],
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Construct the space and describe it."""
     written = load_scop(target, region, parameters)
     sizes = parameters if len(parameters) == len(written.parameters) else None
-    program = changed(written, cutter, storage, "original", sizes)
+    program = resolve_variant(written, cutter, storage, "original", sizes)
     scop = program.scop
-    limits = Limits(max_rays, max_vertices, limit, _UNLIMITED_WORK, most_seconds)
+    limits = SpaceLimits(max_rays, max_vertices, limit, _UNLIMITED_WORK, most_seconds)
     start = time.perf_counter()
-    with working(f"looking for the schedules of {scop.name}"):
+    with spinner(f"looking for the schedules of {scop.name}"):
         polyhedra, wanted, space, reason = space_within(
             lambda: _constructed(scop, limits, carry_text), most_seconds
         )
@@ -132,27 +137,34 @@ def command(
             **_as_json(polyhedra, space, passed, with_generators),
             **program.to_json(),
         }
-        return Answer(1 if reason else 0, {**document, "error": reason} if reason else document)
+        return CommandResult(
+            1 if reason else 0, {**document, "error": reason} if reason else document
+        )
     _print(polyhedra, space, wanted, passed, program)
     if with_generators:
         _print_generators(scop, polyhedra.layout, space)
     if reason:
-        say("impossible: ", err=True, newline=False, fg="red", bold=True)
-        say(reason, err=True)
-    return Answer(1 if reason else 0)
+        write_text("impossible: ", err=True, newline=False, fg="red", bold=True)
+        write_text(reason, err=True)
+    return CommandResult(1 if reason else 0)
 
 
 def _constructed(
-    scop: Scop, limits: Limits, carry_text: str
-) -> tuple[Polyhedra, Selections, Space, str]:
+    scop: Scop, limits: SpaceLimits, carry_text: str
+) -> tuple[RowPolyhedra, Selections, ScheduleSpace, str]:
     """Return the polyhedra, what carries what, the space, and why that is impossible if it is."""
-    polyhedra = Polyhedra(scop, limits)
+    polyhedra = RowPolyhedra(scop, limits)
     wanted = selections(carry_text, polyhedra)
-    return polyhedra, wanted, space_of(polyhedra, wanted), impossible(wanted, polyhedra)
+    return (
+        polyhedra,
+        wanted,
+        space_from_selections(polyhedra, wanted),
+        infeasible_reason(wanted, polyhedra),
+    )
 
 
 def _as_json(
-    polyhedra: Polyhedra, space: Space, passed: float, with_generators: bool
+    polyhedra: RowPolyhedra, space: ScheduleSpace, passed: float, with_generators: bool
 ) -> dict[str, Any]:
     labels = names(polyhedra.dependences)
     return {
@@ -173,20 +185,20 @@ def _as_json(
         "dimensions": [_dimension(one, labels, with_generators) for one in space.dimensions],
         "never_carried": [labels[index] for index in sorted(polyhedra.never_carried)],
         "complete": space.is_complete,
-        "choices": space.choices,
+        "choices": space.coefficient_count,
         "seconds": passed,
     }
 
 
 def _dimension(
-    dimension: Dimension, labels: Sequence[str], with_generators: bool
+    dimension: SpaceDimension, labels: Sequence[str], with_generators: bool
 ) -> dict[str, Any]:
     found = dimension.generators
     result: dict[str, Any] = {
         "carried": [labels[index] for index in sorted(dimension.carried)],
         "vertices": len(found.vertices),
         "rays": len(found.rays),
-        "complete": found.complete,
+        "complete": found.is_complete,
     }
     if with_generators:
         result["vertex_list"] = [
@@ -197,33 +209,37 @@ def _dimension(
     return result
 
 
-def _coordinates(scop: Scop, layout: Layout) -> list[str]:
+def _coordinates(scop: Scop, layout: CoordinateLayout) -> list[str]:
     """Return a label of every coordinate of a row: ``T.j``, ``T.n``, ``T.1`` for the constant."""
     found = []
     for one in layout.coordinates():
-        match one.part:
-            case Part.ITERATOR:
+        match one.kind:
+            case CoordinateKind.ITERATOR:
                 name = scop.statement(one.statement).iterators[one.index]
-            case Part.PARAMETER:
+            case CoordinateKind.PARAMETER:
                 name = layout.parameters[one.index]
-            case Part.CONSTANT:
+            case CoordinateKind.CONSTANT:
                 name = "1"
         found.append(f"{one.statement}.{name}")
     return found
 
 
 def _print(
-    polyhedra: Polyhedra, space: Space, wanted: Selections, passed: float, program: Changed
+    polyhedra: RowPolyhedra,
+    space: ScheduleSpace,
+    wanted: Selections,
+    passed: float,
+    program: ResolvedVariant,
 ) -> None:
     labels = names(polyhedra.dependences)
     heading(f"{space.scop.name}: the rows of its schedules")
-    if program.cuts != WHOLE:
-        say(f"  split        {program.cuts}")
-    if not program.plan.keeps:
-        say(f"  storage      {program.plan}")
-    say(f"  coordinates  {polyhedra.layout.width}", newline=False)
-    say(f" ({shorten(' '.join(_coordinates(space.scop, polyhedra.layout)))})")
-    say(f"  dependences  {len(labels)}")
+    if program.splitting != NO_SPLITTING:
+        write_text(f"  split        {program.splitting}")
+    if not program.storage.is_source:
+        write_text(f"  storage      {program.storage}")
+    write_text(f"  coordinates  {polyhedra.layout.width}", newline=False)
+    write_text(f" ({shorten(' '.join(_coordinates(space.scop, polyhedra.layout)))})")
+    write_text(f"  dependences  {len(labels)}")
     print_table(
         ("DIMENSION", "CARRIES", "VERTICES", "RAYS", "COMPLETE"),
         [
@@ -233,7 +249,7 @@ def _print(
                 or "nothing",
                 len(one.generators.vertices),
                 len(one.generators.rays),
-                "yes" if one.generators.complete else "no, a sample",
+                "yes" if one.generators.is_complete else "no, a sample",
             )
             for number, (carried, one) in enumerate(
                 zip(wanted, space.dimensions, strict=True), start=1
@@ -241,24 +257,27 @@ def _print(
         ],
         "rlrrl",
     )
-    say(f"An episode chooses {space.choices} coefficients. Found in {seconds(passed)}.")
+    write_text(
+        f"An episode chooses {space.coefficient_count} coefficients. Found in "
+        f"{format_seconds(passed)}."
+    )
     if polyhedra.never_carried:
         kept = ", ".join(labels[index] for index in sorted(polyhedra.never_carried))
-        say(f"No row carries {kept}: the rows of the source, added at the end, order them.")
+        write_text(f"No row carries {kept}: the rows of the source, added at the end, order them.")
 
 
-def _print_generators(scop: Scop, layout: Layout, space: Space) -> None:
+def _print_generators(scop: Scop, layout: CoordinateLayout, space: ScheduleSpace) -> None:
     """Write every vertex and ray as the rows that it is for the statements it moves."""
     for number, dimension in enumerate(space.dimensions, start=1):
         heading(f"\nDimension {number}")
         for index, vertex in enumerate(dimension.generators.vertices, start=1):
             over = "" if vertex.is_integer else f" / {vertex.denominator}"
-            say(f"  vertex {index}  {_rows(scop, layout, vertex.numerators)}{over}")
+            write_text(f"  vertex {index}  {_rows(scop, layout, vertex.numerators)}{over}")
         for index, ray in enumerate(dimension.generators.rays, start=1):
-            say(f"  ray {index}  {_rows(scop, layout, ray)}")
+            write_text(f"  ray {index}  {_rows(scop, layout, ray)}")
 
 
-def _rows(scop: Scop, layout: Layout, point: Vector) -> str:
+def _rows(scop: Scop, layout: CoordinateLayout, point: Vector) -> str:
     """Return the rows of the statements that are not 0 throughout.
 
     Example: ``S: i, T: i + 1``.

@@ -7,24 +7,29 @@ from typing import Any
 import click
 
 from polybench import Dataset
-from polygym.cli.answer import Answer
-from polygym.cli.options import (
+from polygym.autoschedule.program_recipes import DefaultSource
+from polygym.cli.options.common import (
     TARGET_HELP,
     function_option,
     json_option,
     size_options,
     target_argument,
 )
-from polygym.cli.output import heading, say
-from polygym.cli.splitting import Cutter, program_in_pieces, split_option
-from polygym.cli.storing import StorageChoice, storage_figures, storage_options, with_storage
-from polygym.cli.tables import print_table
-from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.dependences import dependences
-from polygym.compiler.storage.describe import WebChoices, storage_choices
-from polygym.compiler.storage.obstacles import obstacles, source_loops
-from polygym.compiler.storage.price import in_words
-from polygym.episodes.recipes import Found
+from polygym.cli.options.splitting import SplitOption, split_option, split_program
+from polygym.cli.options.storage import (
+    StorageOption,
+    apply_storage,
+    storage_figures,
+    storage_options,
+)
+from polygym.cli.output.console import heading, write_text
+from polygym.cli.output.tables import print_table
+from polygym.cli.result import CommandResult
+from polygym.ir.scop import Scop
+from polygym.poly.dependences import dependences
+from polygym.poly.transform.storage.choices import WebChoices, storage_choices
+from polygym.poly.transform.storage.inhibitors import loop_inhibitors, source_loops
+from polygym.poly.transform.storage.memory_cost import format_bytes
 from polygym.programs import Program, load_program
 
 _HELP = """List what may become of a program's arrays, what it takes, and what it frees.
@@ -55,16 +60,16 @@ def command(
     region: str | None,
     dataset: Dataset | None,
     parameters: dict[str, int],
-    cutter: Cutter | None,
-    storage: StorageChoice | None,
+    cutter: SplitOption | None,
+    storage: StorageOption | None,
     storage_limit: int | None,
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Describe a program's storage and what a plan makes of it."""
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
-    program = program_in_pieces(program, cutter)
+    program = split_program(program, cutter)
     webs = storage_choices(program.scop, dict(program.parameters))
-    chosen = with_storage(program, storage or Found.AUTO, storage_limit)
+    chosen = apply_storage(program, storage or DefaultSource.AUTO, storage_limit)
     document = {
         "program": program.name,
         "function": program.scop.name,
@@ -74,16 +79,16 @@ def command(
         "plan": _plan(program.scop, chosen),
     }
     if as_json:
-        return Answer(document=document)
+        return CommandResult(document=document)
     _print(document, webs)
-    return Answer()
+    return CommandResult()
 
 
 def _plan(source: Scop, program: Program) -> dict[str, Any]:
     """Return what a plan costs, and what it frees of the loops of the program before."""
     loops = source_loops(source)
-    before, after = obstacles(source, loops), obstacles(program.scop, loops)
-    free = before.freed(after)
+    before, after = loop_inhibitors(source, loops), loop_inhibitors(program.scop, loops)
+    free = before.freed_loops(after)
     return {
         **storage_figures(program),
         "dependences_before": len(dependences(source)),
@@ -91,8 +96,8 @@ def _plan(source: Scop, program: Program) -> dict[str, Any]:
         "freed": [
             {
                 "loop": loop.name,
-                "statements": list(loop.places),
-                "parallel": after.is_free(loop.key),
+                "statements": list(loop.positions),
+                "parallel": after.is_uninhibited(loop.key),
             }
             for loop in loops
             if loop.key in free
@@ -104,10 +109,10 @@ def _as_json(web: WebChoices) -> dict[str, Any]:
     return {
         "array": web.array,
         "statements": list(web.statements),
-        "read_before": web.is_read_before,
-        "seen_after": web.is_seen_after,
-        "around": list(web.around),
-        "in_the_way": list(web.in_the_way),
+        "read_before": web.is_live_in,
+        "seen_after": web.is_live_out,
+        "around": list(web.enclosing_loops),
+        "in_the_way": list(web.inhibited_loops),
         "choices": [
             {"storage": str(one.entry), "bytes": one.bytes, "refusal": one.refusal}
             for one in web.choices
@@ -127,25 +132,25 @@ def _print(document: dict[str, Any], webs: tuple[WebChoices, ...]) -> None:
     )
     for web in webs:
         if web.refusal:
-            say(f"  {web.refusal}")
+            write_text(f"  {web.refusal}")
     plan = document["plan"]
     heading("\nPlan")
-    say(f"  storage      {plan['storage']}  ({in_words(plan['storage_bytes'])})")
-    say(f"  dependences  {plan['dependences']} instead of {plan['dependences_before']}")
+    write_text(f"  storage      {plan['storage']}  ({format_bytes(plan['storage_bytes'])})")
+    write_text(f"  dependences  {plan['dependences']} instead of {plan['dependences_before']}")
     for one in plan["freed"]:
         gain = "is parallel" if one["parallel"] else "may be permuted"
-        say(f"  frees        the loop {one['loop']} around {', '.join(one['statements'])}: {gain}")
+        write_text(
+            f"  frees        the loop {one['loop']} around {', '.join(one['statements'])}: {gain}"
+        )
 
 
 def _rows(web: WebChoices) -> list[tuple[str, ...]]:
     live = " ".join(
-        word
-        for word, holds in (("before", web.is_read_before), ("after", web.is_seen_after))
-        if holds
+        word for word, holds in (("before", web.is_live_in), ("after", web.is_live_out)) if holds
     )
-    first = (web.array, " ".join(web.statements), live, ", ".join(web.in_the_way))
+    first = (web.array, " ".join(web.statements), live, ", ".join(web.inhibited_loops))
     rows = []
     for place, one in enumerate(web.choices):
-        said = in_words(one.bytes) if one.bytes is not None else "refused"
+        said = format_bytes(one.bytes) if one.bytes is not None else "refused"
         rows.append((*(first if not place else ("",) * len(first)), str(one.entry), said))
     return rows or [(*first, "keep", "")]

@@ -14,47 +14,51 @@ from typing import Any
 import click
 
 from polybench import Dataset
-from polygym.cli.alarm import alarm
-from polygym.cli.answer import Answer
-from polygym.cli.campaigns import AtWork, at_work
-from polygym.cli.clusters import on_option
-from polygym.cli.options import (
+from polygym.cli.execution.sweep_session import ActiveSweep, open_sweep
+from polygym.cli.options.cluster import cluster_option
+from polygym.cli.options.common import (
     EXCLUSION_HELP,
-    chosen_mapping,
     construction_options,
-    found_compilers,
     function_option,
+    installed_compilers,
     json_option,
     mapping_options,
     model_option,
+    resolve_mapping,
     seed_option,
     timeout_option,
 )
-from polygym.cli.output import say, working
-from polygym.cli.splitting import Cutter, split_option
-from polygym.cli.stopping import Stop, stoppable
-from polygym.cli.storing import StorageChoice, recipe_of, storage_options
-from polygym.cli.sweeping import print_summaries, ratio, resuming, sweeping
-from polygym.cli.text import listed, shorten
-from polygym.compiler.codegen.common.mapping import DEFAULT, TOLERANCE, Mapping
-from polygym.compiler.poly.spaces.polyhedra import Limits
-from polygym.cost.chosen import ChosenModel
-from polygym.episodes.task_options import TaskOptions
+from polygym.cli.options.splitting import SplitOption, split_option
+from polygym.cli.options.storage import StorageOption, recipe_of, storage_options
+from polygym.cli.output.console import spinner, write_text
+from polygym.cli.output.defects import report_defects
+from polygym.cli.output.sweep_progress import (
+    format_speedup,
+    print_resume_hint,
+    print_summaries,
+    sweep_progress,
+)
+from polygym.cli.output.text import listed, shorten
+from polygym.cli.result import CommandResult
+from polygym.cli.stop_signals import StopRequest, stoppable
+from polygym.cost.models.model_choice import ModelChoice
 from polygym.errors import InputError
-from polygym.measure.evaluation import EvaluationOptions
-from polygym.measure.evaluation.foreign import compared
-from polygym.measure.machine.kept import peaks_of
-from polygym.measure.worker.timing import this_machine
-from polygym.programs.selection import expect_files, selected
-from polygym.search.cluster.address import Address
-from polygym.search.explore.players import MODEL, check_player, model_name
-from polygym.search.sweep import reading
-from polygym.search.sweep.orders import Orders
+from polygym.mapping.mapping import DEFAULT_MAPPING, TOLERANCE, Mapping
+from polygym.mdp.task_options import TaskOptions
+from polygym.poly.spaces.polyhedra import SpaceLimits
+from polygym.programs.selection import expect_files, select_programs
+from polygym.runtime.evaluation import EvaluationOptions
+from polygym.runtime.evaluation.c_compilers import tolerance_note
+from polygym.runtime.peaks.peak_cache import peaks_for
+from polygym.runtime.worker.timing import describe_host
+from polygym.search.runner.ray.fleet.address import ClusterAddress
+from polygym.search.strategies.samplers import MODEL, check_sampler, model_name
+from polygym.search.sweep import reader
 from polygym.search.sweep.rows import ISL, LIMIT
-from polygym.search.sweep.setting import SweepSetting
+from polygym.search.sweep.settings import SweepSetting
 from polygym.search.sweep.statistics import (
     KernelSummary,
-    foreign_note,
+    background_load_note,
     mean_best,
     mean_of_limit,
     mean_over,
@@ -62,6 +66,7 @@ from polygym.search.sweep.statistics import (
     other_compilers,
     summaries,
 )
+from polygym.search.sweep.workload import SweepWorkload
 
 # Times of the original order that differ by more than this are worth a word.
 _DRIFT = 1.25
@@ -188,7 +193,7 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
 @function_option
 @split_option("none")
 @storage_options("keep")
-@on_option
+@cluster_option
 @mapping_options
 @timeout_option
 @click.option(
@@ -217,10 +222,10 @@ def command(
     minutes: float | None,
     jobs: int,
     region: str | None,
-    cutter: Cutter | None,
-    storage: StorageChoice | None,
+    cutter: SplitOption | None,
+    storage: StorageOption | None,
     storage_limit: int | None,
-    on: Address | None,
+    on: ClusterAddress | None,
     mapping: Mapping | None,
     threads: int,
     timeout_factor: float,
@@ -229,28 +234,28 @@ def command(
     max_dimensions: int,
     max_rays: int,
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Read the options and sweep."""
-    asked = ChosenModel(os.path.abspath(model) if model else "")
+    asked = ModelChoice(os.path.abspath(model) if model else "")
     setting = SweepSetting(
         search_dataset=search_dataset,
         dataset=dataset,
-        seeds=_listed(seeds, "--seeds") if seeds.strip() != "none" else (),
+        initial_schedules=_listed(seeds, "--seeds") if seeds.strip() != "none" else (),
         seed=seed,
         recipe=recipe_of(cutter, storage, storage_limit),
         function=region,
-        options=TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
-        measuring=EvaluationOptions(
+        options=TaskOptions(max_coefficient, max_dimensions, SpaceLimits(rays=max_rays)),
+        evaluation=EvaluationOptions(
             threads=threads,
             timeout_factor=timeout_factor,
             compile_seconds=compile_seconds,
-            mapping=chosen_mapping(mapping, DEFAULT, threads),
+            mapping=resolve_mapping(mapping, DEFAULT_MAPPING, threads),
         ),
     )
     seconds = None if minutes is None else 60.0 * minutes
     programs = _chosen(kernels, selection)
     expect_files(programs, region)
-    orders = Orders(
+    orders = SweepWorkload(
         programs,
         _policies(policies, asked),
         budget,
@@ -260,7 +265,7 @@ def command(
         _contenders(against, threads if on is None else 0),
         asked.file,
     )
-    return _sweep(out, setting, orders, at_work(out, setting, orders, jobs, on), as_json)
+    return _sweep(out, setting, orders, open_sweep(out, setting, orders, jobs, on), as_json)
 
 
 def _contenders(against: str, threads: int) -> tuple[str, ...]:
@@ -269,27 +274,27 @@ def _contenders(against: str, threads: int) -> tuple[str, ...]:
     Without ``threads`` it is not: each node of a fleet measures itself.
     """
     named = listed(against)
-    compilers = found_compilers(name for name in named if name != LIMIT)
+    compilers = installed_compilers(name for name in named if name != LIMIT)
     if LIMIT not in named:
         return compilers
     if threads:
-        with working("measuring the machine"):
-            peaks_of(threads)
+        with spinner("measuring the machine"):
+            peaks_for(threads)
     return (*compilers, LIMIT)
 
 
 def _chosen(kernels: Sequence[str], selection: str) -> tuple[str, ...]:
     """Return the programs by names that mean the same in another working directory."""
-    found = selected([*kernels, selection] if kernels or selection else ["all"])
+    found = select_programs([*kernels, selection] if kernels or selection else ["all"])
     return tuple(os.path.abspath(name) if os.path.isfile(name) else name for name in found)
 
 
-def _policies(text: str, model: ChosenModel) -> tuple[str, ...]:
+def _policies(text: str, model: ModelChoice) -> tuple[str, ...]:
     names = _listed(text, "--policy")
     if model.file and all(name.partition("@")[0] != MODEL for name in names):
         raise click.UsageError("--model is for --policy model.")
     for name in names:
-        check_player(name, model)
+        check_sampler(name, model)
     # Episodes of another model are another policy's, also in a store that there is already.
     return tuple(model_name(model) if name == MODEL else name for name in names)
 
@@ -305,30 +310,32 @@ def _listed(text: str, option: str) -> tuple[str, ...]:
 def _sweep(
     out: Path,
     setting: SweepSetting,
-    orders: Orders,
-    begins: AbstractContextManager[AtWork],
+    orders: SweepWorkload,
+    begins: AbstractContextManager[ActiveSweep],
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Sweep until all is done or a signal comes, and say what was found."""
-    stop = Stop()
+    stop = StopRequest()
     code = 0
     with begins as (campaign, sweep):
-        if before := sweep.before:
-            say(f"the sweep was begun by polygym {before}: its schedules may be others", err=True)
+        if before := sweep.started_by_version:
+            write_text(
+                f"the sweep was begun by polygym {before}: its schedules may be others", err=True
+            )
         try:
-            with stoppable(stop), sweeping() as show:
-                campaign.run(lambda: bool(stop.number), show)
+            with stoppable(stop), sweep_progress() as show:
+                campaign.run(lambda: bool(stop.signal_number), show)
         except KeyboardInterrupt:
             code = stop.code
-    found = [one for one in summaries(reading.read(out)) if one.kernel in orders.kernels]
+    found = [one for one in summaries(reader.read_sweep(out)) if one.kernel in orders.programs]
     troubled = any(one.error or one.defects for one in found)
     code = code or int(troubled)
     if as_json:
-        return Answer(code, _document(setting, orders, found, bool(stop.number)))
-    _print(found, out, setting.measuring.mapping)
-    if stop.number:
-        resuming(shlex.join(["polygym", *sys.argv[1:]]))
-    return Answer(code)
+        return CommandResult(code, _document(setting, orders, found, bool(stop.signal_number)))
+    _print(found, out, setting.evaluation.mapping)
+    if stop.signal_number:
+        print_resume_hint(shlex.join(["polygym", *sys.argv[1:]]))
+    return CommandResult(code)
 
 
 def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
@@ -336,38 +343,41 @@ def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
     print_summaries(found)
     both = [one for one in found if one.best is not None and one.references.get(ISL)]
     sizes = " and ".join(sorted({one.dataset for one in both}))
-    say(
+    write_text(
         f"Geometric means over LLVM -O3 of the original order, at {sizes or 'no size yet'}, of "
-        f"{len(both)} of {len(found)} programs: the best {ratio(mean_best(both))}, isl's "
-        f"{ratio(mean_reference(both, ISL))}; the best over isl's: {ratio(mean_over(both, ISL))}"
+        f"{len(both)} of {len(found)} programs: the best {format_speedup(mean_best(both))}, isl's "
+        f"{format_speedup(mean_reference(both, ISL))}; the best over isl's: "
+        f"{format_speedup(mean_over(both, ISL))}"
     )
-    if mapping.caveat:
-        say(mapping.caveat)
-    if note := compared(other_compilers(found)):
-        say(note)
-    if note := foreign_note(found):
-        say(note, err=True)
+    if mapping.timing_caveat:
+        write_text(mapping.timing_caveat)
+    if note := tolerance_note(other_compilers(found)):
+        write_text(note)
+    if note := background_load_note(found):
+        write_text(note, err=True)
     for one in found:
-        if one.home is not None:
-            say(f"{one.label}: {one.home}")
+        if one.variant is not None:
+            write_text(f"{one.label}: {one.variant}")
         if one.error:
-            say(f"{one.label}: {one.error}", err=True)
-        for name, reason in one.uncompared.items():
-            say(f"{one.label}, {name}: {reason}", err=True)
-        alarm(one.defects, mapping, one.label)
+            write_text(f"{one.label}: {one.error}", err=True)
+        for name, reason in one.missing_compilers.items():
+            write_text(f"{one.label}, {name}: {reason}", err=True)
+        report_defects(one.defects, mapping, one.label)
         if one.drift is not None and one.drift > _DRIFT:
-            say(f"{one.label}: the original order's time varied by {one.drift:.2f}x", err=True)
-    say(f"polygym report {shlex.quote(str(out))} draws it")
+            write_text(
+                f"{one.label}: the original order's time varied by {one.drift:.2f}x", err=True
+            )
+    write_text(f"polygym report {shlex.quote(str(out))} draws it")
 
 
 def _document(
-    setting: SweepSetting, orders: Orders, found: Sequence[KernelSummary], interrupted: bool
+    setting: SweepSetting, orders: SweepWorkload, found: Sequence[KernelSummary], interrupted: bool
 ) -> dict[str, Any]:
     """Return everything that ``--json`` prints."""
     return {
         **setting.to_json(),
-        "tolerance": setting.measuring.mapping.tolerance,
-        "caveat": setting.measuring.mapping.caveat,
+        "tolerance": setting.evaluation.mapping.tolerance,
+        "caveat": setting.evaluation.mapping.timing_caveat,
         "tolerance_of_compilers": TOLERANCE if other_compilers(found) else None,
         "policies": list(orders.policies),
         "budget": orders.budget,
@@ -379,5 +389,5 @@ def _document(
             "best_over_isl": mean_over(found, ISL),
             "of_limit": mean_of_limit(found),
         },
-        "machine": asdict(this_machine()),
+        "machine": asdict(describe_host()),
     }

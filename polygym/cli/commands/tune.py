@@ -7,44 +7,44 @@ from pathlib import Path
 import click
 
 from polybench import Dataset
-from polygym.cli.answer import Answer
-from polygym.cli.clusters import on_option
-from polygym.cli.options import (
+from polygym.autoschedule.program_recipes import DefaultSource
+from polygym.cli.execution.tuning_session import tune_and_report
+from polygym.cli.options.cluster import cluster_option
+from polygym.cli.options.common import (
     TARGET_HELP,
-    chosen_mapping,
+    absolute_target,
     compile_memory_option,
     function_option,
     json_option,
-    lasting,
     mapping_options,
     model_option,
     out_option,
+    resolve_mapping,
     resume_option,
     seed_option,
     size_options,
     target_argument,
 )
-from polygym.cli.splitting import Cutter, split_option
-from polygym.cli.storing import (
-    Said,
-    StorageChoice,
-    begun_source,
-    source_before,
+from polygym.cli.options.splitting import SplitOption, split_option
+from polygym.cli.options.storage import (
+    StorageOption,
+    VariantOptions,
+    initial_source,
+    source_in_journal,
     storage_options,
 )
-from polygym.cli.tuning import tune_and_report
-from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
-from polygym.compiler.storage.plan import KEEP
-from polygym.cost.chosen import ChosenModel
-from polygym.cost.model import Acquisition
-from polygym.episodes.kernels import Source
-from polygym.episodes.recipes import Found
+from polygym.cli.result import CommandResult
+from polygym.cost.models.cost_model import Acquisition
+from polygym.cost.models.model_choice import ModelChoice
+from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping
+from polygym.mdp.problems.loading import ProgramSource
+from polygym.poly.transform.storage.plan import SOURCE_STORAGE
 from polygym.programs.comprehensions import is_comprehension
-from polygym.search.cluster.address import Address
-from polygym.search.tune import Plan, search_names
-from polygym.search.tune.folder import TRIALS
-from polygym.search.tune.guide import Guide
-from polygym.search.tune.searches import BY_MODEL
+from polygym.search import TuningPlan, strategy_names
+from polygym.search.runner.ray.fleet.address import ClusterAddress
+from polygym.search.strategies.model_options import ModelOptions
+from polygym.search.strategies.registry import MODEL_STRATEGIES
+from polygym.search.tuning_folder import TUNING_JOURNAL_FILE
 
 _HELP = """Search for the order and the mapping under which a program is fastest.
 
@@ -93,11 +93,11 @@ Examples:
 @size_options
 @click.option(
     "--search",
-    type=click.Choice(search_names()),
+    type=click.Choice(strategy_names()),
     default="genetic",
     show_default=True,
     metavar="NAME",
-    help=f"Who chooses what is tried next: {', '.join(search_names())}.",
+    help=f"Who chooses what is tried next: {', '.join(strategy_names())}.",
 )
 @model_option("The model that model and filter begin with")
 @click.option(
@@ -142,7 +142,7 @@ Examples:
 )
 @out_option
 @resume_option
-@on_option
+@cluster_option
 @split_option("decided by models, unless --storage is given; none for comprehensions")
 @storage_options("model, unless --split is given; keep for comprehensions")
 @mapping_options
@@ -163,27 +163,33 @@ def command(
     jobs: int | None,
     out: Path | None,
     resumed: bool,
-    on: Address | None,
-    cutter: Cutter | None,
-    storage: StorageChoice | None,
+    on: ClusterAddress | None,
+    cutter: SplitOption | None,
+    storage: StorageOption | None,
     storage_limit: int | None,
     mapping: Mapping | None,
     threads: int,
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Read the options and tune."""
-    start = chosen_mapping(mapping, DEFAULT, threads)
+    start = resolve_mapping(mapping, DEFAULT_MAPPING, threads)
     if resumed and out is None:
         raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
     if on is not None and jobs is not None:
         raise click.UsageError("--jobs is for one machine; with --on nodes use all their cores.")
-    source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
-    before = source_before(source, out / TRIALS if resumed and out else None, "source")
+    source = ProgramSource(
+        absolute_target(target), region, dataset or Dataset.LARGE, tuple(parameters.items())
+    )
+    before = source_in_journal(
+        source, out / TUNING_JOURNAL_FILE if resumed and out else None, "source"
+    )
     # Operators of a comprehension, which find the best in the cache, are of it as it was written.
-    unsaid = KEEP if is_comprehension(target) else Found.MODEL
-    source = begun_source(source, Said(cutter, storage, storage_limit), start, before, unsaid)
-    if search not in BY_MODEL and (model or acquisition != Acquisition.MEAN.value):
+    unsaid = SOURCE_STORAGE if is_comprehension(target) else DefaultSource.MODEL
+    source = initial_source(
+        source, VariantOptions(cutter, storage, storage_limit), start, before, unsaid
+    )
+    if search not in MODEL_STRATEGIES and (model or acquisition != Acquisition.MEAN.value):
         raise click.UsageError("--model and --acquisition are for --search model and filter.")
-    guide = Guide(ChosenModel(model), Acquisition(acquisition))
-    plan = Plan(generations, population, search, seed, seconds, jobs, guide)
+    guide = ModelOptions(ModelChoice(model), Acquisition(acquisition))
+    plan = TuningPlan(generations, population, search, seed, seconds, jobs, guide)
     return tune_and_report(source, plan, start, out, resumed, as_json, on)

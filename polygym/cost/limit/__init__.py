@@ -12,18 +12,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygym.lazy import lazily
+from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from polygym.cost.limit.bound import Bind, Limit, limit
-    from polygym.cost.limit.demand import Demand, demand_of
+    from polygym.cost.limit.bound import Bottleneck, Limit, compute_limit
+    from polygym.cost.limit.demand import Demand, program_demand
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "bound": ("Bind", "Limit", "limit"),
-            "demand": ("Demand", "demand_of"),
-        },
-    )
+    __getattr__ = lazy_attributes(__name__)
 
-__all__ = ["Bind", "Demand", "Limit", "demand_of", "limit"]
+__all__ = ["Bottleneck", "Demand", "Limit", "compute_limit", "program_demand"]

@@ -1,7 +1,7 @@
 """The limit: a time below which no schedule, storage or mapping of a program runs on a machine.
 
 Of a program's demand (:mod:`polygym.cost.limit.demand`) and a machine's peaks
-(:mod:`polygym.measure.machine`) it is the largest of three::
+(:mod:`polygym.runtime.peaks`) it is the largest of three::
 
     compute   max over kinds of  operations / rate
     memory    max over levels of bytes from and to there / bandwidth
@@ -29,13 +29,13 @@ from enum import Enum
 from typing import Any, assert_never
 
 from polygym.cost.limit.demand import Chain, Demand
-from polygym.cost.limit.operators import Kind, Operation
-from polygym.cost.limit.paths import Step
-from polygym.measure.machine.peaks import Latencies, Peaks, Rates
-from polygym.pickles import pickled_by_name
+from polygym.cost.limit.latency_paths import LatencyStep
+from polygym.cost.limit.operation_kinds import ArithmeticKind, TypedOperation
+from polygym.pickling import pickle_by_name
+from polygym.runtime.peaks.machine_peaks import OperationLatencies, OperationRates, Peaks
 
 
-class Bind(Enum):
+class Bottleneck(Enum):
     """What a program is bound by; the value is how tables and JSON call it."""
 
     COMPUTE = "compute"
@@ -43,7 +43,7 @@ class Bind(Enum):
     CHAIN = "chain"
 
 
-@pickled_by_name
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
 class Limit:
     """The three bounds in seconds, and what they are of."""
@@ -60,12 +60,12 @@ class Limit:
         return max(self.compute, self.memory, self.chain)
 
     @property
-    def binds(self) -> Bind:
+    def bottleneck(self) -> Bottleneck:
         """Which one that is."""
         bounds = {
-            Bind.COMPUTE: self.compute,
-            Bind.MEMORY: self.memory,
-            Bind.CHAIN: self.chain,
+            Bottleneck.COMPUTE: self.compute,
+            Bottleneck.MEMORY: self.memory,
+            Bottleneck.CHAIN: self.chain,
         }
         return max(bounds, key=lambda one: bounds[one])
 
@@ -76,7 +76,7 @@ class Limit:
         )
         return {
             "seconds": self.seconds,
-            "binds": self.binds.value,
+            "binds": self.bottleneck.value,
             "compute_seconds": self.compute,
             "memory_seconds": self.memory,
             "chain_seconds": self.chain,
@@ -91,11 +91,11 @@ class Limit:
                 for one, number in longest
             ],
             "threads": self.peaks.threads,
-            "disturbed": self.peaks.disturbed,
+            "disturbed": self.peaks.background_load,
         }
 
 
-def limit(demand: Demand, peaks: Peaks, *, reassociates: bool = False) -> Limit:
+def compute_limit(demand: Demand, peaks: Peaks, *, reassociates: bool = False) -> Limit:
     """Return the limit of a program on a machine, with chains unless sums may be taken apart."""
     chain = max((_chain_seconds(one, peaks) for one in demand.chains), default=0.0)
     return Limit(
@@ -121,18 +121,18 @@ def _units_seconds(demand: Demand, peaks: Peaks, *, floating: bool) -> float:
     return max(sums.values(), default=0.0)
 
 
-def _rates(operation: Operation, rates: Rates) -> dict[str, float]:
+def _rates(operation: TypedOperation, rates: OperationRates) -> dict[str, float]:
     """Return which units an operation needs, with how many they do a second."""
     match operation.kind:
-        case Kind.ADD:
+        case ArithmeticKind.ADD:
             return {"add": rates.add, "any": rates.any}
-        case Kind.MULTIPLY:
+        case ArithmeticKind.MULTIPLY:
             return {"multiply": rates.multiply, "any": rates.any}
-        case Kind.ANY:
+        case ArithmeticKind.ANY:
             return {"any": rates.any}
-        case Kind.DIVIDE:
+        case ArithmeticKind.DIVIDE:
             return {"divide": rates.divide}
-        case Kind.ROOT:
+        case ArithmeticKind.ROOT:
             return {"root": rates.root}
         case _:
             assert_never(operation.kind)
@@ -155,27 +155,27 @@ def _chain_seconds(chain: Chain, peaks: Peaks) -> float:
     )
 
 
-def _latency(step: Step, one: Latencies) -> float:
+def _latency(step: LatencyStep, one: OperationLatencies) -> float:
     """Return how long a step takes at least."""
     least = min(one.add, one.multiply)
     match step:
-        case Step.ADD:
+        case LatencyStep.ADD:
             return one.add
-        case Step.MULTIPLY:
+        case LatencyStep.MULTIPLY:
             return one.multiply
-        case Step.ANY:
+        case LatencyStep.ANY:
             return least
-        case Step.MULTIPLY_ADD:
+        case LatencyStep.MULTIPLY_ADD:
             return min(one.multiply_add, least + one.add)
-        case Step.DIVIDE:
+        case LatencyStep.DIVIDE:
             return one.divide
-        case Step.ROOT:
+        case LatencyStep.ROOT:
             return one.root
         case _:
             assert_never(step)
 
 
-def share_text(share: float | None) -> str:
+def limit_share_text(share: float | None) -> str:
     """Return which share of a limit is reached, for people.
 
     >>> share_text(0.4123), share_text(None)

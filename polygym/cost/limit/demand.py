@@ -8,32 +8,32 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
-from polygym.compiler.codegen.common.sizes import Sizes, own_sizes
-from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.isl_budget import bounded
-from polygym.cost.limit.chain import chains
-from polygym.cost.limit.counting import Counting
-from polygym.cost.limit.flows import flows
-from polygym.cost.limit.operators import Kind, Operation
-from polygym.cost.limit.paths import Wait
-from polygym.cost.limit.traffic import Traffic, traffic
-from polygym.pickles import pickled_by_name
+from polygym.cost.limit.dependence_chains import dependence_chains
+from polygym.cost.limit.latency_paths import LatencyTerm
+from polygym.cost.limit.memory_traffic import MemoryTraffic, required_traffic
+from polygym.cost.limit.operation_counts import OperationCounter
+from polygym.cost.limit.operation_kinds import ArithmeticKind, TypedOperation
+from polygym.cost.limit.value_flows import find_value_flows
+from polygym.ir.scop import Scop
+from polygym.mapping.sizes import Sizes, scop_sizes
+from polygym.pickling import pickle_by_name
+from polygym.poly.isl_budget import bounded_operations
 from polygym.programs import Program
 
-Chain: TypeAlias = tuple[tuple[Wait, int], ...]
+Chain: TypeAlias = tuple[tuple[LatencyTerm, int], ...]
 """How often a chain waits for what, most often first."""
 
 
-@pickled_by_name
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
 class Demand:
     """Operations with how many there are, bytes, and what some chains wait for, step by step."""
 
-    operations: tuple[tuple[Operation, int], ...]
-    traffic: Traffic
+    operations: tuple[tuple[TypedOperation, int], ...]
+    traffic: MemoryTraffic
     chains: tuple[Chain, ...]
 
-    def count(self, *kinds: Kind, floating: bool | None = None) -> int:
+    def count(self, *kinds: ArithmeticKind, floating: bool | None = None) -> int:
         """Return how many operations of some kinds there are; of all kinds if none is named."""
         return sum(
             number
@@ -48,39 +48,41 @@ class Demand:
         return self.count() / max(1, self.traffic.bytes)
 
 
-def demand_of(program: Program) -> Demand:
+def program_demand(program: Program) -> Demand:
     """Return what a program has to do at its sizes, as it was written.
 
     Raises:
         LimitError: isl would take too long.
     """
     outputs = [one.array for one in program.outputs]
-    scop = program.written
-    return demand(scop, outputs, own_sizes(scop, dict(program.parameters)))
+    scop = program.as_written
+    return scop_demand(scop, outputs, scop_sizes(scop, dict(program.parameters)))
 
 
-def demand(scop: Scop, outputs: Sequence[str], sizes: Sizes) -> Demand:
+def scop_demand(scop: Scop, outputs: Sequence[str], sizes: Sizes) -> Demand:
     """Return what a program has to do of which some arrays are wanted; it is remembered.
 
     Raises:
         LimitError: isl would take too long.
     """
-    return _demand(scop, tuple(outputs), tuple(sorted(sizes.items())))
+    return _scop_demand(scop, tuple(outputs), tuple(sorted(sizes.items())))
 
 
 @lru_cache(maxsize=64)
-def _demand(scop: Scop, outputs: tuple[str, ...], sizes: tuple[tuple[str, int], ...]) -> Demand:
+def _scop_demand(
+    scop: Scop, outputs: tuple[str, ...], sizes: tuple[tuple[str, int], ...]
+) -> Demand:
     values = dict(sizes)
-    with bounded("counting what a program has to do"):
-        found = flows(scop, outputs, values)
-        operations = Counting(found, values).operations()
+    with bounded_operations("counting what a program has to do"):
+        found = find_value_flows(scop, outputs, values)
+        operations = OperationCounter(found, values).operations()
         return Demand(
             tuple((one, number) for one, number in operations.items() if number),
-            traffic(found, values),
-            tuple(_sorted(one) for one in chains(found, values)),
+            required_traffic(found, values),
+            tuple(_sorted(one) for one in dependence_chains(found, values)),
         )
 
 
-def _sorted(waits: Mapping[Wait, int]) -> Chain:
+def _sorted(waits: Mapping[LatencyTerm, int]) -> Chain:
     found = Counter(waits)
     return tuple((wait, number) for wait, number in found.most_common() if number)

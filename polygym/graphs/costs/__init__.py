@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygym.lazy import lazily
+from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from polygym.graphs.costs.measured import Costs, Measured
-    from polygym.graphs.costs.roofline import Roofline
+    from polygym.graphs.costs.measured import MeasuredCosts, NodeCosts
+    from polygym.graphs.costs.roofline import RooflineCosts
 else:
-    __getattr__ = lazily(__name__, {"measured": ("Costs", "Measured"), "roofline": ("Roofline",)})
+    __getattr__ = lazy_attributes(__name__)
 
-__all__ = ["Costs", "Measured", "Roofline"]
+__all__ = ["MeasuredCosts", "NodeCosts", "RooflineCosts"]

@@ -3,7 +3,8 @@
 An e-graph has hundreds of different operators and a choice among them asks for few. So nothing is
 measured that need not be: an operator that has no time yet has an *estimate that is too good*, its
 roofline on a machine faster than any; what is chosen under estimates is measured, and chosen again,
-until all that is chosen has been measured (:func:`polygym.graphs.optimize.optimize` does so).
+until all that is chosen has been measured
+(:func:`polygym.graphs.optimization.optimizer.optimize_graph` does so).
 
 Why that finds what measuring everything would have found: let c be the measured costs, e ≤ c the
 ones that are used, equal to c on what was measured. A graph g that is best under e and measured as
@@ -17,22 +18,22 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Protocol, TypeAlias
 
-from polygym.graphs.costs.roofline import Roofline
-from polygym.graphs.costs.store import CostStore, user_store
-from polygym.graphs.costs.work import takes_time
-from polygym.graphs.ir.types import Data, Number, Tensor, Text
+from polygym.graphs.costs.node_work import is_executed
+from polygym.graphs.costs.roofline import RooflineCosts
+from polygym.graphs.costs.store import CostStore, user_cost_store
+from polygym.graphs.ir.types import Data, NumberData, TensorType, TextData
 from polygym.rewrite.term import Head
 
-__all__ = ["Costs", "Measured", "Node", "operator_text"]
+__all__ = ["MeasuredCosts", "NodeCosts", "TypedNode", "operator_key"]
 
-Node: TypeAlias = tuple[Head, tuple[Any, ...], Data]
+TypedNode: TypeAlias = tuple[Head, tuple[Any, ...], Data]
 """A node as costs know it: the head, the data of the children, the data of the node."""
 
-_FASTER = Roofline(operations=250_000.0, bytes=200_000.0, call=0.0)
+_OPTIMISTIC = RooflineCosts(operations=250_000.0, bytes=200_000.0, call=0.0)
 """A machine that none is faster than, a core for a core; caches included."""
 
 
-class Costs(Protocol):
+class NodeCosts(Protocol):
     """What an optimiser asks: the cost of nodes; and what has to be measured first."""
 
     @property
@@ -51,17 +52,17 @@ class Costs(Protocol):
 
 
 @dataclass
-class Measured:
+class MeasuredCosts:
     """Microseconds of operators under so many threads, from a store or measured now."""
 
     threads: int = 1
     store: CostStore = field(default_factory=lambda: CostStore(None, 1))
-    measured_now: int = 0
+    measured_count: int = 0
 
     @staticmethod
-    def of_user(threads: int = 1) -> Measured:
+    def of_user(threads: int = 1) -> MeasuredCosts:
         """Return the costs that are kept in the user's cache folder."""
-        return Measured(threads, user_store(threads))
+        return MeasuredCosts(threads, user_cost_store(threads))
 
     @property
     def name(self) -> str:
@@ -75,14 +76,14 @@ class Measured:
 
     def cost(self, head: Head, children: tuple[Any, ...], data: Data) -> float:
         """Return the time of a node, or an estimate that is too good where there is none."""
-        if not takes_time(head, children, data):
+        if not is_executed(head, children, data):
             return 0.0
-        operator = operator_text(head, children)
+        operator = operator_key(head, children)
         if operator in self.store:
             seconds = self.store.get(operator)
             # What does not run is not chosen where there is anything else.
             return inf if seconds is None else 1e6 * seconds
-        return _FASTER.cost(head, children, data) / self.threads
+        return _OPTIMISTIC.cost(head, children, data) / self.threads
 
     def now(self, head: Head, children: tuple[Any, ...], data: Data) -> float:
         """Return the time of a node, which is measured if it was not before."""
@@ -90,32 +91,32 @@ class Measured:
             self.measure([(head, children, data)])
         return self.cost(head, children, data)
 
-    def missing(self, nodes: Iterable[Node]) -> list[Node]:
+    def missing(self, nodes: Iterable[TypedNode]) -> list[TypedNode]:
         """Return the nodes that have no time yet, each operator once."""
-        found: dict[str, Node] = {}
+        found: dict[str, TypedNode] = {}
         for node in nodes:
-            if takes_time(*node):
-                operator = operator_text(node[0], node[1])
+            if is_executed(*node):
+                operator = operator_key(node[0], node[1])
                 if operator not in self.store:
                     found.setdefault(operator, node)
         return list(found.values())
 
     def measure(
-        self, nodes: Iterable[Node], progress: Callable[[str, float], None] | None = None
+        self, nodes: Iterable[TypedNode], progress: Callable[[str, float], None] | None = None
     ) -> None:
         """Measure the nodes that have no time yet, and keep what is found one by one."""
-        from polygym.graphs.running.timed import seconds_of
+        from polygym.graphs.execution.timing.operator_timing import operator_seconds
 
         for head, children, _ in self.missing(nodes):
-            operator = operator_text(head, children)
-            seconds = seconds_of(head, children, self.threads)
+            operator = operator_key(head, children)
+            seconds = operator_seconds(head, children, self.threads)
             self.store.put(operator, None if seconds in (None, inf) else seconds)
-            self.measured_now += 1
+            self.measured_count += 1
             if progress is not None:
                 progress(operator, seconds)
 
 
-def operator_text(head: Head, children: tuple[Any, ...]) -> str:
+def operator_key(head: Head, children: tuple[Any, ...]) -> str:
     """Return an operator with its literals and the shapes and types of its tensors.
 
     >>> operator_text("matmul", (Text("none"), Tensor((2, 3)), Tensor((3, 4), constant=True)))
@@ -126,9 +127,9 @@ def operator_text(head: Head, children: tuple[Any, ...]) -> str:
     words = [str(head)]
     for one in children:
         match one:
-            case Number(value) | Text(value):
+            case NumberData(value) | TextData(value):
                 words.append(str(value))
-            case Tensor():
+            case TensorType():
                 words.append(f"{one}*" if one.constant else str(one))
             case _:
                 words.append("pair")

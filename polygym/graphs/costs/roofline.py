@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from polygym.graphs.costs.work import takes_time, work_of
+from polygym.graphs.costs.node_work import is_executed, node_work
 from polygym.graphs.ir.types import Data
 from polygym.rewrite.term import Head
 
-__all__ = ["Roofline"]
+__all__ = ["RooflineCosts"]
 
 
 @dataclass(frozen=True)
-class Roofline:
+class RooflineCosts:
     """A machine in three numbers: operations and bytes a microsecond, and what a call costs.
 
     The usual ones are those of a core of a server with vectors of 16 floats, with its share of the
@@ -54,7 +54,7 @@ class Roofline:
         return lru_cache(maxsize=1 << 18)(self._computed)
 
     def _computed(self, head: Head, children: tuple[Any, ...], data: Data) -> float:
-        if not takes_time(head, children, data):
+        if not is_executed(head, children, data):
             return 0.0
-        done = work_of(head, children, data)
+        done = node_work(head, children, data)
         return max(done.operations / self.operations, done.bytes / self.bytes) + self.call

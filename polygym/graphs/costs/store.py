@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from polygym.tc.times import TimeStore, user_times
+from polygym.tc.measured_times import MeasuredTimes, user_measured_times
 
-__all__ = ["CostStore", "user_store"]
+__all__ = ["CostStore", "user_cost_store"]
 
-CostStore = TimeStore
+CostStore = MeasuredTimes
 
 
-def user_store(threads: int) -> TimeStore:
+def user_cost_store(threads: int) -> MeasuredTimes:
     """Return the store in the user's cache folder; without one it is kept in memory."""
-    return user_times("operators.sqlite", threads)
+    return user_measured_times("operators.sqlite", threads)

@@ -17,15 +17,15 @@ from collections.abc import Hashable
 from typing import TypeAlias
 
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.types import Tensor
+from polygym.graphs.ir.types import TensorType
 from polygym.rewrite.term import Term
 
-__all__ = ["differing"]
+__all__ = ["changed_nodes"]
 
-_Kind: TypeAlias = tuple[Hashable, ...]
+_NodeKey: TypeAlias = tuple[Hashable, ...]
 
 
-def differing(before: Graph, after: Graph) -> tuple[frozenset[Term], frozenset[Term]]:
+def changed_nodes(before: Graph, after: Graph) -> tuple[frozenset[Term], frozenset[Term]]:
     """Return the nodes of one graph that nothing in the other corresponds to, of each.
 
     >>> from polygym.graphs.ir.build import concat, entering, matmul, relu, split, tanh, weight
@@ -38,7 +38,7 @@ def differing(before: Graph, after: Graph) -> tuple[frozenset[Term], frozenset[T
     matmul matmul
     concat2 matmul split split0 split1
     """
-    pairs = _Pairs(before, after)
+    pairs = _Correspondence(before, after)
     for (_, one), (_, other) in zip(before.outputs, after.outputs, strict=False):
         pairs.add(one, other)
     pairs.add_by_weights()
@@ -49,22 +49,22 @@ def differing(before: Graph, after: Graph) -> tuple[frozenset[Term], frozenset[T
     )
 
 
-class _Side:
+class _GraphIndex:
     """A graph, what its nodes do, and what takes them."""
 
     def __init__(self, graph: Graph) -> None:
-        self.nodes = {one: _kind(graph, one) for one in graph.nodes()}
+        self.nodes = {one: _node_key(graph, one) for one in graph.nodes()}
         self.takers: dict[Term, list[Term]] = defaultdict(list)
         for one in self.nodes:
             for child in dict.fromkeys(one.children):
                 self.takers[child].append(one)
 
 
-class _Pairs:
+class _Correspondence:
     """Nodes of two graphs that correspond."""
 
     def __init__(self, before: Graph, after: Graph) -> None:
-        self.left, self.right = _Side(before), _Side(after)
+        self.left, self.right = _GraphIndex(before), _GraphIndex(after)
         self.partners = {one: one for one in self.left.nodes if one in self.right.nodes}
         self._taken = set(self.partners)
 
@@ -99,7 +99,7 @@ class _Pairs:
                 self.add(*pair)
 
     def _takers_alike(self, one: Term, other: Term) -> list[tuple[Term, Term]]:
-        kinds: dict[_Kind, tuple[list[Term], list[Term]]] = defaultdict(lambda: ([], []))
+        kinds: dict[_NodeKey, tuple[list[Term], list[Term]]] = defaultdict(lambda: ([], []))
         for taker in self.left.takers[one]:
             if taker not in self.partners:
                 kinds[self.left.nodes[taker]][0].append(taker)
@@ -110,20 +110,20 @@ class _Pairs:
             (some[0], others[0]) for some, others in kinds.values() if len(some) == len(others) == 1
         ]
 
-    def _by_weights(self, side: _Side) -> dict[_Kind, list[Term]]:
-        found: dict[_Kind, list[Term]] = defaultdict(list)
+    def _by_weights(self, side: _GraphIndex) -> dict[_NodeKey, list[Term]]:
+        found: dict[_NodeKey, list[Term]] = defaultdict(list)
         for one, kind in side.nodes.items():
             if any(child.head == "weight" for child in one.children):
                 found[kind].append(one)
         return found
 
 
-def _kind(graph: Graph, one: Term) -> _Kind:
+def _node_key(graph: Graph, one: Term) -> _NodeKey:
     """Return what a node does: all but the tensors that come from inputs."""
 
     def is_fixed(child: Term) -> bool:
         data = graph.data(child)
-        return not child.children or (isinstance(data, Tensor) and data.constant)
+        return not child.children or (isinstance(data, TensorType) and data.constant)
 
     fixed = tuple(child if is_fixed(child) else None for child in one.children)
     return (one.head, fixed, graph.data(one))

@@ -14,17 +14,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["PASSING", "Grid", "nearest", "places", "sort"]
+__all__ = ["EDGE_WIDTH", "LayerGrid", "closest_positions", "order_layers", "x_positions"]
 
-PASSING = 6.0
+EDGE_WIDTH = 6.0
 """How wide a place is that an edge passes through."""
 
-_BETWEEN_BOXES = 14.0
+_BOX_GAP = 14.0
 _SWEEPS = 12
 
 
 @dataclass(slots=True)
-class Grid:
+class LayerGrid:
     """Vertices in rows: the boxes, and after them one for every layer that an edge passes."""
 
     rows: list[list[int]]
@@ -34,19 +34,19 @@ class Grid:
     below: list[list[int]]
 
     @staticmethod
-    def of(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Grid:
+    def of(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> LayerGrid:
         """Return the grid of boxes in the order in which they come."""
         layers = _layers(len(sizes), edges)
         rows: list[list[int]] = [[] for _ in range(max(layers, default=-1) + 1)]
         for one, layer in enumerate(layers):
             rows[layer].append(one)
-        grid = Grid(rows, [width for width, _ in sizes], [], [], [])
+        grid = LayerGrid(rows, [width for width, _ in sizes], [], [], [])
         for source, target in edges:
             chain = [source]
             for layer in range(layers[source] + 1, layers[target]):
                 chain.append(len(grid.widths))
                 rows[layer].append(len(grid.widths))
-                grid.widths.append(PASSING)
+                grid.widths.append(EDGE_WIDTH)
             grid.chains.append([*chain, target])
         grid.above = [[] for _ in grid.widths]
         grid.below = [[] for _ in grid.widths]
@@ -57,7 +57,7 @@ class Grid:
         return grid
 
 
-def sort(grid: Grid) -> None:
+def order_layers(grid: LayerGrid) -> None:
     """Put every row in the order of the means of its neighbours, while fewer edges cross."""
     best, fewest = [list(row) for row in grid.rows], _crossings(grid)
     for sweep in range(_SWEEPS):
@@ -78,11 +78,13 @@ def sort(grid: Grid) -> None:
     grid.rows[:] = best
 
 
-def places(grid: Grid) -> list[float]:
+def x_positions(grid: LayerGrid) -> list[float]:
     """Return the middle of every vertex, across."""
     xs = [0.0] * len(grid.widths)
     for row in grid.rows:
-        for one, place in zip(row, nearest([0.0] * len(row), _distances(grid, row)), strict=True):
+        for one, place in zip(
+            row, closest_positions([0.0] * len(row), _distances(grid, row)), strict=True
+        ):
             xs[one] = place
     for sweep in range(_SWEEPS):
         neighbours = grid.above if sweep % 2 == 0 else grid.below
@@ -93,12 +95,14 @@ def places(grid: Grid) -> list[float]:
                 else xs[one]
                 for one in row
             ]
-            for one, place in zip(row, nearest(wanted, _distances(grid, row)), strict=True):
+            for one, place in zip(
+                row, closest_positions(wanted, _distances(grid, row)), strict=True
+            ):
                 xs[one] = place
     return xs
 
 
-def nearest(wanted: Sequence[float], distances: Sequence[float]) -> list[float]:
+def closest_positions(targets: Sequence[float], distances: Sequence[float]) -> list[float]:
     """Return places with distances between them, the sum of squares from those wanted least.
 
     >>> nearest([5.0, 5.0], [2.0])
@@ -108,7 +112,7 @@ def nearest(wanted: Sequence[float], distances: Sequence[float]) -> list[float]:
     for distance in distances:
         offsets.append(offsets[-1] + distance)
     pools: list[tuple[float, int]] = []
-    for place, offset in zip(wanted, offsets, strict=False):
+    for place, offset in zip(targets, offsets, strict=False):
         mean, count = place - offset, 1
         while pools and pools[-1][0] > mean:
             other, many = pools.pop()
@@ -133,7 +137,7 @@ def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     return found
 
 
-def _crossings(grid: Grid) -> int:
+def _crossings(grid: LayerGrid) -> int:
     """Return how many pairs of edges cross between two rows."""
     found = 0
     for upper, lower in pairwise(grid.rows):
@@ -147,7 +151,5 @@ def _crossings(grid: Grid) -> int:
     return found
 
 
-def _distances(grid: Grid, row: Sequence[int]) -> list[float]:
-    return [
-        (grid.widths[one] + grid.widths[other]) / 2 + _BETWEEN_BOXES for one, other in pairwise(row)
-    ]
+def _distances(grid: LayerGrid, row: Sequence[int]) -> list[float]:
+    return [(grid.widths[one] + grid.widths[other]) / 2 + _BOX_GAP for one, other in pairwise(row)]

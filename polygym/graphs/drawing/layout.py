@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 
-from polygym.graphs.drawing.layers import PASSING, Grid, places, sort
+from polygym.graphs.drawing.layers import EDGE_WIDTH, LayerGrid, order_layers, x_positions
 
-__all__ = ["Layout", "Point", "layered"]
+__all__ = ["GraphLayout", "Point", "layered_layout"]
 
 Point = tuple[float, float]
 
-_BETWEEN_LAYERS, _BETWEEN_COLUMNS = 26.0, 36.0
+_LAYER_GAP, _COLUMN_GAP = 26.0, 36.0
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class GraphLayout:
     """The middles of the boxes, and for every edge the corners of a line from box to box.
 
     Pairs of corners are the ends of what runs straight; between them a line may be curved.
@@ -34,26 +34,26 @@ class Layout:
     height: float
 
 
-def layered(
+def layered_layout(
     sizes: Sequence[tuple[float, float]],
     edges: Sequence[tuple[int, int]],
-    longest: float = 1400.0,
-) -> Layout:
+    max_height: float = 1400.0,
+) -> GraphLayout:
     """Return where boxes stand, given widths and heights and edges (from a lower to a higher one).
 
     >>> layered([(10, 10), (10, 10)], [(0, 1)]).middles
     ((5.0, 5.0), (5.0, 41.0))
     """
-    grid = Grid.of(sizes, edges)
-    sort(grid)
-    rows = _columns(grid, [height for _, height in sizes], longest)
+    grid = LayerGrid.of(sizes, edges)
+    order_layers(grid)
+    rows = _columns(grid, [height for _, height in sizes], max_height)
     row_of = {one: row for row, ones in zip(rows, grid.rows, strict=True) for one in ones}
-    xs, lefts, width = _side_by_side(grid, places(grid), row_of)
+    xs, lefts, width = _place_columns(grid, x_positions(grid), row_of)
     middles = [(xs[one], row_of[one].middle) for one in range(len(sizes))]
     lines = _lines(grid, xs, row_of, lefts, [height for _, height in sizes])
     ys = [y for line in lines for _, y in line] + [edge for row in rows for edge in row.ends]
     top = min(ys, default=0.0)
-    return Layout(
+    return GraphLayout(
         tuple((x, y - top) for x, y in middles),
         tuple(tuple((x, y - top) for x, y in line) for line in lines),
         width,
@@ -62,7 +62,7 @@ def layered(
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _LayerBand:
     """A layer as it is drawn: in which column, from where to where."""
 
     column: int
@@ -80,20 +80,20 @@ class _Row:
         return self.top, self.bottom
 
 
-def _columns(grid: Grid, heights: Sequence[float], longest: float) -> list[_Row]:
+def _columns(grid: LayerGrid, heights: Sequence[float], longest: float) -> list[_LayerBand]:
     """Return the rows, in columns of about one length that are cut where few edges run."""
     tall = [
-        max((heights[one] for one in row if one < len(heights)), default=0.0) + _BETWEEN_LAYERS
+        max((heights[one] for one in row if one < len(heights)), default=0.0) + _LAYER_GAP
         for row in grid.rows
     ]
     running = [sum(len(grid.below[one]) for one in row) for row in grid.rows]
     wanted = sum(tall) / max(ceil(sum(tall) / longest), 1)
-    rows: list[_Row] = []
+    rows: list[_LayerBand] = []
     column, y = 0, 0.0
     cuts: list[tuple[int, float, int]] = []
     place = 0
     while place < len(tall):
-        rows.append(_Row(column, y, y + tall[place] - _BETWEEN_LAYERS))
+        rows.append(_LayerBand(column, y, y + tall[place] - _LAYER_GAP))
         y += tall[place]
         if y > 0.75 * wanted:
             cuts.append((running[place], abs(y - wanted), place))
@@ -106,8 +106,8 @@ def _columns(grid: Grid, heights: Sequence[float], longest: float) -> list[_Row]
     return rows
 
 
-def _side_by_side(
-    grid: Grid, xs: Sequence[float], row_of: Mapping[int, _Row]
+def _place_columns(
+    grid: LayerGrid, xs: Sequence[float], row_of: Mapping[int, _LayerBand]
 ) -> tuple[list[float], dict[int, float], float]:
     """Return places with every column to the right of the last, where columns begin, and end."""
     members: dict[int, list[int]] = {}
@@ -118,7 +118,7 @@ def _side_by_side(
     right = 0.0
     for column, ones in members.items():
         if column:
-            right += _BETWEEN_COLUMNS + PASSING * sum(
+            right += _COLUMN_GAP + EDGE_WIDTH * sum(
                 row_of[one].column != row_of[other].column == column
                 for chain in grid.chains
                 for one, other in pairwise(chain)
@@ -132,9 +132,9 @@ def _side_by_side(
 
 
 def _lines(
-    grid: Grid,
+    grid: LayerGrid,
     xs: Sequence[float],
-    row_of: Mapping[int, _Row],
+    row_of: Mapping[int, _LayerBand],
     lefts: Mapping[int, float],
     heights: Sequence[float],
 ) -> list[tuple[Point, ...]]:
@@ -151,21 +151,25 @@ def _lines(
             line.append((xs[one], start.bottom))
             if start.column != end.column:
                 lanes[end.column] += 1
-                aside = _BETWEEN_COLUMNS / 2 + PASSING * lanes[end.column]
-                line += _around(xs[one], x, start, end, lefts[end.column] - aside, aside)
+                aside = _COLUMN_GAP / 2 + EDGE_WIDTH * lanes[end.column]
+                line += _route_to_next_column(
+                    xs[one], x, start, end, lefts[end.column] - aside, aside
+                )
             line.append((x, end.top))
         line.append((ports[place], row_of[target].middle - heights[target] / 2))
         lines.append(tuple(line))
     return lines
 
 
-def _around(x: float, to: float, start: _Row, end: _Row, lane: float, offset: float) -> list[Point]:
+def _route_to_next_column(
+    x: float, to: float, start: _LayerBand, end: _LayerBand, lane: float, offset: float
+) -> list[Point]:
     """Return the corners of a line that goes on at the top of the next column."""
     under, over = start.bottom + offset / 2, end.top - offset / 2
     return [(x, under), (lane, under), (lane, under), (lane, over), (lane, over), (to, over)]
 
 
-def _ports(grid: Grid, xs: Sequence[float]) -> dict[int, float]:
+def _ports(grid: LayerGrid, xs: Sequence[float]) -> dict[int, float]:
     """Return where every edge comes into its box: side by side, in the order from the left."""
     entering: dict[int, list[int]] = {}
     for place, (*_, target) in enumerate(grid.chains):

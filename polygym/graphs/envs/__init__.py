@@ -13,35 +13,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygym.lazy import lazily
+from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from polygym.graphs.envs.base import GraphEnv
-    from polygym.graphs.envs.groups import Group, group_of
-    from polygym.graphs.envs.policies import Steepest, Tensat
-    from polygym.graphs.envs.replaying import replay
-    from polygym.graphs.envs.saturate import SaturateEnv
-    from polygym.graphs.envs.substitute import SubstituteEnv
+    from polygym.graphs.envs.policies import SteepestDescent, Tensat
+    from polygym.graphs.envs.record_replay import replay
+    from polygym.graphs.envs.rule_groups import RuleGroup, rule_group
+    from polygym.graphs.envs.saturate_env import SaturateEnv
+    from polygym.graphs.envs.substitute_env import SubstituteEnv
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "base": ("GraphEnv",),
-            "groups": ("Group", "group_of"),
-            "policies": ("Steepest", "Tensat"),
-            "replaying": ("replay",),
-            "saturate": ("SaturateEnv",),
-            "substitute": ("SubstituteEnv",),
-        },
-    )
+    __getattr__ = lazy_attributes(__name__)
 
 __all__ = [
     "GraphEnv",
-    "Group",
+    "RuleGroup",
     "SaturateEnv",
-    "Steepest",
+    "SteepestDescent",
     "SubstituteEnv",
     "Tensat",
-    "group_of",
     "replay",
+    "rule_group",
 ]

@@ -1,6 +1,6 @@
 """What the environments of tensor graphs have in common.
 
-They are thin shells around an :class:`Episode`, a value, as those of schedules are: ``step``
+They are thin shells around an :class:`GraphEpisode`, a value, as those of schedules are: ``step``
 replaces it. What an action that the mask forbids comes to is the same for both, and the same as in
 the other environments: it costs 0.1, changes nothing, and the hundredth one ends the episode.
 """
@@ -16,40 +16,40 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from polygym.envs.base import space_of
-from polygym.envs.endings import INVALID_STATUS
-from polygym.envs.forks import Forking
-from polygym.episodes import arguments
-from polygym.episodes.tables import Array, Observation, Table
+from polygym.envs.base import observation_space_of
+from polygym.envs.end_info import INVALID_STATUS
+from polygym.envs.snapshots import SnapshotEnv
 from polygym.errors import InputError
 from polygym.graphs import library
-from polygym.graphs.envs import numbers
+from polygym.graphs.envs import numeric_arguments
 from polygym.graphs.envs.task import (
     DEFAULT_RULES,
-    Task,
-    costs_named,
-    names_in,
+    GraphTask,
+    costs_from_argument,
+    graphs_from_argument,
     open_graph,
-    rules_named,
+    rules_from_argument,
 )
 from polygym.graphs.ir.graph import Graph
+from polygym.mdp.observation.arrays import Array, ArraySpec, Observation
+from polygym.mdp.problems import arguments
 from polygym.rewrite.rule import Rule
 
-__all__ = ["Episode", "GraphEnv", "Info"]
+__all__ = ["GraphEnv", "GraphEpisode", "Info"]
 
 Info = dict[str, Any]
 
-_MOST_THREADS = 1024
+_MAX_THREADS = 1024
 
 VERSION = 1
 """The version of the observations."""
 
 
-class Episode(Protocol):
+class GraphEpisode(Protocol):
     """A state as a value, and how it was reached."""
 
     @property
-    def task(self) -> Task:
+    def task(self) -> GraphTask:
         """What it is about."""
         ...
 
@@ -74,7 +74,7 @@ class Episode(Protocol):
         ...
 
     @property
-    def refused(self) -> str:
+    def rejection(self) -> str:
         """Why the last action was not taken, "" if it was."""
         ...
 
@@ -95,12 +95,12 @@ class Episode(Protocol):
         """Return what every action would do."""
         ...
 
-    def after(self, action: int) -> Episode:
+    def after(self, action: int) -> GraphEpisode:
         """Return the state after an action, possible or not."""
         ...
 
 
-class GraphEnv(Forking[Observation, np.int64]):
+class GraphEnv(SnapshotEnv[Observation, np.int64]):
     """The common part; use one of the environments."""
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own declaration)
@@ -122,32 +122,34 @@ class GraphEnv(Forking[Observation, np.int64]):
         seed: int | None = None,
         render_mode: str | None = None,
     ) -> None:
-        self._graph, self._targets = graph, names_in(graph)
+        self._graph, self._targets = graph, graphs_from_argument(graph)
         if size not in library.SIZES:
             raise InputError(f"size: expected one of {', '.join(library.SIZES)}, found {size!r}")
         self._size = size
         self._given_costs = costs
-        self._costs = costs_named(costs, numbers.whole("threads", threads, 1, _MOST_THREADS))
+        self._costs = costs_from_argument(
+            costs, numeric_arguments.integer_argument("threads", threads, 1, _MAX_THREADS)
+        )
         self._rules = rules
         is_default = isinstance(rules, str) and rules == DEFAULT_RULES
-        self._table = None if is_default else rules_named(rules)
-        self._seed = arguments.seed(seed)
-        self.render_mode = arguments.render_mode(render_mode, self.metadata["render_modes"])
+        self._table = None if is_default else rules_from_argument(rules)
+        self._seed = arguments.check_seed(seed)
+        self.render_mode = arguments.check_render_mode(render_mode, self.metadata["render_modes"])
         self._arguments: dict[str, Any] = {
             "size": size,
             "costs": costs if isinstance(costs, str) else self._costs.name,
             "threads": threads,
             "seed": self._seed,
         }
-        self._tasks: dict[str | Graph, Task] = {}
+        self._tasks: dict[str | Graph, GraphTask] = {}
         self._target: str | Graph | None = None
         self._episode: Any = None
 
-    def _give_spaces(self, tables: Mapping[str, Table]) -> None:
+    def _define_spaces(self, tables: Mapping[str, ArraySpec]) -> None:
         """Fill in the spaces, of which the last array is the mask."""
         count = tables["action_mask"].size
         self.action_space: spaces.Discrete = spaces.Discrete(count)
-        self.observation_space = space_of(tables)
+        self.observation_space = observation_space_of(tables)
 
     def _add_arguments(self, options: Any) -> None:
         """Remember more arguments for records."""
@@ -155,7 +157,7 @@ class GraphEnv(Forking[Observation, np.int64]):
 
     # What the two are
 
-    def _start(self, task: Task) -> Any:
+    def _start(self, task: GraphTask) -> Any:
         """Return a new episode."""
         raise NotImplementedError
 
@@ -179,7 +181,7 @@ class GraphEnv(Forking[Observation, np.int64]):
         # All or nothing: a file that cannot be read leaves the episode before it as it was.
         target = self._choose(options)
         self._episode, self._target = self._start(self._task(target)), target
-        return self._seen()
+        return self._observation_and_info()
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, Info]:
         """Take an action; see the class for what it does and what it is worth."""
@@ -191,7 +193,7 @@ class GraphEnv(Forking[Observation, np.int64]):
                 f"{action!r}"
             )
         self._episode = self.episode.after(int(action))
-        observation, info = self._seen()
+        observation, info = self._observation_and_info()
         return observation, float(self.episode.reward), bool(self.episode.is_over), False, info
 
     def action_masks(self) -> Array:
@@ -206,15 +208,15 @@ class GraphEnv(Forking[Observation, np.int64]):
 
     def render(self) -> Any:
         """Return a text (``ansi``), a graph as SVG (``svg``) or pixels (``rgb_array``)."""
-        from polygym.graphs.envs import render
+        from polygym.graphs.envs import rendering
 
         match self.render_mode:
             case "ansi":
-                return render.as_text(self.episode)
+                return rendering.episode_text(self.episode)
             case "svg":
-                return render.as_svg(self.episode)
+                return rendering.episode_svg(self.episode)
             case "rgb_array":
-                return render.as_picture(self.episode)
+                return rendering.episode_pixels(self.episode)
             case _:
                 gymnasium.logger.warn(
                     "render() needs a render_mode: gymnasium.make(..., render_mode='ansi') or 'svg'"
@@ -246,7 +248,7 @@ class GraphEnv(Forking[Observation, np.int64]):
     def table(self) -> tuple[Rule, ...]:
         """The rules, in the order of their table."""
         if self._table is None:
-            self._table = rules_named(DEFAULT_RULES)
+            self._table = rules_from_argument(DEFAULT_RULES)
         return self._table
 
     @property
@@ -262,9 +264,9 @@ class GraphEnv(Forking[Observation, np.int64]):
 
     def text(self) -> str:
         """Return the graph as a text that :func:`polygym.graphs.ir.text.parse_graph` reads."""
-        from polygym.graphs.ir.text import text_of
+        from polygym.graphs.ir.text import graph_text
 
-        return text_of(self.graph)
+        return graph_text(self.graph)
 
     def adopt(self, episode: Any) -> None:
         """Go on from another state, which an episode of this environment has come to."""
@@ -277,16 +279,16 @@ class GraphEnv(Forking[Observation, np.int64]):
         done = None
         if self._episode is not None:
             done = self._target, self._episode.actions, self._episode.illegal
-        return _restored, (type(self), given, self.spec, self._np_random, done)
+        return _restore, (type(self), given, self.spec, self._np_random, done)
 
     def export(self) -> dict[str, Any]:
         """Return the episode as JSON: the graph, the actions by their names, what they came to.
 
-        :func:`polygym.graphs.envs.replaying.replay` plays it again.
+        :func:`polygym.graphs.envs.record_replay.replay` plays it again.
         """
         from polygym.graphs.envs import records
 
-        return records.of(self.ID, self._arguments, self._rules, self.episode)
+        return records.episode_record(self.ID, self._arguments, self._rules, self.episode)
 
     # How it is done
 
@@ -295,23 +297,23 @@ class GraphEnv(Forking[Observation, np.int64]):
         if not isinstance(options, Mapping) or set(options) - {"graph"}:
             raise InputError(f'reset(options=…): expected {{"graph": …}}, found {options!r}')
         wanted = options.get("graph")
-        chosen = self._targets if wanted is None else names_in(wanted)
+        chosen = self._targets if wanted is None else graphs_from_argument(wanted)
         index = int(self.np_random.integers(len(chosen))) if len(chosen) > 1 else 0
         return chosen[index]
 
-    def _task(self, target: str | Graph) -> Task:
+    def _task(self, target: str | Graph) -> GraphTask:
         """Return what episodes on a graph share; a file is read again, since it may change."""
         if target in self._tasks and not (isinstance(target, str) and Path(target).is_file()):
             return self._tasks[target]
         graph = open_graph(target, self._size)
         known = self._tasks.get(target)
         if known is None or known.graph != graph:
-            known = Task(graph.name, graph, self._costs, self.table)
+            known = GraphTask(graph.name, graph, self._costs, self.table)
             known.initial_cost  # noqa: B018 (refused now rather than in the middle of an episode)
             self._tasks[target] = known
         return known
 
-    def _seen(self) -> tuple[Observation, Info]:
+    def _observation_and_info(self) -> tuple[Observation, Info]:
         """Return what the agent sees, and what is said beside it; the keys are always the same."""
         allowed, episode = self.action_masks(), self.episode
         first, now = episode.task.initial_cost, float(episode.cost)
@@ -329,7 +331,7 @@ class GraphEnv(Forking[Observation, np.int64]):
         return self._observe(allowed), info
 
 
-def _restored(
+def _restore(
     kind: type[GraphEnv],
     given: dict[str, Any],
     spec: Any,

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polygym.graphs.envs.task import Task
-from polygym.rewrite.places import Places
+from polygym.graphs.envs.task import GraphTask
 from polygym.rewrite.rule import Rule
+from polygym.rewrite.substitution import TermIndex
 from polygym.rewrite.term import Term
 
-__all__ = ["Candidate", "candidates", "offered"]
+__all__ = ["SubstitutionCandidate", "all_candidates", "limited_candidates"]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class SubstitutionCandidate:
     """A rule at a place, the graph that it leads to, what that costs, and how many nodes it has.
 
     ``number`` is the rule's in the table, ``places`` are the nodes of the graph before that the
@@ -33,26 +33,28 @@ class Candidate:
     nodes: int
 
 
-def candidates(task: Task, root: Term) -> tuple[Candidate, ...]:
+def all_candidates(task: GraphTask, root: Term) -> tuple[SubstitutionCandidate, ...]:
     """Return all substitutions that change a graph, each result once."""
-    places = Places(root, task.types)
+    places = TermIndex(root, task.types)
     seen = {root}
-    found: list[Candidate] = []
+    found: list[SubstitutionCandidate] = []
     for match in places.matches(task.rules):
         made = places.apply(match)
         if made is None or made in seen:
             continue
         seen.add(made)
-        cost, nodes = task.prices.of_graph(made)
-        number = task.numbers[match.rule.name]
-        found.append(Candidate(number, match.rule, match.where, made, cost, nodes))
+        cost, nodes = task.cost_cache.of_graph(made)
+        number = task.rule_numbers[match.rule.name]
+        found.append(SubstitutionCandidate(number, match.rule, match.nodes, made, cost, nodes))
     return tuple(found)
 
 
-def offered(task: Task, root: Term, most: int) -> tuple[tuple[Candidate, ...], int]:
+def limited_candidates(
+    task: GraphTask, root: Term, limit: int
+) -> tuple[tuple[SubstitutionCandidate, ...], int]:
     """Return at most so many of the substitutions, and how many more there are."""
-    found = task.found.get(root, lambda: candidates(task, root))
-    if len(found) <= most:
+    found = task.candidate_cache.get(root, lambda: all_candidates(task, root))
+    if len(found) <= limit:
         return found, 0
     order = sorted(range(len(found)), key=lambda place: (found[place].cost, place))
-    return tuple(found[place] for place in sorted(order[:most])), len(found) - most
+    return tuple(found[place] for place in sorted(order[:limit])), len(found) - limit

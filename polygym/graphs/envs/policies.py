@@ -17,20 +17,20 @@ from typing import Any
 import gymnasium
 
 from polygym.errors import InputError
-from polygym.graphs.envs.saturation import (
-    EVERY_SEVERAL,
-    EVERY_SINGLE,
-    EXTRACT_GREEDILY,
-    EXTRACT_OPTIMALLY,
-    Saturation,
+from polygym.graphs.envs.saturation_episode import (
+    ALL_MULTI_SOURCE,
+    ALL_SINGLE_SOURCE,
+    EXTRACT_GREEDY,
+    EXTRACT_OPTIMAL,
+    SaturationEpisode,
 )
-from polygym.graphs.envs.substitution import STOP, Substitution
-from polygym.pickles import pickled_by_name
+from polygym.graphs.envs.substitution_episode import STOP, SubstitutionEpisode
+from polygym.pickling import pickle_by_name
 
-__all__ = ["Steepest", "Tensat"]
+__all__ = ["SteepestDescent", "Tensat"]
 
 
-@pickled_by_name
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
 class Tensat:
     """Saturate-v0 as TENSAT plays it.
@@ -46,28 +46,28 @@ class Tensat:
     def __call__(self, env: gymnasium.Env[Any, Any], observation: Any = None) -> int:
         """Return the next action."""
         episode = _episode(env)
-        if not isinstance(episode, Saturation):
+        if not isinstance(episode, SaturationEpisode):
             raise InputError(f"Tensat: expected polygym/Saturate-v0, found {env}")
-        several = episode.applied[EVERY_SEVERAL].times
-        if several < self.k_multi and several <= episode.applied[EVERY_SINGLE].times:
-            if not episode.refusal(EVERY_SEVERAL):
-                return EVERY_SEVERAL
-        if not episode.refusal(EVERY_SINGLE):
-            return EVERY_SINGLE
-        if several < self.k_multi and not episode.refusal(EVERY_SEVERAL):
-            return EVERY_SEVERAL
-        return EXTRACT_GREEDILY if self.is_greedy else EXTRACT_OPTIMALLY
+        several = episode.action_statistics[ALL_MULTI_SOURCE].count
+        if several < self.k_multi and several <= episode.action_statistics[ALL_SINGLE_SOURCE].count:
+            if not episode.refusal(ALL_MULTI_SOURCE):
+                return ALL_MULTI_SOURCE
+        if not episode.refusal(ALL_SINGLE_SOURCE):
+            return ALL_SINGLE_SOURCE
+        if several < self.k_multi and not episode.refusal(ALL_MULTI_SOURCE):
+            return ALL_MULTI_SOURCE
+        return EXTRACT_GREEDY if self.is_greedy else EXTRACT_OPTIMAL
 
 
-@pickled_by_name
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
-class Steepest:
+class SteepestDescent:
     """Substitute-v0 without looking ahead: the substitution that gains most, while one gains."""
 
     def __call__(self, env: gymnasium.Env[Any, Any], observation: Any = None) -> int:
         """Return the next action; of equal gains the first."""
         episode = _episode(env)
-        if not isinstance(episode, Substitution):
+        if not isinstance(episode, SubstitutionEpisode):
             raise InputError(f"Steepest: expected polygym/Substitute-v0, found {env}")
         costs = [one.cost for one in episode.candidates]
         least = min(costs, default=episode.cost)

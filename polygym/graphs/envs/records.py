@@ -10,7 +10,7 @@ order of candidates have become others since::
     again.episode.cost == env.unwrapped.episode.cost
 
 An action that is not possible where it stands is refused, by its number and with a reason; so is a
-rule of the table that is not sound (:mod:`polygym.graphs.envs.replaying`).
+rule of the table that is not sound (:mod:`polygym.graphs.envs.record_replay`).
 """
 
 from __future__ import annotations
@@ -19,15 +19,23 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from polygym.episodes.record import read_as
-from polygym.graphs.envs.saturation import ACTIONS, Saturation
-from polygym.graphs.envs.substitution import Substitution
+from polygym.graphs.envs.saturation_episode import ACTIONS, SaturationEpisode
+from polygym.graphs.envs.substitution_episode import SubstitutionEpisode
 from polygym.graphs.envs.task import DEFAULT_RULES
-from polygym.graphs.ir.text import text_of
-from polygym.rewrite.rule import text_of_rules
+from polygym.graphs.ir.text import graph_text
+from polygym.mdp.records.episode_record import read_record_as
+from polygym.rewrite.rule import rules_text
 from polygym.version import __version__
 
-__all__ = ["FORMAT", "KEYS", "STOP_NAME", "VERSION", "digest", "of", "read"]
+__all__ = [
+    "FORMAT",
+    "KEYS",
+    "STOP_NAME",
+    "VERSION",
+    "episode_record",
+    "read_record",
+    "rules_digest",
+]
 
 FORMAT = "polygym graph episode"
 VERSION = 1
@@ -39,14 +47,14 @@ KEYS = (
 STOP_NAME = "stop"
 
 
-def of(
+def episode_record(
     environment: str,
     arguments: Mapping[str, Any],
     rules: object,
-    episode: Saturation | Substitution,
+    episode: SaturationEpisode | SubstitutionEpisode,
 ) -> dict[str, Any]:
     """Return the record of an episode, finished or not."""
-    table = text_of_rules(episode.task.rules)
+    table = rules_text(episode.task.rules)
     is_default = isinstance(rules, str) and rules == DEFAULT_RULES
     return {
         "format": FORMAT,
@@ -54,41 +62,42 @@ def of(
         "polygym": __version__,
         "environment": environment,
         "arguments": dict(arguments),
-        "graph": text_of(episode.task.graph),
-        "rules": {"sha256": digest(table), "table": None if is_default else table},
+        "graph": graph_text(episode.task.graph),
+        "rules": {"sha256": rules_digest(table), "table": None if is_default else table},
         "actions": _actions(episode),
         "illegal": episode.illegal,
         "status": episode.status,
         "initial_cost": episode.task.initial_cost,
         "cost": episode.cost,
-        "result": text_of(episode.graph),
+        "result": graph_text(episode.graph),
     }
 
 
-def read(text: str, name: str) -> dict[str, Any]:
+def read_record(text: str, name: str) -> dict[str, Any]:
     """Return a record from a file's text.
 
     Raises:
         InputError: it is none; says what is expected.
     """
     expected = f'an episode on a graph, {{"format": "{FORMAT}", ...}}, as export() writes it'
-    return read_as(text, name, FORMAT, VERSION, expected)
+    return read_record_as(text, name, FORMAT, VERSION, expected)
 
 
-def _actions(episode: Saturation | Substitution) -> list[dict[str, Any]]:
-    if isinstance(episode, Saturation):
+def _actions(episode: SaturationEpisode | SubstitutionEpisode) -> list[dict[str, Any]]:
+    if isinstance(episode, SaturationEpisode):
         return [
             {"action": ACTIONS[action], "cost": cost}
             for action, cost in zip(episode.actions, episode.costs, strict=True)
         ]
     found: list[dict[str, Any]] = [
-        {"action": one.rule, "places": list(one.places), "cost": one.cost} for one in episode.taken
+        {"action": one.rule, "places": list(one.places), "cost": one.cost}
+        for one in episode.applied
     ]
-    if len(episode.actions) > len(episode.taken):
+    if len(episode.actions) > len(episode.applied):
         found.append({"action": STOP_NAME, "places": [], "cost": episode.cost})
     return found
 
 
-def digest(text: str) -> str:
+def rules_digest(text: str) -> str:
     """Return the fingerprint of a table of rules."""
     return sha256(text.encode()).hexdigest()

@@ -17,53 +17,53 @@ from typing import Any
 
 from polygym.errors import InputError
 from polygym.graphs import library
-from polygym.graphs.costs import Costs, Measured, Roofline
-from polygym.graphs.envs.groups import Group, divided
-from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.costs import MeasuredCosts, NodeCosts, RooflineCosts
+from polygym.graphs.envs.rule_groups import RuleGroup, rules_by_group
+from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.ir.model import Model
-from polygym.graphs.rules import load_file, standard
-from polygym.graphs.sources import open_source
-from polygym.lru import Memory
+from polygym.graphs.model_source import open_source
+from polygym.graphs.rules import load_rule_file, standard_rules
+from polygym.lru_cache import LruCache
 from polygym.rewrite.domain import Data
-from polygym.rewrite.rule import Rule, check_words
+from polygym.rewrite.rule import Rule, check_rule_terms
 from polygym.rewrite.term import Head, Term
-from polygym.rewrite.typed import Types
+from polygym.rewrite.type_table import TypeTable
 
 __all__ = [
     "COSTS",
     "DEFAULT_RULES",
-    "Prices",
-    "Task",
-    "costs_named",
-    "expect_sound",
-    "names_in",
+    "CostCache",
+    "GraphTask",
+    "check_sound",
+    "costs_from_argument",
+    "graphs_from_argument",
     "open_graph",
     "operator_name",
-    "rules_named",
+    "rules_from_argument",
 ]
 
 COSTS = ("static", "measured")
 DEFAULT_RULES = "default"
 
-_MOST_TERMS = 200_000
-_MOST_GRAPHS = 256
+_MAX_CACHED_TERMS = 200_000
+_MAX_CACHED_GRAPHS = 256
 _INSTANCES = 300
 
 
 @dataclass(frozen=True)
-class Task:
+class GraphTask:
     """A graph, costs and rules; compared by identity, made once for many episodes."""
 
     name: str
     graph: Graph
-    costs: Costs
+    costs: NodeCosts
     rules: tuple[Rule, ...]
 
     @cached_property
-    def groups(self) -> dict[Group, tuple[Rule, ...]]:
+    def groups(self) -> dict[RuleGroup, tuple[Rule, ...]]:
         """The rules of every group."""
-        return divided(self.rules)
+        return rules_by_group(self.rules)
 
     @cached_property
     def start_operators(self) -> Counter[str]:
@@ -71,24 +71,24 @@ class Task:
         return Counter(operator_name(one.head) for one in self.graph.nodes())
 
     @cached_property
-    def types(self) -> Types:
+    def types(self) -> TypeTable:
         """What is known of the data of nodes, shared by all episodes."""
-        return Types(TENSORS)
+        return TypeTable(TENSOR_DOMAIN)
 
     @cached_property
-    def numbers(self) -> dict[str, int]:
+    def rule_numbers(self) -> dict[str, int]:
         """The number of every rule in the table, by name."""
         return {rule.name: number for number, rule in enumerate(self.rules)}
 
     @cached_property
-    def found(self) -> Memory[Term, Any]:
+    def candidate_cache(self) -> LruCache[Term, Any]:
         """The substitutions that graphs allow, of those that were asked for lately."""
-        return Memory(_MOST_GRAPHS)
+        return LruCache(_MAX_CACHED_GRAPHS)
 
     @cached_property
-    def prices(self) -> Prices:
+    def cost_cache(self) -> CostCache:
         """What nodes and graphs cost."""
-        return Prices(self.costs, self.types)
+        return CostCache(self.costs, self.types)
 
     @cached_property
     def initial_cost(self) -> float:
@@ -97,7 +97,7 @@ class Task:
         Raises:
             InputError: nothing, so that no gain could be relative to it.
         """
-        found, _ = self.prices.of_graph(self.graph.root)
+        found, _ = self.cost_cache.of_graph(self.graph.root)
         if not found > 0.0:
             raise InputError(
                 f"graph {self.name}: expected one that costs something, found the cost {found:g}"
@@ -115,10 +115,10 @@ def operator_name(head: Head) -> str:
     return "concat" if name.startswith("concat") else name
 
 
-class Prices:
+class CostCache:
     """The costs of nodes and of graphs, remembered; equal parts of a graph are paid once."""
 
-    def __init__(self, costs: Costs, types: Types) -> None:
+    def __init__(self, costs: NodeCosts, types: TypeTable) -> None:
         """Know nothing yet."""
         self._costs, self._types = costs, types
         self._known: dict[Term, float] = {}
@@ -127,7 +127,7 @@ class Prices:
         """Return what a node of a graph costs, without its children."""
         found = self._known.get(one)
         if found is None:
-            if len(self._known) > _MOST_TERMS:
+            if len(self._known) > _MAX_CACHED_TERMS:
                 self._known.clear()
             types = self._types
             children = tuple(types.of(child) for child in one.children)
@@ -156,11 +156,11 @@ class Prices:
         return fsum(costs), len(costs)
 
 
-class _Measuring:
+class _MeasuredOnDemand:
     """Times of operators, each measured when it is first asked for and not kept from before."""
 
-    def __init__(self, threads: int) -> None:
-        self._times = Measured.of_user(threads)
+    def __init__(self, thread_count: int) -> None:
+        self._times = MeasuredCosts.of_user(thread_count)
 
     @property
     def name(self) -> str:
@@ -175,22 +175,22 @@ class _Measuring:
         return self._times.cost(head, children, data)
 
 
-def costs_named(costs: object, threads: int) -> Costs:
+def costs_from_argument(costs: object, threads: int) -> NodeCosts:
     """Return costs: by name, or as they are given.
 
     Raises:
         InputError: there are none of that name.
     """
     if costs == "static":
-        return Roofline()
+        return RooflineCosts()
     if costs == "measured":
-        return _Measuring(threads)
+        return _MeasuredOnDemand(threads)
     if not isinstance(costs, str) and hasattr(costs, "cost"):
         return costs  # type: ignore[return-value]
     raise InputError(f"costs: expected one of {', '.join(COSTS)}, found {costs!r}")
 
 
-def rules_named(rules: object) -> tuple[Rule, ...]:
+def rules_from_argument(rules: object) -> tuple[Rule, ...]:
     """Return the table of rules: polygym's, that of a file, or the one that is given.
 
     Rules of a file are verified; those that are given as values are taken for sound.
@@ -203,34 +203,34 @@ def rules_named(rules: object) -> tuple[Rule, ...]:
     names = [one.name for one in found]
     if len(set(names)) != len(names):
         raise InputError("rules: expected different names")
-    check_words(found, TENSORS)
+    check_rule_terms(found, TENSOR_DOMAIN)
     return found
 
 
 def _rules(rules: object) -> Sequence[Rule]:
     if rules == DEFAULT_RULES:
-        return standard()
+        return standard_rules()
     if isinstance(rules, str | Path):
-        return load_file(Path(rules))
+        return load_rule_file(Path(rules))
     if isinstance(rules, Sequence) and all(isinstance(one, Rule) for one in rules):
         return rules
     raise InputError(f"rules: expected {DEFAULT_RULES!r}, a file, or rules; found {rules!r}")
 
 
 @lru_cache(maxsize=1 << 12)
-def expect_sound(rule: Rule) -> None:
+def check_sound(rule: Rule) -> None:
     """Refuse a rule that is not sound; those of the package are known to be.
 
     Raises:
         InputError: it is not, which is shown by numbers.
     """
-    from polygym.graphs.rules.verify import check
+    from polygym.graphs.rules.verification import check_rule
 
-    if rule not in standard():
-        check(rule, _INSTANCES)
+    if rule not in standard_rules():
+        check_rule(rule, _INSTANCES)
 
 
-def names_in(graph: object) -> tuple[str | Graph, ...]:
+def graphs_from_argument(graph: object) -> tuple[str | Graph, ...]:
     """Return the graphs that an argument stands for: names of the library, paths, one value.
 
     >>> names_in("bert, nasrnn")
@@ -248,10 +248,10 @@ def names_in(graph: object) -> tuple[str | Graph, ...]:
     names = [name.strip() for name in str(graph).split(",")]
     if not all(names):
         raise InputError(f"graph: expected names and paths with commas between, found {graph!r}")
-    return tuple(found for name in names for found in _expanded(name))
+    return tuple(found for name in names for found in _expand_pattern(name))
 
 
-def _expanded(name: str) -> tuple[str, ...]:
+def _expand_pattern(name: str) -> tuple[str, ...]:
     if name == "all":
         return library.NAMES
     if name not in library.NAMES and not Path(name).exists():
@@ -263,7 +263,7 @@ def _expanded(name: str) -> tuple[str, ...]:
 
 
 def open_graph(name: str | Graph, size: str) -> Graph:
-    """Return a graph of :func:`names_in`; ``size`` is that of the library's models."""
+    """Return a graph of :func:`graphs_from_argument`; ``size`` is that of the library's models."""
     if isinstance(name, Graph):
         return name
     return open_source(f"{name}:{size}" if name in library.NAMES else name).graph

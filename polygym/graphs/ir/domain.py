@@ -9,13 +9,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from polygym.graphs.ir import words
-from polygym.graphs.ir.operators import infer
-from polygym.graphs.ir.types import Data, Tensor
+from polygym.graphs.ir import rule_functions
+from polygym.graphs.ir.operators import infer_node
+from polygym.graphs.ir.types import Data, TensorType
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term, postorder
 
-__all__ = ["TENSORS", "TensorDomain", "data_of"]
+__all__ = ["TENSOR_DOMAIN", "TensorDomain", "infer_all"]
 
 
 class TensorDomain:
@@ -27,7 +27,7 @@ class TensorDomain:
         Raises:
             Inadmissible: there is no such node.
         """
-        found = _inferred(head, children)
+        found = _infer_cached(head, children)
         if isinstance(found, str):
             raise Inadmissible(found)
         return found
@@ -40,33 +40,33 @@ class TensorDomain:
         """
         if one == other:
             return one
-        if isinstance(one, Tensor) and isinstance(other, Tensor):
+        if isinstance(one, TensorType) and isinstance(other, TensorType):
             if one.shape == other.shape and one.dtype == other.dtype:
                 return one if one.constant else other
         raise Inadmissible(f"expected equal nodes to have one shape, found {one} and {other}")
 
     def compute(self, function: str, arguments: tuple[Any, ...]) -> Head:
         """Return the literal of a ``(=function …)``."""
-        return words.compute(function, arguments)
+        return rule_functions.compute_literal(function, arguments)
 
     def holds(self, condition: str, arguments: tuple[Any, ...]) -> bool:
         """Whether a condition holds."""
-        return words.holds(condition, arguments)
+        return rule_functions.condition_holds(condition, arguments)
 
     def functions(self) -> dict[str, str]:
         """Return the functions and what they are."""
-        return words.FUNCTION_SENTENCES
+        return rule_functions.FUNCTION_DOCS
 
     def conditions(self) -> dict[str, str]:
         """Return the conditions and what they say."""
-        return words.CONDITION_SENTENCES
+        return rule_functions.CONDITION_DOCS
 
 
-TENSORS = TensorDomain()
+TENSOR_DOMAIN = TensorDomain()
 """The one domain of tensor graphs."""
 
 
-def data_of(roots: tuple[Term, ...]) -> dict[Term, Data]:
+def infer_all(roots: tuple[Term, ...]) -> dict[Term, Data]:
     """Return what every node is.
 
     Raises:
@@ -74,15 +74,15 @@ def data_of(roots: tuple[Term, ...]) -> dict[Term, Data]:
     """
     found: dict[Term, Data] = {}
     for one in postorder(roots):
-        found[one] = TENSORS.infer(one.head, tuple(found[child] for child in one.children))
+        found[one] = TENSOR_DOMAIN.infer(one.head, tuple(found[child] for child in one.children))
     return found
 
 
 @lru_cache(maxsize=1 << 18, typed=True)
-def _inferred(head: Head, children: tuple[Any, ...]) -> Data | str:
+def _infer_cached(head: Head, children: tuple[Any, ...]) -> Data | str:
     # 1 and 1.0 are equal, and two heads: so is the cache typed. A refusal is an answer too, kept as
     # its sentence: an exception that is raised again and again grows by a traceback each time.
     try:
-        return infer(head, children)
+        return infer_node(head, children)
     except Inadmissible as error:
         return str(error)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from polygym.errors import InputError
-from polygym.graphs.ir.domain import data_of
+from polygym.graphs.ir.domain import infer_all
 from polygym.graphs.ir.inference import named_tensor
-from polygym.graphs.ir.types import Data, Tensor
-from polygym.pickles import pickled_by_name
+from polygym.graphs.ir.types import Data, TensorType
+from polygym.pickling import pickle_by_name
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term, postorder, term
 
@@ -27,10 +27,10 @@ class Signature:
     """The name of an input or weight and what it is."""
 
     name: str
-    tensor: Tensor
+    tensor: TensorType
 
 
-@pickled_by_name
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
 class Graph:
     """Inputs (``input`` nodes, in the order of a call) and results, by name.
@@ -53,12 +53,12 @@ class Graph:
             if one.head != "input":
                 raise InputError(f"graph {self.name}: expected an input, found {one!r}")
         try:
-            data = data_of(roots)
+            data = infer_all(roots)
         except Inadmissible as error:
             raise InputError(f"graph {self.name}: {error}") from None
         object.__setattr__(self, "_data", data)
         for name, one in self.outputs:
-            if not isinstance(data[one], Tensor):
+            if not isinstance(data[one], TensorType):
                 raise InputError(f"graph {self.name}: expected a tensor for {name}, found {one!r}")
         if len({name for name, _ in self.outputs}) != len(self.outputs):
             raise InputError(f"graph {self.name}: expected different names for results")
@@ -99,10 +99,10 @@ class Graph:
         """Return what a node of the graph is."""
         return self._data[one]
 
-    def tensor(self, one: Term) -> Tensor:
+    def tensor(self, one: Term) -> TensorType:
         """Return what a node is that is known to be a tensor."""
         found = self._data[one]
-        assert isinstance(found, Tensor)
+        assert isinstance(found, TensorType)
         return found
 
     def nodes(self) -> list[Term]:

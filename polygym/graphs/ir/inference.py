@@ -10,27 +10,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 
-from polygym.graphs.ir.checks import (
-    activated,
-    axis_of,
-    constant,
+from polygym.graphs.ir.type_checks import (
+    all_constant,
+    check_activation,
+    expect_axis,
     expect_dtype,
-    number,
-    numbers,
+    expect_floating,
+    expect_integer,
+    expect_number,
+    expect_numbers,
+    expect_pair,
+    expect_tensor,
+    expect_text,
     pads_of,
-    pair,
-    real,
-    refuse,
-    tensor,
-    whole,
-    word,
+    reject_node,
 )
-from polygym.graphs.ir.types import Bundle, Data, Pair, Tensor, numbers_in, shape_text
+from polygym.graphs.ir.types import (
+    Data,
+    TensorBundle,
+    TensorPair,
+    TensorType,
+    parse_numbers,
+    shape_text,
+)
 
 __all__ = ["named_tensor"]
 
 
-def named_tensor(identifier: str, is_constant: bool) -> Tensor:
+def named_tensor(identifier: str, is_constant: bool) -> TensorType:
     """Return the tensor of ``name@64-1024`` or ``name@8:int64``.
 
     >>> named_tensor("ids@1-128:int64", False)
@@ -39,112 +46,115 @@ def named_tensor(identifier: str, is_constant: bool) -> Tensor:
     name, at, rest = identifier.rpartition("@")
     shape, _, dtype = rest.partition(":")
     try:
-        extents = numbers_in(shape)
+        extents = parse_numbers(shape)
     except ValueError:
         extents = (-1,)
     if not at or not name or min(extents, default=1) < 1:
-        refuse(f"expected a name and a shape such as x@64-1024, found {identifier!r}")
-    return Tensor(extents, expect_dtype(dtype or "float32"), is_constant)
+        reject_node(f"expected a name and a shape such as x@64-1024, found {identifier!r}")
+    return TensorType(extents, expect_dtype(dtype or "float32"), is_constant)
 
 
-def of_reals(infer: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def floating_only(infer: Callable[..., TensorType]) -> Callable[..., TensorType]:
     """Return the same for operators whose results are no integers: integers are refused."""
 
     @wraps(infer)
-    def inferred(*children: Data) -> Tensor:
-        return real(infer(*children))
+    def inferred(*children: Data) -> TensorType:
+        return expect_floating(infer(*children))
 
     return inferred
 
 
-def entering(identifier: Data) -> Tensor:
+def graph_input(identifier: Data) -> TensorType:
     """``(input x@64-1024)``: what a caller gives."""
-    return named_tensor(word(identifier), False)
+    return named_tensor(expect_text(identifier), False)
 
 
-def weight(identifier: Data) -> Tensor:
+def weight(identifier: Data) -> TensorType:
     """``(weight w@64-1024)``: what is known ahead."""
-    return named_tensor(word(identifier), True)
+    return named_tensor(expect_text(identifier), True)
 
 
-def noop(left: Data, right: Data) -> Bundle:
+def noop(left: Data, right: Data) -> TensorBundle:
     """``(noop a b)``: the results of a graph as one node."""
-    parts: list[Tensor] = []
+    parts: list[TensorType] = []
     for one in (left, right):
-        parts.extend(one.parts if isinstance(one, Bundle) else (tensor(one),))
-    return Bundle(tuple(parts))
+        parts.extend(one.parts if isinstance(one, TensorBundle) else (expect_tensor(one),))
+    return TensorBundle(tuple(parts))
 
 
-def unary(x: Data) -> Tensor:
+def unary(x: Data) -> TensorType:
     """An operation on every element; the shape stays."""
-    return tensor(x)
+    return expect_tensor(x)
 
 
-def unary_with(_: Data, x: Data) -> Tensor:
+def unary_with_number(_: Data, x: Data) -> TensorType:
     """The same with a number."""
-    number(_)
-    return tensor(x)
+    expect_number(_)
+    return expect_tensor(x)
 
 
-def clip(low: Data, high: Data, x: Data) -> Tensor:
+def clip(low: Data, high: Data, x: Data) -> TensorType:
     """Elements between two bounds."""
-    if number(low) > number(high):
-        refuse(f"expected a lower bound below the upper, found {number(low)} and {number(high)}")
-    return tensor(x)
+    if expect_number(low) > expect_number(high):
+        reject_node(
+            f"expected a lower bound below the upper, found {expect_number(low)} and "
+            f"{expect_number(high)}"
+        )
+    return expect_tensor(x)
 
 
-def equal_shapes(x: Data, y: Data) -> Tensor:
+def equal_shapes(x: Data, y: Data) -> TensorType:
     """An operation on pairs of elements of tensors of one shape."""
-    one, other = tensor(x), tensor(y)
+    one, other = expect_tensor(x), expect_tensor(y)
     if one.shape != other.shape or one.dtype != other.dtype:
-        refuse(f"expected equal shapes, found {one} and {other}")
-    return Tensor(one.shape, one.dtype, one.constant and other.constant)
+        reject_node(f"expected equal shapes, found {one} and {other}")
+    return TensorType(one.shape, one.dtype, one.constant and other.constant)
 
 
-def broadcast(x: Data, y: Data) -> Tensor:
+def broadcast(x: Data, y: Data) -> TensorType:
     """The same where an extent of 1, or none, stands for any, as NumPy has it."""
-    one, other = tensor(x), tensor(y)
+    one, other = expect_tensor(x), expect_tensor(y)
     if one.dtype != other.dtype:
-        refuse(f"expected equal types, found {one.dtype} and {other.dtype}")
+        reject_node(f"expected equal types, found {one.dtype} and {other.dtype}")
     rank = max(len(one.shape), len(other.shape))
     left, right = ((1,) * (rank - len(part.shape)) + part.shape for part in (one, other))
     for a, b in zip(left, right, strict=True):
         if a != b and 1 not in (a, b):
-            refuse(f"expected shapes that broadcast, found {one} and {other}")
+            reject_node(f"expected shapes that broadcast, found {one} and {other}")
     shape = tuple(max(a, b) for a, b in zip(left, right, strict=True))
-    return Tensor(shape, one.dtype, one.constant and other.constant)
+    return TensorType(shape, one.dtype, one.constant and other.constant)
 
 
-def choice(c: Data, x: Data, y: Data) -> Tensor:
+def select(c: Data, x: Data, y: Data) -> TensorType:
     """One of two elements by a third, all broadcast to each other."""
     return broadcast(c, broadcast(x, y))
 
 
-def matmul(activation: Data, x: Data, y: Data) -> Tensor:
+def matmul(activation: Data, x: Data, y: Data) -> TensorType:
     """Products of matrices; leading extents are equal, or the second has none."""
-    one, other = tensor(x), tensor(y)
-    activated(activation, one)
+    one, other = expect_tensor(x), expect_tensor(y)
+    check_activation(activation, one)
     if len(one.shape) < 2 or len(other.shape) < 2:
-        refuse(f"expected two matrices, found {one} and {other}")
+        reject_node(f"expected two matrices, found {one} and {other}")
     *batch, rows, inner = one.shape
     *own, again, columns = other.shape
     if inner != again or (own and own != batch) or one.dtype != other.dtype:
-        refuse(f"expected matrices that can be multiplied, found {one} and {other}")
-    return Tensor((*batch, rows, columns), one.dtype, one.constant and other.constant)
+        reject_node(f"expected matrices that can be multiplied, found {one} and {other}")
+    return TensorType((*batch, rows, columns), one.dtype, one.constant and other.constant)
 
 
 def convolution(
     stride_h: Data, stride_w: Data, padding: Data, activation: Data, x: Data, w: Data
-) -> Tensor:
+) -> TensorType:
     """Convolution of an image (n, c, h, w) by (f, c / groups, kh, kw)."""
-    image, kernel = tensor(x, 4), tensor(w, 4)
-    activated(activation, image)
+    image, kernel = expect_tensor(x, 4), expect_tensor(w, 4)
+    check_activation(activation, image)
     count, channels, height, width = image.shape
     filters, inner, kernel_h, kernel_w = kernel.shape
     if channels % inner or filters % (channels // inner) or image.dtype != kernel.dtype:
-        refuse(f"expected channels in groups that fit, found {image} and {kernel}")
+        reject_node(f"expected channels in groups that fit, found {image} and {kernel}")
     sizes = _windows(stride_h, stride_w, padding, (height, width), (kernel_h, kernel_w))
-    return Tensor((count, filters, *sizes), image.dtype, image.constant and kernel.constant)
+    return TensorType((count, filters, *sizes), image.dtype, image.constant and kernel.constant)
 
 
 def pooling(
@@ -155,179 +165,187 @@ def pooling(
     stride_w: Data,
     padding: Data,
     activation: Data,
-) -> Tensor:
+) -> TensorType:
     """The largest, or the mean, of every window; zeros around it are not counted."""
-    image = tensor(x, 4)
-    activated(activation, image)
+    image = expect_tensor(x, 4)
+    check_activation(activation, image)
     count, channels, height, width = image.shape
-    kernel = whole(kernel_h, 1), whole(kernel_w, 1)
-    pads = pads_of(padding, (height, width), kernel, (whole(stride_h, 1), whole(stride_w, 1)))
+    kernel = expect_integer(kernel_h, 1), expect_integer(kernel_w, 1)
+    pads = pads_of(
+        padding, (height, width), kernel, (expect_integer(stride_h, 1), expect_integer(stride_w, 1))
+    )
     if max(pads[0], pads[2]) >= kernel[0] or max(pads[1], pads[3]) >= kernel[1]:
-        refuse(f"expected pads smaller than the window, found {shape_text(pads)}")
+        reject_node(f"expected pads smaller than the window, found {shape_text(pads)}")
     sizes = _windows(stride_h, stride_w, padding, (height, width), kernel)
-    return Tensor((count, channels, *sizes), image.dtype, image.constant)
+    return TensorType((count, channels, *sizes), image.dtype, image.constant)
 
 
-def transpose(x: Data, permutation: Data) -> Tensor:
+def transpose(x: Data, permutation: Data) -> TensorType:
     """Axis i of the result is axis permutation[i]."""
-    image = tensor(x)
-    order = numbers(permutation)
+    image = expect_tensor(x)
+    order = expect_numbers(permutation)
     if sorted(order) != list(range(len(image.shape))):
-        refuse(f"expected a permutation of {len(image.shape)} axes, found {shape_text(order)}")
-    return Tensor(tuple(image.shape[axis] for axis in order), image.dtype, image.constant)
+        reject_node(f"expected a permutation of {len(image.shape)} axes, found {shape_text(order)}")
+    return TensorType(tuple(image.shape[axis] for axis in order), image.dtype, image.constant)
 
 
-def enlarge(w: Data, reference: Data) -> Tensor:
+def enlarge(w: Data, reference: Data) -> TensorType:
     """A kernel with zeros all around it, as large as another one."""
-    kernel, large = tensor(w, 4), tensor(reference, 4)
+    kernel, large = expect_tensor(w, 4), expect_tensor(reference, 4)
     extents = kernel.shape[2:], large.shape[2:]
     for small, wide in zip(*extents, strict=True):
         if small > wide or (wide - small) % 2:
-            refuse(f"expected a kernel that fits into the middle of another, found {extents}")
-    return Tensor((*kernel.shape[:2], *extents[1]), kernel.dtype, kernel.constant)
+            reject_node(f"expected a kernel that fits into the middle of another, found {extents}")
+    return TensorType((*kernel.shape[:2], *extents[1]), kernel.dtype, kernel.constant)
 
 
-def concat(axis: Data, *parts: Data) -> Tensor:
+def concat(axis: Data, *parts: Data) -> TensorType:
     """Tensors one after the other along an axis."""
-    all_ = [tensor(one) for one in parts]
+    all_ = [expect_tensor(one) for one in parts]
     first = all_[0]
-    along = axis_of(axis, len(first.shape))
+    along = expect_axis(axis, len(first.shape))
     for one in all_[1:]:
         same = len(one.shape) == len(first.shape) and all(
             a == b or place == along
             for place, (a, b) in enumerate(zip(one.shape, first.shape, strict=True))
         )
         if not same or one.dtype != first.dtype:
-            refuse(f"expected shapes that differ along axis {along} alone: {first} and {one}")
+            reject_node(f"expected shapes that differ along axis {along} alone: {first} and {one}")
     total = sum(one.shape[along] for one in all_)
     shape = (*first.shape[:along], total, *first.shape[along + 1 :])
-    return Tensor(shape, first.dtype, constant(*all_))
+    return TensorType(shape, first.dtype, all_constant(*all_))
 
 
-def split(axis: Data, at: Data, x: Data) -> Pair:
+def split(axis: Data, at: Data, x: Data) -> TensorPair:
     """The first ``at`` along an axis, and the others."""
-    whole_one = tensor(x)
-    along, size = axis_of(axis, len(whole_one.shape)), whole(at, 1)
+    whole_one = expect_tensor(x)
+    along, size = expect_axis(axis, len(whole_one.shape)), expect_integer(at, 1)
     rest = whole_one.shape[along] - size
     if rest < 1:
-        refuse(f"expected to split {whole_one.shape[along]} below its end, found {size}")
+        reject_node(f"expected to split {whole_one.shape[along]} below its end, found {size}")
     first, second = (
-        Tensor(
+        TensorType(
             (*whole_one.shape[:along], extent, *whole_one.shape[along + 1 :]),
             whole_one.dtype,
             whole_one.constant,
         )
         for extent in (size, rest)
     )
-    return Pair(first, second)
+    return TensorPair(first, second)
 
 
-def first_of(x: Data) -> Tensor:
+def first_part(x: Data) -> TensorType:
     """The first part of a split."""
-    return pair(x).first
+    return expect_pair(x).first
 
 
-def second_of(x: Data) -> Tensor:
+def second_part(x: Data) -> TensorType:
     """The second part of a split."""
-    return pair(x).second
+    return expect_pair(x).second
 
 
-def merge(w: Data, count: Data, groups: Data) -> Tensor:
+def merge(w: Data, count: Data, groups: Data) -> TensorType:
     """The kernel of a convolution in groups, ``count`` groups made one, zeros between them."""
-    kernel, many, parts = tensor(w, 4), whole(count, 1), whole(groups, 1)
+    kernel, many, parts = expect_tensor(w, 4), expect_integer(count, 1), expect_integer(groups, 1)
     filters, inner, *extents = kernel.shape
     if parts % many or filters % parts:
-        refuse(f"expected groups that can be merged by {many}, found {parts} of {filters} filters")
-    return Tensor((filters, inner * many, *extents), kernel.dtype, kernel.constant)
+        reject_node(
+            f"expected groups that can be merged by {many}, found {parts} of {filters} filters"
+        )
+    return TensorType((filters, inner * many, *extents), kernel.dtype, kernel.constant)
 
 
-def reshape(x: Data, shape: Data) -> Tensor:
+def reshape(x: Data, shape: Data) -> TensorType:
     """The same elements in the same order under another shape."""
-    image = tensor(x)
-    found = Tensor(numbers(shape), image.dtype, image.constant)
+    image = expect_tensor(x)
+    found = TensorType(expect_numbers(shape), image.dtype, image.constant)
     if found.elements != image.elements:
-        refuse(f"expected a shape of {image.elements} elements, found {found}")
+        reject_node(f"expected a shape of {image.elements} elements, found {found}")
     return found
 
 
-def expand(x: Data, shape: Data) -> Tensor:
+def expand(x: Data, shape: Data) -> TensorType:
     """The same elements again and again along axes of extent 1."""
-    image = tensor(x)
-    wide = Tensor(numbers(shape), image.dtype, image.constant)
+    image = expect_tensor(x)
+    wide = TensorType(expect_numbers(shape), image.dtype, image.constant)
     if broadcast(image, wide).shape != wide.shape:
-        refuse(f"expected a shape that {image} broadcasts to, found {wide}")
+        reject_node(f"expected a shape that {image} broadcasts to, found {wide}")
     return wide
 
 
-def softmax(axis: Data, x: Data) -> Tensor:
+def softmax(axis: Data, x: Data) -> TensorType:
     """Shares that add up to 1 along an axis."""
-    axis_of(axis, len(tensor(x).shape))
-    return tensor(x)
+    expect_axis(axis, len(expect_tensor(x).shape))
+    return expect_tensor(x)
 
 
-def layer_norm(epsilon: Data, x: Data, scale: Data, bias: Data) -> Tensor:
+def layer_norm(epsilon: Data, x: Data, scale: Data, bias: Data) -> TensorType:
     """Mean 0 and variance 1 along the last axis, then scaled and moved."""
-    image, one, other = tensor(x), tensor(scale, 1), tensor(bias, 1)
-    number(epsilon)
+    image, one, other = expect_tensor(x), expect_tensor(scale, 1), expect_tensor(bias, 1)
+    expect_number(epsilon)
     fits = one.shape == other.shape == image.shape[-1:] and one.dtype == other.dtype == image.dtype
     if not fits:
-        refuse(f"expected scale and bias of the last extent of {image}, found {one} and {other}")
-    return Tensor(image.shape, image.dtype, constant(image, one, other))
+        reject_node(
+            f"expected scale and bias of the last extent of {image}, found {one} and {other}"
+        )
+    return TensorType(image.shape, image.dtype, all_constant(image, one, other))
 
 
-def reduction(axes: Data, keep: Data, x: Data) -> Tensor:
+def reduction(axes: Data, keep: Data, x: Data) -> TensorType:
     """Sum, mean or largest along axes, which stay with extent 1 or vanish."""
-    image = tensor(x)
-    along, stays = numbers(axes), whole(keep)
+    image = expect_tensor(x)
+    along, stays = expect_numbers(axes), expect_integer(keep)
     if len(set(along)) != len(along) or any(one >= len(image.shape) for one in along) or not along:
-        refuse(f"expected different axes of {image}, found {shape_text(along)}")
+        reject_node(f"expected different axes of {image}, found {shape_text(along)}")
     shape = tuple(
         1 if place in along else extent
         for place, extent in enumerate(image.shape)
         if place not in along or stays
     )
-    return Tensor(shape, image.dtype, image.constant)
+    return TensorType(shape, image.dtype, image.constant)
 
 
-def gather(axis: Data, table: Data, indices: Data) -> Tensor:
+def gather(axis: Data, table: Data, indices: Data) -> TensorType:
     """Slices of a table along an axis, chosen by indices."""
-    rows, chosen = tensor(table), tensor(indices)
-    along = axis_of(axis, len(rows.shape))
+    rows, chosen = expect_tensor(table), expect_tensor(indices)
+    along = expect_axis(axis, len(rows.shape))
     if not chosen.dtype.startswith("int"):
-        refuse(f"expected indices of integers, found {chosen.dtype}")
+        reject_node(f"expected indices of integers, found {chosen.dtype}")
     shape = (*rows.shape[:along], *chosen.shape, *rows.shape[along + 1 :])
-    return Tensor(shape, rows.dtype, constant(rows, chosen))
+    return TensorType(shape, rows.dtype, all_constant(rows, chosen))
 
 
-def strided(axis: Data, start: Data, stop: Data, step: Data, x: Data) -> Tensor:
+def strided_slice(axis: Data, start: Data, stop: Data, step: Data, x: Data) -> TensorType:
     """Every ``step``-th from ``start`` to before ``stop`` along an axis."""
-    image = tensor(x)
+    image = expect_tensor(x)
     along, first, last, by = (
-        axis_of(axis, len(image.shape)),
-        whole(start),
-        whole(stop),
-        whole(step, 1),
+        expect_axis(axis, len(image.shape)),
+        expect_integer(start),
+        expect_integer(stop),
+        expect_integer(step, 1),
     )
     if not first < last <= image.shape[along]:
-        refuse(f"expected a range inside of {image.shape[along]}, found {first} to {last}")
+        reject_node(f"expected a range inside of {image.shape[along]}, found {first} to {last}")
     extent = -(-(last - first) // by)
     shape = (*image.shape[:along], extent, *image.shape[along + 1 :])
-    return Tensor(shape, image.dtype, image.constant)
+    return TensorType(shape, image.dtype, image.constant)
 
 
-def pad(value: Data, pads: Data, x: Data) -> Tensor:
+def pad(value: Data, pads: Data, x: Data) -> TensorType:
     """Elements of one value before and after every axis: first all before, then all after."""
-    image = tensor(x)
-    number(value)
+    image = expect_tensor(x)
+    expect_number(value)
     rank = len(image.shape)
-    all_ = numbers(pads, 2 * rank)
+    all_ = expect_numbers(pads, 2 * rank)
     shape = tuple(all_[i] + extent + all_[rank + i] for i, extent in enumerate(image.shape))
-    return Tensor(shape, image.dtype, image.constant)
+    return TensorType(shape, image.dtype, image.constant)
 
 
-def cast(dtype: Data, x: Data) -> Tensor:
+def cast(dtype: Data, x: Data) -> TensorType:
     """Elements of another type."""
-    return Tensor(tensor(x).shape, expect_dtype(word(dtype)), tensor(x).constant)
+    return TensorType(
+        expect_tensor(x).shape, expect_dtype(expect_text(dtype)), expect_tensor(x).constant
+    )
 
 
 def _windows(
@@ -338,10 +356,10 @@ def _windows(
     kernel: tuple[int, int],
 ) -> tuple[int, int]:
     """Return how many windows there are below and beside each other."""
-    steps = whole(stride_h, 1), whole(stride_w, 1)
+    steps = expect_integer(stride_h, 1), expect_integer(stride_w, 1)
     top, left, bottom, right = pads_of(padding, size, kernel, steps)
     rows = size[0] + top + bottom - kernel[0]
     columns = size[1] + left + right - kernel[1]
     if rows < 0 or columns < 0:
-        refuse(f"expected an image at least as large as the window {kernel}, found {size}")
+        reject_node(f"expected an image at least as large as the window {kernel}, found {size}")
     return rows // steps[0] + 1, columns // steps[1] + 1

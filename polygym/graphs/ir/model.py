@@ -11,12 +11,12 @@ import numpy as np
 
 from polygym.errors import InputError
 from polygym.graphs.ir.graph import Graph
-from polygym.pickles import pickled_by_name
+from polygym.pickling import pickle_by_name
 
 __all__ = ["Model", "random_inputs", "random_weights"]
 
 
-@pickled_by_name
+@pickle_by_name
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
     """A graph and an array for every weight in it.

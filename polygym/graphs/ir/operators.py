@@ -16,33 +16,33 @@ from functools import cache
 from typing import Any
 
 from polygym.graphs.ir import inference as rules
-from polygym.graphs.ir.types import Data, Number, Text
+from polygym.graphs.ir.types import Data, NumberData, TextData
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head
 
-__all__ = ["ELEMENTWISE", "OPERATORS", "UNARY", "Operator", "infer", "operator"]
+__all__ = ["ELEMENTWISE", "OPERATORS", "UNARY", "GraphOperator", "infer_node", "operator_named"]
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
+class GraphOperator:
     """A name, the names and kinds of children, a sentence, and the function that infers."""
 
     name: str
-    takes: tuple[tuple[str, str], ...]
-    sentence: str
+    parameters: tuple[tuple[str, str], ...]
+    doc: str
     infer: Callable[..., Data]
 
 
-def _row(name: str, takes: str, infer: Callable[..., Data], sentence: str) -> Operator:
+def _row(name: str, takes: str, infer: Callable[..., Data], sentence: str) -> GraphOperator:
     pairs = tuple((one[:-2], one[-1]) for one in takes.split())
-    return Operator(name, pairs, sentence, infer)
+    return GraphOperator(name, pairs, sentence, infer)
 
 
 _CONV = "stride_h:N stride_w:N padding:S activation:S x:T w:T"
 _POOL = "x:T kernel_h:N kernel_w:N stride_h:N stride_w:N padding:S activation:S"
 
 _TABLE = (
-    _row("input", "identifier:S", rules.entering, "what a caller gives: name@shape"),
+    _row("input", "identifier:S", rules.graph_input, "what a caller gives: name@shape"),
     _row("weight", "identifier:S", rules.weight, "what is known ahead: name@shape"),
     _row("noop", "x:T y:T", rules.noop, "joins results of the graph"),
     _row("ewadd", "x:T y:T", rules.equal_shapes, "sum of two tensors of one shape"),
@@ -50,66 +50,83 @@ _TABLE = (
     _row("matmul", "activation:S x:T y:T", rules.matmul, "product of matrices, activated"),
     _row("conv", _CONV, rules.convolution, "convolution in groups, then the activation"),
     _row("relu", "x:T", rules.unary, "max(x, 0)"),
-    _row("tanh", "x:T", rules.of_reals(rules.unary), "hyperbolic tangent"),
-    _row("sigmoid", "x:T", rules.of_reals(rules.unary), "1 / (1 + exp(-x))"),
+    _row("tanh", "x:T", rules.floating_only(rules.unary), "hyperbolic tangent"),
+    _row("sigmoid", "x:T", rules.floating_only(rules.unary), "1 / (1 + exp(-x))"),
     _row("poolmax", _POOL, rules.pooling, "largest of every window"),
-    _row("poolavg", _POOL, rules.of_reals(rules.pooling), "mean of every window, without padding"),
+    _row(
+        "poolavg",
+        _POOL,
+        rules.floating_only(rules.pooling),
+        "mean of every window, without padding",
+    ),
     _row("transpose", "x:T permutation:S", rules.transpose, "other order of the axes"),
     _row("enlarge", "w:T reference:T", rules.enlarge, "zeros around a kernel"),
     _row("split", "axis:N at:N x:T", rules.split, "the first `at` along an axis, and the rest"),
-    _row("split0", "split:P", rules.first_of, "the first part"),
-    _row("split1", "split:P", rules.second_of, "the second part"),
+    _row("split0", "split:P", rules.first_part, "the first part"),
+    _row("split1", "split:P", rules.second_part, "the second part"),
     _row("merge", "w:T count:N groups:N", rules.merge, "kernel with every `count` groups made one"),
     _row("reshape", "x:T shape:S", rules.reshape, "the same elements under another shape"),
     # What exported models need beyond the paper's table.
     _row("add", "x:T y:T", rules.broadcast, "x + y, broadcast"),
     _row("sub", "x:T y:T", rules.broadcast, "x - y, broadcast"),
     _row("mul", "x:T y:T", rules.broadcast, "x * y, broadcast"),
-    _row("div", "x:T y:T", rules.of_reals(rules.broadcast), "x / y, broadcast"),
+    _row("div", "x:T y:T", rules.floating_only(rules.broadcast), "x / y, broadcast"),
     _row("minimum", "x:T y:T", rules.broadcast, "the smaller, broadcast"),
     _row("maximum", "x:T y:T", rules.broadcast, "the larger, broadcast"),
-    _row("pow", "x:T y:T", rules.of_reals(rules.broadcast), "x to the power of y, broadcast"),
-    _row("gelu", "x:T", rules.of_reals(rules.unary), "x Φ(x), by the error function"),
-    _row("gelu-tanh", "x:T", rules.of_reals(rules.unary), "the same, approximated by tanh"),
-    _row("exp", "x:T", rules.of_reals(rules.unary), "exponential"),
-    _row("log", "x:T", rules.of_reals(rules.unary), "natural logarithm"),
-    _row("sqrt", "x:T", rules.of_reals(rules.unary), "square root"),
-    _row("erf", "x:T", rules.of_reals(rules.unary), "error function"),
+    _row("pow", "x:T y:T", rules.floating_only(rules.broadcast), "x to the power of y, broadcast"),
+    _row("gelu", "x:T", rules.floating_only(rules.unary), "x Φ(x), by the error function"),
+    _row("gelu-tanh", "x:T", rules.floating_only(rules.unary), "the same, approximated by tanh"),
+    _row("exp", "x:T", rules.floating_only(rules.unary), "exponential"),
+    _row("log", "x:T", rules.floating_only(rules.unary), "natural logarithm"),
+    _row("sqrt", "x:T", rules.floating_only(rules.unary), "square root"),
+    _row("erf", "x:T", rules.floating_only(rules.unary), "error function"),
     _row("neg", "x:T", rules.unary, "-x"),
     _row("abs", "x:T", rules.unary, "absolute value"),
-    _row("reciprocal", "x:T", rules.of_reals(rules.unary), "1 / x"),
+    _row("reciprocal", "x:T", rules.floating_only(rules.unary), "1 / x"),
     _row("clip", "low:N high:N x:T", rules.clip, "x between two bounds"),
-    _row("leaky-relu", "slope:N x:T", rules.of_reals(rules.unary_with), "x, below 0 times a slope"),
-    _row("elu", "alpha:N x:T", rules.of_reals(rules.unary_with), "x, below 0 alpha (exp(x) - 1)"),
+    _row(
+        "leaky-relu",
+        "slope:N x:T",
+        rules.floating_only(rules.unary_with_number),
+        "x, below 0 times a slope",
+    ),
+    _row(
+        "elu",
+        "alpha:N x:T",
+        rules.floating_only(rules.unary_with_number),
+        "x, below 0 alpha (exp(x) - 1)",
+    ),
     _row(
         "softmax",
         "axis:N x:T",
-        rules.of_reals(rules.softmax),
+        rules.floating_only(rules.softmax),
         "exp(x) by its sum along an axis",
     ),
     _row(
         "layer-norm",
         "epsilon:N x:T scale:T bias:T",
-        rules.of_reals(rules.layer_norm),
+        rules.floating_only(rules.layer_norm),
         "mean 0, variance 1 along the last axis; scaled, moved",
     ),
     _row("reduce-sum", "axes:S keep:N x:T", rules.reduction, "sum along axes"),
-    _row("reduce-mean", "axes:S keep:N x:T", rules.of_reals(rules.reduction), "mean along axes"),
+    _row(
+        "reduce-mean", "axes:S keep:N x:T", rules.floating_only(rules.reduction), "mean along axes"
+    ),
     _row("reduce-max", "axes:S keep:N x:T", rules.reduction, "largest along axes"),
     _row("gather", "axis:N table:T indices:T", rules.gather, "slices of a table by indices"),
-    _row("slice", "axis:N start:N stop:N step:N x:T", rules.strided, "a range along an axis"),
+    _row("slice", "axis:N start:N stop:N step:N x:T", rules.strided_slice, "a range along an axis"),
     _row("pad", "value:N pads:S x:T", rules.pad, "a value before and after every axis"),
     _row("expand", "x:T shape:S", rules.expand, "the same along axes of extent 1"),
     _row("cast", "dtype:S x:T", rules.cast, "another element type"),
     # Truth is 1 or 0 in the type of what is compared.
     _row("less", "x:T y:T", rules.broadcast, "1 where x < y, elsewhere 0, broadcast"),
     _row("equal", "x:T y:T", rules.broadcast, "1 where x = y, elsewhere 0, broadcast"),
-    _row("where", "c:T x:T y:T", rules.choice, "y where c is 0, elsewhere x, broadcast"),
-    _row("sin", "x:T", rules.of_reals(rules.unary), "sine"),
-    _row("cos", "x:T", rules.of_reals(rules.unary), "cosine"),
+    _row("where", "c:T x:T y:T", rules.select, "y where c is 0, elsewhere x, broadcast"),
+    _row("sin", "x:T", rules.floating_only(rules.unary), "sine"),
+    _row("cos", "x:T", rules.floating_only(rules.unary), "cosine"),
 )
 
-OPERATORS: dict[str, Operator] = {one.name: one for one in _TABLE}
+OPERATORS: dict[str, GraphOperator] = {one.name: one for one in _TABLE}
 """All operators by name, the ``concat`` of every count apart."""
 
 UNARY = frozenset(
@@ -127,7 +144,7 @@ _CONCAT = re.compile(r"concat([2-9]|[1-9][0-9]{1,3})")
 
 
 @cache
-def operator(name: Head) -> Operator:
+def operator_named(name: Head) -> GraphOperator:
     """Return an operator.
 
     Raises:
@@ -141,7 +158,7 @@ def operator(name: Head) -> Operator:
     raise Inadmissible(f"expected an operator, found {name!r}; there are {', '.join(OPERATORS)}")
 
 
-def infer(head: Head, children: tuple[Any, ...]) -> Data:
+def infer_node(head: Head, children: tuple[Any, ...]) -> Data:
     """Return what a node is.
 
     >>> infer("matmul", (Text("none"), infer("input", (Text("x@2-3"),)),
@@ -152,10 +169,10 @@ def infer(head: Head, children: tuple[Any, ...]) -> Data:
         Inadmissible: there is no such node; says of which operator, what was expected and found.
     """
     if not children:
-        return Text(head) if isinstance(head, str) else Number(head)
-    one = operator(head)
-    if len(children) != len(one.takes):
-        names = " ".join(f"{name}:{kind}" for name, kind in one.takes)
+        return TextData(head) if isinstance(head, str) else NumberData(head)
+    one = operator_named(head)
+    if len(children) != len(one.parameters):
+        names = " ".join(f"{name}:{kind}" for name, kind in one.parameters)
         raise Inadmissible(f"{head}: expected {names}, found {len(children)} children")
     try:
         return one.infer(*children)

@@ -20,9 +20,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.graphs.ir.checks import pads_of
 from polygym.graphs.ir.inference import named_tensor
-from polygym.graphs.ir.types import Number, Text, numbers_in
+from polygym.graphs.ir.type_checks import pads_of
+from polygym.graphs.ir.types import NumberData, TextData, parse_numbers
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term, postorder
 
@@ -47,7 +47,7 @@ def evaluate(roots: Sequence[Term], values: Mapping[str, Array]) -> list[Array]:
         if not one.children:
             found[one] = one.head
         elif one.head in ("input", "weight"):
-            found[one] = _entering(str(one.children[0].head), values)
+            found[one] = _input_array(str(one.children[0].head), values)
         else:
             found[one] = evaluate_node(one.head, tuple(found[part] for part in one.children))
     results: list[Array] = []
@@ -61,12 +61,12 @@ def evaluate_node(head: Head, arguments: tuple[Any, ...]) -> Value:
     name = str(head)
     if name.startswith("concat"):
         return np.concatenate(arguments[1:], axis=arguments[0])
-    if name not in _OPERATORS:
+    if name not in _FUNCTIONS:
         raise Inadmissible(f"expected an operator, found {head!r}")
-    return _OPERATORS[name](*arguments)
+    return _FUNCTIONS[name](*arguments)
 
 
-def _entering(identifier: str, values: Mapping[str, Array]) -> Array:
+def _input_array(identifier: str, values: Mapping[str, Array]) -> Array:
     name, expected = identifier.rpartition("@")[0], named_tensor(identifier, False).shape
     if name not in values:
         raise InputError(f"expected an array for {name}, found none")
@@ -121,23 +121,23 @@ _UNARY: dict[str, Callable[[Array], Array]] = {
 }
 
 
-def _activated(activation: str, x: Array) -> Array:
+def _apply_activation(activation: str, x: Array) -> Array:
     return x if activation == "none" else _UNARY[activation](x)
 
 
 def _matmul(activation: str, x: Array, y: Array) -> Array:
-    return _activated(activation, np.matmul(x, y))
+    return _apply_activation(activation, np.matmul(x, y))
 
 
 def _windows(
-    x: Array, kernel: tuple[int, int], stride: tuple[int, int], padding: Head, around: Any
+    x: Array, kernel: tuple[int, int], stride: tuple[int, int], padding: Head, fill: Any
 ) -> Array:
     """Return the windows of an image, (n, c, h, w, kernel_h, kernel_w), and a value around it."""
-    word = Text(padding) if isinstance(padding, str) else Number(padding)
+    word = TextData(padding) if isinstance(padding, str) else NumberData(padding)
     top, left, bottom, right = pads_of(word, (x.shape[2], x.shape[3]), kernel, stride)
     if top or left or bottom or right:
         pads = ((0, 0), (0, 0), (top, bottom), (left, right))
-        x = np.pad(x, pads, constant_values=around)
+        x = np.pad(x, pads, constant_values=fill)
     views = np.lib.stride_tricks.sliding_window_view(x, kernel, axis=(2, 3))
     return views[:, :, :: stride[0], :: stride[1]]
 
@@ -155,7 +155,7 @@ def _conv(
     right = w.reshape(groups, filters // groups, -1).transpose(0, 2, 1)
     made = np.matmul(left, right).reshape(groups, count, rows, columns, filters // groups)
     made = made.transpose(1, 0, 4, 2, 3).reshape(count, filters, rows, columns)
-    return _activated(activation, made)
+    return _apply_activation(activation, made)
 
 
 def _poolmax(
@@ -163,7 +163,7 @@ def _poolmax(
 ) -> Array:
     # Every window has an element of the image, so that the least of all around it changes nothing.
     views = _windows(x, (kernel_h, kernel_w), (stride_h, stride_w), padding, x.min())
-    return _activated(act, np.asarray(views.max(axis=(4, 5))))
+    return _apply_activation(act, np.asarray(views.max(axis=(4, 5))))
 
 
 def _poolavg(
@@ -174,7 +174,7 @@ def _poolavg(
     ones = np.ones((1, 1, *x.shape[2:]), dtype=np.int64)
     counts = _windows(ones, kernel, stride, padding, 0).sum(axis=(4, 5))
     counts = counts.astype(x.dtype if x.dtype == object else np.result_type(x, np.float32))
-    return _activated(act, np.asarray(total / counts))
+    return _apply_activation(act, np.asarray(total / counts))
 
 
 def _enlarge(w: Array, reference: Array) -> Array:
@@ -197,8 +197,8 @@ def _merge(w: Array, count: int, groups: int) -> Array:
     return made
 
 
-def _axes(word: Head) -> tuple[int, ...]:
-    return numbers_in(word) if isinstance(word, str) else (int(word),)
+def _axes(literal: Head) -> tuple[int, ...]:
+    return parse_numbers(literal) if isinstance(literal, str) else (int(literal),)
 
 
 def _softmax(axis: int, x: Array) -> Array:
@@ -212,7 +212,7 @@ def _layer_norm(epsilon: float, x: Array, scale: Array, bias: Array) -> Array:
     return np.asarray(centred / np.sqrt(variance + epsilon) * scale + bias)
 
 
-def _strided(axis: int, start: int, stop: int, step: int, x: Array) -> Array:
+def _strided_slice(axis: int, start: int, stop: int, step: int, x: Array) -> Array:
     return x[(*(slice(None),) * axis, slice(start, stop, step))]
 
 
@@ -221,7 +221,7 @@ def _pad(value: float, pads: Head, x: Array) -> Array:
     return np.pad(x, list(zip(widths[:rank], widths[rank:], strict=True)), constant_values=value)
 
 
-_OPERATORS: dict[str, Callable[..., Value]] = {
+_FUNCTIONS: dict[str, Callable[..., Value]] = {
     **_UNARY,
     "noop": lambda x, y: (*_parts(x), *_parts(y)),
     "ewadd": np.add,
@@ -253,7 +253,7 @@ _OPERATORS: dict[str, Callable[..., Value]] = {
     "reduce-mean": lambda axes, keep, x: x.mean(axis=_axes(axes), keepdims=bool(keep)),
     "reduce-max": lambda axes, keep, x: x.max(axis=_axes(axes), keepdims=bool(keep)),
     "gather": lambda axis, table, indices: np.take(table, indices, axis),
-    "slice": _strided,
+    "slice": _strided_slice,
     "pad": _pad,
     "expand": lambda x, shape: np.broadcast_to(x, _axes(shape)),
     "cast": lambda dtype, x: x.astype(dtype),

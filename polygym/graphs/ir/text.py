@@ -14,8 +14,8 @@
     True
 
 The inputs are taken in the order of their lines. ``%`` and a word name a node, from its line on;
-every other word is a literal, written as in :mod:`polygym.rewrite.expressions`, and ``;`` begins a
-comment. A node that makes no sense is refused at its line.
+every other word is a literal, written as in :mod:`polygym.rewrite.s_expressions`, and ``;`` begins
+a comment. A node that makes no sense is refused at its line.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ import json
 from collections.abc import Iterator
 
 from polygym.errors import InputError, SourceError
-from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.graphs.ir.graph import Graph, signature_of
-from polygym.graphs.ir.types import Data, Tensor
-from polygym.rewrite import expressions
+from polygym.graphs.ir.types import Data, TensorType
+from polygym.rewrite import s_expressions
 from polygym.rewrite.domain import Inadmissible
-from polygym.rewrite.expressions import Reader
+from polygym.rewrite.s_expressions import TermReader
 from polygym.rewrite.term import Term, term
 
-__all__ = ["parse_graph", "text_of"]
+__all__ = ["graph_text", "parse_graph"]
 
 
-def text_of(graph: Graph, shapes: bool = False) -> str:
+def graph_text(graph: Graph, shapes: bool = False) -> str:
     """Return the text of a graph; with the shape of every node as a comment, if wanted."""
     return "".join(f"{line}\n" for line in _lines(graph, shapes))
 
@@ -46,11 +46,11 @@ def parse_graph(text: str, file: str = "<graph>") -> Graph:
     Raises:
         SourceError: the text is none, or a node in it makes no sense; says where.
     """
-    reader = Reader(text, file)
+    reader = TermReader(text, file)
     line = reader.line()
     reader.take("graph")
     name = _name(reader, line)
-    parts = _Parts(reader)
+    parts = _GraphReader(reader)
     while reader.peek():
         if reader.peek().startswith("%"):
             parts.node()
@@ -68,10 +68,10 @@ def parse_graph(text: str, file: str = "<graph>") -> Graph:
         raise reader.error(str(error)) from None
 
 
-class _Parts:
+class _GraphReader:
     """What has been read of a graph so far."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: TermReader) -> None:
         self._reader = reader
         self._nodes: dict[str, Term] = {}
         self._data: dict[Term, Data] = {}
@@ -86,7 +86,7 @@ class _Parts:
         if name in self._nodes:
             raise reader.error(f"expected a name that no other node has, found {name}", back=1)
         if reader.line() != line or reader.peek() != "=":
-            raise _unexpected(reader, line, f"'=' after {name}")
+            raise _unexpected_token(reader, line, f"'=' after {name}")
         reader.take("=")
         head = self._operator(line)
         place = 1
@@ -98,7 +98,7 @@ class _Parts:
         if not children:
             raise reader.error(f"expected what {head} takes, found nothing", back=1)
         try:
-            data = TENSORS.infer(head, tuple(self._data[child] for child in children))
+            data = TENSOR_DOMAIN.infer(head, tuple(self._data[child] for child in children))
         except Inadmissible as error:
             raise reader.error(str(error), back=place) from None
         if head in ("input", "weight"):
@@ -115,9 +115,9 @@ class _Parts:
         if name in self.outputs:
             raise reader.error(f"expected a name that no other result has, found {name}", back=1)
         if reader.line() != line:
-            raise _unexpected(reader, line, f"a node after {name}")
+            raise _unexpected_token(reader, line, f"a node after {name}")
         found = self._child()
-        if not isinstance(self._data[found], Tensor):
+        if not isinstance(self._data[found], TensorType):
             raise reader.error(f"expected a tensor for {name}, found {self._data[found]}", back=1)
         if reader.line() == line:
             raise reader.error(f"expected the end of the line, found {reader.peek()!r}")
@@ -126,7 +126,7 @@ class _Parts:
     def _operator(self, line: int) -> str:
         reader = self._reader
         if reader.line() != line or reader.peek() in ("(", ")"):
-            raise _unexpected(reader, line, "an operator")
+            raise _unexpected_token(reader, line, "an operator")
         return reader.take()
 
     def _child(self) -> Term:
@@ -141,7 +141,7 @@ class _Parts:
         if word in ("(", ")"):
             raise reader.error(f"expected a node or a literal, found {word!r}")
         one = reader.expression()
-        self._data[one] = TENSORS.infer(one.head, ())
+        self._data[one] = TENSOR_DOMAIN.infer(one.head, ())
         return one
 
     def _check_name(self, one: Term, place: int) -> None:
@@ -155,35 +155,35 @@ class _Parts:
 
 
 def _lines(graph: Graph, shapes: bool) -> Iterator[str]:
-    yield f"graph {_word(graph.name)}"
+    yield f"graph {_literal_text(graph.name)}"
     names: dict[Term, str] = {}
     used = [one for one in graph.nodes() if one.head != "input"]
     for one in (*graph.inputs, *used):
-        children = " ".join(names.get(child) or _word(child.head) for child in one.children)
+        children = " ".join(names.get(child) or _literal_text(child.head) for child in one.children)
         names[one] = f"%{len(names)}"
         comment = f"  ; {graph.data(one)}" if shapes else ""
         yield f"{names[one]} = {one.head} {children}{comment}"
     for name, one in graph.outputs:
-        yield f"output {_word(name)} {names[one]}"
+        yield f"output {_literal_text(name)} {names[one]}"
 
 
-def _word(head: str | int | float) -> str:
+def _literal_text(head: str | int | float) -> str:
     """Return a literal that cannot be taken for a node."""
-    text = expressions.text_of(term(head))
+    text = s_expressions.term_text(term(head))
     return json.dumps(head, ensure_ascii=False) if text.startswith("%") else text
 
 
-def _name(reader: Reader, line: int) -> str:
+def _name(reader: TermReader, line: int) -> str:
     if reader.line() != line or reader.peek() in ("(", ")"):
-        raise _unexpected(reader, line, "a name")
+        raise _unexpected_token(reader, line, "a name")
     # A name is a word even where it looks like a number.
     return str(reader.expression().head) if reader.peek().startswith('"') else reader.take()
 
 
-def _unexpected(reader: Reader, line: int, wanted: str) -> SourceError:
+def _unexpected_token(reader: TermReader, line: int, expected: str) -> SourceError:
     """Return the error of a line that goes on otherwise, or does not go on."""
     word = reader.peek()
     if reader.line() == line:
-        return reader.error(f"expected {wanted}, found {word!r}")
+        return reader.error(f"expected {expected}, found {word!r}")
     found = "the end of the line" if word else "the end"
-    return reader.error(f"expected {wanted}, found {found}", back=1 if word else 0)
+    return reader.error(f"expected {expected}, found {found}", back=1 if word else 0)

@@ -12,13 +12,13 @@ from typing import TypeAlias
 
 __all__ = [
     "DTYPES",
-    "Bundle",
     "Data",
-    "Number",
-    "Pair",
-    "Tensor",
-    "Text",
-    "numbers_in",
+    "NumberData",
+    "TensorBundle",
+    "TensorPair",
+    "TensorType",
+    "TextData",
+    "parse_numbers",
     "shape_text",
 ]
 
@@ -27,7 +27,7 @@ DTYPES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8}
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class TensorType:
     """An array: its shape, what its elements are, whether it is known from weights alone."""
 
     shape: tuple[int, ...]
@@ -50,11 +50,11 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TensorPair:
     """What a split makes: two tensors, of which ``split0`` and ``split1`` take one each."""
 
-    first: Tensor
-    second: Tensor
+    first: TensorType
+    second: TensorType
 
     def __str__(self) -> str:
         """Return both shapes."""
@@ -62,10 +62,10 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Bundle:
+class TensorBundle:
     """The results of a graph, one by one; nothing but ``noop`` makes it."""
 
-    parts: tuple[Tensor, ...]
+    parts: tuple[TensorType, ...]
 
     def __str__(self) -> str:
         """Return all shapes."""
@@ -73,14 +73,14 @@ class Bundle:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberData:
     """A literal number: a stride, an axis, an epsilon."""
 
     value: int | float
 
     def __eq__(self, other: object) -> bool:
         """Compare, and tell 1 from 1.0, which are two literals: an axis is an integer."""
-        if not isinstance(other, Number):
+        if not isinstance(other, NumberData):
             return NotImplemented
         return self.value == other.value and self.value.__class__ is other.value.__class__
 
@@ -94,7 +94,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextData:
     """A literal word: an activation, a padding, a permutation, a name with a shape."""
 
     value: str
@@ -104,7 +104,7 @@ class Text:
         return repr(self.value)
 
 
-Data: TypeAlias = Tensor | Pair | Bundle | Number | Text
+Data: TypeAlias = TensorType | TensorPair | TensorBundle | NumberData | TextData
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
@@ -116,7 +116,7 @@ def shape_text(shape: tuple[int, ...]) -> str:
     return "-".join(map(str, shape)) or "scalar"
 
 
-def numbers_in(word: str) -> tuple[int, ...]:
+def parse_numbers(text: str) -> tuple[int, ...]:
     """Return the numbers of such a word.
 
     >>> numbers_in("64-1024"), numbers_in("scalar")
@@ -125,10 +125,10 @@ def numbers_in(word: str) -> tuple[int, ...]:
     Raises:
         ValueError: it is none.
     """
-    if word == "scalar":
+    if text == "scalar":
         return ()
-    parts = word.split("-")
+    parts = text.split("-")
     # int() would read "1_0" and " 10" too.
     if not all(part.isascii() and part.isdigit() for part in parts):
-        raise ValueError(word)
+        raise ValueError(text)
     return tuple(map(int, parts))

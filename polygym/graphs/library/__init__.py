@@ -11,6 +11,6 @@ put together from, ``weights`` gives all of them weights from a seed. One module
     ['1-16', '1-16']
 """
 
-from polygym.graphs.library.catalogue import NAMES, SIZES, describe, graph, model
+from polygym.graphs.library.catalog import NAMES, SIZES, describe, graph, model
 
 __all__ = ["NAMES", "SIZES", "describe", "graph", "model"]

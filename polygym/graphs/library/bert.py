@@ -11,17 +11,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polygym.graphs.ir.build import entering, matmul, relu, reshape, transpose, weight
+from polygym.graphs.ir.build import graph_input, matmul, relu, reshape, transpose, weight
 from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.term import Term
 
-__all__ = ["SIZES", "Size", "graph"]
+__all__ = ["SIZES", "BertConfig", "graph"]
 
 _HEADS_FIRST = (1, 0, 2)
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class BertConfig:
     """How many layers and heads there are and how long a text is, hence how wide the layers."""
 
     layers: int
@@ -34,21 +34,21 @@ class Size:
         return self.heads * self.length
 
 
-SIZES = {"small": Size(2, 4, 8), "paper": Size(8, 16, 64)}
+SIZES = {"small": BertConfig(2, 4, 8), "paper": BertConfig(8, 16, 64)}
 
 
-def graph(size: Size) -> Graph:
+def graph(size: BertConfig) -> Graph:
     """Return the graph: the attention of every layer and, last, what the next one would take."""
-    start = entering("x", size.length, size.width)
+    start = graph_input("x", size.length, size.width)
     hidden = relu(start)
     results: list[tuple[str, Term]] = []
     for layer in range(size.layers):
-        attention, hidden = _layer(hidden, f"layer{layer}", size)
+        attention, hidden = _attention_layer(hidden, f"layer{layer}", size)
         results.append((f"attention{layer}", attention))
     return Graph("bert", (start,), (*results, ("hidden", hidden)))
 
 
-def _layer(x: Term, name: str, size: Size) -> tuple[Term, Term]:
+def _attention_layer(x: Term, name: str, size: BertConfig) -> tuple[Term, Term]:
     """Return the attention of a layer and its output product."""
     query, key, value, output = (
         matmul(x, weight(f"{name}.{part}", size.width, size.width))

@@ -11,13 +11,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.library.images import Image, added, convolved, image, joined, pooled
+from polygym.graphs.library.image_layers import (
+    FeatureMap,
+    add_layer,
+    concat_layer,
+    conv_layer,
+    image_input,
+    pool_layer,
+)
 
-__all__ = ["SIZES", "Size", "graph"]
+__all__ = ["SIZES", "NasNetConfig", "graph"]
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class NasNetConfig:
     """The image's extent, channels of the first layer and of a cell, normal cells, stages."""
 
     extent: int
@@ -27,13 +34,13 @@ class Size:
     stages: int
 
 
-SIZES = {"small": Size(32, 4, 4, 2, 2), "paper": Size(224, 64, 128, 5, 3)}
+SIZES = {"small": NasNetConfig(32, 4, 4, 2, 2), "paper": NasNetConfig(224, 64, 128, 5, 3)}
 
 
-def graph(size: Size) -> Graph:
+def graph(size: NasNetConfig) -> Graph:
     """Return the graph: one image in, the last reduction's channels out."""
-    start = image("x", size.extent)
-    x = pooled("max", convolved(start, "first", size.channels, (7, 7), stride=2), 3, 2)
+    start = image_input("x", size.extent)
+    x = pool_layer("max", conv_layer(start, "first", size.channels, (7, 7), stride=2), 3, 2)
     width = size.width
     for stage in range(size.stages):
         before = x
@@ -44,9 +51,9 @@ def graph(size: Size) -> Graph:
     return Graph("nasnet-a", (start.node,), (("y", x.node),))
 
 
-def _separable(x: Image, name: str, kernel: int, stride: int = 1) -> Image:
+def _separable(x: FeatureMap, name: str, kernel: int, stride: int = 1) -> FeatureMap:
     """Return a convolution of every channel alone and a 1×1 after it."""
-    alone = convolved(
+    alone = conv_layer(
         x,
         f"{name}.alone",
         x.channels,
@@ -55,36 +62,36 @@ def _separable(x: Image, name: str, kernel: int, stride: int = 1) -> Image:
         activation="none",
         groups=x.channels,
     )
-    return convolved(alone, f"{name}.across", x.channels, (1, 1), activation="none")
+    return conv_layer(alone, f"{name}.across", x.channels, (1, 1), activation="none")
 
 
-def _normal(before: Image, x: Image, name: str, width: int) -> Image:
-    x = convolved(x, f"{name}.now", width, (1, 1))
-    before = convolved(before, f"{name}.before", width, (1, 1))
-    mean = pooled("avg", before, 3)
-    return joined(
+def _normal(before: FeatureMap, x: FeatureMap, name: str, width: int) -> FeatureMap:
+    x = conv_layer(x, f"{name}.now", width, (1, 1))
+    before = conv_layer(before, f"{name}.before", width, (1, 1))
+    mean = pool_layer("avg", before, 3)
+    return concat_layer(
         [
-            added(_separable(x, f"{name}.a", 3), x),
-            added(_separable(before, f"{name}.b", 3), _separable(x, f"{name}.c", 3)),
-            added(pooled("avg", x, 3), before),
-            added(mean, mean),
-            added(_separable(before, f"{name}.d", 3), _separable(before, f"{name}.e", 3)),
+            add_layer(_separable(x, f"{name}.a", 3), x),
+            add_layer(_separable(before, f"{name}.b", 3), _separable(x, f"{name}.c", 3)),
+            add_layer(pool_layer("avg", x, 3), before),
+            add_layer(mean, mean),
+            add_layer(_separable(before, f"{name}.d", 3), _separable(before, f"{name}.e", 3)),
         ]
     )
 
 
-def _reduction(before: Image, x: Image, name: str, width: int) -> Image:
-    x = convolved(x, f"{name}.now", width, (1, 1))
-    before = convolved(before, f"{name}.before", width, (1, 1))
-    first = added(_separable(before, f"{name}.a", 7, 2), _separable(x, f"{name}.b", 5, 2))
-    largest = pooled("max", x, 3, 2)
-    second = added(largest, _separable(before, f"{name}.c", 7, 2))
-    return joined(
+def _reduction(before: FeatureMap, x: FeatureMap, name: str, width: int) -> FeatureMap:
+    x = conv_layer(x, f"{name}.now", width, (1, 1))
+    before = conv_layer(before, f"{name}.before", width, (1, 1))
+    first = add_layer(_separable(before, f"{name}.a", 7, 2), _separable(x, f"{name}.b", 5, 2))
+    largest = pool_layer("max", x, 3, 2)
+    second = add_layer(largest, _separable(before, f"{name}.c", 7, 2))
+    return concat_layer(
         [
             first,
             second,
-            added(pooled("avg", x, 3, 2), _separable(before, f"{name}.d", 5, 2)),
-            added(largest, _separable(first, f"{name}.e", 3)),
-            added(pooled("avg", first, 3), second),
+            add_layer(pool_layer("avg", x, 3, 2), _separable(before, f"{name}.d", 5, 2)),
+            add_layer(largest, _separable(first, f"{name}.e", 3)),
+            add_layer(pool_layer("avg", first, 3), second),
         ]
     )

@@ -9,27 +9,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polygym.graphs.ir.build import binary, entering, matmul, relu, sigmoid, tanh, weight
+from polygym.graphs.ir.build import binary, graph_input, matmul, relu, sigmoid, tanh, weight
 from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.term import Term
 
-__all__ = ["SIZES", "Size", "graph"]
+__all__ = ["SIZES", "NasRnnConfig", "graph"]
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class NasRnnConfig:
     """How many steps there are, and how wide the state is."""
 
     steps: int
     width: int
 
 
-SIZES = {"small": Size(2, 16), "paper": Size(5, 512)}
+SIZES = {"small": NasRnnConfig(2, 16), "paper": NasRnnConfig(5, 512)}
 
 
-def graph(size: Size) -> Graph:
+def graph(size: NasRnnConfig) -> Graph:
     """Return the graph: an input for every step, the state after the last one."""
-    inputs = tuple(entering(f"x{step}", 1, size.width) for step in range(size.steps))
+    inputs = tuple(graph_input(f"x{step}", 1, size.width) for step in range(size.steps))
     state = weight("state", 1, size.width)
     for step, x in enumerate(inputs):
         state = _step(x, state, f"step{step}", size.width)

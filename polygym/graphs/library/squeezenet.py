@@ -11,21 +11,21 @@ from dataclasses import dataclass
 
 from polygym.graphs.ir.build import reshape
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.library.images import (
-    Image,
-    convolved,
-    image,
-    joined,
-    pooled,
-    rectified,
-    size_of,
+from polygym.graphs.library.image_layers import (
+    FeatureMap,
+    concat_layer,
+    conv_layer,
+    extents_of,
+    image_input,
+    pool_layer,
+    relu_layer,
 )
 
-__all__ = ["SIZES", "Size", "graph"]
+__all__ = ["SIZES", "SqueezeNetConfig", "graph"]
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class SqueezeNetConfig:
     """The image's extent, the first layer's channels, stages of fire modules, classes.
 
     A module is how narrow and how wide its convolutions are.
@@ -38,8 +38,8 @@ class Size:
 
 
 SIZES = {
-    "small": Size(48, 8, (((2, 8),), ((4, 16),), ((6, 24), (8, 32))), 10),
-    "paper": Size(
+    "small": SqueezeNetConfig(48, 8, (((2, 8),), ((4, 16),), ((6, 24), (8, 32))), 10),
+    "paper": SqueezeNetConfig(
         224,
         64,
         (
@@ -52,28 +52,30 @@ SIZES = {
 }
 
 
-def graph(size: Size) -> Graph:
+def graph(size: SqueezeNetConfig) -> Graph:
     """Return the graph: one image in, a number for every class out."""
-    start = image("x", size.extent)
-    x = _plain(start, "first", size.channels, 3, 2, "valid")
+    start = image_input("x", size.extent)
+    x = _conv_then_relu(start, "first", size.channels, 3, 2, "valid")
     for stage, fires in enumerate(size.stages):
-        x = pooled("max", x, 3, 2, "valid")
+        x = pool_layer("max", x, 3, 2, "valid")
         for place, (narrow, wide) in enumerate(fires):
             x = _fire(x, f"stage{stage}.fire{place}", narrow, wide)
-    x = _plain(x, "classes", size.classes, 1)
-    _, extent, _ = size_of(x)
-    x = pooled("avg", x, extent, extent, "valid")
+    x = _conv_then_relu(x, "classes", size.classes, 1)
+    _, extent, _ = extents_of(x)
+    x = pool_layer("avg", x, extent, extent, "valid")
     return Graph("squeezenet", (start.node,), (("y", reshape(x.node, (1, size.classes))),))
 
 
-def _plain(
-    x: Image, name: str, filters: int, kernel: int, stride: int = 1, padding: str = "same"
-) -> Image:
-    return rectified(
-        convolved(x, name, filters, (kernel, kernel), stride, padding, activation="none")
+def _conv_then_relu(
+    x: FeatureMap, name: str, filters: int, kernel: int, stride: int = 1, padding: str = "same"
+) -> FeatureMap:
+    return relu_layer(
+        conv_layer(x, name, filters, (kernel, kernel), stride, padding, activation="none")
     )
 
 
-def _fire(x: Image, name: str, narrow: int, wide: int) -> Image:
-    squeezed = _plain(x, f"{name}.narrow", narrow, 1)
-    return joined([_plain(squeezed, f"{name}.wide{kernel}", wide, kernel) for kernel in (1, 3)])
+def _fire(x: FeatureMap, name: str, narrow: int, wide: int) -> FeatureMap:
+    squeezed = _conv_then_relu(x, f"{name}.narrow", narrow, 1)
+    return concat_layer(
+        [_conv_then_relu(squeezed, f"{name}.wide{kernel}", wide, kernel) for kernel in (1, 3)]
+    )

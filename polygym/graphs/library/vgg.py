@@ -11,13 +11,19 @@ from math import prod
 
 from polygym.graphs.ir.build import matmul, relu, reshape, transpose, weight
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.library.images import convolved, image, pooled, rectified, size_of
+from polygym.graphs.library.image_layers import (
+    conv_layer,
+    extents_of,
+    image_input,
+    pool_layer,
+    relu_layer,
+)
 
-__all__ = ["SIZES", "Size", "graph"]
+__all__ = ["SIZES", "VggConfig", "graph"]
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class VggConfig:
     """The image's extent; channels and convolutions of every stage; widths of the products."""
 
     extent: int
@@ -26,20 +32,20 @@ class Size:
 
 
 SIZES = {
-    "small": Size(16, ((4, 1), (8, 1), (8, 2)), (32, 32, 10)),
-    "paper": Size(224, ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4)), (4096, 4096, 1000)),
+    "small": VggConfig(16, ((4, 1), (8, 1), (8, 2)), (32, 32, 10)),
+    "paper": VggConfig(224, ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4)), (4096, 4096, 1000)),
 }
 
 
-def graph(size: Size) -> Graph:
+def graph(size: VggConfig) -> Graph:
     """Return the graph: one image in, a number for every class out."""
-    start = x = image("x", size.extent)
+    start = x = image_input("x", size.extent)
     for stage, (channels, count) in enumerate(size.stages):
         for place in range(count):
             name = f"stage{stage}.conv{place}"
-            x = rectified(convolved(x, name, channels, (3, 3), activation="none"))
-        x = pooled("max", x, 2, 2, "valid")
-    width = prod(size_of(x))
+            x = relu_layer(conv_layer(x, name, channels, (3, 3), activation="none"))
+        x = pool_layer("max", x, 2, 2, "valid")
+    width = prod(extents_of(x))
     flat = reshape(x.node, (1, width))
     for place, wide in enumerate(size.widths):
         flat = relu(flat) if place else flat

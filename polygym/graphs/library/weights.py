@@ -27,14 +27,14 @@ __all__ = ["balanced_weights"]
 def balanced_weights(graph: Graph, seed: int = 0) -> dict[str, np.ndarray[Any, Any]]:
     """Return an array for every weight."""
     found = random_weights(graph, seed)
-    for one, deviation in _deviations(graph).items():
+    for one, deviation in _weight_deviations(graph).items():
         name = signature_of(one).name
         # random_weights has a scale of its own; what it is does not matter here.
         found[name] *= np.float32(deviation / max(float(found[name].std()), 1e-12))
     return found
 
 
-def _deviations(graph: Graph) -> dict[Term, float]:
+def _weight_deviations(graph: Graph) -> dict[Term, float]:
     """Return the standard deviations of weights that products and convolutions take."""
     nodes = graph.nodes()
     followers: dict[Term, list[Term]] = {}
@@ -48,17 +48,19 @@ def _deviations(graph: Graph) -> dict[Term, float]:
         while factor.head == "transpose":
             factor = factor.children[0]
         if one.head not in ("matmul", "conv") or factor.head != "weight":
-            squares[one] = _square(graph, one, squares)
+            squares[one] = _mean_square(graph, one, squares)
             continue
         is_relu = any(child.head == "relu" and not child.children for child in one.children)
         is_halved = [user.head for user in followers.get(one, ())] == ["relu"]
         squares[one] = 2.0 if is_halved else 1.0
         wanted = 2.0 if is_relu or is_halved else 1.0
-        found[factor] = (wanted / (_summed(graph, one) * squares[one.children[-2]])) ** 0.5
+        found[factor] = (
+            wanted / (_reduction_length(graph, one) * squares[one.children[-2]])
+        ) ** 0.5
     return found
 
 
-def _square(graph: Graph, one: Term, squares: dict[Term, float]) -> float:
+def _mean_square(graph: Graph, one: Term, squares: dict[Term, float]) -> float:
     """Return what the square of a result is in the mean, roughly."""
     given = [squares[child] for child in one.children if child in squares]
     match one.head:
@@ -68,7 +70,7 @@ def _square(graph: Graph, one: Term, squares: dict[Term, float]) -> float:
         case "ewmul":
             return given[0] * given[-1]
         case "matmul" | "conv":
-            return _summed(graph, one) * given[0] * given[-1]
+            return _reduction_length(graph, one) * given[0] * given[-1]
         case "relu":
             # What is behind a sum in a residual network is mostly positive.
             return given[0] * (0.85 if one.children[0].head == "ewadd" else 0.5)
@@ -80,7 +82,7 @@ def _square(graph: Graph, one: Term, squares: dict[Term, float]) -> float:
             return sum(given) / len(given) if given else 1.0
 
 
-def _summed(graph: Graph, one: Term) -> int:
+def _reduction_length(graph: Graph, one: Term) -> int:
     """Return how many products a product of matrices or a convolution adds up."""
     shape = graph.tensor(one.children[-1]).shape
     return prod(shape[1:]) if one.head == "conv" else shape[-2]

@@ -11,12 +11,12 @@ gelu again. ``writing`` goes back: ``emitting`` makes the nodes, by the table in
 
 from typing import TYPE_CHECKING
 
-from polygym.lazy import lazily
+from polygym.lazy_imports import lazy_attributes
 
 __all__ = ["read", "write"]
 
 if TYPE_CHECKING:
-    from polygym.graphs.onnx.reading import read
-    from polygym.graphs.onnx.writing import write
+    from polygym.graphs.onnx.exporter.writer import write
+    from polygym.graphs.onnx.importer.reader import read
 else:
-    __getattr__ = lazily(__name__, {"reading": ("read",), "writing": ("write",)})
+    __getattr__ = lazy_attributes(__name__)

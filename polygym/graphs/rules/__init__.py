@@ -4,7 +4,7 @@
 ``seldom.rules``, what optimisation leaves out of both. ``verify`` applies a rule to instances of
 every kind and says where it fails, with ``instances`` (which are tried), ``shapes`` (what fits a
 pattern, of which ``proposals`` and ``windows`` tell operator by operator) and ``values`` (numbers
-in exact arithmetic). ``generate`` finds rules, ``spelling`` tells which are one.
+in exact arithmetic). ``generate`` finds rules, ``canonical_key`` tells which are one.
 
     >>> [rule.name for rule in load(["handwritten"])][:2]
     ['add-of-one-shape', 'conv-tanh']
@@ -18,17 +18,17 @@ from importlib import resources
 from pathlib import Path
 
 from polygym.errors import InputError
-from polygym.graphs.ir.domain import TENSORS
-from polygym.graphs.rules.spelling import spelling
-from polygym.rewrite.rule import Rule, check_words, parse_rules
+from polygym.graphs.ir.domain import TENSOR_DOMAIN
+from polygym.graphs.rules.canonical_rule import canonical_key
+from polygym.rewrite.rule import Rule, check_rule_terms, parse_rules
 
-__all__ = ["load", "load_file", "standard"]
+__all__ = ["load_rule_file", "load_rules", "standard_rules"]
 
-_FILE_BUDGET = 400
+_FILE_CASES = 400
 """How many instances a rule of a user is tried on, literals apart."""
 
 
-def load(names: Iterable[str]) -> list[Rule]:
+def load_rules(names: Iterable[str]) -> list[Rule]:
     """Return the rules of tables: ``handwritten``, or ``mine.rules`` for a file, which is verified.
 
     Raises:
@@ -36,11 +36,11 @@ def load(names: Iterable[str]) -> list[Rule]:
     """
     found: list[Rule] = []
     for name in names:
-        found += load_file(Path(name)) if name.endswith(".rules") else _table(name)
+        found += load_rule_file(Path(name)) if name.endswith(".rules") else _package_table(name)
     return found
 
 
-def load_file(path: Path) -> list[Rule]:
+def load_rule_file(path: Path) -> list[Rule]:
     """Return the rules of a file, each of them verified.
 
     Raises:
@@ -48,35 +48,35 @@ def load_file(path: Path) -> list[Rule]:
         InputError: there is no such file; a word of a condition is unknown; a rule never fires, or
             it is not sound, which is shown by numbers.
     """
-    from polygym.graphs.rules.verify import check
+    from polygym.graphs.rules.verification import check_rule
 
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"expected a table of rules in {path}: {error}") from None
     found = parse_rules(text, str(path))
-    check_words(found, TENSORS)
+    check_rule_terms(found, TENSOR_DOMAIN)
     for rule in found:
-        check(rule, _FILE_BUDGET)
+        check_rule(rule, _FILE_CASES)
     return found
 
 
-def standard() -> list[Rule]:
+def standard_rules() -> list[Rule]:
     """Return the rules that optimisation uses unless others are named.
 
     What the table ``seldom`` names is true and left out: it fills an e-graph and gains nothing.
     """
-    return list(_standard())
+    return list(_cached_standard_rules())
 
 
 @cache
-def _standard() -> tuple[Rule, ...]:
-    seldom = {spelling(rule) for rule in _table("seldom")}
-    found = load(["generated", "handwritten"])
-    return tuple(rule for rule in found if spelling(rule) not in seldom)
+def _cached_standard_rules() -> tuple[Rule, ...]:
+    seldom = {canonical_key(rule) for rule in _package_table("seldom")}
+    found = load_rules(["generated", "handwritten"])
+    return tuple(rule for rule in found if canonical_key(rule) not in seldom)
 
 
-def _table(name: str) -> list[Rule]:
+def _package_table(name: str) -> list[Rule]:
     tables = resources.files(__name__) / "tables"
     known = sorted(
         one.name.removesuffix(".rules") for one in tables.iterdir() if one.name.endswith(".rules")

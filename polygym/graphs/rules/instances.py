@@ -16,28 +16,35 @@ from itertools import combinations
 from typing import Any
 
 from polygym.errors import InputError
-from polygym.graphs.ir.domain import TENSORS
-from polygym.graphs.ir.operators import operator
-from polygym.graphs.ir.types import DTYPES, Data, Number, Tensor, Text
-from polygym.graphs.rules.proposals import propose
-from polygym.graphs.rules.shapes import LITERALS, Maker, literal_data
+from polygym.graphs.ir.domain import TENSOR_DOMAIN
+from polygym.graphs.ir.operators import operator_named
+from polygym.graphs.ir.types import DTYPES, Data, NumberData, TensorType, TextData
+from polygym.graphs.rules.shape_proposals import bind_operands
+from polygym.graphs.rules.variable_binding import LITERAL_CHOICES, VariableBinder, literal_data
 from polygym.rewrite.domain import Inadmissible
-from polygym.rewrite.expressions import text_of
 from polygym.rewrite.rule import Rule
-from polygym.rewrite.term import Term, is_variable, postorder, variables
+from polygym.rewrite.s_expressions import term_text
+from polygym.rewrite.term import Term, is_variable, postorder, variable_names
 
-__all__ = ["Instance", "attempt", "data_pass", "holds", "instances", "kinds"]
+__all__ = [
+    "RuleInstance",
+    "conditions_hold",
+    "infer_patterns",
+    "instances",
+    "sample_instance",
+    "variable_kinds",
+]
 
 _ATTEMPTS = 60
 """How often data are made before an instance is given up."""
 
-_AGAIN = 4
+_REPEATS = 4
 """How often an instance is yielded."""
 
-_USUAL, _LARGEST_NAMED = 16, 128
+_DEFAULT_MAX, _LARGEST_NAMED = 16, 128
 """Extents are tried that a rule names, and those beside them, up to the larger of these."""
 
-_MOST_ELEMENTS = 40_000
+_MAX_ELEMENTS = 40_000
 """How many numbers there may be, times the largest extent, where that is more than usual."""
 
 _AT_BORDERS = 12
@@ -48,14 +55,14 @@ _FAILURES = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class RuleInstance:
     """What every variable is, and what that makes of every node of the sources."""
 
     binding: dict[str, Data]
     data: dict[Term, Data]
 
 
-def data_pass(
+def infer_patterns(
     roots: tuple[Term, ...], binding: dict[str, Data], known: dict[Term, Data] | None = None
 ) -> dict[Term, Data]:
     """Return what every node of patterns is, computed literals among them.
@@ -72,13 +79,13 @@ def data_pass(
             continue
         children = tuple(found[child] for child in one.children)
         if children and isinstance(one.head, str) and one.head.startswith("="):
-            found[one] = literal_data(TENSORS.compute(one.head[1:], children))
+            found[one] = literal_data(TENSOR_DOMAIN.compute(one.head[1:], children))
         else:
-            found[one] = TENSORS.infer(one.head, children)
+            found[one] = TENSOR_DOMAIN.infer(one.head, children)
     return found
 
 
-def kinds(rule: Rule) -> dict[str, tuple[str, str]]:
+def variable_kinds(rule: Rule) -> dict[str, tuple[str, str]]:
     """Return the kind of every variable (N, S, T or P) and the argument that it first stands for.
 
     Raises:
@@ -89,15 +96,15 @@ def kinds(rule: Rule) -> dict[str, tuple[str, str]]:
         if not one.children or str(one.head).startswith("="):
             continue
         if one.head in ("input", "weight"):
-            raise InputError(f"rule {rule.name}: expected variables, found {text_of(one)}")
+            raise InputError(f"rule {rule.name}: expected variables, found {term_text(one)}")
         try:
-            takes = operator(one.head).takes
+            takes = operator_named(one.head).parameters
         except Inadmissible as error:
             raise InputError(f"rule {rule.name}: {error}") from None
         if len(takes) != len(one.children):
             raise InputError(
                 f"rule {rule.name}: expected {len(takes)} arguments of {one.head} "
-                f"({' '.join(name for name, _ in takes)}), found {text_of(one)}"
+                f"({' '.join(name for name, _ in takes)}), found {term_text(one)}"
             )
         for (name, kind), child in zip(takes, one.children, strict=True):
             if is_variable(child):
@@ -110,13 +117,13 @@ def kinds(rule: Rule) -> dict[str, tuple[str, str]]:
     return found
 
 
-def instances(rule: Rule, seed: int, count: int) -> Iterator[Instance]:
+def instances(rule: Rule, seed: int, count: int) -> Iterator[RuleInstance]:
     """Yield instances: of every literal, of every pair of them, and at random, at least so many.
 
     None is yielded more than a few times (with other numbers it may tell more), so that there may
     be fewer.
     """
-    dice = random.Random(f"{seed} {rule.name}")
+    rng = random.Random(f"{seed} {rule.name}")
     literals = _literals(rule)
     singles = [{name: value} for name, values in literals.items() for value in values]
     pairs = [
@@ -124,19 +131,19 @@ def instances(rule: Rule, seed: int, count: int) -> Iterator[Instance]:
         for one, other in combinations(singles, 2)
         if one.keys().isdisjoint(other.keys())
     ]
-    dice.shuffle(pairs)
+    rng.shuffle(pairs)
     pins = singles + pairs[:count]
-    dice.shuffle(pins)
+    rng.shuffle(pins)
     seen: Counter[Any] = Counter()
     failed = 0
-    conditioned = set(variables(rule.conditions))
+    conditioned = set(variable_names(rule.conditions))
     often = [one for one in singles for _ in range(_AT_BORDERS) if conditioned.issuperset(one)]
     others: list[dict[str, Data]] = [{}] * max(count, 2 * count - len(pins))
     hopeless: set[str] = set()
     for pinned in [{}, *pins, *often, *others]:
         if repr(pinned) in hopeless:
             continue
-        found = attempt(rule, dice, pinned, _ATTEMPTS)
+        found = sample_instance(rule, rng, pinned, _ATTEMPTS)
         if found is None and len(pinned) == 1:
             hopeless.add(repr(pinned))
         if found is None:
@@ -145,48 +152,48 @@ def instances(rule: Rule, seed: int, count: int) -> Iterator[Instance]:
                 return
             continue
         key = tuple(sorted((name, repr(data)) for name, data in found.binding.items()))
-        if seen[key] < _AGAIN:
+        if seen[key] < _REPEATS:
             seen[key] += 1
             yield found
 
 
-def attempt(
-    rule: Rule, dice: random.Random, pins: dict[str, Data], attempts: int
-) -> Instance | None:
+def sample_instance(
+    rule: Rule, rng: random.Random, fixed: dict[str, Data], attempts: int
+) -> RuleInstance | None:
     """Return an instance with some variables pinned, if the dice find one."""
-    roles, extents, dtypes = _hints(rule)
+    roles, extents, dtypes = _rule_hints(rule)
     largest = max(extents, default=0)
-    most = _MOST_ELEMENTS / largest if largest > _USUAL + 1 else math.inf
+    most = _MAX_ELEMENTS / largest if largest > _DEFAULT_MAX + 1 else math.inf
     for _ in range(attempts):
-        maker = Maker(dice, pins, propose, roles, extents, dice.choice(dtypes))
+        maker = VariableBinder(rng, fixed, bind_operands, roles, extents, rng.choice(dtypes))
         try:
             for source in rule.sources:
-                maker.make(source, None)
-            data = data_pass(rule.sources, maker.bound)
+                maker.bind(source, None)
+            data = infer_patterns(rule.sources, maker.bound)
         except (Inadmissible, ValueError, IndexError, ZeroDivisionError):
             continue
-        if sum(one.elements for one in data.values() if isinstance(one, Tensor)) > most:
+        if sum(one.elements for one in data.values() if isinstance(one, TensorType)) > most:
             continue
-        if holds(rule, maker.bound, data):
-            return Instance(maker.bound, data)
-        repaired = _repaired(rule, dice, maker.bound, data)
-        if any(repaired.get(name, value) != value for name, value in pins.items()):
+        if conditions_hold(rule, maker.bound, data):
+            return RuleInstance(maker.bound, data)
+        repaired = _adjust_to_conditions(rule, rng, maker.bound, data)
+        if any(repaired.get(name, value) != value for name, value in fixed.items()):
             continue
         try:
-            data = data_pass(rule.sources, repaired)
+            data = infer_patterns(rule.sources, repaired)
         except Inadmissible:
             continue
-        if holds(rule, repaired, data):
-            return Instance(repaired, data)
+        if conditions_hold(rule, repaired, data):
+            return RuleInstance(repaired, data)
     return None
 
 
 def _literals(rule: Rule) -> dict[str, list[Data]]:
     """Return what is tried for the variables that stand for literals."""
     found: dict[str, list[Data]] = {}
-    for name, (kind, argument) in kinds(rule).items():
-        if kind in "NS" and argument in LITERALS:
-            values = list(LITERALS[argument])
+    for name, (kind, argument) in variable_kinds(rule).items():
+        if kind in "NS" and argument in LITERAL_CHOICES:
+            values = list(LITERAL_CHOICES[argument])
             # A number that the conditions name is a border: so are its neighbours.
             for one in postorder(rule.conditions):
                 if kind == "N" and isinstance(one.head, int) and not one.children:
@@ -199,12 +206,14 @@ def _literals(rule: Rule) -> dict[str, list[Data]]:
 
 
 @lru_cache(maxsize=256)
-def _hints(rule: Rule) -> tuple[dict[str, str], tuple[int, ...], tuple[str, ...]]:
+def _rule_hints(rule: Rule) -> tuple[dict[str, str], tuple[int, ...], tuple[str, ...]]:
     """Return what tensors stand for, numbers that a rule names or that are beside them, and types.
 
     Another type of elements than the usual one matters where there is a cast.
     """
-    roles = {name: argument for name, (kind, argument) in kinds(rule).items() if kind == "T"}
+    roles = {
+        name: argument for name, (kind, argument) in variable_kinds(rule).items() if kind == "T"
+    }
     named = {
         one.head
         for one in postorder((*rule.sources, *rule.targets, *rule.conditions))
@@ -216,20 +225,22 @@ def _hints(rule: Rule) -> tuple[dict[str, str], tuple[int, ...], tuple[str, ...]
     return roles, tuple(sorted(near - {0, 1, 2, 3, 4})), dtypes
 
 
-def holds(rule: Rule, binding: dict[str, Data], data: dict[Term, Data]) -> bool:
+def conditions_hold(rule: Rule, binding: dict[str, Data], data: dict[Term, Data]) -> bool:
     """Whether the conditions of a rule hold of an instance."""
     for condition in rule.conditions:
         try:
-            made = data_pass(condition.children, binding, data)
+            made = infer_patterns(condition.children, binding, data)
         except Inadmissible:
             return False
-        if not TENSORS.holds(str(condition.head), tuple(made[one] for one in condition.children)):
+        if not TENSOR_DOMAIN.holds(
+            str(condition.head), tuple(made[one] for one in condition.children)
+        ):
             return False
     return True
 
 
-def _repaired(
-    rule: Rule, dice: random.Random, binding: dict[str, Data], data: dict[Term, Data]
+def _adjust_to_conditions(
+    rule: Rule, rng: random.Random, binding: dict[str, Data], data: dict[Term, Data]
 ) -> dict[str, Data]:
     """Return a binding changed towards what the conditions ask for, where it is plain how."""
     found = dict(binding)
@@ -239,30 +250,30 @@ def _repaired(
             continue
         name = str(first.head)
         try:
-            made = data_pass(condition.children, found)
+            made = infer_patterns(condition.children, found)
         except (Inadmissible, KeyError):
             continue
         values = [made[child] for child in condition.children]
-        if condition.head == "equal" and isinstance(values[0], Number | Text):
+        if condition.head == "equal" and isinstance(values[0], NumberData | TextData):
             found[name] = values[1]
         elif condition.head == "same-shape":
             found[name] = values[1]
-        elif isinstance(values[0], Tensor):
+        elif isinstance(values[0], TensorType):
             shape = values[0].shape
             if condition.head == "one-element":
-                found[name] = Tensor((1,) * dice.randrange(5), constant=True)
+                found[name] = TensorType((1,) * rng.randrange(5), constant=True)
             elif condition.head == "per-channel":
-                channels = dice.choice(_channels(data) or [1])
-                lead = dice.choice(((), (1,)))
-                found[name] = Tensor((*lead, channels, 1, 1), constant=True)
-            elif condition.head == "rank" and isinstance(values[1], Number):
+                channels = rng.choice(_channels(data) or [1])
+                lead = rng.choice(((), (1,)))
+                found[name] = TensorType((*lead, channels, 1, 1), constant=True)
+            elif condition.head == "rank" and isinstance(values[1], NumberData):
                 rank = int(values[1].value)
                 shape = (1,) * (rank - len(shape)) + shape[max(len(shape) - rank, 0) :]
-                found[name] = Tensor(shape, constant=True)
+                found[name] = TensorType(shape, constant=True)
     return found
 
 
 def _channels(data: dict[Term, Data]) -> list[int]:
     return [
-        one.shape[1] for one in data.values() if isinstance(one, Tensor) and len(one.shape) == 4
+        one.shape[1] for one in data.values() if isinstance(one, TensorType) and len(one.shape) == 4
     ]

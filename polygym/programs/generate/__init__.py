@@ -24,47 +24,50 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from polygym.errors import InputError
-from polygym.pickles import pickled_by_name
+from polygym.pickling import pickle_by_name
 from polygym.programs.generate import buffers, nests, scalars
-from polygym.programs.generate.draft import Draft
+from polygym.programs.generate.program_draft import ProgramDraft
 
 VERSION = 1
 PREFIX = "random:"
-SCALARS = "scalars:"
-ANY = "*"
+SCALARS_PREFIX = "scalars:"
+WILDCARD = "*"
 
 _MOST_STATEMENTS = 10
 _LONGEST_SEED = 18
 _SEEDS = 10**9
 
-Families: TypeAlias = Sequence[tuple[Callable[[Draft], None], float]]
+Families: TypeAlias = Sequence[tuple[Callable[[ProgramDraft], None], float]]
 
 
-@pickled_by_name
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
-class Kind:
+class GeneratedKind:
     """A kind of programs: what its dice begin with, how many nests it has, and of what.
 
-    ``first`` are the families of the first nest, ``others`` those of the nests behind it.
+    ``first_families`` are the families of the first nest, ``other_families`` those of the nests
+    behind it.
     """
 
-    dice: tuple[int, ...]
+    seed_prefix: tuple[int, ...]
     nests: tuple[float, ...]
-    first: Families
-    others: Families
+    first_families: Families
+    other_families: Families
 
 
-_OWN = (*scalars.FAMILIES, *buffers.FAMILIES)
-_PLAIN = ((nests.product, 0.06), (nests.pointwise, 0.05))
+_SCALAR_FAMILIES = (*scalars.FAMILIES, *buffers.FAMILIES)
+_ARRAY_FAMILIES = ((nests.product_nest, 0.06), (nests.pointwise_nest, 0.05))
 
-KINDS: dict[str, Kind] = {
-    PREFIX: Kind((), (0.45, 0.3, 0.15, 0.1), nests.FAMILIES, nests.FAMILIES),
-    SCALARS: Kind((1,), (0.5, 0.35, 0.15), _OWN, (*_OWN, *_PLAIN)),
+GENERATED_KINDS: dict[str, GeneratedKind] = {
+    PREFIX: GeneratedKind((), (0.45, 0.3, 0.15, 0.1), nests.FAMILIES, nests.FAMILIES),
+    SCALARS_PREFIX: GeneratedKind(
+        (1,), (0.5, 0.35, 0.15), _SCALAR_FAMILIES, (*_SCALAR_FAMILIES, *_ARRAY_FAMILIES)
+    ),
 }
 """The kinds by what their names begin with."""
 
 
-def generate(seed: int, prefix: str = PREFIX) -> str:
+def generate_source(seed: int, prefix: str = PREFIX) -> str:
     """Return the C text of a random program of a kind.
 
     >>> generate(3) == generate(3)
@@ -74,20 +77,22 @@ def generate(seed: int, prefix: str = PREFIX) -> str:
     """
     import numpy as np  # a tenth of the time in which a command starts
 
-    kind = KINDS[prefix]
-    dice = np.random.default_rng([VERSION, seed, *kind.dice])
-    draft = Draft(dice, "double" if dice.random() < 0.8 else "float")
-    for number in range(1 + int(dice.choice(len(kind.nests), p=kind.nests))):
+    kind = GENERATED_KINDS[prefix]
+    rng = np.random.default_rng([VERSION, seed, *kind.seed_prefix])
+    draft = ProgramDraft(rng, "double" if rng.random() < 0.8 else "float")
+    for number in range(1 + int(rng.choice(len(kind.nests), p=kind.nests))):
         if draft.statements < _MOST_STATEMENTS:
-            families, weights = zip(*(kind.others if number else kind.first), strict=True)
+            families, weights = zip(
+                *(kind.other_families if number else kind.first_families), strict=True
+            )
             draft.begin_nest()
-            draft.one_of(families, weights)(draft)
+            draft.choose(families, weights)(draft)
     return draft.text(f"{prefix.removesuffix(':')}_{seed}")
 
 
 def prefix_of(target: str) -> str:
     """Return what the name of a random program begins with; nothing if it is none's."""
-    return next((one for one in KINDS if target.startswith(one)), "")
+    return next((one for one in GENERATED_KINDS if target.startswith(one)), "")
 
 
 def is_generated(target: str) -> bool:
@@ -95,27 +100,27 @@ def is_generated(target: str) -> bool:
     return bool(prefix_of(target))
 
 
-def is_any(target: str) -> bool:
+def is_wildcard(target: str) -> bool:
     """Whether a name stands for any program of a kind.
 
     >>> [is_any(name) for name in ("scalars:*", "random:*", "random:17", "*")]
     [True, True, False, False]
     """
-    return is_generated(target) and target.removeprefix(prefix_of(target)) == ANY
+    return is_generated(target) and target.removeprefix(prefix_of(target)) == WILDCARD
 
 
-def drawn(target: str, roll: Callable[[int], int]) -> str:
+def sample_name(target: str, random_below: Callable[[int], int]) -> str:
     """Return the name of one program of those for which a name stands.
 
-    ``roll`` gives a number from 0 on below another.
+    ``random_below`` gives a number from 0 on below another.
 
     >>> drawn("scalars:*", lambda below: 17)
     'scalars:17'
     """
-    return f"{prefix_of(target)}{int(roll(_SEEDS))}"
+    return f"{prefix_of(target)}{int(random_below(_SEEDS))}"
 
 
-def generated(target: str) -> str:
+def source_of_name(target: str) -> str:
     """Return the C text of the random program of a name.
 
     Raises:
@@ -129,20 +134,20 @@ def generated(target: str) -> str:
         )
     if (name := f"{prefix}{int(seed)}") != target:  # a program has one name
         raise InputError(f"{target}: expected a number without zeros before it, such as {name}")
-    return generate(int(seed), prefix)
+    return generate_source(int(seed), prefix)
 
 
 __all__ = [
-    "ANY",
-    "KINDS",
+    "GENERATED_KINDS",
     "PREFIX",
-    "SCALARS",
+    "SCALARS_PREFIX",
     "VERSION",
-    "Kind",
-    "drawn",
-    "generate",
-    "generated",
-    "is_any",
+    "WILDCARD",
+    "GeneratedKind",
+    "generate_source",
     "is_generated",
+    "is_wildcard",
     "prefix_of",
+    "sample_name",
+    "source_of_name",
 ]

@@ -12,20 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from polygym.programs.generate.draft import Array, Draft
-from polygym.programs.generate.nests import Loop, loops_of, shifted
+from polygym.programs.generate.nests import DraftLoop, new_loops, shifted_subscript
+from polygym.programs.generate.program_draft import DraftArray, ProgramDraft
 from polygym.programs.generate.scalars import elements, inner_loops, named_values
 
 
-def row(draft: Draft) -> None:
+def row(draft: ProgramDraft) -> None:
     """A row that is filled by a loop, and read by another one."""
-    kind = draft.one_of(("smooth", "product", "prefix", "two"), (0.35, 0.25, 0.2, 0.2))
-    outer = loops_of(draft, draft.one_of((1, 2), (0.8, 0.2)))
-    (along,) = loops_of(draft, 1)
+    kind = draft.choose(("smooth", "product", "prefix", "two"), (0.35, 0.25, 0.2, 0.2))
+    outer = new_loops(draft, draft.choose((1, 2), (0.8, 0.2)))
+    (along,) = new_loops(draft, 1)
     across = draft.size() if kind == "product" else along.size
-    result = draft.write([*(one.size for one in outer), across])
+    result = draft.written_array([*(one.size for one in outer), across])
     inputs = elements(draft, [*outer, along], draft.number(1, 3), [result])
-    matrix = draft.read((along.size, across), [result]) if kind == "product" else None
+    matrix = draft.read_array((along.size, across), [result]) if kind == "product" else None
     for loop in outer:
         loop.open(draft)
     own = draft.buffer(along.size)
@@ -37,21 +37,23 @@ def row(draft: Draft) -> None:
     if matrix is not None:
         _multiplied(draft, own, matrix, result, names)
     elif kind == "prefix":
-        _added_up(draft, own, result, names)
+        _prefix_sums(draft, own, result, names)
     elif kind == "two":
         other = draft.buffer(along.size)
         _smoothed(draft, own, other, [], 1)
         _smoothed(draft, other, result, names, 2)
     else:
-        _smoothed(draft, own, result, names, draft.one_of((1, 2), (0.8, 0.2)))
+        _smoothed(draft, own, result, names, draft.choose((1, 2), (0.8, 0.2)))
     draft.close(len(outer))
 
 
-def _smoothed(draft: Draft, source: Array, target: Array, names: list[str], edge: int) -> None:
+def _smoothed(
+    draft: ProgramDraft, source: DraftArray, target: DraftArray, names: list[str], edge: int
+) -> None:
     """Add a loop of averages of neighbours in a row."""
     (size,) = source.extents
     (loop,) = inner_loops(draft, [size], edge)
-    points = [source.at(shifted(loop.iterator, step)) for step in (-1, 0, 1)]
+    points = [source.at(shifted_subscript(loop.iterator, step)) for step in (-1, 0, 1)]
     loop.open(draft)
     mean = f"{draft.constant(0.25)} * ({' + '.join(points)})"
     draft.assign(target.at(*names, loop.iterator), mean)
@@ -59,57 +61,63 @@ def _smoothed(draft: Draft, source: Array, target: Array, names: list[str], edge
 
 
 def _multiplied(
-    draft: Draft, source: Array, matrix: Array, target: Array, names: list[str]
+    draft: ProgramDraft,
+    source: DraftArray,
+    matrix: DraftArray,
+    target: DraftArray,
+    names: list[str],
 ) -> None:
     """Add the product of a row and a matrix, in a scalar or in place."""
     j, k = draft.iterator(), draft.iterator()
     here, size = target.at(*names, j), target.extents[-1]
-    draft.open(j, "0", size)
+    draft.open_loop(j, "0", size)
     term = f"{source.at(k)} * {matrix.at(k, j)}"
     if draft.chance(0.5):
         found = draft.scalar(draft.constant(0))
-        draft.open(k, "0", source.extents[0])
+        draft.open_loop(k, "0", source.extents[0])
         draft.assign(found, term, "+=")
         draft.close()
         draft.assign(here, found)
     else:
         draft.assign(here, draft.constant(0))
-        draft.open(k, "0", source.extents[0])
+        draft.open_loop(k, "0", source.extents[0])
         draft.assign(here, term, "+=")
         draft.close()
     draft.close()
 
 
-def _added_up(draft: Draft, source: Array, target: Array, names: list[str]) -> None:
+def _prefix_sums(
+    draft: ProgramDraft, source: DraftArray, target: DraftArray, names: list[str]
+) -> None:
     """Add a loop that carries the row on in itself, and one that reads it."""
     (size,) = source.extents
     j, half = draft.iterator(), draft.constant(0.5)
-    draft.open(j, "1", size)
+    draft.open_loop(j, "1", size)
     draft.assign(source.at(j), f"{half} * {source.at(f'{j} - 1')} + {half} * {source.at(j)}")
     draft.close()
     if draft.chance(0.5):
-        draft.open_down(j, f"{size} - 1", "0")
+        draft.open_descending_loop(j, f"{size} - 1", "0")
     else:
-        draft.open(j, "0", size)
+        draft.open_loop(j, "0", size)
     draft.assign(target.at(*names, j), source.at(j))
     draft.close()
 
 
-def window(draft: Draft) -> None:
+def window(draft: ProgramDraft) -> None:
     """A few elements for every point, filled and read by short loops."""
-    loops = loops_of(draft, draft.one_of((1, 2), (0.3, 0.7)))
+    loops = new_loops(draft, draft.choose((1, 2), (0.3, 0.7)))
     width = draft.number(3, 5)
     extents, names = [one.size for one in loops], [one.iterator for one in loops]
-    result = draft.write(extents)
-    source = draft.read([*extents[:-1], f"{extents[-1]} + {width}"], [result])
+    result = draft.written_array(extents)
+    source = draft.read_array([*extents[:-1], f"{extents[-1]} + {width}"], [result])
     (other, *_) = elements(draft, loops, 1, [result])
     for loop in loops:
         loop.open(draft)
     own = draft.buffer(str(width))
-    short = Loop(draft.iterator(), str(width))
+    short = DraftLoop(draft.iterator(), str(width))
     short.open(draft)
     point = source.at(*names[:-1], f"{names[-1]} + {short.iterator}")
-    draft.assign(own.at(short.iterator), draft.one_of((point, f"{point} - {other}")))
+    draft.assign(own.at(short.iterator), draft.choose((point, f"{point} - {other}")))
     draft.close()
     if draft.chance(0.5):
         found = draft.scalar(draft.constant(0))
@@ -123,14 +131,14 @@ def window(draft: Draft) -> None:
     draft.close(len(loops))
 
 
-def stepped(draft: Draft) -> None:
+def time_stepped(draft: ProgramDraft) -> None:
     """A field in time, whose next state stands in a row of the function's own."""
     size = draft.size()
-    field = draft.write([size])
-    draft.open(draft.iterator(), "0", draft.steps())
+    field = draft.written_array([size])
+    draft.open_loop(draft.iterator(), "0", draft.steps())
     own = draft.buffer(size)
     (loop,) = inner_loops(draft, [size], 1)
-    points = [field.at(shifted(loop.iterator, step)) for step in (-1, 0, 1)]
+    points = [field.at(shifted_subscript(loop.iterator, step)) for step in (-1, 0, 1)]
     loop.open(draft)
     third = draft.constant(0.3333)
     draft.assign(own.at(loop.iterator), f"{third} * ({' + '.join(points)})")
@@ -140,9 +148,9 @@ def stepped(draft: Draft) -> None:
     draft.close(2)
 
 
-FAMILIES: tuple[tuple[Callable[[Draft], None], float], ...] = (
+FAMILIES: tuple[tuple[Callable[[ProgramDraft], None], float], ...] = (
     (row, 0.11),
     (window, 0.06),
-    (stepped, 0.02),
+    (time_stepped, 0.02),
 )
 """Every family, and how often a nest is of it."""

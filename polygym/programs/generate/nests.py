@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from polygym.programs.generate.draft import Array, Draft
+from polygym.programs.generate.program_draft import DraftArray, ProgramDraft
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class DraftLoop:
     """A loop of a nest: its counter runs over a size, or over a part of it."""
 
     iterator: str
@@ -25,23 +25,23 @@ class Loop:
     low: str = "0"
     high: str = ""
 
-    def open(self, draft: Draft) -> None:
+    def open(self, draft: ProgramDraft) -> None:
         """Open it."""
-        draft.open(self.iterator, self.low, self.high or self.size)
+        draft.open_loop(self.iterator, self.low, self.high or self.size)
 
 
-def loops_of(draft: Draft, count: int) -> list[Loop]:
+def new_loops(draft: ProgramDraft, count: int) -> list[DraftLoop]:
     """Return new loops, each over a size."""
-    return [Loop(draft.iterator(), draft.size()) for _ in range(count)]
+    return [DraftLoop(draft.iterator(), draft.size()) for _ in range(count)]
 
 
-def product(draft: Draft) -> None:
+def product_nest(draft: ProgramDraft) -> None:
     """Sums of products over one or two loops: from matrix products to contractions."""
-    free = loops_of(draft, draft.one_of((1, 2, 3), (0.15, 0.65, 0.2)))
-    summed = loops_of(draft, draft.one_of((1, 2), (0.75, 0.25)))
+    free = new_loops(draft, draft.choose((1, 2, 3), (0.15, 0.65, 0.2)))
+    summed = new_loops(draft, draft.choose((1, 2), (0.75, 0.25)))
     if len(free) + len(summed) > 4:
         summed = summed[:1]
-    result = draft.write([loop.size for loop in free])
+    result = draft.written_array([loop.size for loop in free])
     every = [*free, *summed]
     operands = operands_of(draft, free, summed, result)
     order = every if draft.chance(0.7) else draft.shuffled(every)
@@ -49,7 +49,7 @@ def product(draft: Draft) -> None:
     if draft.chance(0.2):
         term = f"{draft.constant(1.5)} * {term}"
     target = result.at(*(loop.iterator for loop in free))
-    begin = draft.one_of(("zero", "scale", "none"), (0.45, 0.25, 0.3))
+    begin = draft.choose(("zero", "scale", "none"), (0.45, 0.25, 0.3))
     if begin != "none":
         inside = order[: len(free)] == free and draft.chance(0.6)
         for loop in free:
@@ -72,11 +72,11 @@ def product(draft: Draft) -> None:
 
 
 def operands_of(
-    draft: Draft, free: Sequence[Loop], summed: Sequence[Loop], result: Array
+    draft: ProgramDraft, free: Sequence[DraftLoop], summed: Sequence[DraftLoop], result: DraftArray
 ) -> list[str]:
     """Return two factors, or three, that together depend on all loops."""
     count = 2 if draft.chance(0.85) else 3
-    uses: list[list[Loop]] = [[] for _ in range(count)]
+    uses: list[list[DraftLoop]] = [[] for _ in range(count)]
     for loop in free:
         uses[draft.number(0, count - 1)].append(loop)
     for loop in summed:
@@ -87,11 +87,11 @@ def operands_of(
 
 
 def _operand(
-    draft: Draft,
-    use: Sequence[Loop],
-    free: Sequence[Loop],
-    summed: Sequence[Loop],
-    result: Array,
+    draft: ProgramDraft,
+    use: Sequence[DraftLoop],
+    free: Sequence[DraftLoop],
+    summed: Sequence[DraftLoop],
+    result: DraftArray,
 ) -> str:
     """Return one factor: its subscripts in any order, or a window that slides, X[i + r]."""
     windows = [
@@ -102,42 +102,42 @@ def _operand(
     ]
     order = draft.shuffled(use) if draft.chance(0.5) else list(use)
     if windows and draft.chance(0.15):
-        first, second = draft.one_of(windows)
+        first, second = draft.choose(windows)
         rest = [loop for loop in order if loop not in (first, second)]
         extents = [*(loop.size for loop in rest), f"{first.size} + {second.size}"]
         subscripts = [
             *(loop.iterator for loop in rest),
             f"{first.iterator} + {second.iterator}",
         ]
-        return draft.read(extents, but=(result,)).at(*subscripts)
-    found = draft.read([loop.size for loop in order], but=(result,))
+        return draft.read_array(extents, exclude=(result,)).at(*subscripts)
+    found = draft.read_array([loop.size for loop in order], exclude=(result,))
     return found.at(*(loop.iterator for loop in order))
 
 
-def vectors(draft: Draft) -> None:
+def matrix_vector_nest(draft: ProgramDraft) -> None:
     """Products of matrices and vectors, one or two in a nest, and updates of rank one."""
-    rows, columns = loops_of(draft, 2)
+    rows, columns = new_loops(draft, 2)
     matrix_extents = (rows.size, columns.size)
     i, j = rows.iterator, columns.iterator
-    matrix = draft.read(matrix_extents)
+    matrix = draft.read_array(matrix_extents)
     if draft.chance(0.3):
-        u, v = draft.read([rows.size]), draft.read([columns.size])
-        matrix = draft.write(matrix_extents)
+        u, v = draft.read_array([rows.size]), draft.read_array([columns.size])
+        matrix = draft.written_array(matrix_extents)
         rows.open(draft)
         columns.open(draft)
         factor = draft.constant(0.5)
         draft.assign(matrix.at(i, j), f"{factor} * {matrix.at(i, j)} + {u.at(i)} * {v.at(j)}")
         draft.close(2)
-    x = draft.read([columns.size])
-    y = draft.write([rows.size], but=(x,))
+    x = draft.read_array([columns.size])
+    y = draft.written_array([rows.size], exclude=(x,))
     rows.open(draft)
     if draft.chance(0.6):
         draft.assign(y.at(i), draft.constant(0))
     columns.open(draft)
     draft.assign(y.at(i), f"{matrix.at(i, j)} * {x.at(j)}", "+=")
     if draft.chance(0.4):
-        w = draft.read([rows.size], but=(y,))
-        z = draft.write([columns.size], but=(x, y, w))
+        w = draft.read_array([rows.size], exclude=(y,))
+        z = draft.written_array([columns.size], exclude=(x, y, w))
         draft.assign(z.at(j), f"{w.at(i)} * {matrix.at(i, j)}", "+=")
     draft.close()
     if draft.chance(0.2):
@@ -145,28 +145,28 @@ def vectors(draft: Draft) -> None:
     draft.close()
 
 
-def stencil(draft: Draft) -> None:
+def stencil_nest(draft: ProgramDraft) -> None:
     """Weighted sums of neighbours: in a second array, in place, or in several fields."""
-    rank = draft.one_of((1, 2, 3), (0.3, 0.5, 0.2))
-    radius = draft.one_of((1, 2), (0.85, 0.15))
+    rank = draft.choose((1, 2, 3), (0.3, 0.5, 0.2))
+    radius = draft.choose((1, 2), (0.85, 0.15))
     size = draft.size()
     extents = [size] * rank
     if rank > 1 and draft.chance(0.5):
         extents[-1] = draft.size()
-    kind = draft.one_of(("two", "place", "fields", "once"), (0.4, 0.2, 0.15, 0.25))
+    kind = draft.choose(("two", "place", "fields", "once"), (0.4, 0.2, 0.15, 0.25))
     if kind != "once":
-        draft.open(draft.iterator(), "0", draft.steps())
-    first = draft.write(extents) if kind != "once" else draft.read(extents)
+        draft.open_loop(draft.iterator(), "0", draft.steps())
+    first = draft.written_array(extents) if kind != "once" else draft.read_array(extents)
     if kind == "place":
         _sweep(draft, extents, radius, first, first)
     elif kind == "once":
-        _sweep(draft, extents, radius, first, draft.write(extents, but=(first,)))
+        _sweep(draft, extents, radius, first, draft.written_array(extents, exclude=(first,)))
     elif kind == "two":
-        second = draft.write(extents, but=(first,))
+        second = draft.written_array(extents, exclude=(first,))
         _sweep(draft, extents, radius, first, second)
         _sweep(draft, extents, radius if draft.chance(0.5) else 0, second, first)
     else:
-        second = draft.write(extents, but=(first,))
+        second = draft.written_array(extents, exclude=(first,))
         _sweep(draft, extents, radius, first, second, keeps=True)
         _sweep(draft, extents, radius, second, first, keeps=True)
     if kind != "once":
@@ -174,17 +174,19 @@ def stencil(draft: Draft) -> None:
 
 
 def _sweep(
-    draft: Draft,
+    draft: ProgramDraft,
     extents: Sequence[str],
     radius: int,
-    source: Array,
-    target: Array,
+    source: DraftArray,
+    target: DraftArray,
     *,
     keeps: bool = False,
 ) -> None:
     """Add a nest that writes averages; radius 0 copies, but leaves the edges alone as well."""
     rank, edge = len(extents), max(radius, 1)
-    loops = [Loop(draft.iterator(), extent, str(edge), f"{extent} - {edge}") for extent in extents]
+    loops = [
+        DraftLoop(draft.iterator(), extent, str(edge), f"{extent} - {edge}") for extent in extents
+    ]
     offsets = [(0,) * rank]
     if radius:
         reach = [step for step in range(-radius, radius + 1) if step]
@@ -193,12 +195,14 @@ def _sweep(
             for axis in range(rank)
             for step in reach
         ]
-        corners = [tuple(draft.one_of((-1, 1)) for _ in range(rank)) for _ in range(rank)]
+        corners = [tuple(draft.choose((-1, 1)) for _ in range(rank)) for _ in range(rank)]
         offsets += [one for one in star if draft.chance(0.85)]
         offsets += [one for one in corners if one not in offsets and draft.chance(0.25)]
     offsets = list(dict.fromkeys(offsets))
     points = [
-        source.at(*(shifted(loop.iterator, step) for loop, step in zip(loops, one, strict=True)))
+        source.at(
+            *(shifted_subscript(loop.iterator, step) for loop, step in zip(loops, one, strict=True))
+        )
         for one in offsets
     ]
     here = target.at(*(loop.iterator for loop in loops))
@@ -213,7 +217,7 @@ def _sweep(
     draft.close(rank)
 
 
-def shifted(iterator: str, step: int) -> str:
+def shifted_subscript(iterator: str, step: int) -> str:
     """Return a subscript.
 
     >>> shifted("i", -2)
@@ -224,70 +228,70 @@ def shifted(iterator: str, step: int) -> str:
     return f"{iterator} {'+' if step > 0 else '-'} {abs(step)}"
 
 
-def triangle(draft: Draft) -> None:
+def triangular_nest(draft: ProgramDraft) -> None:
     """Loops whose bounds are other loops': factorisations, solvers, products of half matrices."""
     size = draft.size()
-    kind = draft.one_of(("product", "factor", "solve", "update"), (0.35, 0.25, 0.2, 0.2))
+    kind = draft.choose(("product", "factor", "solve", "update"), (0.35, 0.25, 0.2, 0.2))
     i, j, k = (draft.iterator() for _ in range(3))
     tenth, rest = draft.constant(0.1), draft.constant(0.9)
     if kind == "product":
         other = draft.size()
-        left, right = draft.read((size, other)), draft.read((size, other))
-        result = draft.write((size, size), but=(left, right))
-        draft.open(i, "0", size)
-        low, high = draft.one_of((("0", f"{i} + 1"), (i, size), ("0", i), (f"{i} + 1", size)))
+        left, right = draft.read_array((size, other)), draft.read_array((size, other))
+        result = draft.written_array((size, size), exclude=(left, right))
+        draft.open_loop(i, "0", size)
+        low, high = draft.choose((("0", f"{i} + 1"), (i, size), ("0", i), (f"{i} + 1", size)))
         if draft.chance(0.5):
-            draft.open(j, low, high)
+            draft.open_loop(j, low, high)
             draft.assign(result.at(i, j), draft.constant(0.75), "*=")
             draft.close()
         inner = draft.chance(0.5)
         loops = [(j, low, high), (k, "0", other)]
         for loop in loops if inner else loops[::-1]:
-            draft.open(*loop)
+            draft.open_loop(*loop)
         term = f"{left.at(i, k)} * {right.at(j, k)}"
         if draft.chance(0.4):
             term += f" + {right.at(i, k)} * {left.at(j, k)}"
         draft.assign(result.at(i, j), term, "+=")
         draft.close(3)
     elif kind == "factor":
-        matrix = draft.write((size, size))
-        draft.open(k, "0", size)
-        draft.open(i, f"{k} + 1", size)
+        matrix = draft.written_array((size, size))
+        draft.open_loop(k, "0", size)
+        draft.open_loop(i, f"{k} + 1", size)
         draft.assign(matrix.at(i, k), f"{rest} * {matrix.at(i, k)} + {tenth} * {matrix.at(k, k)}")
         apart = draft.chance(0.5)
         if apart:
             draft.close()
-            draft.open(i, f"{k} + 1", size)
-        draft.open(j, f"{k} + 1", draft.one_of((size, f"{i} + 1")))
+            draft.open_loop(i, f"{k} + 1", size)
+        draft.open_loop(j, f"{k} + 1", draft.choose((size, f"{i} + 1")))
         update = f"{rest} * {matrix.at(i, j)} + {tenth} * ({matrix.at(i, k)} * {matrix.at(k, j)})"
         draft.assign(matrix.at(i, j), update)
         draft.close(3)
     elif kind == "solve":
-        matrix, b = draft.read((size, size)), draft.read((size,))
-        x = draft.write((size,), but=(b,))
-        draft.open(i, "0", size)
+        matrix, b = draft.read_array((size, size)), draft.read_array((size,))
+        x = draft.written_array((size,), exclude=(b,))
+        draft.open_loop(i, "0", size)
         draft.assign(x.at(i), b.at(i))
-        draft.open(j, "0", i)
+        draft.open_loop(j, "0", i)
         draft.assign(x.at(i), f"{rest} * {x.at(i)} - {tenth} * ({matrix.at(i, j)} * {x.at(j)})")
         draft.close(2)
     else:
-        matrix = draft.read((size, size))
+        matrix = draft.read_array((size, size))
         other = draft.size()
-        result = draft.write((size, other), but=(matrix,))
-        draft.open(i, "0", size)
-        draft.open(j, "0", other)
-        draft.open(k, f"{i} + 1", size)
+        result = draft.written_array((size, other), exclude=(matrix,))
+        draft.open_loop(i, "0", size)
+        draft.open_loop(j, "0", other)
+        draft.open_loop(k, f"{i} + 1", size)
         term = f"{tenth} * ({matrix.at(k, i)} * {result.at(k, j)})"
         draft.assign(result.at(i, j), f"{rest} * {result.at(i, j)} + {term}")
         draft.close(3)
 
 
-def pointwise(draft: Draft) -> None:
+def pointwise_nest(draft: ProgramDraft) -> None:
     """Every element on its own: sums, products, transposes, vectors along rows and columns."""
-    loops = loops_of(draft, draft.one_of((1, 2, 3), (0.2, 0.6, 0.2)))
+    loops = new_loops(draft, draft.choose((1, 2, 3), (0.2, 0.6, 0.2)))
     extents = [loop.size for loop in loops]
     names = [loop.iterator for loop in loops]
-    result = draft.write(extents)
+    result = draft.written_array(extents)
     terms = []
     for _ in range(draft.number(1, 3)):
         if draft.chance(0.25) and len(loops) > 1:
@@ -296,9 +300,9 @@ def pointwise(draft: Draft) -> None:
             order = [draft.number(0, len(loops) - 1)]
         else:
             order = list(range(len(loops)))
-        found = draft.read([extents[place] for place in order], but=(result,))
+        found = draft.read_array([extents[place] for place in order], exclude=(result,))
         terms.append(found.at(*(names[place] for place in order)))
-    operators = [draft.one_of((" + ", " - ", " * ")) for _ in terms[1:]]
+    operators = [draft.choose((" + ", " - ", " * ")) for _ in terms[1:]]
     text = terms[0] + "".join(a + b for a, b in zip(operators, terms[1:], strict=True))
     if draft.chance(0.2):
         text = (
@@ -310,41 +314,41 @@ def pointwise(draft: Draft) -> None:
     draft.close(len(loops))
 
 
-def scan(draft: Draft) -> None:
+def recurrence_nest(draft: ProgramDraft) -> None:
     """What waits for its neighbours: recurrences along rows, dynamic programs, shortest paths."""
-    kind = draft.one_of(("row", "paths", "table"), (0.5, 0.2, 0.3))
+    kind = draft.choose(("row", "paths", "table"), (0.5, 0.2, 0.3))
     half = draft.constant(0.5)
     if kind == "row":
         rows, columns = draft.size(), draft.size()
         i, j = draft.iterator(), draft.iterator()
-        source = draft.read((rows, columns))
-        result = draft.write((rows, columns), but=(source,))
+        source = draft.read_array((rows, columns))
+        result = draft.written_array((rows, columns), exclude=(source,))
         down = draft.chance(0.4)
         before = result.at(f"{i} - 1", j) if down else result.at(i, f"{j} - 1")
         loops = [(i, "1" if down else "0", rows), (j, "0" if down else "1", columns)]
         for loop in loops if draft.chance(0.6) else loops[::-1]:
-            draft.open(*loop)
+            draft.open_loop(*loop)
         draft.assign(result.at(i, j), f"{half} * {before} + {half} * {source.at(i, j)}")
         draft.close(2)
     elif kind == "paths":
         size = draft.size()
         k, i, j = (draft.iterator() for _ in range(3))
-        table = draft.write((size, size))
+        table = draft.written_array((size, size))
         for name in (k, i, j):
-            draft.open(name, "0", size)
+            draft.open_loop(name, "0", size)
         here, through = table.at(i, j), f"{table.at(i, k)} + {table.at(k, j)}"
         draft.assign(here, f"{here} < {through} ? {here} : {through}")
         draft.close(3)
     else:
         size = draft.size()
         i, j, k = (draft.iterator() for _ in range(3))
-        table, weights = draft.write((size, size)), draft.read((size, size))
-        draft.open_down(i, f"{size} - 2", "0")
-        draft.open(j, f"{i} + 1", size)
+        table, weights = draft.written_array((size, size)), draft.read_array((size, size))
+        draft.open_descending_loop(i, f"{size} - 2", "0")
+        draft.open_loop(j, f"{i} + 1", size)
         here, left = table.at(i, j), table.at(f"{i} + 1", j)
         draft.assign(here, f"{here} >= {left} ? {here} : {left}")
         if draft.chance(0.5):
-            draft.open(k, f"{i} + 1", j)
+            draft.open_loop(k, f"{i} + 1", j)
             both = f"{half} * ({table.at(i, k)} + {table.at(k, j)})"
             draft.assign(here, f"{here} >= {both} ? {here} : {both}")
             draft.close()
@@ -353,12 +357,12 @@ def scan(draft: Draft) -> None:
         draft.close(2)
 
 
-FAMILIES: tuple[tuple[Callable[[Draft], None], float], ...] = (
-    (product, 0.3),
-    (vectors, 0.15),
-    (stencil, 0.2),
-    (triangle, 0.15),
-    (pointwise, 0.1),
-    (scan, 0.1),
+FAMILIES: tuple[tuple[Callable[[ProgramDraft], None], float], ...] = (
+    (product_nest, 0.3),
+    (matrix_vector_nest, 0.15),
+    (stencil_nest, 0.2),
+    (triangular_nest, 0.15),
+    (pointwise_nest, 0.1),
+    (recurrence_nest, 0.1),
 )
 """Every family, and how often a nest is of it."""

@@ -16,17 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from polygym.programs.generate.draft import Array, Draft
-from polygym.programs.generate.nests import Loop, loops_of, operands_of, shifted
+from polygym.programs.generate.nests import DraftLoop, new_loops, operands_of, shifted_subscript
+from polygym.programs.generate.program_draft import DraftArray, ProgramDraft
 
 
-def named_values(draft: Draft, inputs: Sequence[str], count: int) -> str:
+def named_values(draft: ProgramDraft, inputs: Sequence[str], count: int) -> str:
     """Add scalars, each of elements and of scalars before; return a sum of what is not used yet."""
     waiting, known = list(inputs), list(inputs)
     for _ in range(count):
         left = waiting.pop(0)
         others = [one for one in known if one != left]
-        right = draft.one_of(others) if others else left
+        right = draft.choose(others) if others else left
         if right in waiting:
             waiting.remove(right)
         name = draft.scalar(_value(draft, left, right))
@@ -39,29 +39,31 @@ def named_values(draft: Draft, inputs: Sequence[str], count: int) -> str:
     return " + ".join(waiting)
 
 
-def _value(draft: Draft, left: str, right: str) -> str:
+def _value(draft: ProgramDraft, left: str, right: str) -> str:
     """Return a value of two others."""
     one, half = draft.constant(1), draft.constant(0.5)
-    return draft.one_of(
+    return draft.choose(
         (
             f"{left} - {right}",
             f"{left} * {right}",
             f"{half} * {left} + {right}",
             f"{left} / ({one} + {right} * {right})",
-            f"{function(draft, 'sqrt')}({left} * {left} + {right} * {right})",
-            f"{function(draft, 'fabs')}({left} - {right})",
-            f"{function(draft, 'exp')}(-{left} * {left})",
+            f"{math_function(draft, 'sqrt')}({left} * {left} + {right} * {right})",
+            f"{math_function(draft, 'fabs')}({left} - {right})",
+            f"{math_function(draft, 'exp')}(-{left} * {left})",
         ),
         (0.3, 0.2, 0.2, 0.1, 0.08, 0.07, 0.05),
     )
 
 
-def function(draft: Draft, name: str) -> str:
+def math_function(draft: ProgramDraft, name: str) -> str:
     """Return a function of math.h, of the elements' type."""
     return f"{name}f" if draft.element == "float" else name
 
 
-def elements(draft: Draft, loops: Sequence[Loop], count: int, but: Sequence[Array]) -> list[str]:
+def elements(
+    draft: ProgramDraft, loops: Sequence[DraftLoop], count: int, but: Sequence[DraftArray]
+) -> list[str]:
     """Return elements of arrays to read: at all counters, in another order, or at one of them.
 
     No two are the same.
@@ -72,20 +74,20 @@ def elements(draft: Draft, loops: Sequence[Loop], count: int, but: Sequence[Arra
         if len(loops) > 1 and draft.chance(0.2):
             used = draft.shuffled(loops)
         elif draft.chance(0.2):
-            used = [draft.one_of(loops)]
+            used = [draft.choose(loops)]
         extents, names = [one.size for one in used], [one.iterator for one in used]
-        element = draft.read(extents, but).at(*names)
-        found.append(draft.new(extents).at(*names) if element in found else element)
+        element = draft.read_array(extents, but).at(*names)
+        found.append(draft.new_array(extents).at(*names) if element in found else element)
     return found
 
 
-def chain(draft: Draft) -> None:
+def chain(draft: ProgramDraft) -> None:
     """Every element on its own, by way of values that have names."""
-    loops = loops_of(draft, draft.one_of((1, 2, 3), (0.2, 0.6, 0.2)))
+    loops = new_loops(draft, draft.choose((1, 2, 3), (0.2, 0.6, 0.2)))
     extents, names = [one.size for one in loops], [one.iterator for one in loops]
-    results = [draft.write(extents)]
+    results = [draft.written_array(extents)]
     if draft.chance(0.25):
-        results.append(draft.write(extents, but=results))
+        results.append(draft.written_array(extents, exclude=results))
     inputs = elements(draft, loops, draft.number(2, 4), results)
     for loop in draft.shuffled(loops) if draft.chance(0.2) else loops:
         loop.open(draft)
@@ -96,25 +98,25 @@ def chain(draft: Draft) -> None:
     draft.close(len(loops))
 
 
-def gradient(draft: Draft) -> None:
+def gradient(draft: ProgramDraft) -> None:
     """Differences of neighbours, a scalar for each direction, and what is made of them."""
-    rank = draft.one_of((1, 2, 3), (0.25, 0.6, 0.15))
-    radius = draft.one_of((1, 2), (0.8, 0.2))
+    rank = draft.choose((1, 2, 3), (0.25, 0.6, 0.15))
+    radius = draft.choose((1, 2), (0.8, 0.2))
     extents = [draft.size()] * rank
     if rank > 1 and draft.chance(0.5):
         extents[-1] = draft.size()
     again = draft.chance(0.25)
     if again:
-        draft.open(draft.iterator(), "0", draft.steps())
-    source = draft.write(extents) if again else draft.read(extents)
-    result = draft.write(extents, but=(source,))
+        draft.open_loop(draft.iterator(), "0", draft.steps())
+    source = draft.written_array(extents) if again else draft.read_array(extents)
+    result = draft.written_array(extents, exclude=(source,))
     loops = inner_loops(draft, extents, radius)
     for loop in loops:
         loop.open(draft)
     slopes = [_slope(draft, source, loops, axis, radius) for axis in range(max(2, rank))]
     if again or draft.chance(0.6):
         squares = " + ".join(f"{one} * {one}" for one in slopes)
-        value = f"{function(draft, 'sqrt')}({squares})"
+        value = f"{math_function(draft, 'sqrt')}({squares})"
     else:
         value = named_values(draft, slopes, draft.number(1, 2))
     here = [one.iterator for one in loops]
@@ -129,12 +131,14 @@ def gradient(draft: Draft) -> None:
         draft.close(rank + 1)
 
 
-def inner_loops(draft: Draft, extents: Sequence[str], edge: int) -> list[Loop]:
+def inner_loops(draft: ProgramDraft, extents: Sequence[str], edge: int) -> list[DraftLoop]:
     """Return loops that stay away from the edges."""
-    return [Loop(draft.iterator(), one, str(edge), f"{one} - {edge}") for one in extents]
+    return [DraftLoop(draft.iterator(), one, str(edge), f"{one} - {edge}") for one in extents]
 
 
-def _slope(draft: Draft, source: Array, loops: Sequence[Loop], axis: int, radius: int) -> str:
+def _slope(
+    draft: ProgramDraft, source: DraftArray, loops: Sequence[DraftLoop], axis: int, radius: int
+) -> str:
     """Add a scalar: a difference along an axis, or of second order if there is none left."""
     names = [one.iterator for one in loops]
     place = axis % len(loops)
@@ -142,7 +146,9 @@ def _slope(draft: Draft, source: Array, loops: Sequence[Loop], axis: int, radius
     def at(step: int, beside: int = 0) -> str:
         steps = [step if one == place else 0 for one in range(len(names))]
         steps[place - 1] += beside if len(names) > 1 else 0
-        return source.at(*(shifted(name, by) for name, by in zip(names, steps, strict=True)))
+        return source.at(
+            *(shifted_subscript(name, by) for name, by in zip(names, steps, strict=True))
+        )
 
     half, quarter = draft.constant(0.5), draft.constant(0.25)
     if axis >= len(loops):
@@ -154,11 +160,11 @@ def _slope(draft: Draft, source: Array, loops: Sequence[Loop], axis: int, radius
     return draft.scalar(f"{factor} * ({' + '.join(differences)})")
 
 
-def inner_sum(draft: Draft) -> None:
+def inner_sum(draft: ProgramDraft) -> None:
     """Sums over one or two loops in a scalar, stored behind them."""
-    free = loops_of(draft, draft.one_of((1, 2), (0.4, 0.6)))
-    summed = loops_of(draft, draft.one_of((1, 2), (0.8, 0.2)))
-    result = draft.write([one.size for one in free])
+    free = new_loops(draft, draft.choose((1, 2), (0.4, 0.6)))
+    summed = new_loops(draft, draft.choose((1, 2), (0.8, 0.2)))
+    result = draft.written_array([one.size for one in free])
     target = result.at(*(one.iterator for one in free))
     operands = operands_of(draft, free, summed, result)
     for loop in free:
@@ -172,7 +178,7 @@ def inner_sum(draft: Draft) -> None:
         loop.open(draft)
     if len(operands) > 1 and draft.chance(0.4):
         value = draft.scalar(f"{operands[0]} - {operands[1]}")
-        term = " * ".join([value, draft.one_of((value, draft.constant(0.5))), *operands[2:]])
+        term = " * ".join([value, draft.choose((value, draft.constant(0.5))), *operands[2:]])
     else:
         value, term = operands[0], " * ".join(operands)
     is_asked = draft.chance(0.15)
@@ -187,11 +193,11 @@ def inner_sum(draft: Draft) -> None:
     draft.close(len(free))
 
 
-def _store(draft: Draft, target: str, total: str, other: str) -> None:
+def _store(draft: ProgramDraft, target: str, total: str, other: str) -> None:
     """Store a sum, or what is made of it."""
     one = draft.constant(1)
     rest = f" + {other}" if other else ""
-    kind = draft.one_of(("as it is", "added", "divided"), (0.6, 0.2, 0.2))
+    kind = draft.choose(("as it is", "added", "divided"), (0.6, 0.2, 0.2))
     if kind == "added":
         draft.assign(target, f"{draft.constant(0.5)} * {target} + {total}{rest}")
     elif kind == "divided":
@@ -200,20 +206,20 @@ def _store(draft: Draft, target: str, total: str, other: str) -> None:
         draft.assign(target, f"{total}{rest}")
 
 
-def pairs(draft: Draft) -> None:
+def pairs(draft: ProgramDraft) -> None:
     """How far rows are apart, for half of all pairs."""
     rows, columns = draft.size(), draft.size()
     i, j, k = (draft.iterator() for _ in range(3))
-    points = draft.read((rows, columns))
-    result = draft.write((rows, rows), but=(points,))
-    low, high = draft.one_of((("0", f"{i} + 1"), (i, rows), ("0", i), (f"{i} + 1", rows)))
-    draft.open(i, "0", rows)
-    draft.open(j, low, high)
+    points = draft.read_array((rows, columns))
+    result = draft.written_array((rows, rows), exclude=(points,))
+    low, high = draft.choose((("0", f"{i} + 1"), (i, rows), ("0", i), (f"{i} + 1", rows)))
+    draft.open_loop(i, "0", rows)
+    draft.open_loop(j, low, high)
     apart = draft.scalar(draft.constant(0))
-    draft.open(k, "0", columns)
+    draft.open_loop(k, "0", columns)
     step = draft.scalar(f"{points.at(i, k)} - {points.at(j, k)}")
-    kind = draft.one_of(("length", "largest", "squares"), (0.4, 0.2, 0.4))
-    absolute = f"{function(draft, 'fabs')}({step})"
+    kind = draft.choose(("length", "largest", "squares"), (0.4, 0.2, 0.4))
+    absolute = f"{math_function(draft, 'fabs')}({step})"
     if kind == "largest":
         draft.open_if(f"{absolute} > {apart}")
         draft.assign(apart, absolute)
@@ -222,33 +228,33 @@ def pairs(draft: Draft) -> None:
         draft.assign(apart, absolute if kind == "length" else f"{step} * {step}", "+=")
     draft.close()
     one = draft.constant(1)
-    draft.assign(result.at(i, j), draft.one_of((apart, f"{one} / ({one} + {apart})")))
+    draft.assign(result.at(i, j), draft.choose((apart, f"{one} / ({one} + {apart})")))
     draft.close(2)
 
 
-def passes(draft: Draft) -> None:
+def passes(draft: ProgramDraft) -> None:
     """Something is found of a row in one loop, and used in the next ones."""
     rows, columns = draft.size(), draft.size()
     i, is_turned = draft.iterator(), draft.chance(0.3)
     extents = (columns, rows) if is_turned else (rows, columns)
-    source = draft.read(extents)
-    result = source if draft.chance(0.15) else draft.write(extents, but=(source,))
+    source = draft.read_array(extents)
+    result = source if draft.chance(0.15) else draft.written_array(extents, exclude=(source,))
     one, small = draft.constant(1), draft.constant(0.1)
 
-    def at(array: Array, j: str) -> str:
+    def at(array: DraftArray, j: str) -> str:
         return array.at(j, i) if is_turned else array.at(i, j)
 
-    draft.open(i, "0", rows)
+    draft.open_loop(i, "0", rows)
     found = draft.scalar(draft.constant(0))
     j = draft.iterator()
-    draft.open(j, "0", columns)
+    draft.open_loop(j, "0", columns)
     draft.assign(found, at(source, j), "+=")
     draft.close()
     value = f"{at(source, j)} / ({one} + {found} * {found})"
     if draft.chance(0.5):
         draft.assign(found, f"{small} * {found}")
         spread = draft.scalar(draft.constant(0))
-        draft.open(j, "0", columns)
+        draft.open_loop(j, "0", columns)
         off = draft.scalar(f"{at(source, j)} - {found}")
         draft.assign(spread, f"{off} * {off}", "+=")
         draft.close()
@@ -256,20 +262,20 @@ def passes(draft: Draft) -> None:
         if draft.chance(0.5):
             draft.assign(spread, f"{one} / ({one} + {spread})")
             value = f"({at(source, j)} - {found}) * {spread}"
-    draft.open(j, "0", columns)
+    draft.open_loop(j, "0", columns)
     draft.assign(at(result, j), value)
     draft.close(2)
 
 
-def extreme(draft: Draft) -> None:
+def extreme(draft: ProgramDraft) -> None:
     """The smallest or the greatest of a row, and where it is."""
-    free = loops_of(draft, draft.one_of((1, 2), (0.5, 0.5)))
-    (along,) = loops_of(draft, 1)
+    free = new_loops(draft, draft.choose((1, 2), (0.5, 0.5)))
+    (along,) = new_loops(draft, 1)
     extents, names = [one.size for one in free], [one.iterator for one in free]
-    best_of = draft.write(extents)
+    best_of = draft.written_array(extents)
     inputs = elements(draft, [*free, along], 2, [best_of])
     if along.iterator not in inputs[0]:
-        whole = draft.new([*extents, along.size])
+        whole = draft.new_array([*extents, along.size])
         inputs[0] = whole.at(*names, along.iterator)
     wants_place = draft.chance(0.7)
     indices = draft.new_indices(extents) if wants_place else None
@@ -293,22 +299,22 @@ def extreme(draft: Draft) -> None:
     draft.close(len(free))
 
 
-def carried(draft: Draft) -> None:
+def carried(draft: ProgramDraft) -> None:
     """What one iteration hands on to the next in a scalar, along every row or column."""
     rows, columns = draft.size(), draft.size()
     i, j = draft.iterator(), draft.iterator()
     is_turned = draft.chance(0.3)
     extents = (columns, rows) if is_turned else (rows, columns)
-    source = draft.read(extents)
-    result = draft.write(extents, but=(source,))
+    source = draft.read_array(extents)
+    result = draft.written_array(extents, exclude=(source,))
     subscripts = (j, i) if is_turned else (i, j)
     half = draft.constant(0.5)
-    draft.open(i, "0", rows)
+    draft.open_loop(i, "0", rows)
     state = draft.scalar(draft.constant(0))
     if draft.chance(0.3):
-        draft.open_down(j, f"{columns} - 1", "0")
+        draft.open_descending_loop(j, f"{columns} - 1", "0")
     else:
-        draft.open(j, "0", columns)
+        draft.open_loop(j, "0", columns)
     value = source.at(*subscripts)
     if draft.chance(0.4):
         value = draft.scalar(f"{value} - {state}")
@@ -319,12 +325,12 @@ def carried(draft: Draft) -> None:
     draft.close(2)
 
 
-def factor(draft: Draft) -> None:
+def factor(draft: ProgramDraft) -> None:
     """A scalar of an outer loop that inner loops use."""
-    outer = loops_of(draft, draft.one_of((1, 2), (0.7, 0.3)))
-    inner = loops_of(draft, draft.one_of((1, 2), (0.8, 0.2)))
+    outer = new_loops(draft, draft.choose((1, 2), (0.7, 0.3)))
+    inner = new_loops(draft, draft.choose((1, 2), (0.8, 0.2)))
     every = [*outer, *inner]
-    result = draft.write([one.size for one in every])
+    result = draft.written_array([one.size for one in every])
     own = elements(draft, outer, 2, [result])
     inputs = elements(draft, every, draft.number(1, 2), [result])
     for loop in outer:
@@ -338,12 +344,12 @@ def factor(draft: Draft) -> None:
     draft.close(len(every))
 
 
-def total(draft: Draft) -> None:
+def total(draft: ProgramDraft) -> None:
     """A sum over a whole nest, used in the next one."""
-    loops = loops_of(draft, draft.one_of((1, 2), (0.4, 0.6)))
+    loops = new_loops(draft, draft.choose((1, 2), (0.4, 0.6)))
     extents, names = [one.size for one in loops], [one.iterator for one in loops]
     inputs = elements(draft, loops, draft.number(1, 2), ())
-    result = draft.write(extents)
+    result = draft.written_array(extents)
     one = draft.constant(1)
     found = draft.scalar(draft.constant(0))
     for loop in loops:
@@ -357,7 +363,7 @@ def total(draft: Draft) -> None:
     draft.close(len(loops))
 
 
-FAMILIES: tuple[tuple[Callable[[Draft], None], float], ...] = (
+FAMILIES: tuple[tuple[Callable[[ProgramDraft], None], float], ...] = (
     (chain, 0.17),
     (gradient, 0.13),
     (inner_sum, 0.18),

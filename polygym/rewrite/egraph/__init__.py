@@ -9,6 +9,22 @@ from __future__ import annotations
 
 from polygym.rewrite.egraph.cycles import CycleFilter
 from polygym.rewrite.egraph.egraph import EGraph
-from polygym.rewrite.egraph.saturate import Limits, Pass, Report, StopReason, saturate, step
+from polygym.rewrite.egraph.saturation import (
+    IterationReport,
+    SaturationLimits,
+    SaturationReport,
+    StopReason,
+    run_iteration,
+    saturate,
+)
 
-__all__ = ["CycleFilter", "EGraph", "Limits", "Pass", "Report", "StopReason", "saturate", "step"]
+__all__ = [
+    "CycleFilter",
+    "EGraph",
+    "IterationReport",
+    "SaturationLimits",
+    "SaturationReport",
+    "StopReason",
+    "run_iteration",
+    "saturate",
+]

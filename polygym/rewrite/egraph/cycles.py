@@ -7,7 +7,7 @@ that none is left among the nodes that are not blacklisted, and both end with th
   itself. ``VANILLA`` walks over the e-graph as it is at that moment, once for each match;
   ``EFFICIENT`` looks into a map of descendants made before the iteration, one bit for each class
   that is a root of a match, and so does not see what the iteration itself brought.
-- *after* the iteration, a depth-first pass (:func:`cut_cycles`) finds all cycles that there are,
+- *after* the iteration, a depth-first pass (:func:`break_cycles`) finds all cycles that there are,
   and blacklists the latest node of each.
 
 The latest node of a cycle is never the earliest of its class: the node before it in the cycle is
@@ -24,11 +24,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 
-from polygym.rewrite.egraph.applying import Program
+from polygym.rewrite.egraph.application import RuleProgram
 from polygym.rewrite.egraph.egraph import EGraph
-from polygym.rewrite.egraph.matching import Match
+from polygym.rewrite.egraph.matching import EGraphMatch
 
-__all__ = ["CycleFilter", "Descendants", "closes_cycle", "cut_cycles", "reachable"]
+__all__ = ["CycleFilter", "Descendants", "break_cycles", "reachability", "would_close_cycle"]
 
 
 class CycleFilter(Enum):
@@ -39,17 +39,19 @@ class CycleFilter(Enum):
     EFFICIENT = "efficient"
 
 
-def closes_cycle(program: Program, match: Match, reaches: Callable[[int, int], bool]) -> bool:
+def would_close_cycle(
+    program: RuleProgram, match: EGraphMatch, is_reachable: Callable[[int, int], bool]
+) -> bool:
     """Whether a match of several sources makes a class need itself.
 
-    ``reaches`` says whether a class is another or needs it.
+    ``is_reachable`` says whether a class is another or needs it.
     """
     count = len(program.leaves)
     needs = [
         [
             other
             for other in range(count)
-            if any(reaches(match[count + leaf], match[other]) for leaf in program.leaves[one])
+            if any(is_reachable(match[count + leaf], match[other]) for leaf in program.leaves[one])
         ]
         for one in range(count)
     ]
@@ -62,7 +64,7 @@ def closes_cycle(program: Program, match: Match, reaches: Callable[[int, int], b
     return False
 
 
-def reachable(graph: EGraph) -> Callable[[int, int], bool]:
+def reachability(graph: EGraph) -> Callable[[int, int], bool]:
     """Return a function that walks over the e-graph as it is, whenever it is asked."""
 
     def reaches(start: int, end: int) -> bool:
@@ -109,7 +111,7 @@ class Descendants:
         """Whether a class is another or needs it."""
         return bool(self._reached[start] & self._bits[end])
 
-    def closes_cycle(self, program: Program, match: Match) -> bool:
+    def closes_cycle(self, program: RuleProgram, match: EGraphMatch) -> bool:
         """Whether a match makes a class need itself; mostly one look says that it does not."""
         count = len(program.leaves)
         found = 0
@@ -117,11 +119,11 @@ class Descendants:
             found |= self._reached[match[count + leaf]]
         for root in match[:count]:
             if found & self._bits[root]:
-                return closes_cycle(program, match, self)
+                return would_close_cycle(program, match, self)
         return False
 
 
-def cut_cycles(graph: EGraph) -> int:
+def break_cycles(graph: EGraph) -> int:
     """Blacklist nodes until there is no cycle; return how many. The e-graph must be rebuilt."""
     if graph.cut_at == graph.changes:
         return 0

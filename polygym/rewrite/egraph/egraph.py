@@ -12,8 +12,8 @@ thousands of additions a second is what saturation needs.
 A node may be *blacklisted*: it is there, so that nobody adds it again, but neither found by
 matching nor chosen by extraction. *Original* nodes are those of terms that were added whole.
 
-    >>> from polygym.rewrite.expressions import parse_term
-    >>> from polygym.rewrite.plain import Plain
+    >>> from polygym.rewrite.s_expressions import parse_term
+    >>> from polygym.rewrite.trivial_domain import Plain
     >>> graph = EGraph(Plain())
     >>> one, other = (graph.add_term(parse_term(text)) for text in ("(f (g x))", "(f x)"))
     >>> inner, x = (graph.lookup(parse_term(text)) for text in ("(g x)", "x"))
@@ -31,23 +31,23 @@ from collections.abc import Iterable, Iterator
 from polygym.rewrite.domain import Data, Domain, Inadmissible
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Head, Term, postorder
-from polygym.rewrite.typed import REFUSED, Types, types_of
+from polygym.rewrite.type_table import REFUSED, TypeTable, type_table
 
-__all__ = ["EGraph", "Full"]
+__all__ = ["EGraph", "EGraphFullError"]
 
-_DEAD, _BLACK, _LIVE = 2, 1, 0
+_STATE_DEAD, _STATE_BLACKLISTED, _STATE_LIVE = 2, 1, 0
 
 
-class Full(Exception):
+class EGraphFullError(Exception):
     """A node more than the e-graph may hold is needed; for those who set :attr:`EGraph.limit`."""
 
 
 class EGraph:
     """Classes of nodes over a domain."""
 
-    def __init__(self, domain: Domain | Types) -> None:
+    def __init__(self, domain: Domain | TypeTable) -> None:
         """Hold nothing."""
-        self.types = types_of(domain)
+        self.types = type_table(domain)
         self.keys: list[tuple[int, ...]] = []
         """Node: its operator and child classes, as they were called at the last rebuilding."""
         self.parents: list[int] = []
@@ -89,14 +89,14 @@ class EGraph:
     @property
     def blacklist(self) -> list[int]:
         """The blacklisted nodes, in order."""
-        return [node for node, state in enumerate(self.states) if state == _BLACK]
+        return [node for node, state in enumerate(self.states) if state == _STATE_BLACKLISTED]
 
-    def find(self, name: int) -> int:
+    def find(self, class_name: int) -> int:
         """Return the name that counts of a class, or of a node's class."""
         parents = self.parents
-        while (parent := parents[name]) != name:
-            parents[name] = name = parents[parent]
-        return name
+        while (parent := parents[class_name]) != class_name:
+            parents[class_name] = class_name = parents[parent]
+        return class_name
 
     def classes(self) -> list[int]:
         """Return all classes, in order of the nodes that they are named after."""
@@ -105,7 +105,7 @@ class EGraph:
     def nodes(self) -> Iterator[int]:
         """Yield all nodes in the order in which they were added, blacklisted ones included."""
         states = self.states
-        return (node for node in range(len(states)) if states[node] != _DEAD)
+        return (node for node in range(len(states)) if states[node] != _STATE_DEAD)
 
     def nodes_of(self, name: int) -> list[int]:
         """Return the nodes of a class in order, blacklisted ones included."""
@@ -142,7 +142,7 @@ class EGraph:
         for one in postorder([root]):
             operator = self.types.operator(one.head, len(one.children))
             node = self.table.get((operator, *(found[child] for child in one.children)))
-            if node is None or self.states[node] == _BLACK:
+            if node is None or self.states[node] == _STATE_BLACKLISTED:
                 return None
             found[one] = self.find(node)
         return found[root]
@@ -173,8 +173,8 @@ class EGraph:
             node = self.table.get(key)
             if node is None:
                 node = self._made(key)
-            elif self.states[node] == _BLACK:
-                self.states[node] = _LIVE
+            elif self.states[node] == _STATE_BLACKLISTED:
+                self.states[node] = _STATE_LIVE
                 self.touched[node] = self.tick
             self.originals[node] = 1
             made[one] = self.find(node)
@@ -202,14 +202,14 @@ class EGraph:
         if number < 0:
             return REFUSED
         if self.limit and self.node_count >= self.limit:
-            raise Full
+            raise EGraphFullError
         node = len(self.keys)
         self.keys.append(key)
         self.parents.append(node)
         self.table[key] = node
         self.numbers.append(number)
         self.members[node] = [node]
-        self.states.append(_LIVE)
+        self.states.append(_STATE_LIVE)
         self.originals.append(0)
         self.touched.append(self.tick)
         uses = self._uses
@@ -269,17 +269,17 @@ class EGraph:
                 for name in todo:
                     changed[name] = None
                     self._repair(name, changed)
-            self._infer_again()
+            self._propagate_data()
         members, states = self.members, self.states
         for name in dict.fromkeys(map(self.find, changed)):
-            members[name] = sorted(node for node in members[name] if states[node] != _DEAD)
+            members[name] = sorted(node for node in members[name] if states[node] != _STATE_DEAD)
         if changed:
             for name in range(len(self.parents)):
                 self.find(name)
 
     def blacklist_node(self, node: int) -> None:
         """Take a node out of what matching finds and extraction chooses."""
-        self.states[node] = _BLACK
+        self.states[node] = _STATE_BLACKLISTED
         self.changes += 1
 
     def copy(self) -> EGraph:
@@ -307,7 +307,7 @@ class EGraph:
     def _made(self, key: tuple[int, ...]) -> int:
         made = self.make(key)
         if made == REFUSED:
-            self.types.explain((key[0], *(self.numbers[child] for child in key[1:])))
+            self.types.infer_or_raise((key[0], *(self.numbers[child] for child in key[1:])))
             raise AssertionError("the domain refuses a node at one time and not at another")
         return made
 
@@ -320,7 +320,7 @@ class EGraph:
         touched, tick = self.touched, self.tick
         nodes, self._uses[old] = self._uses[old], []
         for node in nodes:
-            if states[node] == _DEAD:
+            if states[node] == _STATE_DEAD:
                 continue
             touched[node] = tick
             key = keys[node]
@@ -336,16 +336,16 @@ class EGraph:
             changed[node] = None
             if node < twin:
                 self._uses[find(old)].append(node)
-                self._become_one(node, twin, key)
+                self._merge_nodes(node, twin, key)
             else:
-                self._become_one(twin, node, key)
+                self._merge_nodes(twin, node, key)
 
-    def _become_one(self, kept: int, dropped: int, key: tuple[int, ...]) -> None:
+    def _merge_nodes(self, kept: int, dropped: int, key: tuple[int, ...]) -> None:
         states = self.states
-        if states[kept] == _BLACK and states[dropped] == _LIVE:
-            states[kept] = _LIVE
+        if states[kept] == _STATE_BLACKLISTED and states[dropped] == _STATE_LIVE:
+            states[kept] = _STATE_LIVE
         self.touched[kept] = self.tick
-        states[dropped] = _DEAD
+        states[dropped] = _STATE_DEAD
         self.originals[kept] |= self.originals[dropped]
         self.table[key] = kept
         self.keys[kept] = key
@@ -353,19 +353,19 @@ class EGraph:
         if not self.unite(kept, dropped):
             self.union(kept, dropped)
 
-    def _infer_again(self) -> None:
+    def _propagate_data(self) -> None:
         types, numbers, states, find = self.types, self.numbers, self.states, self.find
         while self._to_infer and not self._to_repair:
             changed = find(self._to_infer.pop())
             for node in self._uses[changed]:
-                if states[node] == _DEAD:
+                if states[node] == _STATE_DEAD:
                     continue
                 self.touched[node] = self.tick
                 key = self.keys[node]
                 data = (key[0], *[numbers[find(child)] for child in key[1:]])
                 inferred, name = types.infer(data), find(node)
                 if inferred == REFUSED:
-                    types.explain(data)
+                    types.infer_or_raise(data)
                 joined = types.join(numbers[name], inferred)
                 if joined == REFUSED:
                     types.domain.join(types.values[numbers[name]], types.values[inferred])

@@ -3,8 +3,8 @@
 A pattern is compiled to Python source: loops within loops, one for each of its nodes, over rows
 ``(class, child, …)`` of the nodes with the right operator, a comparison for each literal and for
 each variable that stands there again. A match is a tuple: the class of the pattern's root, then the
-classes of its variables in the order in which they first appear (:func:`variables`). Since nodes
-with equal children are one node, no match is found twice.
+classes of its variables in the order in which they first appear (:func:`variable_names`). Since
+nodes with equal children are one node, no match is found twice.
 """
 
 from __future__ import annotations
@@ -14,36 +14,36 @@ from typing import Any, TypeAlias
 
 from polygym.errors import InputError
 from polygym.rewrite.egraph.egraph import EGraph
-from polygym.rewrite.term import Term, is_variable, postorder, variables
-from polygym.rewrite.typed import Types
+from polygym.rewrite.term import Term, is_variable, postorder, variable_names
+from polygym.rewrite.type_table import TypeTable
 
-__all__ = ["Index", "Match", "Pattern"]
+__all__ = ["EGraphMatch", "EGraphPattern", "OperatorIndex"]
 
-Match: TypeAlias = tuple[int, ...]
+EGraphMatch: TypeAlias = tuple[int, ...]
 
 _Rows: TypeAlias = list[tuple[int, ...]]
 
-_MOST_NODES = 20
+_MAX_PATTERN_NODES = 20
 """How deep Python lets loops stand within each other."""
 
 
-class Pattern:
+class EGraphPattern:
     """One pattern, compiled as soon as all of its operators are in some e-graph."""
 
-    def __init__(self, source: Term, types: Types) -> None:
+    def __init__(self, source: Term, types: TypeTable) -> None:
         """Look for nothing yet."""
         self.source = source
         self._types = types
-        inner = [one for one in postorder([source]) if one.children and variables([one])]
+        inner = [one for one in postorder([source]) if one.children and variable_names([one])]
         heads = [source, *(one for one in inner if one is not source)]
         self._needed = [types.operator(one.head, len(one.children)) for one in heads]
         self.operators: list[int] = []
         """The operators of its nodes: the root's, then in the order of the loops."""
         self.ground: list[Term] = []
         """Its parts without variables, each of which is one class or in none."""
-        self._search: Callable[[_Rows, list[Any], list[int], list[Match]], None] | None = None
+        self._search: Callable[[_Rows, list[Any], list[int], list[EGraphMatch]], None] | None = None
 
-    def matches(self, index: Index, since: int = 0) -> list[Match]:
+    def matches(self, index: OperatorIndex, since: int = 0) -> list[EGraphMatch]:
         """Return the matches, or those alone that have a node which changed after a tick.
 
         What is new about them may only be what is known of a variable's class. Each is found once:
@@ -61,7 +61,7 @@ class Pattern:
             constants.append(found)
             if since and any(graph.touched[node] > since for node in graph.nodes_making(ground)):
                 since = 0
-        answer: list[Match] = []
+        answer: list[EGraphMatch] = []
         root, *inner = self.operators
         if not since:
             getters = [index.by_class(operator).get for operator in inner]
@@ -71,21 +71,22 @@ class Pattern:
             if not index.rows(operator, since):
                 continue
             getters = [
-                index.by_class(one, _side(since, place, changed)).get
+                index.by_class(one, _row_filter(since, place, changed)).get
                 for place, one in enumerate(inner, 1)
             ]
-            rows = index.rows(root, _side(since, 0, changed))
+            rows = index.rows(root, _row_filter(since, 0, changed))
             search(rows, getters, constants, answer)
         return answer
 
-    def _compiled(self) -> Callable[[_Rows, list[Any], list[int], list[Match]], None]:
+    def _compiled(self) -> Callable[[_Rows, list[Any], list[int], list[EGraphMatch]], None]:
         source = self.source
         self.operators.append(self._needed[0])
-        code = _Code(self, self._types)
+        code = _PatternCode(self, self._types)
         text = code.text()
-        if len(self.operators) > _MOST_NODES:
+        if len(self.operators) > _MAX_PATTERN_NODES:
             raise InputError(
-                f"pattern {source.head}: expected at most {_MOST_NODES} nodes with variables, "
+                f"pattern {source.head}: expected at most {_MAX_PATTERN_NODES} nodes with "
+                "variables, "
                 f"found {len(self.operators)}"
             )
         exec(compile(text, f"<pattern {source.head}>", "exec"), code.names)
@@ -93,12 +94,12 @@ class Pattern:
         return self._search
 
 
-def _side(since: int, place: int, changed: int) -> int:
+def _row_filter(since: int, place: int, changed: int) -> int:
     """Return which rows a node may have: all, those that changed, or (negative) those that not."""
     return 0 if place > changed else since if place == changed else -since
 
 
-class Index:
+class OperatorIndex:
     """The nodes of an e-graph by operator, as they are now; must be made again after a change.
 
     ``since`` is a tick: rows of nodes that changed after it; its negative: of those that did not;
@@ -145,10 +146,10 @@ class Index:
         return found
 
 
-class _Code:
+class _PatternCode:
     """The source text of a pattern's search."""
 
-    def __init__(self, pattern: Pattern, types: Types) -> None:
+    def __init__(self, pattern: EGraphPattern, types: TypeTable) -> None:
         self.names: dict[str, Any] = {}
         self._pattern, self._types = pattern, types
         self._lines: list[str] = []
@@ -163,14 +164,14 @@ class _Code:
     def text(self) -> str:
         """Return the function's text."""
         source = self._pattern.source
-        self._say(f"for {self._row(source, 'root')} in rows:")
+        self._emit_line(f"for {self._row(source, 'root')} in rows:")
         self._depth += 1
         todo = [(child, f"a{place}") for place, child in enumerate(source.children)]
         self._count = len(todo)
         self._check(todo)
-        names = variables([source])
+        names = variable_names([source])
         values = "".join(f"{self._bound[name]}, " for name in names)
-        self._say(f"append((root, {values}))")
+        self._emit_line(f"append((root, {values}))")
         head = ["def search(rows, inner, constants, found):", "    append = found.append"]
         head += [f"    inner{place} = inner[{place}]" for place in range(self._depth - 2)]
         head += [
@@ -183,7 +184,7 @@ class _Code:
         names = [root] + [f"a{self._count + place}" for place in range(len(one.children))]
         return ", ".join(names) + ("," if len(names) == 1 else "")
 
-    def _say(self, line: str) -> None:
+    def _emit_line(self, line: str) -> None:
         self._lines.append("    " * self._depth + line)
 
     def _check(self, todo: list[tuple[Term, str]]) -> None:
@@ -194,12 +195,12 @@ class _Code:
                 if is_variable(one):
                     known = self._bound.setdefault(str(one.head), name)
                     if known != name:
-                        self._say(f"if {name} != {known}: continue")
+                        self._emit_line(f"if {name} != {known}: continue")
                 elif self._ground[one]:
                     if one not in self._pattern.ground:
                         self._pattern.ground.append(one)
                     place = self._pattern.ground.index(one)
-                    self._say(f"if {name} != constant{place}: continue")
+                    self._emit_line(f"if {name} != constant{place}: continue")
                 else:
                     later.append((one, name))
             if not later:
@@ -207,7 +208,7 @@ class _Code:
             one, name = later[0]
             operator = self._types.operator(one.head, len(one.children))
             self._pattern.operators.append(operator)
-            self._say(f"for {self._row(one, '_')} in inner{self._depth - 2}({name}, ()):")
+            self._emit_line(f"for {self._row(one, '_')} in inner{self._depth - 2}({name}, ()):")
             self._depth += 1
             opened = [(child, f"a{self._count + at}") for at, child in enumerate(one.children)]
             self._count += len(opened)

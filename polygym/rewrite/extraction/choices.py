@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 from polygym.rewrite.egraph.egraph import EGraph
 
-__all__ = ["Choices", "choices_of", "components"]
+__all__ = ["ExtractionChoices", "extraction_choices", "strong_components"]
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class ExtractionChoices:
     """Classes and nodes, both numbered from 0; the root is class 0."""
 
     nodes: tuple[int, ...]
@@ -74,9 +74,9 @@ class Choices:
         return {**self.free, **named}
 
 
-def choices_of(
+def extraction_choices(
     graph: EGraph, root: int, costs: list[float], chosen: dict[int, int], trees: dict[int, float]
-) -> Choices:
+) -> ExtractionChoices:
     """Return what there is to choose, given the cheapest trees; the root must have one."""
     keys, find, members = graph.keys, graph.find, graph.members
     free = {name: chosen[name] for name, cost in trees.items() if cost == 0.0}
@@ -93,7 +93,7 @@ def choices_of(
                 needs = frozenset(keys[node][1:])
                 if name not in needs and all(child in trees for child in needs):
                     rows.append((node, needs.difference(free)))
-        kept[name] = _undominated(rows, costs, chosen[name])
+        kept[name] = _undominated_nodes(rows, costs, chosen[name])
         for _, needs in kept[name]:
             stack.extend(sorted((one for one in needs if one not in kept), reverse=True))
     order = {name: place for place, name in enumerate(kept)}
@@ -104,7 +104,7 @@ def choices_of(
         for _, needs in rows
     ]
     numbers = iter(range(len(nodes)))
-    return Choices(
+    return ExtractionChoices(
         tuple(nodes),
         tuple(costs[node] for node in nodes),
         tuple(children),
@@ -114,7 +114,7 @@ def choices_of(
     )
 
 
-def components(edges: list[list[int]]) -> list[int]:
+def strong_components(edges: list[list[int]]) -> list[int]:
     """Return the number of the strongly connected component of each place of a graph.
 
     >>> components([[1], [0, 2], []])
@@ -158,7 +158,7 @@ def components(edges: list[list[int]]) -> list[int]:
     return found
 
 
-def _undominated(
+def _undominated_nodes(
     rows: list[tuple[int, frozenset[int]]], costs: list[float], chosen: int
 ) -> list[tuple[int, frozenset[int]]]:
     """Return the nodes beside which no other is at least as good; of equals the chosen one."""

@@ -14,20 +14,27 @@ from enum import Enum
 from typing import TypeAlias
 
 from polygym.errors import InputError
-from polygym.pickles import pickled_by_name
+from polygym.pickling import pickle_by_name
 from polygym.rewrite.domain import Data
 from polygym.rewrite.egraph.egraph import EGraph
 from polygym.rewrite.term import Head, Term, term
 
-__all__ = ["NO_TERM", "Cost", "Extraction", "Status", "extracted", "node_costs"]
+__all__ = [
+    "NO_TERM",
+    "CostFunction",
+    "Extraction",
+    "ExtractionStatus",
+    "extracted_term",
+    "node_costs",
+]
 
-Cost: TypeAlias = Callable[[Head, tuple[Data, ...], Data], float]
+CostFunction: TypeAlias = Callable[[Head, tuple[Data, ...], Data], float]
 
 
 NO_TERM = "extraction: expected a term of finite cost in the root's class, found none"
 
 
-class Status(Enum):
+class ExtractionStatus(Enum):
     """How good an answer is."""
 
     OPTIMAL = "optimal"
@@ -38,7 +45,7 @@ class Status(Enum):
     """Greedy's: nothing better was looked for, or found in time."""
 
 
-@pickled_by_name
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """A term of a class."""
@@ -46,9 +53,9 @@ class Extraction:
     term: Term
     cost: float
     """The sum over its different nodes."""
-    bound: float
+    lower_bound: float
     """What any term of the class costs at least, as far as was proved."""
-    status: Status
+    status: ExtractionStatus
     seconds: float
     nodes: tuple[int, ...]
     """The chosen nodes of the e-graph, children first."""
@@ -58,7 +65,7 @@ class Extraction:
     """What greedy's term costs, with which every way begins."""
 
 
-def node_costs(graph: EGraph, cost: Cost) -> list[float]:
+def node_costs(graph: EGraph, cost: CostFunction) -> list[float]:
     """Return the cost of every node, infinite for those that are blacklisted or dead.
 
     Raises:
@@ -84,7 +91,9 @@ def node_costs(graph: EGraph, cost: Cost) -> list[float]:
     return answer
 
 
-def extracted(graph: EGraph, root: int, chosen: Mapping[int, int]) -> tuple[Term, tuple[int, ...]]:
+def extracted_term(
+    graph: EGraph, root: int, chosen: Mapping[int, int]
+) -> tuple[Term, tuple[int, ...]]:
     """Return the term of a class for a choice of a node for each class, and its nodes.
 
     The choice must have no cycle.

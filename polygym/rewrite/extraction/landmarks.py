@@ -7,18 +7,18 @@ without the node of a and the node of b that needs nothing there is no root at a
 two is chosen, and x + x′ ≥ 1 makes the fractions cost 10 as well.
 
 A landmark is found by letting nodes in, one after the other, but for those that would let the root
-be made of what is let in (:meth:`Making.left_out`): those stay out, and they are a landmark,
+be made of what is let in (:meth:`Making.minimal_cut`): those stay out, and they are a landmark,
 since without them there is no root; with any single one of them let in too there would be.
 Whatever the order, what comes out is one. Since making is step by step, from what needs nothing
 up, this is as true where classes need each other in circles: an answer has no cycle.
 
-:func:`landmarks_of` finds them one by one from the costs, as planners do (LM-cut; Helmert and
+:func:`find_landmarks` finds them one by one from the costs, as planners do (LM-cut; Helmert and
 Domshlak, 2009): the nodes at the border of those classes from which the root is had for nothing are
 a landmark. Each of its nodes then counts its cheapest less, so that another one comes next, until
 the root is had for nothing. What was taken off adds up to a bound: a node's cost is taken off by
 all its landmarks together at most once, and an answer pays for one node of each.
 
-:func:`overlooked` finds those that an answer in fractions does not obey.
+:func:`violated_landmarks` finds those that an answer in fractions does not obey.
 """
 
 from __future__ import annotations
@@ -27,36 +27,41 @@ import math
 import time
 from collections.abc import Sequence
 
-from polygym.rewrite.extraction.choices import Choices
-from polygym.rewrite.extraction.settling import Needing, Settled, Value, settled
+from polygym.rewrite.extraction.choices import ExtractionChoices
+from polygym.rewrite.extraction.derivation_costs import (
+    ClassUses,
+    CostAggregation,
+    DerivedCosts,
+    derive_costs,
+)
 
-__all__ = ["Landmark", "Making", "landmarks_of", "overlooked"]
+__all__ = ["Landmark", "ReachableClasses", "find_landmarks", "violated_landmarks"]
 
 Landmark = tuple[int, ...]
 
-_NOTHING = 1e-9
+_ZERO = 1e-9
 """What share of a cost counts as nothing."""
-_FRACTION = 1e-6
+_MIN_FRACTION = 1e-6
 """How far from 0 and 1 a fraction is."""
-_LESS = 1e-3
+_VIOLATION = 1e-3
 """By how much an answer must miss a landmark."""
 _SEEDS = 64
 """How many landmarks are looked for at once, at most; fewer where there are many nodes."""
-_MOST_AT_ONCE = 300_000
+_MAX_AT_ONCE = 300_000
 """How many nodes are looked at for them, at most."""
-_MOST = 5_000_000
+_MAX_STEPS = 5_000_000
 """How many nodes are looked at for the landmarks of costs, at most; fractions tell of others."""
 
 
-class Making:
+class ReachableClasses:
     """What can be made of which nodes."""
 
-    def __init__(self, choices: Choices) -> None:
+    def __init__(self, choices: ExtractionChoices) -> None:
         """Know who needs whom."""
-        self.needing = Needing(choices)
+        self.needing = ClassUses(choices)
         self._counts = [len(needs) for needs in choices.children]
 
-    def left_out(self, order: Sequence[int], deadline: float = math.inf) -> Landmark:
+    def minimal_cut(self, order: Sequence[int], deadline: float = math.inf) -> Landmark:
         """Return the nodes that would let the root be made when let in in this order.
 
         None of them if that takes longer than until a time of :func:`time.perf_counter`: a node
@@ -94,19 +99,19 @@ class Making:
         return tuple(sorted(out))
 
 
-def landmarks_of(needing: Needing, deadline: float) -> tuple[float, list[Landmark]]:
+def find_landmarks(needing: ClassUses, deadline: float) -> tuple[float, list[Landmark]]:
     """Return a bound of what the root costs, and the landmarks that it was found by."""
     left = list(needing.choices.costs)
     total, found = 0.0, []
     whole = None
-    for _ in range(1 + _MOST // (1 + len(left))):
+    for _ in range(1 + _MAX_STEPS // (1 + len(left))):
         if time.perf_counter() >= deadline:
             break
-        seen = settled(needing, left, Value.DEAREST)
+        seen = derive_costs(needing, left, CostAggregation.DEAREST)
         whole = seen.values[0] if whole is None else whole
-        if seen.values[0] <= whole * _NOTHING:
+        if seen.values[0] <= whole * _ZERO:
             break
-        border = _border(needing, seen, left)
+        border = _zero_cost_border(needing, seen, left)
         least = min(left[node] for node in border)
         for node in border:
             left[node] -= least
@@ -115,7 +120,7 @@ def landmarks_of(needing: Needing, deadline: float) -> tuple[float, list[Landmar
     return total, found
 
 
-def _border(needing: Needing, seen: Settled, costs: Sequence[float]) -> list[int]:
+def _zero_cost_border(needing: ClassUses, seen: DerivedCosts, costs: Sequence[float]) -> list[int]:
     """Return the nodes at the border of the classes from which the root is had for nothing.
 
     Each node is looked at as a step from the dearest class that it needs to its own. Some node of
@@ -147,25 +152,27 @@ def _border(needing: Needing, seen: Settled, costs: Sequence[float]) -> list[int
     return border
 
 
-def overlooked(
-    making: Making, values: Sequence[float], deadline: float = math.inf
+def violated_landmarks(
+    reachable: ReachableClasses, values: Sequence[float], deadline: float = math.inf
 ) -> list[Landmark]:
     """Return landmarks of which an answer in fractions has less than one.
 
     For each fraction, the nodes that the answer has come first, that one comes behind them, and
     those that it does not have last. When time is up there are those that were found until then.
     """
-    costs = making.needing.choices.costs
+    costs = reachable.needing.choices.costs
     order = sorted(range(len(costs)), key=lambda node: (-round(values[node], 6), costs[node], node))
-    had = [node for node in order if values[node] > _FRACTION]
+    had = [node for node in order if values[node] > _MIN_FRACTION]
     rest = order[len(had) :]
-    seeds = [node for node in had if values[node] < 1 - _FRACTION and costs[node] > 0]
+    seeds = [node for node in had if values[node] < 1 - _MIN_FRACTION and costs[node] > 0]
     seeds.sort(key=lambda node: -costs[node] * values[node])
     found: dict[Landmark, None] = {}
-    for seed in seeds[: min(_SEEDS, 1 + _MOST_AT_ONCE // (1 + len(costs)))]:
-        mark = making.left_out([*(node for node in had if node != seed), seed, *rest], deadline)
+    for seed in seeds[: min(_SEEDS, 1 + _MAX_AT_ONCE // (1 + len(costs)))]:
+        mark = reachable.minimal_cut(
+            [*(node for node in had if node != seed), seed, *rest], deadline
+        )
         if not mark:
             break
-        if sum(values[node] for node in mark) < 1 - _LESS:
+        if sum(values[node] for node in mark) < 1 - _VIOLATION:
             found[mark] = None
     return list(found)

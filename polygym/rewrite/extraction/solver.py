@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Answer", "IntegerProgram", "solve"]
+__all__ = ["IntegerProgram", "SolverResult", "solve_program"]
 
 _WITHOUT_AGGREGATOR = 1 << 12
 """HiGHS's bit for the rule of its presolve that is left out.
@@ -23,7 +23,7 @@ ones with places in an order, against all answers); without it none of them is w
 """
 
 
-_UNSEEN = 2e-5
+_SOLVER_TOLERANCE = 2e-5
 """For how many seconds a coefficient HiGHS may go on without looking at its clock.
 
 Presolving 190,000 of them, and single steps of its search, took 1.7 to 2.6 seconds of the processor
@@ -39,7 +39,7 @@ class IntegerProgram:
     uppers: list[float] = field(default_factory=list)
     integers: list[bool] = field(default_factory=list)
     starts: list[int] = field(default_factory=lambda: [0])
-    places: list[int] = field(default_factory=list)
+    columns: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
     row_lowers: list[float] = field(default_factory=list)
     row_uppers: list[float] = field(default_factory=list)
@@ -54,31 +54,31 @@ class IntegerProgram:
     def add_row(self, terms: list[tuple[int, float]], lower: float, upper: float) -> None:
         """Add a row of columns and their coefficients."""
         for place, value in terms:
-            self.places.append(place)
+            self.columns.append(place)
             self.values.append(value)
-        self.starts.append(len(self.places))
+        self.starts.append(len(self.columns))
         self.row_lowers.append(lower)
         self.row_uppers.append(upper)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SolverResult:
     """What the solver found."""
 
     values: list[float] | None
     """The columns; None if it found nothing."""
-    bound: float
+    lower_bound: float
     """What every answer costs at least."""
     is_optimal: bool
 
 
-def solve(
+def solve_program(
     program: IntegerProgram,
     seconds: float,
     start: list[float] | None = None,
     *,
-    in_fractions: bool = False,
-) -> Answer:
+    relaxed: bool = False,
+) -> SolverResult:
     """Solve a program, from an answer that is known, in a limited time.
 
     In fractions, every column may have any value: what is best then is a bound, found far sooner.
@@ -86,7 +86,7 @@ def solve(
     import highspy
 
     if seconds <= 0:
-        return Answer(None, -math.inf, False)
+        return SolverResult(None, -math.inf, False)
     solver = highspy.Highs()
     for option, value in (
         ("output_flag", False),
@@ -95,27 +95,27 @@ def solve(
         ("random_seed", 0),
         ("mip_rel_gap", 0.0),
         ("presolve_rule_off", _WITHOUT_AGGREGATOR),
-        ("time_limit", max(seconds - _UNSEEN * len(program.values), seconds / 2)),
+        ("time_limit", max(seconds - _SOLVER_TOLERANCE * len(program.values), seconds / 2)),
     ):
         solver.setOptionValue(option, value)
-    solver.passModel(_model(program, in_fractions))
+    solver.passModel(_highs_model(program, relaxed))
     if start is not None:
         known = highspy.HighsSolution()
         known.col_value = start
         solver.setSolution(known)
-    _run(solver)
+    _run_interruptibly(solver)
     info = solver.getInfo()
     is_optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
     is_found = info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible)
     values = list(solver.getSolution().col_value) if is_found else None
-    if in_fractions:
+    if relaxed:
         bound = info.objective_function_value if is_optimal else -math.inf
     else:
         bound = info.mip_dual_bound if math.isfinite(info.mip_dual_bound) else -math.inf
-    return Answer(values, bound, is_optimal and is_found)
+    return SolverResult(values, bound, is_optimal and is_found)
 
 
-def _run(solver: Any) -> None:
+def _run_interruptibly(solver: Any) -> None:
     solver.HandleUserInterrupt = True
     is_done = Event()
 
@@ -139,7 +139,7 @@ def _run(solver: Any) -> None:
             thread.join()
 
 
-def _model(program: IntegerProgram, in_fractions: bool) -> Any:
+def _highs_model(program: IntegerProgram, in_fractions: bool) -> Any:
     import highspy
 
     model = highspy.HighsLp()
@@ -157,6 +157,6 @@ def _model(program: IntegerProgram, in_fractions: bool) -> Any:
     model.row_upper_ = np.array(program.row_uppers, dtype=np.float64)
     model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     model.a_matrix_.start_ = np.array(program.starts, dtype=np.int32)
-    model.a_matrix_.index_ = np.array(program.places, dtype=np.int32)
+    model.a_matrix_.index_ = np.array(program.columns, dtype=np.int32)
     model.a_matrix_.value_ = np.array(program.values, dtype=np.float64)
     return model

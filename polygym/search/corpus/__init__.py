@@ -14,31 +14,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygym.lazy import lazily
+from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from polygym.search.corpus.collect import Collection, CollectPlan
+    from polygym.search.corpus.collector import Collection, CollectPlan
     from polygym.search.corpus.held_out import TEST_KERNELS
-    from polygym.search.corpus.rows import Case, Row, Visit
+    from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow
     from polygym.search.corpus.store import Corpus, open_corpus
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "collect": ("CollectPlan", "Collection"),
-            "held_out": ("TEST_KERNELS",),
-            "rows": ("Case", "Row", "Visit"),
-            "store": ("Corpus", "open_corpus"),
-        },
-    )
+    __getattr__ = lazy_attributes(__name__)
 
 __all__ = [
     "TEST_KERNELS",
-    "Case",
+    "CaseVisit",
     "CollectPlan",
     "Collection",
     "Corpus",
-    "Row",
-    "Visit",
+    "CorpusCase",
+    "CorpusRow",
     "open_corpus",
 ]

@@ -12,23 +12,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from polygym.search.corpus.kept_rows import SELECT_ROWS, row_of_values
-from polygym.search.corpus.schema import FORMAT, VERSION
-from polygym.search.corpus.sums import (
+from polygym.search.corpus.checksums import (
     SELECT_CLOCKS,
     SELECT_MACHINES,
     SELECT_VISITS,
+    checksum,
     clock_of_values,
     machine_of_values,
-    total,
     visit_of_values,
 )
+from polygym.search.corpus.row_codec import SELECT_ROWS, row_of_values
+from polygym.search.corpus.schema import FORMAT, VERSION
 
 _HEADING = "*** in database main ***"
 ADVICE = "`polygym corpus check --mend` takes out what is damaged"
 """What can be done of damage, as the end of a sentence."""
 
-Ask: TypeAlias = Callable[[str], list[tuple[Any, ...]]]
+Query: TypeAlias = Callable[[str], list[tuple[Any, ...]]]
 """Returns what the database answers to a query."""
 
 SELECT_CORPUS = "SELECT format, version, polygym, sum FROM corpus"
@@ -39,7 +39,7 @@ _UNUSED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Damage:
+class CorpusDamage:
     """What cannot be trusted: keys, numbers and places; ``unused`` is what nothing refers to."""
 
     is_of_corpus: bool
@@ -50,7 +50,7 @@ class Damage:
     unused: tuple[str, ...]
 
     @property
-    def complaints(self) -> list[str]:
+    def messages(self) -> list[str]:
         """Say it, line by line."""
         found = ["corpus: what says who began it is damaged"] if self.is_of_corpus else []
         found += [f"machines: {key!r:.60} is damaged" for key in self.machines]
@@ -65,7 +65,7 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenOut:
+class RemovedRows:
     """How much was taken out of a corpus."""
 
     rows: int
@@ -85,13 +85,13 @@ class TakenOut:
         return ", ".join(said)
 
 
-def of_the_file(ask: Ask) -> list[str]:
+def page_damage(ask: Query) -> list[str]:
     """Return what SQLite finds wrong in its pages; a twentieth of a second for 30,000 rows."""
     said = [line for (text,) in ask("PRAGMA integrity_check(5)") for line in text.splitlines()]
     return [f"SQLite: {line}" for line in said if line not in ("ok", _HEADING)]
 
 
-def damage(ask: Ask) -> Damage:
+def find_damage(ask: Query) -> CorpusDamage:
     """Return what is damaged.
 
     What is of a machine or of a visit that is damaged goes with it, and is not named.
@@ -103,8 +103,8 @@ def damage(ask: Ask) -> Damage:
     gone = named | {
         number for number, one in visits.items() if one and machines.get(one.machine) is None
     }
-    return Damage(
-        is_of_corpus=any(total(*written) != check for *written, check in ask(SELECT_CORPUS)),
+    return CorpusDamage(
+        is_of_corpus=any(checksum(*written) != check for *written, check in ask(SELECT_CORPUS)),
         machines=tuple(key for key, machine in machines.items() if machine is None),
         visits=tuple(sorted(named)),
         rows=tuple(
@@ -123,7 +123,7 @@ def damage(ask: Ask) -> Damage:
     )
 
 
-def take_out(connection: sqlite3.Connection, found: Damage) -> TakenOut:
+def remove_damage(connection: sqlite3.Connection, found: CorpusDamage) -> RemovedRows:
     """Take out what is damaged, within a transaction in which no foreign keys are looked after.
 
     Visits that lose rows are not finished any more.
@@ -162,7 +162,7 @@ def take_out(connection: sqlite3.Connection, found: Damage) -> TakenOut:
         seal_visits(connection)
     if found.is_of_corpus:
         seal_corpus(connection, "unknown")
-    return TakenOut(
+    return RemovedRows(
         *(was - now for was, now in zip(before, _counts(connection), strict=True)),
     )
 
@@ -172,7 +172,7 @@ def seal_corpus(connection: sqlite3.Connection, polygym: str) -> None:
     written = (FORMAT, VERSION, polygym)
     connection.execute(
         "REPLACE INTO corpus (only, format, version, polygym, sum) VALUES (1, ?, ?, ?, ?)",
-        (*written, total(*written)),
+        (*written, checksum(*written)),
     )
 
 
@@ -181,7 +181,7 @@ def seal_visits(connection: sqlite3.Connection, number: int | None = None) -> No
     where, values = ("", ()) if number is None else (" WHERE v.number = ?", (number,))
     for *written, _ in connection.execute(f"{SELECT_VISITS}{where}", values).fetchall():
         connection.execute(
-            "UPDATE visits SET sum = ? WHERE number = ?", (total(*written), written[0])
+            "UPDATE visits SET sum = ? WHERE number = ?", (checksum(*written), written[0])
         )
 
 

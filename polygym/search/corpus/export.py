@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from polygym.errors import InputError
-from polygym.files import make_room_for, put_in_place
-from polygym.search.corpus.statistics import kind_of
+from polygym.files import atomic_file, create_parent_folder
+from polygym.search.corpus.statistics import program_kind
 from polygym.search.corpus.store import Corpus
 
 
-def export(corpus: Corpus, path: Path) -> int:
+def export_parquet(corpus: Corpus, path: Path) -> int:
     """Write all rows, and return how many there are.
 
     Raises:
@@ -32,7 +32,7 @@ def export(corpus: Corpus, path: Path) -> int:
             "Parquet files need the package pyarrow: pip install 'polygym[cost]'"
         ) from None
     corpus.expect_another(path)
-    make_room_for(path)
+    create_parent_folder(path)
     fingerprints = {key: json.dumps(asdict(one)) for key, one in corpus.machines().items()}
     planned_for = {key: json.dumps(asdict(one)) for key, one in corpus.planned_for().items()}
     columns: dict[str, list[Any]] = {}
@@ -41,7 +41,7 @@ def export(corpus: Corpus, path: Path) -> int:
         visit, row = found.visit, found.row
         values = {
             "program": visit.case.program,
-            "kind": kind_of(visit.case.program),
+            "kind": program_kind(visit.case.program),
             "text": visit.text,
             "function": visit.case.function,
             "splitting": visit.case.splitting,
@@ -54,7 +54,7 @@ def export(corpus: Corpus, path: Path) -> int:
             "seed": visit.seed,
             "visit": visit.number,
             "moment": visit.moment,
-            "others": visit.others,
+            "others": visit.background_load,
             "schedule": row.schedule,
             "mapping": row.mapping,
             "done": row.done,
@@ -67,6 +67,6 @@ def export(corpus: Corpus, path: Path) -> int:
         for name, value in values.items():
             columns.setdefault(name, []).append(value)
         count += 1
-    with put_in_place(path) as beside:
+    with atomic_file(path) as beside:
         pyarrow.parquet.write_table(pyarrow.table(columns), beside, compression="zstd")
     return count

@@ -1,12 +1,13 @@
 """What models are tested on, and so never learn from: ten kernels, and programs that do the same.
 
 A random program or a user's file may do what a test kernel does under other names. So a program is
-held out if its name is a test kernel's, or one of its nests has a body (:mod:`polygym.cost.bodies`)
-that a test kernel has and none of the other kernels: what those have is learned from anyway.
-Example: a file with lu's loops is held out, the loop k inside or outside, and so is a random
-program that begins with a rank-one update of a triangle as in trmm, its sums in scalars or not; one
-with a product of a matrix and a vector, as in gemver and in atax, is not. Of lu alone the loops in
-which a scalar holds the sums are those of another kernel, ludcmp, which is learned from.
+held out if its name is a test kernel's, or one of its nests has a body
+(:mod:`polygym.cost.canonical_bodies`) that a test kernel has and none of the other kernels: what
+those have is learned from anyway. Example: a file with lu's loops is held out, the loop k inside or
+outside, and so is a random program that begins with a rank-one update of a triangle as in trmm, its
+sums in scalars or not; one with a product of a matrix and a vector, as in gemver and in atax, is
+not. Of lu alone the loops in which a scalar holds the sums are those of another kernel, ludcmp,
+which is learned from.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 from functools import cache
 
 import polybench
-from polygym.cost.bodies import Body, bodies
+from polygym.cost.features.programs.canonical_bodies import CanonicalBody, canonical_bodies
 from polygym.errors import PolygymError
 from polygym.programs import Program, load_program
 
@@ -31,12 +32,12 @@ def is_held_out(name: str, program: Program) -> bool:
     ``name`` is what it is called in a corpus, or by its user.
     """
     try:
-        return bool(alike(name, program))
+        return bool(equivalent_kernels(name, program))
     except PolygymError:
         return True
 
 
-def alike(name: str, program: Program) -> tuple[str, ...]:
+def equivalent_kernels(name: str, program: Program) -> tuple[str, ...]:
     """Return the test kernels that a program is by its name, or that do what one of its nests does.
 
     Raises:
@@ -46,13 +47,13 @@ def alike(name: str, program: Program) -> tuple[str, ...]:
         return (name,)
     found = set()
     for follows in (False, True):
-        own = bodies(program, follows=follows)
+        own = canonical_bodies(program, forwards_scalars=follows)
         found |= {one for one, every in _own_bodies(follows).items() if not every.isdisjoint(own)}
     return tuple(one for one in TEST_KERNELS if one in found)
 
 
 @cache
-def _own_bodies(follows: bool) -> dict[str, frozenset[Body]]:
+def _own_bodies(follows: bool) -> dict[str, frozenset[CanonicalBody]]:
     """Return of each test kernel the bodies that none of the other kernels has.
 
     As written, lu has bodies of its own, but not where scalars are followed: ludcmp has them then.
@@ -62,5 +63,5 @@ def _own_bodies(follows: bool) -> dict[str, frozenset[Body]]:
     return {name: _bodies_of(name, follows) - learned for name in TEST_KERNELS}
 
 
-def _bodies_of(name: str, follows: bool) -> frozenset[Body]:
-    return bodies(load_program(name), follows=follows)
+def _bodies_of(name: str, follows: bool) -> frozenset[CanonicalBody]:
+    return canonical_bodies(load_program(name), forwards_scalars=follows)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from polygym.search.corpus.store import Corpus
 
 
-def merge(into: Corpus, other: Corpus) -> int:
+def merge_corpora(into: Corpus, other: Corpus) -> int:
     """Add what another corpus has, and return how many rows were new.
 
     A visit that both have is one visit, if it is of the same case; else the other one's gets a
@@ -29,15 +29,15 @@ def _copy(into: Corpus, other: Corpus) -> int:
     added = 0
     for visit, rows in other.visits():
         moved = visit
-        while into.begun_with(moved.key) not in (None, (visit.case, visit.text)):
+        while into.visit_contents(moved.key) not in (None, (visit.case, visit.text)):
             moved = replace(moved, number=min(moved.number, 0) - 1)
         number = into.begin(moved)
         for row in rows:
             added += into.add(number, row)
         if visit.number in other.finished(visit.machine, visit.threads, visit.seed):
-            into.finish(number, visit.others)
+            into.finish(number, visit.background_load)
     known = set(into.clocks())
     for clock in other.clocks():
         if clock not in known:
-            into.tick(*clock)
+            into.add_clock(*clock)
     return added

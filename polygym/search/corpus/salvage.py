@@ -3,8 +3,8 @@
 SQLite keeps tables and their indices as trees of pages. Where a page is damaged, SQLite ends an
 answer in the middle. So a table is read forwards as far as that goes, then backwards, then what is
 left between line by line; what its index lists and nobody can read any more is lost. What was read
-is what was written only where its check sum says so: :mod:`polygym.search.corpus.damage` takes out
-the rest of the copy.
+is what was written only where its check sum says so: :mod:`polygym.search.corpus.find_damage` takes
+out the rest of the copy.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from typing import Any
 
 from polygym.errors import InputError
 from polygym.search.corpus.damage import (
-    TakenOut,
-    damage,
-    of_the_file,
+    RemovedRows,
+    find_damage,
+    page_damage,
+    remove_damage,
     seal_corpus,
     seal_visits,
-    take_out,
 )
-from polygym.search.corpus.former import FORMER_VERSION
 from polygym.search.corpus.schema import TABLES
 from polygym.search.corpus.store import open_corpus
-from polygym.sqlite_files import UnusableFileError, create, explained
+from polygym.search.corpus.version_2 import FORMER_VERSION
+from polygym.sqlite_files import UnusableFileError, create_database, sqlite_errors
 
-_WHAT = "a whole corpus"
+_EXPECTED = "a whole corpus"
 _NUMBERED = ("corpus", "machines", "programs", "cases", "visits", "texts", "clocks")
 _COUNTED = ("visits", "clocks", "machines")
 _BEYOND = 10_000  # so many lines may be behind the last that could be read, in pages that can be
@@ -45,13 +45,13 @@ Line = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class RepairResult:
     """What became of a corpus: what it has lost, and whether that was ``counted``.
 
     ``rows`` are those of the new file, None where none was made.
     """
 
-    taken_out: TakenOut
+    taken_out: RemovedRows
     is_counted: bool = True
     rows: int | None = None
 
@@ -112,7 +112,7 @@ def complaints(path: Path) -> list[str]:
         return [f"SQLite: {said}" if said else str(error).removeprefix(f"{path}: ")]
 
 
-def mend(path: Path) -> Mended | None:
+def repair(path: Path) -> RepairResult | None:
     """Take out of a corpus what is damaged; None where nothing of the file can be read.
 
     Raises:
@@ -121,16 +121,16 @@ def mend(path: Path) -> Mended | None:
     """
     try:
         with open_corpus(path) as corpus:
-            with explained(path, _WHAT):
-                said = of_the_file(lambda query: corpus.connection.execute(query).fetchall())
+            with sqlite_errors(path, _EXPECTED):
+                said = page_damage(lambda query: corpus.connection.execute(query).fetchall())
             if not said:
-                return Mended(corpus.mend())
+                return RepairResult(corpus.repair())
     except UnusableFileError:
         pass
-    return _copied(path)
+    return _copy_readable(path)
 
 
-def _copied(path: Path) -> Mended | None:
+def _copy_readable(path: Path) -> RepairResult | None:
     with _held(path), _reading(path) as source:
         most = path.stat().st_size // _SMALLEST_LINE
         found = {table: _numbered(source, table, most) for table in _NUMBERED}
@@ -153,15 +153,15 @@ def _copied(path: Path) -> Mended | None:
             path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
 
         with suppress(_NothingLeftError):
-            create(path, _WHAT, fill)
-            return _said(found, after)
+            create_database(path, _EXPECTED, fill)
+            return _repair_result(found, after)
     return None
 
 
-def _said(found: dict[str, _Read], after: list[int]) -> Mended:
+def _repair_result(found: dict[str, _Read], after: list[int]) -> RepairResult:
     counted = [found[table] for table in ("rows", *_COUNTED)]
-    return Mended(
-        TakenOut(*(one.count - now for one, now in zip(counted, after, strict=True))),
+    return RepairResult(
+        RemovedRows(*(one.count - now for one, now in zip(counted, after, strict=True))),
         all(one.is_counted for one in counted),
         after[0],
     )
@@ -179,7 +179,7 @@ def _fill(new: sqlite3.Connection, found: dict[str, _Read]) -> None:
                 continue  # it is none that was written
     if not new.execute("SELECT count(*) FROM corpus").fetchone()[0]:
         seal_corpus(new, "unknown")
-    take_out(new, damage(lambda query: new.execute(query).fetchall()))
+    remove_damage(new, find_damage(lambda query: new.execute(query).fetchall()))
     for visit in _unfinished(found["rows"], found["visits"]):
         new.execute("UPDATE visits SET done = 0 WHERE number = ?", (visit,))
         seal_visits(new, visit)
@@ -260,7 +260,7 @@ def _held(path: Path) -> Iterator[None]:
     """Inside, nobody else writes to a file."""
     with closing(sqlite3.connect(path, isolation_level=None, timeout=_PATIENCE_SECONDS)) as file:
         # Where SQLite cannot use it at all, nobody writes to it.
-        with suppress(UnusableFileError), explained(path, _WHAT):
+        with suppress(UnusableFileError), sqlite_errors(path, _EXPECTED):
             file.execute("BEGIN IMMEDIATE")
         yield
 

@@ -7,7 +7,7 @@ by how much faster the original order was there.
 
 A program that is kept elsewhere, or cut, is a case of its own, whose rows have other features; but
 what they leave in memory is the same, so that models compare all of them: where the program, its
-sizes, the machine and its threads are the same, rows belong together (:func:`in_all_homes`), their
+sizes, the machine and its threads are the same, rows belong together (:func:`by_variant`), their
 times in proportion to the original order's.
 
 Example: pairs of 1,000 points as written, 10 ms where the original takes 10, and expanded, 8 ms in
@@ -27,27 +27,27 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from polygym.compiler.codegen.common.machine import Machine
-from polygym.compiler.codegen.common.mapping import parse_mapping
-from polygym.compiler.codegen.common.sizes import own_sizes
-from polygym.compiler.codegen.contraction import legal_under
-from polygym.compiler.poly.legality import LegalSchedule
-from polygym.compiler.poly.schedule import parse
-from polygym.compiler.poly.splitting.cuts import parse_splitting
-from polygym.compiler.storage.plan import KEEP, parse_storage
-from polygym.cost.candidate import Features, features
-from polygym.cost.loop_tree import Forest, LoopTree
-from polygym.cost.model import Samples
+from polygym.codegen.contraction import legal_with_storage
+from polygym.cost.features.candidates.candidate_vector import CandidateFeatures, candidate_features
+from polygym.cost.features.candidates.loop_tree import LoopForest, LoopTree
+from polygym.cost.models.cost_model import TrainingSamples
 from polygym.errors import InputError, PolygymError
+from polygym.mapping.machine import Machine
+from polygym.mapping.mapping import parse_mapping
+from polygym.mapping.sizes import scop_sizes
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.schedule import parse_schedule
+from polygym.poly.transform.splitting.conditions import parse_splitting
+from polygym.poly.transform.storage.plan import SOURCE_STORAGE, parse_storage
 from polygym.programs import Program, load_program
-from polygym.programs.pieces import in_pieces
-from polygym.programs.stored import stored
+from polygym.programs.split_program import apply_splitting_to
+from polygym.programs.stored_program import with_storage_plan
 from polygym.search.corpus.held_out import is_held_out
-from polygym.search.corpus.rows import Row, Visit
+from polygym.search.corpus.rows import CaseVisit, CorpusRow
 from polygym.search.corpus.statistics import outliers
 from polygym.search.corpus.store import Corpus
 
-_FEWEST = 5
+_MIN_ROWS = 5
 
 
 def machine_of(corpus: Corpus, key: str | None) -> str:
@@ -68,15 +68,15 @@ def machine_of(corpus: Corpus, key: str | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CaseRows:
     """The rows of a case on one kind of machine with so many threads, and the case's name.
 
     ``machine`` is that for which loops are planned there, ``original`` how long the original order
     took in the visit in proportion to which times are.
     """
 
-    visit: Visit
-    rows: tuple[Row, ...]
+    visit: CaseVisit
+    rows: tuple[CorpusRow, ...]
     machine: Machine
     original: float
 
@@ -86,10 +86,12 @@ class Group:
         return str(self.visit.case)
 
 
-def groups(corpus: Corpus, machine: str | None = None, fewest: int = _FEWEST) -> list[Group]:
+def case_rows(
+    corpus: Corpus, machine: str | None = None, fewest: int = _MIN_ROWS
+) -> list[CaseRows]:
     """Return the rows that ran, by case; cases with fewer than ``fewest`` are left out."""
-    by_case: dict[tuple[object, ...], list[Row]] = defaultdict(list)
-    first: dict[tuple[object, ...], Visit] = {}
+    by_case: dict[tuple[object, ...], list[CorpusRow]] = defaultdict(list)
+    first: dict[tuple[object, ...], CaseVisit] = {}
     usual: dict[tuple[object, ...], float] = {}
     for visit, rows in corpus.visits(machine):
         strange = outliers(rows)
@@ -103,13 +105,13 @@ def groups(corpus: Corpus, machine: str | None = None, fewest: int = _FEWEST) ->
         by_case[case] += [replace(row, seconds=row.seconds * factor) for row in kept]
     planned_for = corpus.planned_for()
     return [
-        Group(first[case], tuple(rows), planned_for[first[case].machine], usual[case])
+        CaseRows(first[case], tuple(rows), planned_for[first[case].machine], usual[case])
         for case, rows in by_case.items()
         if len(rows) >= fewest
     ]
 
 
-def in_all_homes(found: Iterable[Group]) -> list[tuple[int, Group]]:
+def by_variant(found: Iterable[CaseRows]) -> list[tuple[int, CaseRows]]:
     """Return groups with numbers, the same for those of one program in different homes.
 
     It is that of the first of them, to whose visit the times of all are put in proportion.
@@ -118,7 +120,7 @@ def in_all_homes(found: Iterable[Group]) -> list[tuple[int, Group]]:
     numbered = []
     for place, group in enumerate(found):
         visit = group.visit
-        case = replace(visit.case, splitting="", storage=str(KEEP))
+        case = replace(visit.case, splitting="", storage=str(SOURCE_STORAGE))
         key = (case, visit.text, visit.machine, visit.threads)
         number, original = first.setdefault(key, (place, group.original))
         factor = original / group.original
@@ -127,13 +129,13 @@ def in_all_homes(found: Iterable[Group]) -> list[tuple[int, Group]]:
     return numbered
 
 
-def without_tests(found: Iterable[Group]) -> tuple[list[Group], int]:
+def without_tests(found: Iterable[CaseRows]) -> tuple[list[CaseRows], int]:
     """Return the groups from which models may learn, and how many others there are.
 
     Nothing is learned from test kernels, nor from programs that do what one of them does.
     """
     held: dict[tuple[str, str, str], bool] = {}
-    kept: list[Group] = []
+    kept: list[CaseRows] = []
     left = 0
     for group in found:
         case = group.visit.case
@@ -147,7 +149,7 @@ def without_tests(found: Iterable[Group]) -> tuple[list[Group], int]:
     return kept, left
 
 
-def _is_held_out(visit: Visit) -> bool:
+def _is_held_out(visit: CaseVisit) -> bool:
     try:
         with TemporaryDirectory() as folder:
             return is_held_out(visit.case.program, _written(visit, folder))
@@ -156,24 +158,24 @@ def _is_held_out(visit: Visit) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Learnable:
+class CorpusSamples:
     """Samples, with the group of each row by its number in ``names``.
 
     Of groups that belong together it is the first.
     """
 
-    samples: Samples
+    samples: TrainingSamples
     names: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[CorpusRow, ...]
 
 
-def learnable(
-    found: Iterable[Group],
-    show: Callable[[Group, int], None] = lambda *_: None,
+def training_samples(
+    found: Iterable[CaseRows],
+    on_progress: Callable[[CaseRows, int], None] = lambda *_: None,
     *,
     with_loops: bool = False,
-) -> Learnable:
-    """Return the features and times of groups; ``show`` is called after each with the rows so far.
+) -> CorpusSamples:
+    """Return the features and times of groups; ``on_progress`` gets the number of rows after each.
 
     The candidates' loops are among the samples if ``with_loops`` says so.
 
@@ -185,27 +187,27 @@ def learnable(
     seconds: list[float] = []
     cases: list[int] = []
     names: list[str] = []
-    kept: list[Row] = []
-    for number, group in in_all_homes(found):
+    kept: list[CorpusRow] = []
+    for number, group in by_variant(found):
         names.append(group.name)
-        for row, seen in looked_at(group):
+        for row, seen in featurize(group):
             columns.append(seen.vector)
             if with_loops:
-                trees.append(seen.loops)
+                trees.append(seen.loop_tree)
             seconds.append(row.seconds)
             cases.append(number)
             kept.append(row)
-        show(group, len(kept))
-    samples = Samples(
+        on_progress(group, len(kept))
+    samples = TrainingSamples(
         np.array(columns, dtype=np.float32).astype(np.float64),
         np.array(seconds, dtype=np.float64),
         np.array(cases, dtype=np.int64),
-        Forest.of(trees) if with_loops else None,
+        LoopForest.of(trees) if with_loops else None,
     )
-    return Learnable(samples, tuple(names), tuple(kept))
+    return CorpusSamples(samples, tuple(names), tuple(kept))
 
 
-def looked_at(group: Group) -> Iterator[tuple[Row, Features]]:
+def featurize(group: CaseRows) -> Iterator[tuple[CorpusRow, CandidateFeatures]]:
     """Yield the rows of a group with their features.
 
     There are none of a program that cannot be read any more, nor where isl would take too long.
@@ -224,7 +226,7 @@ def looked_at(group: Group) -> Iterator[tuple[Row, Features]]:
         yield row, seen
 
 
-def target_of(visit: Visit, folder: str) -> str:
+def target_of(visit: CaseVisit, folder: str) -> str:
     """Return what the program of a visit is named; a user's text is written into a folder."""
     target = visit.case.program
     if not visit.text:
@@ -234,15 +236,15 @@ def target_of(visit: Visit, folder: str) -> str:
     return str(path)
 
 
-def program_of(visit: Visit, folder: str) -> Program:
+def program_of(visit: CaseVisit, folder: str) -> Program:
     """Return the program of a visit; a user's text is written into a folder to be read."""
     case, program = visit.case, _written(visit, folder)
-    program = in_pieces(program, parse_splitting(case.splitting))
+    program = apply_splitting_to(program, parse_splitting(case.splitting))
     # Whoever chose the plan has looked at its price.
-    return stored(program, parse_storage(case.storage), sys.maxsize)
+    return with_storage_plan(program, parse_storage(case.storage), sys.maxsize)
 
 
-def _written(visit: Visit, folder: str) -> Program:
+def _written(visit: CaseVisit, folder: str) -> Program:
     """Return the program of a visit before it is changed."""
     case = visit.case
     target, function = target_of(visit, folder), case.function or None
@@ -251,10 +253,12 @@ def _written(visit: Visit, folder: str) -> Program:
 
 def legal_of(program: Program, schedule: str) -> LegalSchedule:
     """Return a schedule of a program by its text, with its arrays as code for it has them."""
-    return legal_under(program.storage, program.scop, parse(schedule, program.scop))
+    return legal_with_storage(program.storage, program.scop, parse_schedule(schedule, program.scop))
 
 
-def features_of(program: Program, legal: LegalSchedule, mapping: str, machine: Machine) -> Features:
+def features_of(
+    program: Program, legal: LegalSchedule, mapping: str, machine: Machine
+) -> CandidateFeatures:
     """Return the features of a schedule under the mapping of a text, as a machine has them."""
-    sizes = own_sizes(program.scop, dict(program.parameters))
-    return features(legal, parse_mapping(mapping), sizes, machine)
+    sizes = scop_sizes(program.scop, dict(program.parameters))
+    return candidate_features(legal, parse_mapping(mapping), sizes, machine)

@@ -16,8 +16,8 @@ table          one row for
 ``clocks``     the time of one and the same program now and then, by which drift is seen
 =============  ===================================================================================
 
-``sum`` is a check sum of all that a line means (:mod:`polygym.search.corpus.sums`): that of a visit
-covers its case and its program as well, that of a row its texts and what its visit is of.
+``sum`` is a check sum of all that a line means (:mod:`polygym.search.corpus.checksums`): that of a
+visit covers its case and its program as well, that of a row its texts and what its visit is of.
 """
 
 FORMAT = "polygym corpus"

@@ -18,12 +18,12 @@ from typing import Any
 from polygym.programs import is_path
 from polygym.programs.comprehensions import PREFIX as COMPREHENSION
 from polygym.programs.generate import prefix_of
-from polygym.search.corpus.rows import Case, Row
+from polygym.search.corpus.rows import CorpusCase, CorpusRow
 from polygym.search.corpus.store import Corpus
-from polygym.search.explore.means import geometric_mean
+from polygym.search.means import geometric_mean
 
 _OUTLIER = log(1.33)
-_BUSY = 0.25
+_BUSY_SHARE = 0.25
 DRIFT = 1.1
 """A machine drifts where its time of the same program changes by more than this factor."""
 
@@ -48,7 +48,7 @@ class MachineStatistics:
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
+class CorpusStatistics:
     """What there is in a corpus."""
 
     rows: int
@@ -66,7 +66,7 @@ class Statistics:
         return asdict(self)
 
 
-def kind_of(program: str) -> str:
+def program_kind(program: str) -> str:
     """Return the kind of a program.
 
     >>> [kind_of(name) for name in ("random:3", "scalars:3", "tc:matmul", "gemm", "mine.c")]
@@ -79,7 +79,7 @@ def kind_of(program: str) -> str:
     return "files" if is_path(program) else "kernels"
 
 
-def outliers(rows: Iterable[Row]) -> set[Row]:
+def outliers(rows: Iterable[CorpusRow]) -> set[CorpusRow]:
     """Return the rows of a visit beside which the original order was unusually fast or slow."""
     ran = [row for row in rows if row.is_ok]
     if len(ran) < 3:
@@ -88,9 +88,9 @@ def outliers(rows: Iterable[Row]) -> set[Row]:
     return {row for row in ran if abs(log(row.baseline_seconds / usual)) > _OUTLIER}
 
 
-def statistics(corpus: Corpus) -> Statistics:
+def corpus_statistics(corpus: Corpus) -> CorpusStatistics:
     """Count what is in a corpus; two files of one name are two programs if their texts differ."""
-    cases: dict[tuple[Case, str, str, int], list[float]] = defaultdict(list)
+    cases: dict[tuple[CorpusCase, str, str, int], list[float]] = defaultdict(list)
     kinds: Counter[str] = Counter()
     statuses: Counter[str] = Counter()
     by_machine: Counter[str] = Counter()
@@ -101,17 +101,17 @@ def statistics(corpus: Corpus) -> Statistics:
             continue
         strange += len(outliers(rows))
         cases[visit.case, visit.text, visit.machine, visit.threads] += [row.speedup for row in rows]
-        kinds[kind_of(visit.case.program)] += len(rows)
+        kinds[program_kind(visit.case.program)] += len(rows)
         statuses.update(row.status.value for row in rows)
         by_machine[visit.machine] += len(rows)
-        loads[visit.machine].append(visit.others)
+        loads[visit.machine].append(visit.background_load)
     bests = [max(values) for values in cases.values() if max(values) > 0]
     ratios = [
         max(values) / median(value for value in values if value)
         for values in cases.values()
         if sum(value > 0 for value in values) > 1
     ]
-    return Statistics(
+    return CorpusStatistics(
         sum(by_machine.values()),
         len({(case.program, case.function, text) for case, text, *_ in cases}),
         len({(case, text) for case, text, *_ in cases}),
@@ -128,7 +128,7 @@ def statistics(corpus: Corpus) -> Statistics:
                 machine.llvm,
                 by_machine[key],
                 len(loads[key]),
-                sum(others > _BUSY for others in loads[key]),
+                sum(others > _BUSY_SHARE for others in loads[key]),
                 _drift(corpus, key),
             )
             for key, machine in corpus.machines().items()

@@ -15,39 +15,51 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from polygym.closing import Closing
-from polygym.compiler.codegen.common.machine import Machine
+from polygym.closeable import Closeable
 from polygym.errors import InputError
-from polygym.measure.evaluation.fingerprint import Fingerprint
-from polygym.search.corpus.damage import (
-    ADVICE,
-    TakenOut,
-    damage,
-    of_the_file,
-    seal_corpus,
-    seal_visits,
-    take_out,
-)
-from polygym.search.corpus.former import FORMER_VERSION, convert
-from polygym.search.corpus.kept_rows import IS_OF, SELECT_ROWS, row_of_values, row_sum, texts_of
-from polygym.search.corpus.rows import Case, Row, Visit, VisitKey
-from polygym.search.corpus.schema import FORMAT, TABLES, VERSION
-from polygym.search.corpus.sums import (
+from polygym.mapping.machine import Machine
+from polygym.runtime.evaluation.fingerprint import MachineFingerprint
+from polygym.search.corpus.checksums import (
     JOINED_CASES,
     PLANNED_FOR,
     SELECT_CLOCKS,
     SELECT_MACHINES,
     SELECT_VISITS,
+    checksum,
     clock_of_values,
     machine_of_values,
-    total,
     visit_of_values,
 )
-from polygym.sqlite_files import UnusableFileError, create, explained, moment, transaction
+from polygym.search.corpus.damage import (
+    ADVICE,
+    RemovedRows,
+    find_damage,
+    page_damage,
+    remove_damage,
+    seal_corpus,
+    seal_visits,
+)
+from polygym.search.corpus.row_codec import (
+    KEY_COLUMNS,
+    SELECT_ROWS,
+    row_checksum,
+    row_of_values,
+    row_texts,
+)
+from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow, VisitKey
+from polygym.search.corpus.schema import FORMAT, TABLES, VERSION
+from polygym.search.corpus.version_2 import FORMER_VERSION, convert
+from polygym.sqlite_files import (
+    UnusableFileError,
+    create_database,
+    read_snapshot,
+    sqlite_errors,
+    transaction,
+)
 from polygym.version import __version__
 
-_PATIENCE_SECONDS = 60.0
-_WHAT = "a whole corpus"
+_LOCK_TIMEOUT_SECONDS = 60.0
+_EXPECTED = "a whole corpus"
 _NAMED = " WHERE v.machine = ? AND v.threads = ? AND v.seed = ? AND v.place = ?"
 _CASE_OF_VISIT = (
     " WHERE (r.kase, r.machine, r.threads) = "
@@ -56,14 +68,14 @@ _CASE_OF_VISIT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StoredRow:
     """A row with where it comes from."""
 
-    visit: Visit
-    row: Row
+    visit: CaseVisit
+    row: CorpusRow
 
 
-class Corpus(Closing):
+class Corpus(Closeable):
     """A corpus that is open."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -71,16 +83,16 @@ class Corpus(Closing):
         self.path = path
         self.connection = connection
 
-    def add_machine(self, machine: Fingerprint, planned_for: Machine) -> None:
+    def add_machine(self, machine: MachineFingerprint, planned_for: Machine) -> None:
         """Add a kind of machine, unless it is there, and for what loops are planned there."""
         document = json.dumps(asdict(machine) | {PLANNED_FOR: asdict(planned_for)}, sort_keys=True)
         with self.transaction():
             self.connection.execute(
                 "INSERT OR IGNORE INTO machines (key, document, sum) VALUES (?, ?, ?)",
-                (machine.key, document, total(machine.key, document)),
+                (machine.key, document, checksum(machine.key, document)),
             )
 
-    def machines(self) -> dict[str, Fingerprint]:
+    def machines(self) -> dict[str, MachineFingerprint]:
         """Return the kinds of machines by their keys."""
         return {key: fingerprint for key, (fingerprint, _) in self._machines().items()}
 
@@ -91,7 +103,7 @@ class Corpus(Closing):
         """
         return {key: machine for key, (_, machine) in self._machines().items()}
 
-    def _machines(self) -> dict[str, tuple[Fingerprint, Machine]]:
+    def _machines(self) -> dict[str, tuple[MachineFingerprint, Machine]]:
         found = {}
         for values in self._asked(SELECT_MACHINES):
             machine = machine_of_values(values)
@@ -100,7 +112,7 @@ class Corpus(Closing):
             found[values[0]] = machine
         return found
 
-    def begin(self, visit: Visit) -> int:
+    def begin(self, visit: CaseVisit) -> int:
         """Begin a visit, or go on with the one that was begun, and return its number."""
         with self.transaction():
             place = self._place("programs", "name, text", (visit.case.name, visit.text))
@@ -128,7 +140,7 @@ class Corpus(Closing):
                     visit.threads,
                     visit.machine,
                     visit.moment,
-                    visit.others,
+                    visit.background_load,
                 ),
             )
             number = int(cursor.lastrowid or 0)
@@ -139,22 +151,22 @@ class Corpus(Closing):
         """Return the number of a visit in this corpus, None where it was not begun."""
         return next(iter(self._visits(_NAMED, key)), None)
 
-    def begun_with(self, key: VisitKey) -> tuple[Case, str] | None:
+    def visit_contents(self, key: VisitKey) -> tuple[CorpusCase, str] | None:
         """Return what a visit is of, and the text of a file; None where there is none."""
         for visit in self._visits(_NAMED, key).values():
             return visit.case, visit.text
         return None
 
-    def add(self, visit: int, row: Row) -> bool:
+    def add(self, visit: int, row: CorpusRow) -> bool:
         """Add a row to a visit; what is there of the same candidate stays. Say whether none was."""
         row = row.rounded()
         with self.transaction():
-            texts = [self._place("texts", "text", (one,)) for one in texts_of(row)]
+            texts = [self._place("texts", "text", (one,)) for one in row_texts(row)]
             (place,) = self.connection.execute(
                 "SELECT coalesce(max(place) + 1, 0) FROM rows WHERE visit = ?", (visit,)
             ).fetchone()
             is_of = self.connection.execute(
-                f"SELECT {IS_OF} FROM visits v {JOINED_CASES} WHERE v.number = ?", (visit,)
+                f"SELECT {KEY_COLUMNS} FROM visits v {JOINED_CASES} WHERE v.number = ?", (visit,)
             ).fetchone()
             done = self.connection.execute(
                 "INSERT OR IGNORE INTO rows SELECT number, ?, "
@@ -166,7 +178,7 @@ class Corpus(Closing):
                     row.seconds,
                     row.baseline_seconds,
                     row.detail,
-                    row_sum(place, is_of, row),
+                    row_checksum(place, is_of, row),
                     visit,
                 ),
             )
@@ -180,13 +192,13 @@ class Corpus(Closing):
             )
             seal_visits(self.connection, visit)
 
-    def tick(self, machine: str, moment: float, seconds: float) -> None:
+    def add_clock(self, machine: str, moment: float, seconds: float) -> None:
         """Note how long the program took that is measured now and then."""
         with self.transaction():
             values = (machine, float(moment), float(seconds))
             self.connection.execute(
                 "INSERT INTO clocks (machine, moment, seconds, sum) VALUES (?, ?, ?, ?)",
-                (*values, total(*values)),
+                (*values, checksum(*values)),
             )
 
     def finished(self, machine: str, threads: int, seed: int) -> set[int]:
@@ -195,12 +207,12 @@ class Corpus(Closing):
         found = self._visits(where, (machine, threads, seed))
         return {visit.number for visit in found.values()}
 
-    def rows_of(self, visit: int) -> tuple[Row, ...]:
+    def rows_of(self, visit: int) -> tuple[CorpusRow, ...]:
         """Return the rows of a visit, in the order in which they were measured."""
         query = f"{SELECT_ROWS} WHERE r.visit = ? ORDER BY r.place"
         return tuple(self._row(values) for values in self._asked(query, (visit,)))
 
-    def known(self, visit: int) -> dict[tuple[str, str], Row]:
+    def known_rows(self, visit: int) -> dict[tuple[str, str], CorpusRow]:
         """Return what is known of the case of a visit, by schedule and mapping, from any visit."""
         asked = self._asked(SELECT_ROWS + _CASE_OF_VISIT, (visit,))
         found = (self._row(values) for values in asked)
@@ -224,13 +236,15 @@ class Corpus(Closing):
             found.append(clock)
         return found
 
-    def all(self, machine: str | None = None) -> Iterator[Found]:
+    def all(self, machine: str | None = None) -> Iterator[StoredRow]:
         """Yield all rows, visit by visit, of one kind of machine or of each."""
         for visit, rows in self.visits(machine):
             for row in rows:
-                yield Found(visit, row)
+                yield StoredRow(visit, row)
 
-    def visits(self, machine: str | None = None) -> Iterator[tuple[Visit, tuple[Row, ...]]]:
+    def visits(
+        self, machine: str | None = None
+    ) -> Iterator[tuple[CaseVisit, tuple[CorpusRow, ...]]]:
         """Yield all visits with their rows, those of one kind of machine or of each.
 
         Raises:
@@ -241,7 +255,7 @@ class Corpus(Closing):
             if machine is None or visit.machine == machine:
                 yield visit, self.rows_of(number)
 
-    def _visits(self, where: str, values: Sequence[object] = ()) -> dict[int, Visit]:
+    def _visits(self, where: str, values: Sequence[object] = ()) -> dict[int, CaseVisit]:
         """Return visits by their numbers."""
         found = {}
         for number, *rest in self._asked(f"{SELECT_VISITS}{where}", values):
@@ -273,14 +287,14 @@ class Corpus(Closing):
         """Return what is wrong with the file, nothing if it is whole."""
         found: list[str] = []
         try:
-            found += of_the_file(self._asked)
-            with explained(self.path, _WHAT), moment(self.connection):
-                found += damage(self._asked).complaints
+            found += page_damage(self._asked)
+            with sqlite_errors(self.path, _EXPECTED), read_snapshot(self.connection):
+                found += find_damage(self._asked).messages
         except UnusableFileError as error:
             return [*found, f"SQLite: {error.__context__}"]
         return found
 
-    def mend(self) -> TakenOut:
+    def repair(self) -> RemovedRows:
         """Take out what is damaged, and return how much that was.
 
         The visits that rows were of are not finished any more, so a collection measures them again.
@@ -292,7 +306,7 @@ class Corpus(Closing):
         self.connection.execute("PRAGMA foreign_keys = OFF")
         try:
             with self.transaction():
-                return take_out(self.connection, damage(self._asked))
+                return remove_damage(self.connection, find_damage(self._asked))
         finally:
             self.connection.execute("PRAGMA foreign_keys = ON")
 
@@ -302,14 +316,14 @@ class Corpus(Closing):
         Raises:
             InputError: the file is damaged.
         """
-        with explained(self.path, _WHAT, ADVICE):
+        with sqlite_errors(self.path, _EXPECTED, ADVICE):
             return self.connection.execute(query, tuple(values)).fetchall()
 
     def _damaged(self, found: str) -> InputError:
         """Return what to say of what is not as it was written."""
-        return InputError(f"{self.path}: expected {_WHAT}, found {found}; {ADVICE}")
+        return InputError(f"{self.path}: expected {_EXPECTED}, found {found}; {ADVICE}")
 
-    def _row(self, values: Sequence[object]) -> Row:
+    def _row(self, values: Sequence[object]) -> CorpusRow:
         found = row_of_values(values)
         if found is None:
             raise self._damaged(f"rows: number {values[1]!r} of visit {values[0]!r} is damaged")
@@ -322,7 +336,7 @@ class Corpus(Closing):
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All of it, or nothing."""
-        with transaction(self.connection, self.path, _WHAT, ADVICE):
+        with transaction(self.connection, self.path, _EXPECTED, ADVICE):
             yield
 
     def _place(self, table: str, columns: str, values: Sequence[object]) -> int:
@@ -348,8 +362,8 @@ def open_corpus(path: Path, *, begin: bool = False) -> Corpus:
         raise InputError(f"{path}: expected a corpus, found no such file")
     if not path.exists():
         _create(path)
-    with explained(path, _WHAT, ADVICE):
-        connection = sqlite3.connect(path, isolation_level=None, timeout=_PATIENCE_SECONDS)
+    with sqlite_errors(path, _EXPECTED, ADVICE):
+        connection = sqlite3.connect(path, isolation_level=None, timeout=_LOCK_TIMEOUT_SECONDS)
         # What is no UTF-8 is damage, which its sum says.
         connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
         try:
@@ -363,7 +377,7 @@ def open_corpus(path: Path, *, begin: bool = False) -> Corpus:
     if row is None or row[0] != FORMAT:
         connection.close()
         raise UnusableFileError(
-            f"{path}: expected {_WHAT}, found a file that does not say it is one; {ADVICE}"
+            f"{path}: expected {_EXPECTED}, found a file that does not say it is one; {ADVICE}"
         )
     if row != (FORMAT, VERSION):
         connection.close()
@@ -379,7 +393,7 @@ _SELECT_VERSION = "SELECT format, version FROM corpus"
 
 def _converted(path: Path, connection: sqlite3.Connection) -> tuple[str, int]:
     """Make a corpus of version 2 one of this version, unless another process has done so."""
-    with transaction(connection, path, _WHAT):
+    with transaction(connection, path, _EXPECTED):
         row: tuple[str, int] = connection.execute(_SELECT_VERSION).fetchone()
         if row != (FORMAT, FORMER_VERSION):
             return row
@@ -395,4 +409,4 @@ def _create(path: Path) -> None:
         connection.executescript(f"BEGIN; {TABLES} COMMIT;")
         seal_corpus(connection, __version__)
 
-    create(path, _WHAT, fill)
+    create_database(path, _EXPECTED, fill)

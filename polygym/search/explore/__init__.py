@@ -13,27 +13,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygym.lazy import lazily
+from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from polygym.search.explore.explorer import explore
-    from polygym.search.explore.folder import Search, begin, resume, summary
-    from polygym.search.explore.setting import Setting
+    from polygym.search.episode_loop import explore_episodes
+    from polygym.search.folder import SearchFolder, create_search, resume_search, search_summary
+    from polygym.search.settings import SearchSetting
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "explorer": ("explore",),
-            "folder": ("Search", "begin", "resume", "summary"),
-            "setting": ("Setting",),
-        },
-    )
+    __getattr__ = lazy_attributes(__name__)
 
 __all__ = [
-    "Search",
-    "Setting",
-    "begin",
-    "explore",
-    "resume",
-    "summary",
+    "SearchFolder",
+    "SearchSetting",
+    "create_search",
+    "explore_episodes",
+    "resume_search",
+    "search_summary",
 ]

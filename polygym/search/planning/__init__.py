@@ -10,28 +10,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygym.lazy import lazily
+from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from polygym.search.planning.explored import Explored
-    from polygym.search.planning.protocol import Found, Plan, RewriteSystem, ValueFunction
-    from polygym.search.planning.searches import SEARCHES, explore, search
-else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "explored": ("Explored",),
-            "protocol": ("Found", "Plan", "RewriteSystem", "ValueFunction"),
-            "searches": ("SEARCHES", "explore", "search"),
-        },
+    from polygym.search.planning.protocol import (
+        PlanningLimits,
+        PlanningResult,
+        RewriteSystem,
+        ValueFunction,
     )
+    from polygym.search.planning.search_graph import SearchGraph
+    from polygym.search.planning.searches import ALGORITHMS, explore, search
+else:
+    __getattr__ = lazy_attributes(__name__)
 
 __all__ = [
-    "SEARCHES",
-    "Explored",
-    "Found",
-    "Plan",
+    "ALGORITHMS",
+    "PlanningLimits",
+    "PlanningResult",
     "RewriteSystem",
+    "SearchGraph",
     "ValueFunction",
     "explore",
     "search",

@@ -18,8 +18,13 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TypeVar
 
-from polygym.search.planning.explored import Explored
-from polygym.search.planning.protocol import Plan, RewriteSystem, ValueFunction, checked
+from polygym.search.planning.protocol import (
+    PlanningLimits,
+    RewriteSystem,
+    ValueFunction,
+    check_values,
+)
+from polygym.search.planning.search_graph import SearchGraph
 
 __all__ = ["astar"]
 
@@ -29,24 +34,24 @@ State = TypeVar("State")
 def astar(
     system: RewriteSystem[State],
     start: State,
-    plan: Plan | None = None,
+    plan: PlanningLimits | None = None,
     value: ValueFunction[State] | None = None,
     *,
     is_eager: bool = False,
-) -> tuple[Explored[State], bool]:
+) -> tuple[SearchGraph[State], bool]:
     """Return what was explored from a state on, and whether that is all there is in the horizon.
 
     An eager search ends where something has been saved, and no state that waits promises more.
     """
-    plan = Plan() if plan is None else plan
-    seen = Explored(system, plan.horizon)
+    plan = PlanningLimits() if plan is None else plan
+    seen = SearchGraph(system, plan.horizon)
     waiting: list[tuple[float, int, int, int]] = []
     expected: list[list[float]] = []
     count = 0
 
     def put(number: int) -> None:
         nonlocal count
-        left = seen.left[number]
+        left = seen.steps_left[number]
         if left > 0:
             saved = seen.costs[0] - seen.costs[number]
             future = expected[number][left] if value is not None else 0.0
@@ -56,7 +61,7 @@ def astar(
     def put_new(numbers: list[int]) -> None:
         if value is not None and numbers:
             values = value([seen.states[one] for one in numbers], plan.horizon)
-            expected.extend(checked(values, len(numbers), plan.horizon).tolist())
+            expected.extend(check_values(values, len(numbers), plan.horizon).tolist())
         for one in numbers:
             put(one)
 
@@ -71,9 +76,9 @@ def astar(
         again: list[int] = []
         while waiting and len(new) < plan.batch:
             _, _, number, left = heappop(waiting)
-            if left != seen.left[number]:
+            if left != seen.steps_left[number]:
                 continue  # it was reached with more steps left in the meantime
-            is_complete = _expand(seen, number, new, again, plan.states) and is_complete
+            is_complete = _expand(seen, number, new, again, plan.max_states) and is_complete
             # Numbers in ``again`` may still wait for their first values: those are put below.
             if not is_complete:
                 break
@@ -86,14 +91,14 @@ def astar(
 
 
 def _expand(
-    seen: Explored[State], number: int, new: list[int], again: list[int], most: int
+    seen: SearchGraph[State], number: int, new: list[int], again: list[int], most: int
 ) -> bool:
     """Take note of what a state can become; return False where no more may be looked at."""
-    left = seen.left[number] - 1
+    left = seen.steps_left[number] - 1
     known = seen.children.get(number)
     if known is None:
         found: list[int] = []
-        key, numbers, budgets = seen.system.key, seen.numbers, seen.left
+        key, numbers, budgets = seen.system.key, seen.numbers, seen.steps_left
         for step, state in enumerate(seen.system.successors(seen.states[number])):
             other = numbers.get(key(state))
             if other is None:
@@ -109,7 +114,7 @@ def _expand(
         seen.children[number] = tuple(found)
         return True
     for step, other in enumerate(known):
-        if seen.left[other] < left:
+        if seen.steps_left[other] < left:
             seen.reach(other, left, number, step)
             again.append(other)
     return True

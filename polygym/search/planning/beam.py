@@ -6,8 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nlargest
 from typing import TypeVar
 
-from polygym.search.planning.explored import Explored
-from polygym.search.planning.protocol import Plan, RewriteSystem, ValueFunction, checked
+from polygym.search.planning.protocol import (
+    PlanningLimits,
+    RewriteSystem,
+    ValueFunction,
+    check_values,
+)
+from polygym.search.planning.search_graph import SearchGraph
 
 __all__ = ["beam", "levels"]
 
@@ -41,16 +46,16 @@ def levels(
 def beam(
     system: RewriteSystem[State],
     start: State,
-    plan: Plan,
+    plan: PlanningLimits,
     width: int = 16,
     value: ValueFunction[State] | None = None,
-) -> Explored[State]:
+) -> SearchGraph[State]:
     """Return what was explored; a level keeps the states with the least cost less their value."""
-    seen = Explored(system, plan.horizon)
+    seen = SearchGraph(system, plan.horizon)
     hoped: dict[int, float] = {}
 
     def children(number: int) -> list[int]:
-        left = seen.left[number] - 1
+        left = seen.steps_left[number] - 1
         if left < 0:
             return []
         new: list[int] = []
@@ -58,7 +63,7 @@ def beam(
         for step, state in enumerate(system.successors(seen.states[number])):
             other = seen.number_of(state)
             if other is None:
-                if len(seen.states) >= plan.states:
+                if len(seen.states) >= plan.max_states:
                     break
                 other = seen.add(state, left, number, step)
                 new.append(other)
@@ -67,7 +72,9 @@ def beam(
         future = [0.0] * len(new)
         if value is not None and new:
             states = [seen.states[one] for one in new]
-            future = checked(value(states, plan.horizon), len(new), plan.horizon)[:, left].tolist()
+            future = check_values(value(states, plan.horizon), len(new), plan.horizon)[
+                :, left
+            ].tolist()
         for one, more in zip(new, future, strict=True):
             hoped[one] = more - seen.costs[one]
         return new

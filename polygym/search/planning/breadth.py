@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from polygym.search.planning.explored import Explored
-from polygym.search.planning.protocol import Plan, RewriteSystem
+from polygym.search.planning.protocol import PlanningLimits, RewriteSystem
+from polygym.search.planning.search_graph import SearchGraph
 
 __all__ = ["breadth_first"]
 
@@ -13,10 +13,10 @@ State = TypeVar("State")
 
 
 def breadth_first(
-    system: RewriteSystem[State], start: State, plan: Plan
-) -> tuple[Explored[State], bool]:
+    system: RewriteSystem[State], start: State, plan: PlanningLimits
+) -> tuple[SearchGraph[State], bool]:
     """Return all states within the horizon, and whether these are all, or there were too many."""
-    seen = Explored(system, plan.horizon)
+    seen = SearchGraph(system, plan.horizon)
     level = [seen.add(start, plan.horizon)]
     for left in range(plan.horizon - 1, -1, -1):
         following: list[int] = []
@@ -25,7 +25,7 @@ def breadth_first(
             for step, state in enumerate(system.successors(seen.states[number])):
                 other = seen.number_of(state)
                 if other is None:
-                    if len(seen.states) >= plan.states:
+                    if len(seen.states) >= plan.max_states:
                         return seen, False
                     other = seen.add(state, left, number, step)
                     following.append(other)

@@ -20,8 +20,13 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from polygym.search.planning.explored import Explored
-from polygym.search.planning.protocol import Plan, RewriteSystem, ValueFunction, checked
+from polygym.search.planning.protocol import (
+    PlanningLimits,
+    RewriteSystem,
+    ValueFunction,
+    check_values,
+)
+from polygym.search.planning.search_graph import SearchGraph
 
 __all__ = ["mcts"]
 
@@ -34,19 +39,19 @@ _IDLE = 200
 def mcts(
     system: RewriteSystem[State],
     start: State,
-    plan: Plan,
-    dice: np.random.Generator,
+    plan: PlanningLimits,
+    rng: np.random.Generator,
     value: ValueFunction[State] | None = None,
     *,
     alpha: float = 5.0,
     beta: float = 0.5,
-) -> Explored[State]:
+) -> SearchGraph[State]:
     """Return what was explored."""
-    tree: _Tree[State] = _Tree(system, plan, dice, value, alpha, beta)
+    tree: _Tree[State] = _Tree(system, plan, rng, value, alpha, beta)
     root = tree.seen.add(start, plan.horizon)
     tree.note_values([root])
     idle = 0
-    while len(tree.seen.states) < plan.states and idle < _IDLE:
+    while len(tree.seen.states) < plan.max_states and idle < _IDLE:
         before = len(tree.seen.states)
         tree.simulate(root)
         idle = idle + 1 if len(tree.seen.states) == before else 0
@@ -57,14 +62,14 @@ class _Tree(Generic[State]):
     def __init__(
         self,
         system: RewriteSystem[State],
-        plan: Plan,
-        dice: np.random.Generator,
+        plan: PlanningLimits,
+        rng: np.random.Generator,
         value: ValueFunction[State] | None,
         alpha: float,
         beta: float,
     ) -> None:
-        self.seen: Explored[State] = Explored(system, plan.horizon)
-        self._plan, self._dice, self._value = plan, dice, value
+        self.seen: SearchGraph[State] = SearchGraph(system, plan.horizon)
+        self._plan, self._dice, self._value = plan, rng, value
         self._alpha, self._beta = alpha, beta
         self._sums: dict[int, float] = {}
         self._visits: dict[int, int] = {}
@@ -75,7 +80,7 @@ class _Tree(Generic[State]):
         if self._value is not None and numbers:
             states = [self.seen.states[one] for one in numbers]
             horizon = self._plan.horizon
-            values = checked(self._value(states, horizon), len(numbers), horizon)
+            values = check_values(self._value(states, horizon), len(numbers), horizon)
             self._expected.update(zip(numbers, values.tolist(), strict=True))
 
     def simulate(self, root: int) -> None:
@@ -111,7 +116,7 @@ class _Tree(Generic[State]):
             for step, state in enumerate(seen.system.successors(seen.states[number])):
                 other = seen.number_of(state)
                 if other is None:
-                    if len(seen.states) >= self._plan.states:
+                    if len(seen.states) >= self._plan.max_states:
                         break
                     other = seen.add(state, left - 1, number, step)
                     new.append(other)
@@ -119,7 +124,7 @@ class _Tree(Generic[State]):
             known = seen.children[number] = tuple(found)
             self.note_values(new)
         for step, other in enumerate(known):
-            if seen.left[other] < left - 1:
+            if seen.steps_left[other] < left - 1:
                 seen.reach(other, left - 1, number, step)
         return known
 

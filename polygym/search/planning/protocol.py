@@ -16,9 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygym.errors import InputError
-from polygym.pickles import pickled_by_name
+from polygym.pickling import pickle_by_name
 
-__all__ = ["Found", "Plan", "RewriteSystem", "ValueFunction", "Values", "checked"]
+__all__ = [
+    "PlanningLimits",
+    "PlanningResult",
+    "RewriteSystem",
+    "ValueFunction",
+    "Values",
+    "check_values",
+]
 
 State = TypeVar("State")
 _State_contra = TypeVar("_State_contra", contravariant=True)
@@ -57,16 +64,16 @@ class ValueFunction(Protocol[_State_contra]):
         ...
 
 
-@pickled_by_name
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlanningLimits:
     """How much a search may do: steps from the start, states looked at.
 
     ``batch`` is how many states a value function is asked for at once, at least.
     """
 
     horizon: int = 10
-    states: int = 5000
+    max_states: int = 5000
     batch: int = 16
 
     def __post_init__(self) -> None:
@@ -77,21 +84,21 @@ class Plan:
                 raise InputError(f"a search's {name}: expected 1 or more, found {number!r}")
 
 
-@pickled_by_name
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
-class Found(Generic[State]):
+class PlanningResult(Generic[State]):
     """The best state that was found, and the way there.
 
-    ``states`` are those on the way, the start first; ``steps`` are the numbers of the successors
-    that were taken. ``looked_at`` and ``expanded`` count states; ``is_complete`` says that there
-    was nothing else to find within the horizon.
+    ``max_states`` are those on the way, the start first; ``steps`` are the numbers of the
+    successors that were taken. ``states_seen`` and ``expanded`` count states; ``is_complete`` says
+    that there was nothing else to find within the horizon.
     """
 
     states: tuple[State, ...]
     steps: tuple[int, ...]
     initial_cost: float
     cost: float
-    looked_at: int
+    states_seen: int
     expanded: int
     is_complete: bool = False
 
@@ -101,7 +108,7 @@ class Found(Generic[State]):
         return self.states[-1]
 
 
-def checked(values: Values, count: int, horizon: int) -> Values:
+def check_values(values: Values, count: int, horizon: int) -> Values:
     """Return what a value function said, which must have the right shape."""
     found = np.asarray(values, dtype=np.float64)
     if found.shape != (count, horizon + 1):

@@ -10,17 +10,22 @@ from polygym.errors import InputError
 from polygym.search.planning.astar import astar
 from polygym.search.planning.beam import beam
 from polygym.search.planning.breadth import breadth_first
-from polygym.search.planning.explored import Explored
+from polygym.search.planning.gc_thresholds import reduced_gc
 from polygym.search.planning.mcts import mcts
-from polygym.search.planning.memory import collecting_rarely
-from polygym.search.planning.protocol import Found, Plan, RewriteSystem, ValueFunction
+from polygym.search.planning.protocol import (
+    PlanningLimits,
+    PlanningResult,
+    RewriteSystem,
+    ValueFunction,
+)
+from polygym.search.planning.search_graph import SearchGraph
 from polygym.search.planning.walks import random_walks
 
-__all__ = ["SEARCHES", "explore", "search"]
+__all__ = ["ALGORITHMS", "explore", "search"]
 
 State = TypeVar("State")
 
-SEARCHES = {
+ALGORITHMS = {
     "astar": "the best sum of what is saved and what a value function expects, first",
     "mcts": "a tree of simulations, with random ends",
     "greedy": "the least cost first",
@@ -34,53 +39,53 @@ def explore(
     name: str,
     system: RewriteSystem[State],
     start: State,
-    plan: Plan | None = None,
+    plan: PlanningLimits | None = None,
     value: ValueFunction[State] | None = None,
     seed: int = 0,
-) -> tuple[Explored[State], bool]:
+) -> tuple[SearchGraph[State], bool]:
     """Return what a search explored, and whether there was nothing else within the horizon.
 
     Raises:
         InputError: there is no such search.
     """
-    plan = Plan() if plan is None else plan
-    with collecting_rarely():
-        return _explored(name, system, start, plan, value, np.random.default_rng(seed))
+    plan = PlanningLimits() if plan is None else plan
+    with reduced_gc():
+        return _run_algorithm(name, system, start, plan, value, np.random.default_rng(seed))
 
 
-def _explored(
+def _run_algorithm(
     name: str,
     system: RewriteSystem[State],
     start: State,
-    plan: Plan,
+    plan: PlanningLimits,
     value: ValueFunction[State] | None,
-    dice: np.random.Generator,
-) -> tuple[Explored[State], bool]:
+    rng: np.random.Generator,
+) -> tuple[SearchGraph[State], bool]:
     match name:
         case "astar":
             return astar(system, start, plan, value)
         case "greedy":
             return astar(system, start, plan)
         case "mcts":
-            return mcts(system, start, plan, dice, value), False
+            return mcts(system, start, plan, rng, value), False
         case "random":
-            return random_walks(system, start, plan, dice), False
+            return random_walks(system, start, plan, rng), False
         case "beam":
             return beam(system, start, plan, value=value), False
         case "breadth":
             return breadth_first(system, start, plan)
         case _:
-            raise InputError(f"a search: expected one of {', '.join(SEARCHES)}, found {name!r}")
+            raise InputError(f"a search: expected one of {', '.join(ALGORITHMS)}, found {name!r}")
 
 
 def search(
     name: str,
     system: RewriteSystem[State],
     start: State,
-    plan: Plan | None = None,
+    plan: PlanningLimits | None = None,
     value: ValueFunction[State] | None = None,
     seed: int = 0,
-) -> Found[State]:
+) -> PlanningResult[State]:
     """Return the best state that a search found, and the way there."""
     seen, is_complete = explore(name, system, start, plan, value, seed)
-    return seen.found(is_complete=is_complete)
+    return seen.result(is_complete=is_complete)

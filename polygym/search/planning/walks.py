@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from polygym.search.planning.explored import Explored
-from polygym.search.planning.protocol import Plan, RewriteSystem
+from polygym.search.planning.protocol import PlanningLimits, RewriteSystem
+from polygym.search.planning.search_graph import SearchGraph
 
 __all__ = ["random_walks"]
 
@@ -15,12 +15,12 @@ State = TypeVar("State")
 
 
 def random_walks(
-    system: RewriteSystem[State], start: State, plan: Plan, dice: np.random.Generator
-) -> Explored[State]:
+    system: RewriteSystem[State], start: State, plan: PlanningLimits, rng: np.random.Generator
+) -> SearchGraph[State]:
     """Return what walks from a state came through, as many steps in all as states may be seen."""
-    seen = Explored(system, plan.horizon)
+    seen = SearchGraph(system, plan.horizon)
     seen.add(start, plan.horizon)
-    steps = plan.states - 1
+    steps = plan.max_states - 1
     while steps > 0:
         number = 0
         for left in range(plan.horizon - 1, -1, -1):
@@ -28,11 +28,11 @@ def random_walks(
             if not successors or steps <= 0:
                 break
             steps -= 1
-            step = int(dice.integers(len(successors)))
+            step = int(rng.integers(len(successors)))
             other = seen.number_of(successors[step])
             if other is None:
                 other = seen.add(successors[step], left, number, step)
-            elif seen.left[other] < left:
+            elif seen.steps_left[other] < left:
                 seen.reach(other, left, number, step)
             seen.children[number] = (*seen.children.get(number, ()), other)
             number = other

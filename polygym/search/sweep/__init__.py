@@ -15,38 +15,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygym.lazy import lazily
+from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from polygym.search.sweep.campaign import Campaign
-    from polygym.search.sweep.opening import create_or_open, open_store
-    from polygym.search.sweep.orders import Orders
-    from polygym.search.sweep.reading import read
-    from polygym.search.sweep.setting import SweepSetting
+    from polygym.search.sweep.driver import LocalSweep
+    from polygym.search.sweep.reader import read_sweep
+    from polygym.search.sweep.settings import SweepSetting
     from polygym.search.sweep.statistics import KernelSummary, summaries
-    from polygym.search.sweep.store import Store
+    from polygym.search.sweep.store import SweepStore
+    from polygym.search.sweep.store_file import create_or_open, open_store
+    from polygym.search.sweep.workload import SweepWorkload
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "campaign": ("Campaign",),
-            "orders": ("Orders",),
-            "reading": ("read",),
-            "setting": ("SweepSetting",),
-            "statistics": ("KernelSummary", "summaries"),
-            "opening": ("create_or_open", "open_store"),
-            "store": ("Store",),
-        },
-    )
+    __getattr__ = lazy_attributes(__name__)
 
 __all__ = [
-    "Campaign",
     "KernelSummary",
-    "Orders",
-    "Store",
+    "LocalSweep",
     "SweepSetting",
+    "SweepStore",
+    "SweepWorkload",
     "create_or_open",
     "open_store",
-    "read",
+    "read_sweep",
     "summaries",
 ]

@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-_FEWEST_BESIDE = 4
+_MIN_SPARE = 4
 _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class JobCores:
     """The cores of one job; it measures and generates code in turn."""
 
     measuring: tuple[int, ...]
@@ -29,14 +29,14 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CorePlan:
     """A place for each job, and a sentence if there are fewer places than jobs were asked for."""
 
-    places: tuple[Place, ...]
+    places: tuple[JobCores, ...]
     remark: str = ""
 
 
-def cores_beside(place: Place) -> tuple[int, ...]:
+def spare_cores(place: JobCores) -> tuple[int, ...]:
     """Return the cores on which code may be generated while those of a place measure.
 
     A core that is busy takes a part of what all share: the last level of cache, the memory, the
@@ -48,10 +48,10 @@ def cores_beside(place: Place) -> tuple[int, ...]:
     """
     spare = [one for one in place.compiling if one not in place.measuring]
     most = len(place.compiling) // 2
-    return () if len(place.compiling) < _FEWEST_BESIDE else tuple(spare[-most:])
+    return () if len(place.compiling) < _MIN_SPARE else tuple(spare[-most:])
 
 
-def plan_cores(cores: Iterable[int], jobs: int, threads: int) -> Plan:
+def plan_cores(cores: Iterable[int], jobs: int, threads: int) -> CorePlan:
     """Return the places of the jobs that fit, which are one at least.
 
     >>> plan_cores(range(2), 1, 1).places
@@ -63,8 +63,8 @@ def plan_cores(cores: Iterable[int], jobs: int, threads: int) -> Plan:
     fitting = max(1, min(jobs, len(free) // threads))
     blocks = [tuple(free[k * threads : (k + 1) * threads]) for k in range(fitting)]
     spare = free[fitting * threads :]
-    places = tuple(Place(block, (*block, *spare[k::fitting])) for k, block in enumerate(blocks))
-    return Plan(places, _remark(len(free), jobs, fitting, threads))
+    places = tuple(JobCores(block, (*block, *spare[k::fitting])) for k, block in enumerate(blocks))
+    return CorePlan(places, _remark(len(free), jobs, fitting, threads))
 
 
 def _remark(cores: int, jobs: int, fitting: int, threads: int) -> str:

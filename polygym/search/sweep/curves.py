@@ -8,14 +8,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
-from polygym.search.explore.means import geometric_mean
-from polygym.search.sweep.reading import Contents
-from polygym.search.sweep.rows import Episode
+from polygym.search.means import geometric_mean
+from polygym.search.sweep.reader import SweepContents
+from polygym.search.sweep.rows import EpisodeRow
 
 Curve = tuple[tuple[int, float], ...]
 
 
-def curves(contents: Contents) -> dict[str, Curve]:
+def curves(contents: SweepContents) -> dict[str, Curve]:
     """Return for each policy the mean of the best so far after 1, 2, 3 … episodes, as steps.
 
     The mean is over the programs that every policy has explored. One for which nothing has run
@@ -24,7 +24,7 @@ def curves(contents: Contents) -> dict[str, Curve]:
     next; the last one is where the policy has come to.
     """
     policies = tuple(dict.fromkeys(one.policy for one in contents.episodes))
-    of: dict[tuple[str, str], list[Episode]] = {}
+    of: dict[tuple[str, str], list[EpisodeRow]] = {}
     for one in contents.episodes:
         of.setdefault((one.policy, one.kernel), []).append(one)
     kernels = [
@@ -33,7 +33,7 @@ def curves(contents: Contents) -> dict[str, Curve]:
         if policies and all((policy, one.name) in of for policy in policies)
     ]
     speedups = {one.number: one.timing.speedup for one in contents.outcomes}
-    floor = 1.0 / contents.setting.measuring.timeout_factor
+    floor = 1.0 / contents.setting.evaluation.timeout_factor
     return {
         policy: _mean_curve([_best_so_far(of[policy, name], speedups) for name in kernels], floor)
         for policy in policies
@@ -41,7 +41,7 @@ def curves(contents: Contents) -> dict[str, Curve]:
     }
 
 
-def curve_kernels(contents: Contents) -> tuple[str, ...]:
+def curve_kernels(contents: SweepContents) -> tuple[str, ...]:
     """Return the programs over which :func:`curves` takes its means."""
     policies = {one.policy for one in contents.episodes}
     seen = {(one.policy, one.kernel) for one in contents.episodes}
@@ -62,7 +62,7 @@ def passes(curve: Curve, level: float) -> int | None:
 
 
 def _best_so_far(
-    episodes: Sequence[Episode], speedups: Mapping[int, float | None]
+    episodes: Sequence[EpisodeRow], speedups: Mapping[int, float | None]
 ) -> tuple[list[int], list[float], int]:
     """Return where the best improves (numbers of episodes, bests) and how many there are."""
     numbers: list[int] = []

@@ -22,21 +22,21 @@ from types import FrameType
 from typing import Any, BinaryIO, NoReturn, assert_never
 
 from polygym.errors import PolygymError
-from polygym.measure.worker.outcome import crash_from_exit
-from polygym.native.libc import die_with
-from polygym.search.sweep.confirming import confirm
-from polygym.search.sweep.cores import Place
-from polygym.search.sweep.opening import STORE, open_store, stored_setting
+from polygym.foreign.libc import exit_with_parent
+from polygym.runtime.worker.outcome import crash_from_exit
+from polygym.search.sweep.confirmation import confirm_program
+from polygym.search.sweep.cores import JobCores
+from polygym.search.sweep.program_search import search_program
 from polygym.search.sweep.requests import ConfirmRequest, Request, SearchRequest
-from polygym.search.sweep.searching import search
-from polygym.search.sweep.setting import setting_from_json
-from polygym.search.sweep.store import Store
+from polygym.search.sweep.settings import sweep_setting_from_json
+from polygym.search.sweep.store import SweepStore
+from polygym.search.sweep.store_file import STORE_FILE, open_store, stored_setting
 
 # Exit statuses besides 0: the reason is in the store; the store cannot be written. Python's own, 1,
 # is of an exception by which nobody has been told anything.
 RECORDED = 3
 UNWRITABLE = 74
-_LONGEST_REASON = 2000
+_MAX_REASON = 2000
 # What is imported stays until the end: looking for garbage in it would take a tenth of the start.
 _START = (
     "import gc, json, sys; gc.disable(); sys.path[:] = json.loads(sys.argv[1]); "
@@ -45,7 +45,7 @@ _START = (
 
 
 @dataclass(slots=True)
-class Running:
+class ProgramProcess:
     """A process that was started."""
 
     kernel: str
@@ -82,10 +82,12 @@ class Running:
         if self.is_stopped or code in (0, RECORDED):
             return ""
         how = crash_from_exit(code).name if code < 0 else f"with {code}"
-        return f"its process ended ({how}): {last[:_LONGEST_REASON]}"
+        return f"its process ended ({how}): {last[:_MAX_REASON]}"
 
 
-def start(folder: Path, kernel: str, request: Request, place: Place, lock: int) -> Running:
+def start_process(
+    folder: Path, kernel: str, request: Request, place: JobCores, lock: int
+) -> ProgramProcess:
     """Start a process for a program; it holds the lock of the folder as long as it lives."""
     message = {
         "folder": str(folder.absolute()),
@@ -105,7 +107,7 @@ def start(folder: Path, kernel: str, request: Request, place: Place, lock: int) 
         pass_fds=(lock,),
         start_new_session=True,
     )
-    return Running(kernel, folder / STORE, request, process, log)
+    return ProgramProcess(kernel, folder / STORE_FILE, request, process, log)
 
 
 def main(text: str) -> None:
@@ -117,18 +119,20 @@ def main(text: str) -> None:
     """
     message = json.loads(text)
     with _termination() as is_stopped:
-        die_with(message["parent"])
+        exit_with_parent(message["parent"])
         kernel, given, place = message["kernel"], message["request"], message["place"]
-        cores = Place(tuple(place["measuring"]), tuple(place["compiling"]))
-        with open_store(Path(message["folder"]) / STORE) as store:
-            setting = setting_from_json(stored_setting(store.path, store.connection))
+        cores = JobCores(tuple(place["measuring"]), tuple(place["compiling"]))
+        with open_store(Path(message["folder"]) / STORE_FILE) as store:
+            setting = sweep_setting_from_json(stored_setting(store.path, store.connection))
             request = _request(message["kind"], given)
             try:
                 match request:
                     case SearchRequest():
-                        search(store, setting, kernel, request, cores, lambda: bool(is_stopped))
+                        search_program(
+                            store, setting, kernel, request, cores, lambda: bool(is_stopped)
+                        )
                     case ConfirmRequest(count, against):
-                        confirm(store, setting, kernel, count, against, cores)
+                        confirm_program(store, setting, kernel, count, against, cores)
                     case _:
                         assert_never(request)
             except (PolygymError, MemoryError, RecursionError) as error:
@@ -151,9 +155,9 @@ def _request(kind: str, given: dict[str, Any]) -> Request:
     return SearchRequest(policies, given["budget"], given["seconds"], against, given["model"])
 
 
-def _record(store: Store, kernel: str, reason: str) -> NoReturn:
+def _record(store: SweepStore, kernel: str, reason: str) -> NoReturn:
     """Keep why a program was left, and end."""
-    store.fail(kernel, reason[:_LONGEST_REASON])
+    store.set_error(kernel, reason[:_MAX_REASON])
     sys.exit(RECORDED)
 
 

@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass, field
 from enum import Enum
 
-from polygym.measure.worker.outcome import Status
-from polygym.search.sweep.orders import Orders
-from polygym.search.sweep.store import Store
+from polygym.runtime.worker.outcome import OutcomeStatus
+from polygym.search.sweep.store import SweepStore
+from polygym.search.sweep.workload import SweepWorkload
 
 
-class Phase(Enum):
+class SweepPhase(Enum):
     """What is being done."""
 
     SEARCH = "searching"
@@ -19,7 +19,7 @@ class Phase(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ProgramProgress:
     """A program: how many of its episodes are explored, what the best is, what went wrong."""
 
     kernel: str
@@ -31,45 +31,45 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """A moment of a sweep; ``left`` is how many seconds it may still take, where that is known.
+class SweepProgress:
+    """A moment of a sweep; ``seconds_left`` is an estimate, None where there is none.
 
     ``nodes`` says how those of a cluster are, "" where there is none.
     """
 
-    phase: Phase
+    phase: SweepPhase
     explored: int
-    wanted: int
-    left: float | None
-    standings: tuple[Standing, ...]
+    total: int
+    seconds_left: float | None
+    programs: tuple[ProgramProgress, ...]
     nodes: str = ""
 
     @property
-    def busy(self) -> tuple[Standing, ...]:
+    def busy(self) -> tuple[ProgramProgress, ...]:
         """The programs that are being worked on."""
-        return tuple(one for one in self.standings if one.is_busy)
+        return tuple(one for one in self.programs if one.is_busy)
 
     @property
     def wrong(self) -> int:
         """How many schedules computed something else than the original order."""
-        return sum(one.wrong for one in self.standings)
+        return sum(one.wrong for one in self.programs)
 
     @property
     def crashed(self) -> int:
         """How many schedules crashed."""
-        return sum(one.crashed for one in self.standings)
+        return sum(one.crashed for one in self.programs)
 
 
 @dataclass(slots=True)
-class Pace:
+class ProgressEstimator:
     """Looks at the store, and remembers where this campaign began."""
 
-    store: Store
-    orders: Orders
+    store: SweepStore
+    orders: SweepWorkload
     _began: float = field(default_factory=time.monotonic)
     _first: int | None = None
 
-    def progress(self, phase: Phase, busy: tuple[str, ...]) -> Progress:
+    def progress(self, phase: SweepPhase, busy: tuple[str, ...]) -> SweepProgress:
         """Return how far the sweep is now."""
         connection = self.store.connection
         counts = dict(
@@ -80,21 +80,25 @@ class Pace:
             for kernel, best, wrong, crashed in connection.execute(
                 "SELECT kernel, max(CASE status WHEN ? THEN baseline_seconds / max(seconds, 1e-9) "
                 "END), sum(status = ?), sum(status = ?) FROM outcomes GROUP BY kernel",
-                (Status.OK.value, Status.WRONG_OUTPUT.value, Status.CRASH.value),
+                (
+                    OutcomeStatus.OK.value,
+                    OutcomeStatus.WRONG_OUTPUT.value,
+                    OutcomeStatus.CRASH.value,
+                ),
             )
         }
         standings = []
-        for name in self.orders.kernels:
+        for name in self.orders.programs:
             best, wrong, crashed = found.get(name, (None, 0, 0))
             explored = counts.get(name, 0)
-            standings.append(Standing(name, explored, best, wrong, name in busy, crashed))
+            standings.append(ProgramProgress(name, explored, best, wrong, name in busy, crashed))
         explored = sum(one.explored for one in standings)
         wanted = len(standings) * len(self.orders.policies) * self.orders.budget
         wanted = max(wanted, explored)  # an earlier run of the sweep may have wanted more
         if self._first is None:
             self._first = explored
-        left = self._left(explored, wanted) if phase is Phase.SEARCH else None
-        return Progress(phase, explored, wanted, left, tuple(standings))
+        left = self._left(explored, wanted) if phase is SweepPhase.SEARCH else None
+        return SweepProgress(phase, explored, wanted, left, tuple(standings))
 
     def _left(self, explored: int, wanted: int) -> float | None:
         """Return how long the rest of the search takes at the pace so far, or until time is up."""
@@ -103,7 +107,7 @@ class Pace:
         known = []
         if done > 0:
             known.append(elapsed * max(0, wanted - explored) / done)
-        if self.orders.seconds is not None:
+        if self.orders.time_limit is not None:
             used = self.store.connection.execute("SELECT sum(seconds) FROM kernels").fetchone()[0]
-            known.append(max(0.0, self.orders.seconds - (used or 0.0)) / self.orders.jobs)
+            known.append(max(0.0, self.orders.time_limit - (used or 0.0)) / self.orders.jobs)
         return min(known, default=None)

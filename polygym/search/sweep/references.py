@@ -1,61 +1,64 @@
 """What a sweep's schedules are compared with: isl's schedule, and other compilers.
 
 A reference is measured at both sizes, beside the original order. Other compilers get the program's
-own C file (:mod:`polygym.measure.evaluation.foreign`); since they may round a sum of products once
-or twice, their outputs are compared to a relative tolerance.
+own C file (:mod:`polygym.runtime.evaluation.c_compilers`); since they may round a sum of products
+once or twice, their outputs are compared to a relative tolerance.
 
-The limit (:mod:`polygym.cost.limit`) is one more: no code, but the time that none goes below.
+The limit (:mod:`polygym.cost.compute_limit`) is one more: no code, but the time that none goes
+below.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
-from polygym.compiler.codegen.common.sizes import own_sizes
-from polygym.compiler.poly.schedule import Schedule
-from polygym.compiler.poly.strategy import AUTO, ISL, ORIGINAL, Strategy, parse_strategy
-from polygym.cost.limit.bound import limit
-from polygym.cost.limit.demand import demand_of
-from polygym.episodes.automatic import strategy_within
+from polygym.autoschedule.schedule_choice import resolved_schedule_within
+from polygym.cost.limit.bound import compute_limit
+from polygym.cost.limit.demand import program_demand
 from polygym.errors import PolygymError
-from polygym.measure.evaluation import Evaluator
-from polygym.measure.evaluation.apart import never
-from polygym.measure.evaluation.foreign import compile_foreign
-from polygym.measure.evaluation.patience import counted_within
-from polygym.measure.machine.kept import peaks_of
-from polygym.measure.worker.outcome import Ok, Outcome, Status
-from polygym.measure.worker.problem import CompiledProgram
+from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
+from polygym.mapping.sizes import scop_sizes
+from polygym.poly.schedule import Schedule
+from polygym.poly.scheduling.strategy import AUTO, ISL, ORIGINAL, ScheduleStrategy, parse_strategy
 from polygym.programs import Program
-from polygym.search.explore.tried_again import again
+from polygym.runtime.evaluation import Evaluator
+from polygym.runtime.evaluation.c_compilers import compile_with
+from polygym.runtime.evaluation.forked_timeout import never_stopped
+from polygym.runtime.evaluation.time_limits import count_within
+from polygym.runtime.peaks.peak_cache import peaks_for
+from polygym.runtime.worker.outcome import Ok, Outcome, OutcomeStatus
+from polygym.runtime.worker.problem import CompiledProgram
+from polygym.search.runner.retries import measure_with_retries
 from polygym.search.sweep.rows import LIMIT, Timing
 
-_SEEDS: tuple[Strategy, ...] = (ORIGINAL, ISL, AUTO)
-SEEDS = tuple(map(str, _SEEDS))
+_INITIAL_STRATEGIES: tuple[ScheduleStrategy, ...] = (ORIGINAL, ISL, AUTO)
+INITIAL_SCHEDULES = tuple(map(str, _INITIAL_STRATEGIES))
 
 
-def seed_or_reason(
+def initial_schedule_or_reason(
     name: str, program: Program, mapping: Mapping, is_stopped: Callable[[], bool]
 ) -> Schedule | str:
     """Return the schedule that a search may begin with, or why there is none."""
     return _schedule_or_reason(parse_strategy(name), program, mapping, is_stopped)
 
 
-def isl_or_reason(program: Program, is_stopped: Callable[[], bool] = never) -> Schedule | str:
+def isl_or_reason(
+    program: Program, is_stopped: Callable[[], bool] = never_stopped
+) -> Schedule | str:
     """Return isl's schedule of a program, or why there is none.
 
     Raises:
         StoppedError: ``is_stopped`` before it is known.
     """
-    return _schedule_or_reason(ISL, program, SEQUENTIAL, is_stopped)
+    return _schedule_or_reason(ISL, program, SEQUENTIAL_MAPPING, is_stopped)
 
 
 def _schedule_or_reason(
-    strategy: Strategy, program: Program, mapping: Mapping, is_stopped: Callable[[], bool]
+    strategy: ScheduleStrategy, program: Program, mapping: Mapping, is_stopped: Callable[[], bool]
 ) -> Schedule | str:
-    sizes = own_sizes(program.scop, dict(program.parameters))
+    sizes = scop_sizes(program.scop, dict(program.parameters))
     try:
-        return strategy_within(strategy, program.scop, sizes, mapping, is_stopped)
+        return resolved_schedule_within(strategy, program.scop, sizes, mapping, is_stopped)
     except PolygymError as error:
         return str(error)
 
@@ -81,35 +84,35 @@ def compiler_timings(
             yield name, _limit_timing(evaluator)
             continue
         try:
-            codes[name] = compile_foreign(name, evaluator.program, evaluator.options.threads)
+            codes[name] = compile_with(name, evaluator.program, evaluator.options.threads)
         except PolygymError as error:
-            yield name, Timing(Status.DOES_NOT_COMPILE, detail=str(error))
+            yield name, Timing(OutcomeStatus.DOES_NOT_COMPILE, detail=str(error))
     if not codes or is_stopped():
         return
     session = evaluator.session
 
     def measure(programs: Sequence[CompiledProgram]) -> list[Timing]:
         together = (session.problem.original, *programs)
-        base, *found = session.measure_together(together, rounds, evaluator.measuring())
+        base, *found = session.measure_together(together, rounds, evaluator.measure_options())
         return [_timing(outcome, base) for outcome in found]
 
-    yield from zip(codes, again(tuple(codes.values()), measure), strict=True)
+    yield from zip(codes, measure_with_retries(tuple(codes.values()), measure), strict=True)
 
 
 def _limit_timing(evaluator: Evaluator) -> Timing:
     """Return the limit as if code had reached it; the detail says what it is bound by."""
     options, baseline = evaluator.options, evaluator.baseline_seconds
     try:
-        demand = counted_within(lambda: demand_of(evaluator.program))
-        peaks = peaks_of(options.threads)
+        demand = count_within(lambda: program_demand(evaluator.program))
+        peaks = peaks_for(options.threads)
     except PolygymError as error:
-        return Timing(Status.DOES_NOT_COMPILE, detail=str(error))
-    found = limit(demand, peaks, reassociates=options.mapping.tolerance is not None)
-    return Timing(Status.OK, found.seconds, baseline, detail=found.binds.value)
+        return Timing(OutcomeStatus.DOES_NOT_COMPILE, detail=str(error))
+    found = compute_limit(demand, peaks, reassociates=options.mapping.tolerance is not None)
+    return Timing(OutcomeStatus.OK, found.seconds, baseline, detail=found.bottleneck.value)
 
 
 def _timing(outcome: Outcome, base: Outcome) -> Timing:
     seconds, samples = (base.best, tuple(base.samples)) if isinstance(base, Ok) else (0.0, ())
     if not isinstance(outcome, Ok):
         return Timing(outcome.status, 0.0, seconds, (), samples, str(outcome))
-    return Timing(Status.OK, outcome.best, seconds, tuple(outcome.samples), samples)
+    return Timing(OutcomeStatus.OK, outcome.best, seconds, tuple(outcome.samples), samples)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """Explore every policy from episode ``first`` up to ``budget``, for ``seconds`` at most.
+    """Explore every policy from episode ``first`` up to ``budget``, for ``time_limit`` at most.
 
     ``against`` names other compilers, as it does in a :class:`ConfirmRequest`; ``model`` is a file,
     and empty for the model that comes with polygym.
@@ -16,7 +16,7 @@ class SearchRequest:
 
     policies: tuple[str, ...]
     budget: int
-    seconds: float | None
+    time_limit: float | None
     against: tuple[str, ...] = ()
     model: str = ""
     first: int = 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polygym.measure.evaluation import Evaluation
-from polygym.measure.evaluation.measuring_rule import times_as_fast
-from polygym.measure.worker.outcome import Status
+from polygym.runtime.evaluation import Evaluation
+from polygym.runtime.evaluation.measurement_rule import speedup_ratio
+from polygym.runtime.worker.outcome import OutcomeStatus
 
 LLVM, ISL, LIMIT = "llvm-O3", "isl", "limit"
 
@@ -19,7 +19,7 @@ class Timing:
     why.
     """
 
-    status: Status
+    status: OutcomeStatus
     seconds: float = 0.0
     baseline_seconds: float = 0.0
     samples: tuple[float, ...] = ()
@@ -29,14 +29,14 @@ class Timing:
     @property
     def is_ok(self) -> bool:
         """Whether it ran and was right."""
-        return self.status is Status.OK
+        return self.status is OutcomeStatus.OK
 
     @property
     def speedup(self) -> float | None:
         """How many times faster than the original order it is, where both ran."""
         if not (self.is_ok and self.baseline_seconds > 0):
             return None
-        return times_as_fast(self.baseline_seconds, self.seconds)
+        return speedup_ratio(self.baseline_seconds, self.seconds)
 
     @staticmethod
     def of(evaluation: Evaluation) -> Timing:
@@ -53,7 +53,7 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class ProgramVariant:
     """How a program is changed before there are schedules of it, as texts."""
 
     kernel: str
@@ -66,7 +66,7 @@ class Home:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ScheduleOutcome:
     """A distinct schedule of a kernel, and what became of it at the size of the search."""
 
     number: int
@@ -76,7 +76,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Episode:
+class EpisodeRow:
     """One episode: which outcome its schedule has, or the reason why there is no schedule."""
 
     kernel: str
@@ -97,7 +97,7 @@ class Confirmation:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ReferenceTiming:
     """What there is to compare with: ``name`` is :data:`ISL`, :data:`LIMIT`, or a compiler's."""
 
     kernel: str
@@ -107,7 +107,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Baseline:
+class BaselineTiming:
     """The original order's time at a moment, which is in seconds since 1970."""
 
     kernel: str
@@ -122,7 +122,7 @@ class Baseline:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SweepRun:
     """A time that a sweep was begun or gone on with: on what machine, and by which programs.
 
     ``moment`` is in seconds since 1970; ``compilers`` has what each other compiler calls itself.
@@ -137,7 +137,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Disturbance:
+class BackgroundLoadRow:
     """How many cores others had on average while a program was measured at a size.
 
     It was measured for ``seconds`` from ``moment`` on, which is in seconds since 1970. ``others``
@@ -153,7 +153,7 @@ class Disturbance:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class ProgramRow:
     """A program of the sweep.
 
     ``digest`` is the fingerprint of its text ("" until it was read), ``error`` why it was left

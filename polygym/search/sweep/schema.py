@@ -23,7 +23,7 @@ import json
 
 from polygym.search.sweep.rows import Timing
 
-WHOLE = "the whole store of a sweep"
+EXPECTED = "the whole store of a sweep"
 
 _TIMING = """status TEXT NOT NULL, seconds REAL NOT NULL, baseline_seconds REAL NOT NULL,
     samples TEXT NOT NULL, baseline_samples TEXT NOT NULL, detail TEXT NOT NULL"""
@@ -46,7 +46,7 @@ CREATE TABLE reference_times (kernel TEXT NOT NULL, dataset TEXT NOT NULL, name 
 """
 
 # Tables that are not in the first stores of this version; opening a store for writing makes them.
-LATER_TABLES = (
+ADDED_TABLES = (
     """CREATE TABLE IF NOT EXISTS runs (moment REAL NOT NULL, version TEXT NOT NULL,
     processor TEXT NOT NULL, cores INTEGER NOT NULL, system TEXT NOT NULL, compilers TEXT NOT NULL)
     """,
@@ -64,7 +64,7 @@ LATER_TABLES = (
 TIMING_VALUES = "?, ?, ?, ?, ?, ?"
 
 
-def packed(timing: Timing) -> tuple[object, ...]:
+def timing_values(timing: Timing) -> tuple[object, ...]:
     """Return the values of a timing's columns."""
     return (
         timing.status.value,

@@ -13,19 +13,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from polygym.measure.evaluation.defects import Defects
-from polygym.measure.worker.outcome import Status
-from polygym.pickles import pickled_by_name
+from polygym.pickling import pickle_by_name
 from polygym.programs import is_path
-from polygym.search.explore.means import geometric_mean
-from polygym.search.sweep.reading import Contents
-from polygym.search.sweep.rows import ISL, LIMIT, Episode, Home, Outcome
+from polygym.runtime.evaluation.defects import Defects
+from polygym.runtime.worker.outcome import OutcomeStatus
+from polygym.search.means import geometric_mean
+from polygym.search.sweep.reader import SweepContents
+from polygym.search.sweep.rows import ISL, LIMIT, EpisodeRow, ProgramVariant, ScheduleOutcome
 
 # So many programs are named where there may be many.
 _NAMED = 5
 
 
-@pickled_by_name
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
 class KernelSummary:
     """What is known of one program.
@@ -34,10 +34,10 @@ class KernelSummary:
     best if the search began with it. They belong to ``dataset``, where the best were confirmed if
     ``is_confirmed``, else to the search's size, as do ``speedups`` (of every distinct schedule that
     ran) and ``search_references``. ``defects`` has isl's schedule too, and what went wrong when the
-    best were confirmed. ``foreign`` is how many cores others had at most while it was
-    measured. ``uncompared`` says of other compilers why they have no speedup. ``limit`` is the
-    speedup of code that reaches the limit, at ``dataset``; ``bound_by`` says what it is due to.
-    ``home`` says how it is changed, of which its schedules are.
+    best were confirmed. ``background_load`` is how many cores others had at most while it was
+    measured. ``missing_compilers`` says of other compilers why they have no speedup. ``limit`` is
+    the speedup of code that reaches the limit, at ``dataset``; ``bound_by`` says what it is due to.
+    ``variant`` says how it is changed, of which its schedules are.
     """
 
     kernel: str
@@ -56,25 +56,25 @@ class KernelSummary:
     unscheduled: int
     defects: Defects
     drift: float | None
-    foreign: float
-    uncompared: Mapping[str, str] = field(default_factory=dict)
+    background_load: float
+    missing_compilers: Mapping[str, str] = field(default_factory=dict)
     limit: float | None = None
     bound_by: str = ""
-    home: Home | None = None
+    variant: ProgramVariant | None = None
 
     @property
     def ok(self) -> int:
         """How many distinct schedules ran and were right."""
-        return self.statuses.get(Status.OK.value, 0)
+        return self.statuses.get(OutcomeStatus.OK.value, 0)
 
     @property
-    def over_isl(self) -> float | None:
+    def speedup_over_isl(self) -> float | None:
         """How many times faster than isl's schedule the best is."""
         isl = self.references.get(ISL)
         return None if self.best is None or not isl else self.best / isl
 
     @property
-    def of_limit(self) -> float | None:
+    def share_of_limit(self) -> float | None:
         """Which share of its limit the best reaches."""
         return self._share(self.best)
 
@@ -95,7 +95,7 @@ class KernelSummary:
             "confirmed": self.is_confirmed,
             "best": self.best,
             "best_schedule": self.best_schedule or None,
-            "over_isl": self.over_isl,
+            "over_isl": self.speedup_over_isl,
             "references": dict(self.references),
             "search_references": dict(self.search_references),
             "explored": self.explored,
@@ -105,29 +105,29 @@ class KernelSummary:
             "wrong": self.defects.wrong,
             "crashed": self.defects.crashed,
             "drift": self.drift,
-            "foreign_cores": self.foreign,
-            "uncompared": dict(self.uncompared),
+            "foreign_cores": self.background_load,
+            "uncompared": dict(self.missing_compilers),
             "limit": self.limit,
-            "of_limit": self.of_limit,
+            "of_limit": self.share_of_limit,
             "isl_of_limit": self.isl_of_limit,
             "bound_by": self.bound_by or None,
             **(
                 {}
-                if self.home is None
-                else {"splitting": self.home.splitting, "storage": self.home.storage}
+                if self.variant is None
+                else {"splitting": self.variant.splitting, "storage": self.variant.storage}
             ),
         }
 
 
-def summaries(contents: Contents) -> tuple[KernelSummary, ...]:
+def summaries(contents: SweepContents) -> tuple[KernelSummary, ...]:
     """Return what is known of every program, in their order."""
     labels = labels_of([one.name for one in contents.kernels])
-    homes = {one.kernel: one for one in contents.homes}
+    homes = {one.kernel: one for one in contents.variants}
     return tuple(
         replace(
             _summary(contents, one.name, one.error),
             label=labels[one.name],
-            home=homes.get(one.name),
+            variant=homes.get(one.name),
         )
         for one in contents.kernels
     )
@@ -151,7 +151,7 @@ def mean_over(found: Sequence[KernelSummary], name: str) -> float | None:
 
 def mean_of_limit(found: Sequence[KernelSummary]) -> float | None:
     """Return the geometric mean of the shares of their limits that the best reach."""
-    return geometric_mean(one.of_limit for one in found if one.of_limit)
+    return geometric_mean(one.share_of_limit for one in found if one.share_of_limit)
 
 
 def other_compilers(found: Sequence[KernelSummary]) -> tuple[str, ...]:
@@ -160,12 +160,14 @@ def other_compilers(found: Sequence[KernelSummary]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name != ISL))
 
 
-def foreign_note(found: Sequence[KernelSummary]) -> str:
+def background_load_note(found: Sequence[KernelSummary]) -> str:
     """Say that the machine was not the sweep's alone; nothing where it was."""
-    disturbed = sorted((one for one in found if one.foreign), key=lambda one: -one.foreign)
+    disturbed = sorted(
+        (one for one in found if one.background_load), key=lambda one: -one.background_load
+    )
     if not disturbed:
         return ""
-    worst = ", ".join(f"{one.label} {one.foreign:.1f}" for one in disturbed[:_NAMED])
+    worst = ", ".join(f"{one.label} {one.background_load:.1f}" for one in disturbed[:_NAMED])
     more = f" and {len(disturbed) - _NAMED} more" if len(disturbed) > _NAMED else ""
     return (
         "The machine was not the sweep's alone; cores that others had on average while a program "
@@ -202,7 +204,7 @@ def label_of(kernel: str) -> str:
     return Path(kernel).stem if is_path(kernel) else kernel
 
 
-def _summary(contents: Contents, kernel: str, error: str) -> KernelSummary:
+def _summary(contents: SweepContents, kernel: str, error: str) -> KernelSummary:
     setting = contents.setting
     outcomes = [one for one in contents.outcomes if one.kernel == kernel]
     episodes = [one for one in contents.episodes if one.kernel == kernel]
@@ -250,7 +252,7 @@ def _summary(contents: Contents, kernel: str, error: str) -> KernelSummary:
     )
 
 
-def _defects(contents: Contents, kernel: str) -> Defects:
+def _defects(contents: SweepContents, kernel: str) -> Defects:
     """Count what was wrong or crashed, at either size; isl's schedule, which may be explored, once.
 
     Other compilers' code is none of polygym's.
@@ -276,19 +278,19 @@ def _defects(contents: Contents, kernel: str) -> Defects:
         ),
     }
     kinds = [status for _, _, status in found]
-    return Defects(kinds.count(Status.WRONG_OUTPUT), kinds.count(Status.CRASH))
+    return Defects(kinds.count(OutcomeStatus.WRONG_OUTPUT), kinds.count(OutcomeStatus.CRASH))
 
 
-def _isl_seed(contents: Contents, episodes: Sequence[Episode]) -> int | None:
+def _isl_seed(contents: SweepContents, episodes: Sequence[EpisodeRow]) -> int | None:
     """Return the outcome of isl's schedule, if the search began with it."""
-    seeds = contents.setting.seeds
+    seeds = contents.setting.initial_schedules
     if ISL not in seeds:
         return None
     place = seeds.index(ISL)
     return next((one.outcome for one in episodes if one.index == place), None)
 
 
-def _best(outcomes: Sequence[Outcome]) -> tuple[float | None, str]:
+def _best(outcomes: Sequence[ScheduleOutcome]) -> tuple[float | None, str]:
     best: tuple[float | None, str] = (None, "")
     for one in outcomes:
         speedup = one.timing.speedup
@@ -297,7 +299,7 @@ def _best(outcomes: Sequence[Outcome]) -> tuple[float | None, str]:
     return best
 
 
-def _references(contents: Contents, kernel: str, dataset: str) -> dict[str, float]:
+def _references(contents: SweepContents, kernel: str, dataset: str) -> dict[str, float]:
     """Return the speedups of what there is to compare with, at a size."""
     return {
         one.name: speedup
@@ -308,7 +310,7 @@ def _references(contents: Contents, kernel: str, dataset: str) -> dict[str, floa
     }
 
 
-def _limit(contents: Contents, kernel: str, dataset: str) -> tuple[float | None, str]:
+def _limit(contents: SweepContents, kernel: str, dataset: str) -> tuple[float | None, str]:
     """Return the speedup that the limit is, and what it is due to."""
     for one in contents.references:
         if (one.kernel, one.dataset, one.name) == (kernel, dataset, LIMIT) and one.timing.is_ok:
@@ -316,14 +318,14 @@ def _limit(contents: Contents, kernel: str, dataset: str) -> tuple[float | None,
     return None, ""
 
 
-def _foreign(contents: Contents, kernel: str) -> float:
+def _foreign(contents: SweepContents, kernel: str) -> float:
     return max(
-        (one.others + one.stolen for one in contents.disturbances if one.kernel == kernel),
+        (one.others + one.stolen for one in contents.background_loads if one.kernel == kernel),
         default=0.0,
     )
 
 
-def _drift(contents: Contents, kernel: str) -> float | None:
+def _drift(contents: SweepContents, kernel: str) -> float | None:
     """Return the slowest of the original order's times during the search over the fastest."""
     dataset = str(contents.setting.search_dataset)
     times = [

@@ -2,7 +2,8 @@
 
 Every method is one transaction, on the disk when it returns, unless several are put together; so
 whatever ends a process loses the schedule in flight and nothing else. The tables are in
-:mod:`polygym.search.sweep.schema`, how a store comes about in :mod:`polygym.search.sweep.opening`.
+:mod:`polygym.search.sweep.schema`, how a store comes about in
+:mod:`polygym.search.sweep.store_file`.
 """
 
 from __future__ import annotations
@@ -14,37 +15,37 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from polygym.closing import Closing
+from polygym.closeable import Closeable
 from polygym.errors import InputError
 from polygym.search.sweep.rows import (
-    Baseline,
+    BackgroundLoadRow,
+    BaselineTiming,
     Confirmation,
-    Disturbance,
-    Episode,
-    Home,
-    Reference,
-    Run,
+    EpisodeRow,
+    ProgramVariant,
+    ReferenceTiming,
+    SweepRun,
     Timing,
 )
-from polygym.search.sweep.schema import TIMING_VALUES, WHOLE, packed
+from polygym.search.sweep.schema import EXPECTED, TIMING_VALUES, timing_values
 from polygym.sqlite_files import transaction
 
 
-class Store(Closing):
+class SweepStore(Closeable):
     """A store that is open for writing."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        """Keep an open connection; see :mod:`polygym.search.sweep.opening`."""
+        """Keep an open connection; see :mod:`polygym.search.sweep.store_file`."""
         self.path = path
         self._connection = connection
         self._is_together = False
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """The connection, for :mod:`polygym.search.sweep.reading`."""
+        """The connection, for :mod:`polygym.search.sweep.reader`."""
         return self._connection
 
-    def begin_run(self, run: Run) -> str:
+    def begin_run(self, run: SweepRun) -> str:
         """Keep where the sweep goes on, and return the version of polygym that began it ("": this).
 
         Raises:
@@ -72,7 +73,7 @@ class Store(Closing):
             )
         return "" if first is None or first[0] == run.version else str(first[0])
 
-    def keep_kind(self, key: str, document: str) -> None:
+    def set_kind(self, key: str, document: str) -> None:
         """Keep the kind of node that a cluster measures on.
 
         Raises:
@@ -96,7 +97,7 @@ class Store(Closing):
                 "INSERT OR IGNORE INTO kernels (name) VALUES (?)", [(name,) for name in names]
             )
 
-    def keep_digest(self, kernel: str, digest: str) -> None:
+    def set_digest(self, kernel: str, digest: str) -> None:
         """Keep the fingerprint of a program's text.
 
         Raises:
@@ -112,7 +113,7 @@ class Store(Closing):
                 )
             self._update_kernel(kernel, "digest = ?, error = ''", digest)
 
-    def keep_home(self, home: Home) -> None:
+    def set_variant(self, home: ProgramVariant) -> None:
         """Keep how a program is changed.
 
         Raises:
@@ -127,36 +128,37 @@ class Store(Closing):
             elif before != now:
                 raise InputError(
                     f"{home.kernel}: expected it to be changed as it was when its schedules were "
-                    f"measured, {Home(*before)}, found {home}; sweep it into another folder"
+                    f"measured, {ProgramVariant(*before)}, found {home}; sweep it into another "
+                    "folder"
                 )
 
-    def fail(self, kernel: str, error: str) -> None:
+    def set_error(self, kernel: str, error: str) -> None:
         """Say why a program was left."""
         with self._transaction():
             self._update_kernel(kernel, "error = ?", error)
 
-    def spend(self, kernel: str, seconds: float) -> None:
+    def add_seconds(self, kernel: str, seconds: float) -> None:
         """Add to the time for which a program has been searched."""
         with self._transaction():
             self._update_kernel(kernel, "seconds = seconds + ?", seconds)
 
-    def add_measured(self, episode: Episode, schedule: str, timing: Timing) -> int:
+    def add_measured(self, episode: EpisodeRow, schedule: str, timing: Timing) -> int:
         """Add an episode and the outcome of its schedule; return the outcome's number."""
         with self._transaction():
             number = self._connection.execute(
                 f"INSERT INTO outcomes VALUES (NULL, ?, ?, {TIMING_VALUES})",
-                (episode.kernel, schedule, *packed(timing)),
+                (episode.kernel, schedule, *timing_values(timing)),
             ).lastrowid
             assert number is not None
             self._insert_episode(episode, number)
         return number
 
-    def add_episode(self, episode: Episode) -> None:
+    def add_episode(self, episode: EpisodeRow) -> None:
         """Add an episode whose outcome is known already, or that has no schedule."""
         with self._transaction():
             self._insert_episode(episode, episode.outcome)
 
-    def add_baseline(self, baseline: Baseline) -> None:
+    def add_baseline(self, baseline: BaselineTiming) -> None:
         """Add what the original order took at a moment."""
         with self._transaction():
             self._connection.execute(
@@ -169,7 +171,7 @@ class Store(Closing):
                 ),
             )
 
-    def add_disturbance(self, one: Disturbance) -> None:
+    def add_background_load(self, one: BackgroundLoadRow) -> None:
         """Add what else the machine did while a program was measured."""
         with self._transaction():
             self._connection.execute(
@@ -177,13 +179,13 @@ class Store(Closing):
                 (one.kernel, one.dataset, one.moment, one.seconds, one.others, one.stolen),
             )
 
-    def set_reference(self, reference: Reference) -> None:
+    def set_reference(self, reference: ReferenceTiming) -> None:
         """Keep what a reference takes, in place of what it took before."""
         with self._transaction():
             self._replace_reference(reference)
 
     def set_confirmations(
-        self, confirmations: Sequence[Confirmation], references: Sequence[Reference]
+        self, confirmations: Sequence[Confirmation], references: Sequence[ReferenceTiming]
     ) -> None:
         """Keep what was measured side by side, in place of all that was there before."""
         with self._transaction():
@@ -194,7 +196,7 @@ class Store(Closing):
             for one in confirmations:
                 self._connection.execute(
                     f"INSERT INTO confirmations VALUES (?, ?, ?, {TIMING_VALUES})",
-                    (one.outcome, one.kernel, one.dataset, *packed(one.timing)),
+                    (one.outcome, one.kernel, one.dataset, *timing_values(one.timing)),
                 )
             for reference in references:
                 self._replace_reference(reference)
@@ -204,7 +206,7 @@ class Store(Closing):
         self._connection.close()
 
     @contextmanager
-    def together(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
         """All that is written inside is one transaction; what is written by many comes in bundles.
 
         Where it fails, nothing of it is in the file.
@@ -221,22 +223,22 @@ class Store(Closing):
         if self._is_together:
             yield
             return
-        with transaction(self._connection, self.path, WHOLE):
+        with transaction(self._connection, self.path, EXPECTED):
             yield
 
     def _update_kernel(self, kernel: str, assignment: str, value: object) -> None:
         self._connection.execute(f"UPDATE kernels SET {assignment} WHERE name = ?", (value, kernel))
 
-    def _insert_episode(self, episode: Episode, outcome: int | None) -> None:
+    def _insert_episode(self, episode: EpisodeRow, outcome: int | None) -> None:
         self._connection.execute(
             "INSERT INTO episodes VALUES (?, ?, ?, ?, ?)",
             (episode.kernel, episode.policy, episode.index, outcome, episode.reason),
         )
 
-    def _replace_reference(self, one: Reference) -> None:
+    def _replace_reference(self, one: ReferenceTiming) -> None:
         self._connection.execute(
             f"REPLACE INTO reference_times VALUES (?, ?, ?, {TIMING_VALUES})",
-            (one.kernel, one.dataset, one.name, *packed(one.timing)),
+            (one.kernel, one.dataset, one.name, *timing_values(one.timing)),
         )
 
 

@@ -12,20 +12,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygym.lazy import lazily
+from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from polygym.terms.code.clock import Clock
-    from polygym.terms.code.compiled import Compiled, compile
-    from polygym.terms.code.timed import Race, raced
+    from polygym.terms.code.compiled_term import CompiledTerm, compile
+    from polygym.terms.code.measured_cost import MeasuredCost
+    from polygym.terms.code.timing import TimingComparison, compare_timings
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "clock": ("Clock",),
-            "compiled": ("Compiled", "compile"),
-            "timed": ("Race", "raced"),
-        },
-    )
+    __getattr__ = lazy_attributes(__name__)
 
-__all__ = ["Clock", "Compiled", "Race", "compile", "raced"]
+__all__ = ["CompiledTerm", "MeasuredCost", "TimingComparison", "compare_timings", "compile"]

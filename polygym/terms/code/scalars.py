@@ -2,18 +2,18 @@
 
 Integers have 64 bits and go round, in the term and in C as it is compiled here. A Float is a
 ``double``. What has a value everywhere needs no check; a division of Integers does, and is written
-by :mod:`polygym.terms.code.emit`.
+by :mod:`polygym.terms.code.emitter`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polygym.terms.code.layout import Scalar, literal
+from polygym.terms.code.c_values import CScalar, literal
 from polygym.terms.language.operators import result_of
-from polygym.terms.language.types import BOOL, FLOAT, INTEGER, Base
+from polygym.terms.language.types import BOOL, FLOAT, INTEGER, BaseType
 
-__all__ = ["FUNCTIONS", "computed", "constant_quotient", "is_scalar_operator", "known_of"]
+__all__ = ["FUNCTIONS", "apply_operator", "constant_quotient", "is_scalar_operator", "known_value"]
 
 FUNCTIONS = {
     "exp": "exp",
@@ -56,23 +56,23 @@ def is_scalar_operator(name: str) -> bool:
     )
 
 
-def computed(name: str, parts: Sequence[Scalar]) -> Scalar:
+def apply_operator(name: str, parts: Sequence[CScalar]) -> CScalar:
     """Return what an operator makes of scalars."""
-    known = known_of(name, parts)
+    known = known_value(name, parts)
     if known is not None:
         return literal(known)
     kind = result_of(name, tuple(part.kind for part in parts))
-    assert isinstance(kind, Base)
-    return Scalar(
+    assert isinstance(kind, BaseType)
+    return CScalar(
         _text(name, parts),
         kind,
-        is_fixed=_is_fixed(name, parts),
+        is_affine=_is_fixed(name, parts),
         weight=1 + sum(part.weight for part in parts),
         depth=1 + max(part.depth for part in parts),
     )
 
 
-def _text(name: str, parts: Sequence[Scalar]) -> str:
+def _text(name: str, parts: Sequence[CScalar]) -> str:
     texts = [part.text for part in parts]
     if name in FUNCTIONS:
         return f"{FUNCTIONS[name]}({', '.join(texts)})"
@@ -91,9 +91,9 @@ def _text(name: str, parts: Sequence[Scalar]) -> str:
     return f"({texts[0]} {sign} {texts[1]})"
 
 
-def known_of(name: str, parts: Sequence[Scalar]) -> int | bool | None:
+def known_value(name: str, parts: Sequence[CScalar]) -> int | bool | None:
     """Return the value of an operator on Integers or truth values that are known."""
-    values = [part.known for part in parts]
+    values = [part.known_value for part in parts]
     if name in _LOGIC and any(value is (name == "or") for value in values):
         return name == "or"
     if any(value is None for value in values):
@@ -132,12 +132,12 @@ def _wrapped(value: int) -> int:
     return (value + 2**63) % 2**64 - 2**63
 
 
-def _is_fixed(name: str, parts: Sequence[Scalar]) -> bool:
+def _is_fixed(name: str, parts: Sequence[CScalar]) -> bool:
     """Whether isl can follow: affine in counters, and comparisons of what is."""
-    if not all(part.is_fixed and part.kind in (INTEGER, BOOL) for part in parts):
+    if not all(part.is_affine and part.kind in (INTEGER, BOOL) for part in parts):
         return False
     if name == "mul":
-        return any(part.known is not None for part in parts)
+        return any(part.known_value is not None for part in parts)
     if name == "div":
         return False
     return name in ("add", "sub", "neg", "not") or name in _COMPARED or name in _LOGIC

@@ -13,32 +13,32 @@ from typing import Any
 
 from polygym.errors import InputError
 from polygym.rewrite.term import Term
-from polygym.terms.code.layout import (
-    Array,
-    Closure,
-    Scalar,
-    Scope,
+from polygym.terms.code.c_values import (
+    CArray,
+    CClosure,
+    CScalar,
+    ValueScope,
     extent,
     leaves,
     literal,
-    looked_up,
-    mapped,
+    look_up,
+    map_leaves,
 )
-from polygym.terms.code.scalars import known_of
-from polygym.terms.language.deep import Deep, run
-from polygym.terms.language.nodes import FALSE, TRUE, facts, index_of, is_lam, name_of
-from polygym.terms.language.printing import text_of
-from polygym.terms.language.program import Program
-from polygym.terms.language.types import FLOAT, INTEGER, Base
+from polygym.terms.code.scalars import known_value
+from polygym.terms.language.nodes import FALSE, TRUE, index_of, is_lam, name_of, term_facts
+from polygym.terms.language.printer import text_of
+from polygym.terms.language.program import TermProgram
+from polygym.terms.language.trampoline import Trampolined, run_trampoline
+from polygym.terms.language.types import FLOAT, INTEGER, BaseType
 
-__all__ = ["Shapes", "refused"]
+__all__ = ["ShapeInference", "unsupported_error"]
 
 _LONGEST = 120
 
 
-def refused(program: Program, one: Term, expected: str, found: object) -> InputError:
+def unsupported_error(program: TermProgram, one: Term, expected: str, found: object) -> InputError:
     """Return the error about a part that cannot be compiled: where it stands, what it is."""
-    text = text_of(one) if facts(one).nodes < 1000 else str(one.head)
+    text = text_of(one) if term_facts(one).nodes < 1000 else str(one.head)
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]}…"
     place = _place_of(program.body, one)
@@ -63,50 +63,50 @@ def _place_of(root: Term, part: Term) -> tuple[int, ...] | None:
     return None
 
 
-class Shapes:
+class ShapeInference:
     """The layouts of a program's parts, for inputs whose layouts are known."""
 
-    def __init__(self, program: Program, inputs: Mapping[str, Any]) -> None:
+    def __init__(self, program: TermProgram, inputs: Mapping[str, Any]) -> None:
         """Know the inputs."""
         self._program, self._inputs = program, inputs
-        self._known: dict[tuple[Term, int], tuple[Any, Scope]] = {}
+        self._known: dict[tuple[Term, int], tuple[Any, ValueScope]] = {}
 
-    def of(self, one: Term, scope: Scope) -> Any:
+    def shape_of(self, one: Term, scope: ValueScope) -> Any:
         """Return the layout of a part; ``scope`` has layouts or values of what is bound."""
-        return run(self._of(one, scope))
+        return run_trampoline(self._of(one, scope))
 
-    def known(self, one: Term, scope: Scope, around: Term) -> int:
+    def known(self, one: Term, scope: ValueScope, around: Term) -> int:
         """Return the value of an Integer that is the size of something.
 
         Raises:
             InputError: it depends on data, or is negative.
         """
-        return self._count(self.of(one, scope), around)
+        return self._count(self.shape_of(one, scope), around)
 
     def _count(self, found: Any, around: Term) -> int:
-        if not isinstance(found, Scalar) or found.known is None:
-            raise refused(
+        if not isinstance(found, CScalar) or found.known_value is None:
+            raise unsupported_error(
                 self._program,
                 around,
                 "a size that follows from the sizes of arguments",
                 "one that depends on data or on a loop",
             )
-        if found.known < 0:
-            raise refused(self._program, around, "a size of 0 or more", found.known)
-        return int(found.known)
+        if found.known_value < 0:
+            raise unsupported_error(self._program, around, "a size of 0 or more", found.known_value)
+        return int(found.known_value)
 
-    def _of(self, one: Term, scope: Scope) -> Deep[Any]:
-        key = (one, id(scope) if facts(one).free else 0)
+    def _of(self, one: Term, scope: ValueScope) -> Trampolined[Any]:
+        key = (one, id(scope) if term_facts(one).free else 0)
         if key not in self._known:
             self._known[key] = ((yield self._found(one, scope)), scope)  # which keeps its number
         return self._known[key][0]
 
-    def _found(self, one: Term, scope: Scope) -> Deep[Any]:
+    def _found(self, one: Term, scope: ValueScope) -> Trampolined[Any]:
         head, children = one.head, one.children
         if not children:
             return self._leaf(one, scope)
         if is_lam(one):
-            return Closure(children[0], scope)
+            return CClosure(children[0], scope)
         if head == "let":
             value = yield self._of(children[0], scope)
             return (yield self._of(children[1], (value, scope)))
@@ -127,14 +127,14 @@ class Shapes:
             return _unknown((yield self._of(parts[1].body, (_UNKNOWN, parts[1].scope))))
         return self._operator(one, parts)
 
-    def _choice(self, one: Term, scope: Scope) -> Deep[Any]:
+    def _choice(self, one: Term, scope: ValueScope) -> Trampolined[Any]:
         condition = yield self._of(one.children[0], scope)
         if condition.known is not None:
             return (yield self._of(one.children[1 if condition.known else 2], scope))
         first = yield self._of(one.children[1], scope)
         second = yield self._of(one.children[2], scope)
-        if isinstance(first, Closure):
-            raise refused(
+        if isinstance(first, CClosure):
+            raise unsupported_error(
                 self._program, one, "a function that is known", "a choice between functions"
             )
         self._expect_same(one, first, second)
@@ -147,26 +147,26 @@ class Shapes:
         if head == "select":
             return parts[1][int(one.children[0].head)]
         if head == "index":
-            return mapped(_element_of, parts[1])
+            return map_leaves(_element_of, parts[1])
         if head == "size":
             return literal(extent(parts[0]))
         if head == "sum":
-            return mapped(_element_of, parts[0])
+            return map_leaves(_element_of, parts[0])
         if head in ("deltaVec", "constVec"):
             return _repeated(parts[-1], self._count(parts[0], one))
-        if all(isinstance(part, Scalar) for part in parts):
-            known = known_of(head, parts)
-            kind = facts(one).type
-            assert isinstance(kind, Base)
-            return Scalar("", kind) if known is None else literal(known)
-        vectors = [part for part in parts if not isinstance(part, Scalar)]
+        if all(isinstance(part, CScalar) for part in parts):
+            known = known_value(head, parts)
+            kind = term_facts(one).type
+            assert isinstance(kind, BaseType)
+            return CScalar("", kind) if known is None else literal(known)
+        vectors = [part for part in parts if not isinstance(part, CScalar)]
         for other in vectors[1:]:
             self._expect_same(one, vectors[0], other)
         return _unknown(vectors[0])
 
     def _expect_same(self, one: Term, first: Any, second: Any) -> None:
         mine, its = (
-            [part.extents if isinstance(part, Array) else () for part in leaves(value)]
+            [part.extents if isinstance(part, CArray) else () for part in leaves(value)]
             for value in (first, second)
         )
         if mine != its:
@@ -174,46 +174,46 @@ class Shapes:
                 ", ".join(" by ".join(map(str, size)) for size in sizes if size) or "a number"
                 for sizes in (mine, its)
             )
-            raise refused(self._program, one, "vectors of one size", said)
+            raise unsupported_error(self._program, one, "vectors of one size", said)
 
-    def _leaf(self, one: Term, scope: Scope) -> Any:
+    def _leaf(self, one: Term, scope: ValueScope) -> Any:
         index = index_of(one)
         if index >= 0:
-            return mapped(_shape_of, looked_up(scope, index))
+            return map_leaves(_shape_of, look_up(scope, index))
         if one is TRUE or one is FALSE:
             return literal(one is TRUE)
         if isinstance(one.head, int):
             return literal(one.head)
         if not isinstance(one.head, str):
-            return Scalar("", FLOAT)
-        return mapped(_shape_of, self._inputs[name_of(one)])
+            return CScalar("", FLOAT)
+        return map_leaves(_shape_of, self._inputs[name_of(one)])
 
 
-_UNKNOWN = Scalar("", INTEGER)
+_UNKNOWN = CScalar("", INTEGER)
 
 
 def _shape_of(one: Any) -> Any:
     """Return the layout of a value's leaf."""
-    if isinstance(one, Array):
-        return Array("", (), one.extents, one.kind) if one.extents else Scalar("", one.kind)
+    if isinstance(one, CArray):
+        return CArray("", (), one.extents, one.kind) if one.extents else CScalar("", one.kind)
     return one
 
 
 def _unknown(shape: Any) -> Any:
     """Return a layout in which no number is known."""
-    return mapped(lambda one: Scalar("", one.kind) if isinstance(one, Scalar) else one, shape)
+    return map_leaves(lambda one: CScalar("", one.kind) if isinstance(one, CScalar) else one, shape)
 
 
 def _repeated(shape: Any, count: int) -> Any:
     """Return the layout of so many."""
-    return mapped(
-        lambda one: Array(
-            "", (), (count, *(one.extents if isinstance(one, Array) else ())), one.kind
+    return map_leaves(
+        lambda one: CArray(
+            "", (), (count, *(one.extents if isinstance(one, CArray) else ())), one.kind
         ),
         shape,
     )
 
 
-def _element_of(one: Array) -> Array | Scalar:
+def _element_of(one: CArray) -> CArray | CScalar:
     extents = one.extents[1:]
-    return Array("", (), extents, one.kind) if extents else Scalar("", one.kind)
+    return CArray("", (), extents, one.kind) if extents else CScalar("", one.kind)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygym.lazy import lazily
+from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from polygym.terms.envs.records import replay
+    from polygym.terms.envs.records import replay_episode
     from polygym.terms.envs.rewrite import RewriteEnv
 else:
-    __getattr__ = lazily(__name__, {"records": ("replay",), "rewrite": ("RewriteEnv",)})
+    __getattr__ = lazy_attributes(__name__)
 
-__all__ = ["RewriteEnv", "replay"]
+__all__ = ["RewriteEnv", "replay_episode"]

@@ -6,23 +6,30 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from polygym.episodes.tables import Array
 from polygym.errors import InputError, PolygymError
-from polygym.lru import Memory
+from polygym.lru_cache import LruCache
+from polygym.mdp.observation.arrays import Array
 from polygym.rewrite.term import Term
 from polygym.terms.cost import StaticCost
-from polygym.terms.envs.pieces import COLUMNS, Pieces
-from polygym.terms.language.nodes import facts
-from polygym.terms.language.program import Program
-from polygym.terms.rewriter import Place, Rewriter, Step
+from polygym.terms.envs.encoding import COLUMNS, TermEncoder
+from polygym.terms.language.nodes import term_facts
+from polygym.terms.language.program import TermProgram
+from polygym.terms.rewriter import Position, Rewriter, RewriteStep
 
-__all__ = ["ILLEGAL", "MOST_ILLEGAL", "STOP", "Episode", "Layout", "Task"]
+__all__ = [
+    "ILLEGAL_REWARD",
+    "MAX_ILLEGAL_ACTIONS",
+    "STOP",
+    "RewriteEpisode",
+    "RewriteTask",
+    "TermLayout",
+]
 
 STOP = 0
 """The action that ends an episode."""
 
-ILLEGAL = -0.1
-MOST_ILLEGAL = 100
+ILLEGAL_REWARD = -0.1
+MAX_ILLEGAL_ACTIONS = 100
 
 _REMEMBERED, _LEAST_REMEMBERED = 1 << 12, 16
 _MOST_BYTES = 1 << 26
@@ -31,7 +38,7 @@ _PART_OF, _PLACE = COLUMNS.index("part_of"), COLUMNS.index("place")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class TermLayout:
     """A term written out: the rows of its nodes, and the actions that it allows, as numbers.
 
     ``nodes`` and ``values`` are as an agent sees them, padded and flat; ``mask`` is the same as
@@ -44,7 +51,7 @@ class Layout:
     actions: Array
     mask: Array
 
-    def place(self, row: int) -> Place:
+    def place(self, row: int) -> Position:
         """Return the place of a node."""
         found: list[int] = []
         while row > 0:
@@ -54,49 +61,49 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Task:
-    """What episodes on a program share; ``relative`` pays shares of the start's cost."""
+class RewriteTask:
+    """What episodes on a program share; ``is_relative_reward`` pays shares of the start's cost."""
 
-    program: Program
+    program: TermProgram
     rewriter: Rewriter
     cost: StaticCost
-    steps: int
+    max_steps: int
     max_nodes: int
-    pieces: Pieces
-    relative: bool = False
-    layouts: Memory[Term, Layout] = field(init=False)
+    encoder: TermEncoder
+    is_relative_reward: bool = False
+    layouts: LruCache[Term, TermLayout] = field(init=False)
 
     def __post_init__(self) -> None:
         """Remember as many layouts as fit into memory."""
         size = self.actions + 8 * self.max_nodes * len(COLUMNS)
         most = max(_LEAST_REMEMBERED, min(_REMEMBERED, _MOST_BYTES // size))
-        object.__setattr__(self, "layouts", Memory(most))
+        object.__setattr__(self, "layouts", LruCache(most))
 
     @property
     def actions(self) -> int:
         """How many actions there are: to stop, and every rule at every row."""
         return 1 + self.max_nodes * len(self.rewriter.rules)
 
-    def start(self) -> Episode:
+    def start(self) -> RewriteEpisode:
         """Return an episode that begins.
 
         Raises:
             InputError: the term has more nodes than are shown.
         """
-        nodes = facts(self.program.body).nodes
+        nodes = term_facts(self.program.body).nodes
         if nodes > self.max_nodes:
             raise InputError(
                 f"{self.program.name}: expected a term of at most {self.max_nodes} nodes "
                 f"(max_nodes), found {nodes}"
             )
-        return Episode(self, self.program.body, self.steps)
+        return RewriteEpisode(self, self.program.body, self.max_steps)
 
-    def layout(self, one: Term) -> Layout:
+    def layout(self, one: Term) -> TermLayout:
         """Return a term as it is written out."""
         return self.layouts.get(one, lambda: self._written_out(one))
 
-    def _written_out(self, one: Term) -> Layout:
-        rows, values, where, offers = self.pieces.layout(one)
+    def _written_out(self, one: Term) -> TermLayout:
+        rows, values, where, offers = self.encoder.layout(one)
         actions = where * np.int64(len(self.rewriter.rules))
         actions += offers[:, 0]
         actions += 1
@@ -108,30 +115,30 @@ class Task:
         nodes[: rows.size] = rows.reshape(-1)
         padded = np.zeros(self.max_nodes, np.float32)
         padded[: len(rows)] = values
-        return Layout(rows, nodes, padded, mask.view(np.bool_).nonzero()[0], mask)
+        return TermLayout(rows, nodes, padded, mask.view(np.bool_).nonzero()[0], mask)
 
-    def step(self, one: Term, action: int) -> Step:
+    def step(self, one: Term, action: int) -> RewriteStep:
         """Return the step that an action other than stopping is."""
         row, rule = divmod(action - 1, len(self.rewriter.rules))
         layout = self.layout(one)
         if row >= len(layout.rows):
             raise InputError(f"action {action}: expected a node, found row {row} empty")
-        return Step(self.rewriter.rules[rule], layout.place(row))
+        return RewriteStep(self.rewriter.rules[rule], layout.place(row))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Episode:
+class RewriteEpisode:
     """A state, and the actions that led there."""
 
-    task: Task
+    task: RewriteTask
     term: Term
-    left: int
+    steps_left: int
     actions: tuple[int, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[RewriteStep, ...] = ()
     illegal: int = 0
     status: str = "running"
     reward: float = 0.0
-    refused: str = ""
+    refusal: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -148,19 +155,19 @@ class Episode:
         """What the first term costs."""
         return self.task.cost(self.task.program.body)
 
-    def allowed(self) -> Array:
+    def legal_actions(self) -> Array:
         """Return the numbers of the actions that are possible, in their order; none at the end."""
         if self.is_over:
             return _NONE
         return self.task.layout(self.term).actions
 
-    def after(self, action: int) -> Episode:
+    def step(self, action: int) -> RewriteEpisode:
         """Return the state after an action; one that is not possible costs, and changes nothing."""
         if self.is_over:
             raise InputError("an action: expected an episode that has not ended")
         if action == STOP:
             return replace(
-                self, actions=(*self.actions, action), status="stopped", reward=0.0, refused=""
+                self, actions=(*self.actions, action), status="stopped", reward=0.0, refusal=""
             )
         mask = self.task.layout(self.term).mask
         if not (0 <= action < len(mask) and mask[action]):
@@ -168,20 +175,20 @@ class Episode:
         step = self.task.step(self.term, action)
         made = self.task.rewriter.after(self.term, step)
         saved = self.cost - self.task.cost(made)
-        if self.task.relative:
+        if self.task.is_relative_reward:
             saved /= self.initial_cost or 1.0
-        return Episode(
+        return RewriteEpisode(
             self.task,
             made,
-            self.left - 1,
+            self.steps_left - 1,
             (*self.actions, action),
             (*self.steps, step),
             self.illegal,
-            "running" if self.left > 1 else "out of steps",
+            "running" if self.steps_left > 1 else "out of steps",
             saved,
         )
 
-    def _refusing(self, action: int) -> Episode:
+    def _refusing(self, action: int) -> RewriteEpisode:
         try:
             step = self.task.step(self.term, action)
             self.task.rewriter.after(self.term, step)
@@ -191,7 +198,7 @@ class Episode:
         return replace(
             self,
             illegal=self.illegal + 1,
-            status="invalid" if self.illegal + 1 >= MOST_ILLEGAL else "running",
-            reward=ILLEGAL,
-            refused=reason,
+            status="invalid" if self.illegal + 1 >= MAX_ILLEGAL_ACTIONS else "running",
+            reward=ILLEGAL_REWARD,
+            refusal=reason,
         )

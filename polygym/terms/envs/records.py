@@ -2,7 +2,7 @@
 
 The record of an episode is one of :mod:`polygym.terms.derivation` with what only an episode has:
 the environment's id, the actions, how it ended. Another reader of the rules can follow the one
-part, and :func:`replay` plays the other.
+part, and :func:`replay_episode` plays the other.
 """
 
 from __future__ import annotations
@@ -12,39 +12,39 @@ from typing import Any
 
 from polygym.errors import InputError
 from polygym.terms.cost import StaticCost
-from polygym.terms.derivation import derived, replayed
-from polygym.terms.envs.episode import Episode, Task
-from polygym.terms.envs.pieces import Pieces
+from polygym.terms.derivation import derive, replay_derivation
+from polygym.terms.envs.encoding import TermEncoder
+from polygym.terms.envs.episode import RewriteEpisode, RewriteTask
 from polygym.terms.rewriter import Rewriter
 
-__all__ = ["ENVIRONMENT", "of", "replay"]
+__all__ = ["ENVIRONMENT", "episode_record", "replay_episode"]
 
 ENVIRONMENT = "polygym/Rewrite-v0"
 
 
-def of(episode: Episode) -> dict[str, Any]:
+def episode_record(episode: RewriteEpisode) -> dict[str, Any]:
     """Return the record of an episode, finished or not."""
     task = episode.task
-    found = derived(task.program, task.rewriter.rules, episode.steps)
+    found = derive(task.program, task.rewriter.rules, episode.steps)
     return {
         **found.to_json(),
         "environment": ENVIRONMENT,
         "max_nodes": task.max_nodes,
-        "max_steps": task.steps,
-        "relative": task.relative,
+        "max_steps": task.max_steps,
+        "relative": task.is_relative_reward,
         "actions": list(episode.actions),
         "illegal": episode.illegal,
         "status": episode.status,
     }
 
 
-def replay(record: Any, where: str = "an episode") -> Episode:
+def replay_episode(record: Any, where: str = "an episode") -> RewriteEpisode:
     """Play a record again.
 
     Raises:
         InputError: it is none, or its actions lead elsewhere now.
     """
-    found = replayed(record, where)
+    found = replay_derivation(record, where)
     if not isinstance(record, Mapping) or record.get("environment") != ENVIRONMENT:
         raise InputError(f"{where}: expected an episode of {ENVIRONMENT}, found none")
     try:
@@ -54,15 +54,15 @@ def replay(record: Any, where: str = "an episode") -> Episode:
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{where}: expected the members of an episode: {error!r}") from None
     rewriter = Rewriter(found.rules)
-    pieces = Pieces(rewriter)
-    task = Task(found.program, rewriter, StaticCost(), steps, nodes, pieces, relative)
+    pieces = TermEncoder(rewriter)
+    task = RewriteTask(found.program, rewriter, StaticCost(), steps, nodes, pieces, relative)
     episode = task.start()
     for number, action in enumerate(actions, 1):
-        if episode.is_over or action not in episode.allowed():
+        if episode.is_over or action not in episode.legal_actions():
             raise InputError(
                 f"{where}: action {number}: expected one that is allowed, found {action}"
             )
-        episode = episode.after(action)
+        episode = episode.step(action)
     if episode.term is not found.terms[-1]:
         raise InputError(f"{where}: expected the actions to lead to the last term, they do not")
     if status != episode.status and status != "invalid":

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from polygym.episodes.tables import Array
-from polygym.terms.envs.episode import Episode
-from polygym.terms.envs.pieces import COLUMNS
+from polygym.mdp.observation.arrays import Array
+from polygym.terms.envs.encoding import COLUMNS
+from polygym.terms.envs.episode import RewriteEpisode
 from polygym.terms.language.nodes import is_lam, name_of
-from polygym.terms.language.printing import text_of
-from polygym.terms.rewriter import Place
+from polygym.terms.language.printer import text_of
+from polygym.terms.rewriter import Position
 
 __all__ = ["as_picture", "as_text"]
 
 _PART_OF = COLUMNS.index("part_of")
 
 
-def as_text(episode: Episode) -> str:
+def as_text(episode: RewriteEpisode) -> str:
     """Return the state, the term, and by what it came about."""
     lines = [_state(episode), text_of(episode.term, _marked(episode))]
     if episode.steps:
@@ -22,9 +22,9 @@ def as_text(episode: Episode) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_picture(episode: Episode) -> Array:
+def as_picture(episode: RewriteEpisode) -> Array:
     """Return the term as a tree, (height, width, 3) bytes."""
-    from polygym.pictures.tree import tree_picture
+    from polygym.pictures.term_tree import tree_picture
 
     words: list[str] = []
     stack = [episode.term]
@@ -39,19 +39,19 @@ def as_picture(episode: Episode) -> Array:
     return tree_picture(_state(episode), words, layout.rows[:, _PART_OF].tolist(), marked)
 
 
-def _state(episode: Episode) -> str:
+def _state(episode: RewriteEpisode) -> str:
     return (
         f"{episode.task.program.name}: cost {episode.cost:g} of {episode.initial_cost:g}, "
-        f"{episode.left} steps left, {episode.status}"
+        f"{episode.steps_left} steps left, {episode.status}"
     )
 
 
-def _marked(episode: Episode) -> Place | None:
+def _marked(episode: RewriteEpisode) -> Position | None:
     """Return the place of the last step as far as it is one of the term that the step made."""
     if not episode.steps:
         return None
     one, found = episode.term, list[int]()
-    for at in episode.steps[-1].place:
+    for at in episode.steps[-1].position:
         if at >= len(one.children):
             break
         found.append(at)

@@ -10,25 +10,25 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from polygym.envs.base import space_of
-from polygym.envs.forks import Forking
-from polygym.episodes import arguments
-from polygym.episodes.tables import Array, Observation
+from polygym.envs.base import observation_space_of
+from polygym.envs.snapshots import SnapshotEnv
 from polygym.errors import InputError
+from polygym.mdp.observation.arrays import Array, Observation
+from polygym.mdp.problems import arguments
 from polygym.terms.cost import StaticCost
-from polygym.terms.envs.episode import Episode, Task
-from polygym.terms.envs.pieces import Pieces
-from polygym.terms.envs.shown import observed, rewrite_tables
-from polygym.terms.language.printing import text_of
-from polygym.terms.language.program import Program
-from polygym.terms.language.reading import parse_programs
+from polygym.terms.envs.encoding import TermEncoder
+from polygym.terms.envs.episode import RewriteEpisode, RewriteTask
+from polygym.terms.envs.observation import observe, rewrite_tables
+from polygym.terms.language.parser import parse_programs
+from polygym.terms.language.printer import text_of
+from polygym.terms.language.program import TermProgram
 from polygym.terms.library import FILES, SETS, expressions, programs
 from polygym.terms.rewriter import Rewriter
-from polygym.terms.rules.rule import Rule
-from polygym.terms.rules.sets import SETS as RULE_SETS
-from polygym.terms.rules.sets import joined, rules_named
-from polygym.terms.rules.table import parse_rules
-from polygym.terms.rules.verify import check_rules
+from polygym.terms.rules.rule_sets import RULE_SETS as RULE_SETS
+from polygym.terms.rules.rule_sets import merge_rules, rules_named
+from polygym.terms.rules.rule_table import parse_rules
+from polygym.terms.rules.rule_types import TermRule
+from polygym.terms.rules.soundness import check_rules
 
 __all__ = ["Info", "RewriteEnv", "programs_named"]
 
@@ -39,7 +39,7 @@ _MOST_NODES = 4096
 _REWARDS = ("cost", "relative")
 
 
-class RewriteEnv(Forking[Observation, np.int64]):
+class RewriteEnv(SnapshotEnv[Observation, np.int64]):
     """Make a term cheaper, one rewrite at a time.
 
     ## Description
@@ -67,8 +67,8 @@ class RewriteEnv(Forking[Observation, np.int64]):
     `nodes` by `max_nodes`; `illegal_actions` by 100.
 
     `nodes`, int16, max_nodes by 6, a row for every node of the term written out, in the order of
-    the text: `kind` (from 1, `polygym.terms.envs.pieces.KINDS`; 0: no node), `part_of` (the row of
-    the node that it is an argument of, -1 for the whole term), `place` (as which argument),
+    the text: `kind` (from 1, `polygym.terms.envs.encoding.KINDS`; 0: no node), `part_of` (the row
+    of the node that it is an argument of, -1 for the whole term), `place` (as which argument),
     `same_as` (the first row with an identical part), `bound_by` (the row of a variable's `let` or
     `lam`, -1 for all others), `name` (free variables are numbered in the order of the text, from
     1).
@@ -91,7 +91,7 @@ class RewriteEnv(Forking[Observation, np.int64]):
 
     ## Info
 
-    Always with these keys and types: `action_mask` (int8), `program`, `status`, `refused` (why the
+    Always with these keys and types: `action_mask` (int8), `program`, `status`, `refusal` (why the
     last action was not taken) and `term` (the text, at the end, else "") as str; `cost`,
     `initial_cost`, `gain` (the part of the start's cost that was saved) as float; `steps` (int),
     `is_success` (bool).
@@ -105,8 +105,9 @@ class RewriteEnv(Forking[Observation, np.int64]):
     | `max_nodes` | 64 | rows of the observation, nodes of a term at most |
     | `max_steps` | 10 | rewrites of an episode at most |
     | `reward` | `"cost"` | what a step pays, `"cost"` or `"relative"` |
-    | `seed` | None | seed of the first reset without one |
-    | `render_mode` | None | `"ansi"` or `"rgb_array"`: the term, the last rewrite's place marked |
+    | `check_seed` | None | seed of the first reset without one |
+    | `check_render_mode` | None | `"ansi"` or `"rgb_array"`: the term, the last rewrite's place
+    marked |
 
     With several programs each reset draws one; `reset(options={"term": …})` chooses.
     """
@@ -136,15 +137,15 @@ class RewriteEnv(Forking[Observation, np.int64]):
         if reward not in _REWARDS:
             raise InputError(f"reward: expected one of {', '.join(_REWARDS)}, found {reward!r}")
         self._reward = reward
-        self._seed = arguments.seed(seed)
-        self.render_mode = arguments.render_mode(render_mode, self.metadata["render_modes"])
+        self._seed = arguments.check_seed(seed)
+        self.render_mode = arguments.check_render_mode(render_mode, self.metadata["render_modes"])
         self._rewriter, self._cost = Rewriter(self._rules), StaticCost()
-        self._pieces = Pieces(self._rewriter)
+        self._pieces = TermEncoder(self._rewriter)
         count = 1 + self._max_nodes * len(self._rules)
         self.action_space: spaces.Discrete = spaces.Discrete(count)
-        self.observation_space = space_of(rewrite_tables(self._max_nodes, count))
-        self._tasks: dict[Program, Task] = {}
-        self._episode: Episode | None = None
+        self.observation_space = observation_space_of(rewrite_tables(self._max_nodes, count))
+        self._tasks: dict[TermProgram, RewriteTask] = {}
+        self._episode: RewriteEpisode | None = None
 
     # What Gymnasium asks for
 
@@ -174,7 +175,7 @@ class RewriteEnv(Forking[Observation, np.int64]):
             raise InputError(
                 f"an action: expected an integer from 0 to {count - 1}, found {action!r}"
             )
-        self._episode = self.episode.after(int(action))
+        self._episode = self.episode.step(int(action))
         observation, info = self._seen()
         return observation, float(self._episode.reward), self._episode.is_over, False, info
 
@@ -208,7 +209,7 @@ class RewriteEnv(Forking[Observation, np.int64]):
     # What is more than Gymnasium asks for
 
     @property
-    def episode(self) -> Episode:
+    def episode(self) -> RewriteEpisode:
         """The episode as a value: its state, its actions and its history."""
         if self._episode is None:
             raise gymnasium.error.ResetNeeded("there is no episode yet: call reset()")
@@ -224,31 +225,31 @@ class RewriteEnv(Forking[Observation, np.int64]):
         """Return what an action does now, ``"inline at 0.1"``."""
         return "stop" if action == 0 else str(self.episode.task.step(self.episode.term, action))
 
-    def following(self, episode: Episode, action: int) -> Episode:
+    def following(self, episode: RewriteEpisode, action: int) -> RewriteEpisode:
         """Return the episode after an action; the environment's own stays."""
-        return episode.after(action)
+        return episode.step(action)
 
-    def allowed(self, episode: Episode) -> tuple[bool, ...]:
+    def allowed(self, episode: RewriteEpisode) -> tuple[bool, ...]:
         """Return which actions an episode allows; none after its end."""
         found = np.zeros(self.action_space.n, bool)
-        found[episode.allowed()] = True
+        found[episode.legal_actions()] = True
         return tuple(found.tolist())
 
     def export(self) -> dict[str, Any]:
         """Return the episode as JSON: a derivation, and the actions.
 
-        ``polygym rewrite replay`` and :func:`polygym.terms.envs.records.replay` read it.
+        ``polygym rewrite replay`` and :func:`polygym.terms.envs.records.replay_episode` read it.
         """
         from polygym.terms.envs import records
 
-        return records.of(self.episode)
+        return records.episode_record(self.episode)
 
     # How it is done
 
-    def _task(self, program: Program) -> Task:
+    def _task(self, program: TermProgram) -> RewriteTask:
         found = self._tasks.get(program)
         if found is None:
-            found = self._tasks[program] = Task(
+            found = self._tasks[program] = RewriteTask(
                 program,
                 self._rewriter,
                 self._cost,
@@ -271,7 +272,7 @@ class RewriteEnv(Forking[Observation, np.int64]):
             "action_mask": mask.copy(),
             "program": episode.task.program.name,
             "status": episode.status,
-            "refused": episode.refused,
+            "refused": episode.refusal,
             "term": text_of(episode.term) if episode.is_over else "",
             "cost": now,
             "initial_cost": first,
@@ -279,10 +280,10 @@ class RewriteEnv(Forking[Observation, np.int64]):
             "steps": len(episode.steps),
             "is_success": episode.status in ("stopped", "out of steps"),
         }
-        return observed(episode, mask, now / (first or 1.0)), info
+        return observe(episode, mask, now / (first or 1.0)), info
 
 
-def programs_named(names: str | Sequence[str]) -> tuple[Program, ...]:
+def programs_named(names: str | Sequence[str]) -> tuple[TermProgram, ...]:
     """Return the programs that a name stands for, or several names.
 
     Raises:
@@ -304,9 +305,9 @@ def programs_named(names: str | Sequence[str]) -> tuple[Program, ...]:
     return tuple(parse_programs(Path(names).read_text(encoding="utf-8-sig"), names))
 
 
-def _rules_of(names: str | Sequence[str]) -> tuple[Rule, ...]:
+def _rules_of(names: str | Sequence[str]) -> tuple[TermRule, ...]:
     chosen = [names] if isinstance(names, str) else list(names)
-    found: list[tuple[Rule, ...]] = []
+    found: list[tuple[TermRule, ...]] = []
     for name in chosen:
         if name in RULE_SETS:
             found.append(rules_named(name))
@@ -319,11 +320,11 @@ def _rules_of(names: str | Sequence[str]) -> tuple[Rule, ...]:
         found.append(rules)
     if not any(found):
         raise InputError("rules: expected one or more, found none")
-    return joined(found)
+    return merge_rules(found)
 
 
 def _between(name: str, value: object, most: int) -> int:
-    found = arguments.whole(name, value)
+    found = arguments.check_integer(name, value)
     if not 1 <= found <= most:
         raise InputError(f"{name}: expected an integer from 1 to {most:,}, found {value!r}")
     return found

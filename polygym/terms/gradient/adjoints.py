@@ -11,21 +11,29 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from polygym.rewrite.term import Term, term
-from polygym.terms.gradient.chain import total
-from polygym.terms.language.nodes import facts, lam, variable
-from polygym.terms.language.substitution import closed
-from polygym.terms.language.types import BOOL, FLOAT, INTEGER, Pair, Size, Type, Vector
+from polygym.terms.gradient.chain_rules import add_terms
+from polygym.terms.language.nodes import lam, term_facts, variable
+from polygym.terms.language.substitution import close_binder
+from polygym.terms.language.types import (
+    BOOL,
+    FLOAT,
+    INTEGER,
+    TupleType,
+    Type,
+    VectorSize,
+    VectorType,
+)
 
 __all__ = [
     "Adjoint",
-    "added",
-    "completed",
+    "add_adjoints",
+    "complete_adjoint",
     "has_floats",
     "is_additive",
     "leafwise",
     "part_of",
-    "split",
-    "zero",
+    "split_adjoint",
+    "zero_adjoint",
 ]
 
 Adjoint: TypeAlias = "Term | tuple[Any, ...] | None"
@@ -34,9 +42,9 @@ Adjoint: TypeAlias = "Term | tuple[Any, ...] | None"
 def has_floats(kind: Type) -> bool:
     """Whether there is anything to differentiate by."""
     match kind:
-        case Vector(inner):
+        case VectorType(inner):
             return has_floats(inner)
-        case Pair(parts):
+        case TupleType(parts):
             return any(map(has_floats, parts))
         case _:
             return kind == FLOAT
@@ -47,14 +55,14 @@ def part_of(one: Term, place: int) -> Term:
     return one.children[place] if one.head == "tuple" else term("select", term(place), one)
 
 
-def split(one: Adjoint, kind: Type, bind: Callable[[Term], Term]) -> Adjoint:
+def split_adjoint(one: Adjoint, kind: Type, bind: Callable[[Term], Term]) -> Adjoint:
     """Return the adjoint of a tuple as a tuple, and that of tuples in it."""
-    if not isinstance(kind, Pair) or one is None:
+    if not isinstance(kind, TupleType) or one is None:
         return one
     if isinstance(one, Term):
         whole = one if one.head == "tuple" else bind(one)
         one = tuple(part_of(whole, place) for place in range(len(kind.parts)))
-    return tuple(split(part, its, bind) for part, its in zip(one, kind.parts, strict=True))
+    return tuple(split_adjoint(part, its, bind) for part, its in zip(one, kind.parts, strict=True))
 
 
 def leafwise(change: Callable[[Term], Term], one: Adjoint) -> Adjoint:
@@ -64,14 +72,14 @@ def leafwise(change: Callable[[Term], Term], one: Adjoint) -> Adjoint:
     return None if one is None else change(one)
 
 
-def added(one: Adjoint, other: Adjoint) -> Adjoint:
+def add_adjoints(one: Adjoint, other: Adjoint) -> Adjoint:
     """Return the sum of two adjoints of one value."""
     if one is None or other is None:
         return one if other is None else other
     if isinstance(one, Term) and isinstance(other, Term):
-        return total(one, other)
+        return add_terms(one, other)
     count = len(one) if isinstance(one, tuple) else len(other)  # type: ignore[arg-type]
-    return tuple(added(_at(one, place), _at(other, place)) for place in range(count))
+    return tuple(add_adjoints(_at(one, place), _at(other, place)) for place in range(count))
 
 
 def _at(one: Term | tuple[Any, ...], place: int) -> Adjoint:
@@ -79,7 +87,9 @@ def _at(one: Term | tuple[Any, ...], place: int) -> Adjoint:
     return found
 
 
-def completed(one: Adjoint, kind: Type, value: Term, size: Callable[[Term, Size], Term]) -> Term:
+def complete_adjoint(
+    one: Adjoint, kind: Type, value: Term, size: Callable[[Term, VectorSize], Term]
+) -> Term:
     """Return an adjoint as one term, with zeros where there is nothing.
 
     ``value`` is what it is the adjoint of; ``size`` says how many elements a vector has, from the
@@ -88,29 +98,30 @@ def completed(one: Adjoint, kind: Type, value: Term, size: Callable[[Term, Size]
     if isinstance(one, Term):
         return one
     if one is None:
-        return zero(kind, value, size)
-    assert isinstance(kind, Pair)
+        return zero_adjoint(kind, value, size)
+    assert isinstance(kind, TupleType)
     parts = enumerate(zip(one, kind.parts, strict=True))
     return term(
         "tuple",
-        *(completed(part, its, part_of(value, at), size) for at, (part, its) in parts),
+        *(complete_adjoint(part, its, part_of(value, at), size) for at, (part, its) in parts),
     )
 
 
-def zero(kind: Type, value: Term, size: Callable[[Term, Size], Term]) -> Term:
+def zero_adjoint(kind: Type, value: Term, size: Callable[[Term, VectorSize], Term]) -> Term:
     """Return the zero of a value's type and shape."""
     match kind:
-        case Vector(inner, known):
+        case VectorType(inner, known):
             count = size(value, known)
             if _is_regular(inner):
-                return term("constVec", count, zero(inner, value, size))
+                return term("constVec", count, zero_adjoint(inner, value, size))
             # No text has such a name, and no two that are nested are the same.
-            name = variable(f"place {facts(value).nodes}", INTEGER)
-            body = zero(inner, term("index", name, value), size)
-            return term("build", count, lam(INTEGER, closed(body, name)))
-        case Pair(parts):
+            name = variable(f"place {term_facts(value).nodes}", INTEGER)
+            body = zero_adjoint(inner, term("index", name, value), size)
+            return term("build", count, lam(INTEGER, close_binder(body, name)))
+        case TupleType(parts):
             return term(
-                "tuple", *(zero(part, part_of(value, at), size) for at, part in enumerate(parts))
+                "tuple",
+                *(zero_adjoint(part, part_of(value, at), size) for at, part in enumerate(parts)),
             )
         case _:
             return term(0.0) if kind == FLOAT else term(0)
@@ -119,9 +130,9 @@ def zero(kind: Type, value: Term, size: Callable[[Term, Size], Term]) -> Term:
 def _is_regular(kind: Type) -> bool:
     """Whether the zero of a type needs no value: all its sizes are known."""
     match kind:
-        case Vector(inner, size):
+        case VectorType(inner, size):
             return size is not None and _is_regular(inner)
-        case Pair(parts):
+        case TupleType(parts):
             return all(map(_is_regular, parts))
         case _:
             return True
@@ -130,9 +141,9 @@ def _is_regular(kind: Type) -> bool:
 def is_additive(kind: Type) -> bool:
     """Whether values can be added up."""
     match kind:
-        case Vector(inner):
+        case VectorType(inner):
             return is_additive(inner)
-        case Pair(parts):
+        case TupleType(parts):
             return all(map(is_additive, parts))
         case _:
             return kind != BOOL

@@ -1,9 +1,9 @@
 """The gradient of a program: from the adjoint of its result to those of its arguments.
 
 A term is gone through from its root on. Each part has an adjoint, which the chain rules hand on to
-the parts below (:mod:`polygym.terms.gradient.chain`), until variables are reached; what a variable
-gets at all its places is added up. Of what is not made of Floats nothing is asked. With d the
-adjoint of a part:
+the parts below (:mod:`polygym.terms.gradient.chain_rules`), until variables are reached; what a
+variable gets at all its places is added up. Of what is not made of Floats nothing is asked. With d
+the adjoint of a part:
 
 ======================  ===========================================================================
 ``(let (x a) b)``       b gets d; then a gets what x got in b
@@ -22,8 +22,8 @@ the body of a loop computes is computed again when the derivatives go through it
 simpler either: that is what rules are for.
 
     >>> import textwrap
-    >>> from polygym.terms.language.printing import text_of
-    >>> from polygym.terms.language.reading import parse_program
+    >>> from polygym.terms.language.printer import text_of
+    >>> from polygym.terms.language.parser import parse_program
     >>> dot = parse_program('''(def dot Float ((v : Vec n Float) (w : Vec n Float))
     ...   (sumbuild n (lam (i : Integer) (mul (index i v) (index i w)))))''')
     >>> for line in textwrap.wrap(text_of(gradient(dot).body), 92):
@@ -41,23 +41,29 @@ from polygym.errors import InputError
 from polygym.rewrite.term import Term, term
 from polygym.terms.gradient.adjoints import (
     Adjoint,
-    added,
-    completed,
+    add_adjoints,
+    complete_adjoint,
     has_floats,
     is_additive,
     leafwise,
     part_of,
-    split,
+    split_adjoint,
 )
-from polygym.terms.gradient.block import Block, Names
-from polygym.terms.gradient.calls import without_calls
-from polygym.terms.gradient.chain import NEEDS, RULES, negative, product, total
-from polygym.terms.gradient.sizes import sized
-from polygym.terms.language.deep import Deep, run
-from polygym.terms.language.nodes import facts, name_of, variable
-from polygym.terms.language.program import Program
-from polygym.terms.language.substitution import opened
-from polygym.terms.language.types import FLOAT, INTEGER, Pair, Size, Type, Vector
+from polygym.terms.gradient.bindings import BindingBlock, FreshNames
+from polygym.terms.gradient.chain_rules import (
+    CHAIN_RULES,
+    REQUIRED_OPERANDS,
+    add_terms,
+    multiply_terms,
+    negate_term,
+)
+from polygym.terms.gradient.inlining import inline_calls
+from polygym.terms.gradient.size_inference import infer_sizes
+from polygym.terms.language.nodes import name_of, term_facts, variable
+from polygym.terms.language.program import TermProgram
+from polygym.terms.language.substitution import open_binder
+from polygym.terms.language.trampoline import Trampolined, run_trampoline
+from polygym.terms.language.types import FLOAT, INTEGER, TupleType, Type, VectorSize, VectorType
 
 __all__ = ["gradient"]
 
@@ -68,7 +74,7 @@ _Found: TypeAlias = "dict[tuple[str, _Path], Term]"
 """What variables get: by name, and by which part of a tuple."""
 
 
-def gradient(program: Program) -> Program:
+def gradient(program: TermProgram) -> TermProgram:
     """Return the program that computes a program's derivatives by all parameters with Floats.
 
     It takes the program's parameters and ``d$r``, the adjoint of its result: 1.0 for the gradient
@@ -90,39 +96,41 @@ def gradient(program: Program) -> Program:
     fresh = _RESULT
     while fresh in known:
         fresh += "_"
-    body = _Reverse(program, Names({*known, fresh})).whole(variable(fresh, program.result), wanted)
+    body = _ReversePass(program, FreshNames({*known, fresh})).whole(
+        variable(fresh, program.result), wanted
+    )
     kinds = tuple(kind for _, kind in wanted)
-    return Program(
+    return TermProgram(
         f"rev${program.name}",
         (*program.parameters, (fresh, program.result)),
-        kinds[0] if len(kinds) == 1 else Pair(kinds),
+        kinds[0] if len(kinds) == 1 else TupleType(kinds),
         body,
     )
 
 
-class _Reverse:
-    def __init__(self, program: Program, names: Names) -> None:
+class _ReversePass:
+    def __init__(self, program: TermProgram, names: FreshNames) -> None:
         self._program, self._names = program, names
         self._kinds: dict[str, Type] = dict(program.parameters)
 
     def whole(self, d: Term, wanted: list[tuple[str, Type]]) -> Term:
         """Return the body of the gradient."""
-        block = Block(self._names)
-        body = without_calls(self._program.body, self._program.name)
-        found = run(self._back(body, d, block))
+        block = BindingBlock(self._names)
+        body = inline_calls(self._program.body, self._program.name)
+        found = run_trampoline(self._back(body, d, block))
         parts = []
         for name, kind in wanted:
             adjoint = _of_variable(found, name, kind)
-            parts.append(completed(adjoint, kind, variable(name, kind), self._size))
-        return block.around(parts[0] if len(parts) == 1 else term("tuple", *parts))
+            parts.append(complete_adjoint(adjoint, kind, variable(name, kind), self._size))
+        return block.wrap(parts[0] if len(parts) == 1 else term("tuple", *parts))
 
-    def _back(self, one: Term, d: Adjoint, block: Block) -> Deep[Any]:
+    def _back(self, one: Term, d: Adjoint, block: BindingBlock) -> Trampolined[Any]:
         """Return what variables get from a part with an adjoint."""
-        kind = facts(one).type
+        kind = term_facts(one).type
         if d is None or not has_floats(kind):
             return {}
         head, children = one.head, one.children
-        d = split(d, kind, block.bind)
+        d = split_adjoint(d, kind, block.bind)
         if not children:
             return _of_leaf(one, d)
         if head == "let":
@@ -134,8 +142,8 @@ class _Reverse:
         if head in ("index", "sum", "constVec", "deltaVec"):
             return (yield self._vector(one, d, block))
         if head == "select":
-            whole = facts(children[1]).type
-            assert isinstance(whole, Pair)
+            whole = term_facts(children[1]).type
+            assert isinstance(whole, TupleType)
             parts: list[Adjoint] = [None] * len(whole.parts)
             parts[int(children[0].head)] = d
             return (yield self._back(children[1], tuple(parts), block))
@@ -147,19 +155,21 @@ class _Reverse:
             return found
         return (yield self._operator(one, d, block))
 
-    def _binding(self, value: Term, body: Term, d: Adjoint, block: Block) -> Deep[Any]:
-        if _is_part(value) or facts(body).free & 1 == 0:
-            return (yield self._back(opened(body, value), d, block))
+    def _binding(
+        self, value: Term, body: Term, d: Adjoint, block: BindingBlock
+    ) -> Trampolined[Any]:
+        if _is_part(value) or term_facts(body).free & 1 == 0:
+            return (yield self._back(open_binder(body, value), d, block))
         own = yield self._needed(value, block)
-        kind = sized(value, self._kinds)
+        kind = infer_sizes(value, self._kinds)
         self._kinds[name_of(own)] = kind
-        found: _Found = yield self._back(opened(body, own), d, block)
+        found: _Found = yield self._back(open_binder(body, own), d, block)
         mine = _of_variable(found, name_of(own), kind)
         found = {key: one for key, one in found.items() if key[0] != name_of(own)}
         _join(found, (yield self._back(value, mine, block)))
         return found
 
-    def _choice(self, one: Term, d: Adjoint, block: Block) -> Deep[Any]:
+    def _choice(self, one: Term, d: Adjoint, block: BindingBlock) -> Trampolined[Any]:
         condition, *arms = one.children
         d = leafwise(block.bind, d)
         blocks = [block.inner(), block.inner()]
@@ -170,12 +180,12 @@ class _Reverse:
         if not keys:
             return {}
         made = [
-            inner.around(self._gathered(keys, found))
+            inner.wrap(self._gathered(keys, found))
             for inner, found in zip(blocks, founds, strict=True)
         ]
         return _scattered(keys, block.bind(term("if", condition, *made)))
 
-    def _loop(self, one: Term, d: Adjoint, block: Block) -> Deep[Any]:
+    def _loop(self, one: Term, d: Adjoint, block: BindingBlock) -> Trampolined[Any]:
         count, function = one.children
         d = leafwise(block.bind, d)
         inner = block.inner()
@@ -183,23 +193,23 @@ class _Reverse:
         if one.head == "build":
             assert isinstance(d, Term)
             d = term("index", counter, d)
-        found: _Found = yield self._back(opened(function.children[0], counter), d, inner)
+        found: _Found = yield self._back(open_binder(function.children[0], counter), d, inner)
         keys = sorted(found)
         if not keys:
             return {}
         body = inner.function(counter, self._gathered(keys, found))
         return _scattered(keys, block.bind(term("sumbuild", count, body)))
 
-    def _vector(self, one: Term, d: Adjoint, block: Block) -> Deep[Any]:
+    def _vector(self, one: Term, d: Adjoint, block: BindingBlock) -> Trampolined[Any]:
         """Hand on through what reads vectors or makes them of one value."""
         children = one.children
         if one.head in ("index", "sum"):
             vector = children[-1]
-            known = sized(vector, self._kinds)
-            size = known.size if isinstance(known, Vector) else None
+            known = infer_sizes(vector, self._kinds)
+            size = known.size if isinstance(known, VectorType) else None
             if size is None:
                 vector = yield self._needed(vector, block)
-            each = completed(d, facts(one).type, one, self._size)
+            each = complete_adjoint(d, term_facts(one).type, one, self._size)
             count = self._size(vector, size)
             if one.head == "sum":
                 return (yield self._back(children[0], term("constVec", count, each), block))
@@ -210,82 +220,84 @@ class _Reverse:
             return (yield self._back(children[2], term("index", children[1], d), block))
         counter = self._names.fresh(INTEGER)
         whole = block.bind(d)
-        function = Block(self._names).function(counter, term("index", counter, whole))
+        function = BindingBlock(self._names).function(counter, term("index", counter, whole))
         added_up = term("sumbuild", children[0], function)
         return (yield self._back(children[1], added_up, block))
 
-    def _operator(self, one: Term, d: Adjoint, block: Block) -> Deep[Any]:
+    def _operator(self, one: Term, d: Adjoint, block: BindingBlock) -> Trampolined[Any]:
         head, children = str(one.head), one.children
-        if head not in RULES:
+        if head not in CHAIN_RULES:
             return {}
         d = leafwise(block.bind, d)
         adjoints: tuple[Adjoint, ...]
-        if facts(one).type == FLOAT:
+        if term_facts(one).type == FLOAT:
             assert isinstance(d, Term)
-            needs, values = NEEDS[head], list(children)
+            needs, values = REQUIRED_OPERANDS[head], list(children)
             if needs:
                 for at, child in enumerate(children):
                     values[at] = yield self._needed(child, block)
             value = block.bind(term(head, *values)) if "value" in needs else one
-            adjoints = RULES[head](d, *values, value)
+            adjoints = CHAIN_RULES[head](d, *values, value)
         elif head == "mul":
             adjoints = yield self._scaled(one, d, block)
         else:
-            second = leafwise(negative, d) if head in ("sub", "neg") else d
+            second = leafwise(negate_term, d) if head in ("sub", "neg") else d
             adjoints = (second,) if head == "neg" else (d, second)
         found: _Found = {}
         for child, adjoint in zip(children, adjoints, strict=True):
             _join(found, (yield self._back(child, adjoint, block)))
         return found
 
-    def _scaled(self, one: Term, d: Adjoint, block: Block) -> Deep[tuple[Adjoint, ...]]:
+    def _scaled(
+        self, one: Term, d: Adjoint, block: BindingBlock
+    ) -> Trampolined[tuple[Adjoint, ...]]:
         """Return what a Float and what it scales get."""
         values = []
         for child in one.children:
             values.append((yield self._needed(child, block)))
-        is_first = facts(values[0]).type == FLOAT
+        is_first = term_facts(values[0]).type == FLOAT
         factor, whole = values if is_first else reversed(values)
-        by_factor = self._inner(whole, d, facts(whole).type)
-        by_whole = leafwise(lambda part: product(factor, part), d)
+        by_factor = self._inner(whole, d, term_facts(whole).type)
+        by_whole = leafwise(lambda part: multiply_terms(factor, part), d)
         return (by_factor, by_whole) if is_first else (by_whole, by_factor)
 
     def _inner(self, value: Term, d: Adjoint, kind: Type) -> Term | None:
         """Return the sum of the products of all numbers in a value with those in its adjoint."""
         match kind:
-            case Vector(inner) if isinstance(d, Term):
+            case VectorType(inner) if isinstance(d, Term):
                 counter = self._names.fresh(INTEGER)
                 each = self._inner(term("index", counter, value), term("index", counter, d), inner)
                 if each is None:
                     return None
-                function = Block(self._names).function(counter, each)
+                function = BindingBlock(self._names).function(counter, each)
                 return term("sumbuild", self._size(value, None), function)
-            case Pair(parts):
+            case TupleType(parts):
                 found: Term | None = None
                 for at, part in enumerate(parts):
                     its = d[at] if isinstance(d, tuple) else part_of(d, at) if d else None
-                    found = total(found, self._inner(part_of(value, at), its, part))
+                    found = add_terms(found, self._inner(part_of(value, at), its, part))
                 return found
             case _:
-                return product(value, d) if isinstance(d, Term) and kind == FLOAT else None
+                return multiply_terms(value, d) if isinstance(d, Term) and kind == FLOAT else None
 
-    def _needed(self, one: Term, block: Block) -> Deep[Any]:
+    def _needed(self, one: Term, block: BindingBlock) -> Trampolined[Any]:
         """Return a value that is computed before; what numbers are made of is bound as well."""
         if _is_part(one):
             return one
-        known = block.found(one)
+        known = block.find_variable(one)
         if known is not None:
             return known
         if one.head == "let":
             value = yield self._needed(one.children[0], block)
-            found = yield self._needed(opened(one.children[1], value), block)
-        elif one.head == "tuple" or (one.head in RULES and facts(one).type == FLOAT):
+            found = yield self._needed(open_binder(one.children[1], value), block)
+        elif one.head == "tuple" or (one.head in CHAIN_RULES and term_facts(one).type == FLOAT):
             parts = []
             for child in one.children:
                 parts.append((yield self._needed(child, block)))
             found = block.bind(term(one.head, *parts))
         else:
             found = block.bind(one)
-        block.note(one, found)
+        block.record(one, found)
         return found
 
     def _gathered(self, keys: list[tuple[str, _Path]], found: _Found) -> Term:
@@ -295,15 +307,15 @@ class _Reverse:
             kind = self._kinds[name]
             value = variable(name, kind)
             for at in path:
-                assert isinstance(kind, Pair)
+                assert isinstance(kind, TupleType)
                 kind, value = kind.parts[at], part_of(value, at)
-            parts.append(completed(found.get((name, path)), kind, value, self._size))
+            parts.append(complete_adjoint(found.get((name, path)), kind, value, self._size))
         return parts[0] if len(parts) == 1 else term("tuple", *parts)
 
-    def _size(self, vector: Term, size: Size) -> Term:
+    def _size(self, vector: Term, size: VectorSize) -> Term:
         if size is None:
-            known = sized(vector, self._kinds)
-            size = known.size if isinstance(known, Vector) else None
+            known = infer_sizes(vector, self._kinds)
+            size = known.size if isinstance(known, VectorType) else None
         if size is None:
             return term("size", vector)
         return term(size) if isinstance(size, int) else variable(size, INTEGER)
@@ -332,7 +344,7 @@ def _of_leaf(one: Term, d: Adjoint) -> _Found:
 
 def _of_variable(found: _Found, name: str, kind: Type, path: _Path = ()) -> Adjoint:
     """Return the adjoint of a variable, from what was found of its parts."""
-    if not isinstance(kind, Pair):
+    if not isinstance(kind, TupleType):
         return found.get((name, path))
     parts = tuple(
         _of_variable(found, name, part, (*path, at)) for at, part in enumerate(kind.parts)
@@ -342,7 +354,7 @@ def _of_variable(found: _Found, name: str, kind: Type, path: _Path = ()) -> Adjo
 
 def _join(found: _Found, more: _Found) -> None:
     for key, one in more.items():
-        both = added(found.get(key), one)
+        both = add_adjoints(found.get(key), one)
         assert isinstance(both, Term)
         found[key] = both
 

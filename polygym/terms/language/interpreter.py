@@ -7,7 +7,7 @@ changes. Integers have 64 bits and go round, so that the rules of sums and produ
 exactly. Sums are added from the left. A term of any depth is evaluated: nothing here is limited by
 Python's stack.
 
-    >>> from polygym.terms.language.reading import parse_program
+    >>> from polygym.terms.language.parser import parse_program
     >>> evaluate(parse_program("(let (y (/ x 0.0)) (if (> x 1) x y))"), {"x": 2.0})
     2.0
 """
@@ -22,11 +22,11 @@ from typing import Any, TypeAlias
 
 from polygym.errors import InputError, LimitError
 from polygym.rewrite.term import Term
-from polygym.terms.language.deep import Deep, run
-from polygym.terms.language.nodes import FALSE, TRUE, facts, index_of, is_lam, name_of
-from polygym.terms.language.program import Program
-from polygym.terms.language.types import FLOAT, Function, Pair, Type, Vector
-from polygym.terms.language.values import Failure, Value, from_outside, zero_like
+from polygym.terms.language.nodes import FALSE, TRUE, index_of, is_lam, name_of, term_facts
+from polygym.terms.language.program import TermProgram
+from polygym.terms.language.trampoline import Trampolined, run_trampoline
+from polygym.terms.language.types import FLOAT, FunctionType, TupleType, Type, VectorType
+from polygym.terms.language.values import EvaluationFailure, Value, convert_value, zero_like
 
 __all__ = ["MOST_STEPS", "evaluate", "evaluate_term"]
 
@@ -34,11 +34,11 @@ MOST_STEPS = 20_000_000
 """How many nodes, and elements of constant vectors, are evaluated before :class:`LimitError`."""
 
 
-class _Failed(Exception):
+class _EvaluationError(Exception):
     """A term has no value."""
 
 
-class _Later:
+class _LazyValue:
     """What is evaluated when it is needed, once."""
 
     __slots__ = ("scope", "term", "value")
@@ -58,8 +58,8 @@ class _Closure:
     scope: _Scope
 
 
-def evaluate(program: Program, values: Mapping[str, Any], steps: int = MOST_STEPS) -> Value:
-    """Return what a program computes, a :class:`Failure` where it has no value.
+def evaluate(program: TermProgram, values: Mapping[str, Any], steps: int = MOST_STEPS) -> Value:
+    """Return what a program computes, a :class:`EvaluationFailure` where it has no value.
 
     ``values`` are by name; arrays and nested lists are vectors. Sizes may be left out, since the
     vectors have them.
@@ -73,7 +73,7 @@ def evaluate(program: Program, values: Mapping[str, Any], steps: int = MOST_STEP
     for name, kind in program.parameters:
         if name not in values:
             raise InputError(f"{program.name}: expected a value of {name}, found none")
-        known[name] = from_outside(name, values[name], kind)
+        known[name] = convert_value(name, values[name], kind)
         _measure(name, known[name], kind, sizes)
     for name, size in sizes.items():
         given = known.setdefault(name, values.get(name, size))
@@ -93,18 +93,18 @@ def evaluate(program: Program, values: Mapping[str, Any], steps: int = MOST_STEP
 def evaluate_term(root: Term, values: Mapping[str, Value], steps: int = MOST_STEPS) -> Value:
     """Return what a term computes from the values of its free names."""
     try:
-        found = run(_Evaluation(values, steps).value(root, None))
-    except _Failed as failed:
-        return Failure(str(failed))
+        found = run_trampoline(_Evaluator(values, steps).value(root, None))
+    except _EvaluationError as failed:
+        return EvaluationFailure(str(failed))
     if isinstance(found, _Closure):
-        raise InputError(f"a term: expected data, found a function of type {facts(root).type}")
+        raise InputError(f"a term: expected data, found a function of type {term_facts(root).type}")
     return found
 
 
 def _measure(name: str, value: Value, kind: Type, sizes: dict[str, int]) -> None:
     """Note what the sizes of a type are in a value, and check that they agree."""
     match kind:
-        case Vector(element, size):
+        case VectorType(element, size):
             if isinstance(size, str) and sizes.setdefault(size, len(value)) != len(value):
                 raise InputError(
                     f"{name}: expected the size {size} = {sizes[size]}, found {len(value)}"
@@ -113,23 +113,23 @@ def _measure(name: str, value: Value, kind: Type, sizes: dict[str, int]) -> None
                 raise InputError(f"{name}: expected {size} elements, found {len(value)}")
             for one in value:
                 _measure(name, one, element, sizes)
-        case Pair(parts):
+        case TupleType(parts):
             for one, part in zip(value, parts, strict=True):
                 _measure(name, one, part, sizes)
 
 
-class _Evaluation:
+class _Evaluator:
     def __init__(self, values: Mapping[str, Value], steps: int) -> None:
         self._values, self._left, self._most = values, steps, steps
 
-    def value(self, one: Term, scope: _Scope) -> Deep[Value]:
-        """Evaluate a term; a generator for :func:`polygym.terms.language.deep.run`."""
+    def value(self, one: Term, scope: _Scope) -> Trampolined[Value]:
+        """Evaluate a term; a generator for ``trampoline.run_trampoline``."""
         self._use(1)
         head, children = one.head, one.children
         if not children:
             return (yield self._leaf(one, scope))
         if head == "let":
-            return (yield self.value(children[1], (_Later(children[0], scope), scope)))
+            return (yield self.value(children[1], (_LazyValue(children[0], scope), scope)))
         if is_lam(one):
             return _Closure(children[0], scope)
         if head == "if":
@@ -137,7 +137,7 @@ class _Evaluation:
             return (yield self.value(children[1 if chosen else 2], scope))
         if head == "apply":
             function = yield self.value(children[0], scope)
-            argument = _Later(children[1], scope)
+            argument = _LazyValue(children[1], scope)
             return (yield self.value(function.body, (argument, function.scope)))
         if head in ("build", "sumbuild"):
             return (yield self._repeated(one, scope))
@@ -158,7 +158,7 @@ class _Evaluation:
         if self._left < 0:
             raise LimitError(f"evaluating a term: expected at most {self._most} steps, took more")
 
-    def _leaf(self, one: Term, scope: _Scope) -> Deep[Value]:
+    def _leaf(self, one: Term, scope: _Scope) -> Trampolined[Value]:
         index = index_of(one)
         if index < 0:
             return self._constant(one)
@@ -167,7 +167,7 @@ class _Evaluation:
             scope = scope[1]
         assert scope is not None
         found = scope[0]
-        if isinstance(found, _Later):
+        if isinstance(found, _LazyValue):
             if found.term is not None:
                 found.value = yield self.value(found.term, found.scope)
                 found.term = found.scope = None
@@ -184,12 +184,12 @@ class _Evaluation:
             raise InputError(f"a term: expected a value of {name or one.head}, found none")
         return self._values[name]
 
-    def _repeated(self, one: Term, scope: _Scope) -> Deep[Value]:
+    def _repeated(self, one: Term, scope: _Scope) -> Trampolined[Value]:
         count = _count((yield self.value(one.children[0], scope)))
         function = yield self.value(one.children[1], scope)
         is_sum = one.head == "sumbuild"
         if is_sum and count == 0:
-            return _nothing(facts(one).type)
+            return _nothing(term_facts(one).type)
         found: list[Value] = []
         total: Value = None
         for place in range(count):
@@ -203,18 +203,18 @@ class _Evaluation:
 
 def _count(number: int) -> int:
     if number < 0:
-        raise _Failed(f"expected a size of 0 or more, found {number}")
+        raise _EvaluationError(f"expected a size of 0 or more, found {number}")
     return number
 
 
 def _nothing(kind: Type) -> Value:
     """Return the sum of no values of a type."""
     match kind:
-        case Pair(parts):
+        case TupleType(parts):
             return tuple(map(_nothing, parts))
-        case Vector():
-            raise _Failed("expected vectors to add, found none, whose sum has no size")
-        case Function():
+        case VectorType():
+            raise _EvaluationError("expected vectors to add, found none, whose sum has no size")
+        case FunctionType():
             raise AssertionError("functions are not added")
         case _:
             return 0.0 if kind == FLOAT else 0
@@ -229,7 +229,7 @@ def _by_parts(name: str, work: Callable[[Any, Any], Any]) -> Callable[[Value, Va
     def combine(one: Value, other: Value) -> Value:
         if isinstance(one, list | tuple):
             if len(one) != len(other):
-                raise _Failed(
+                raise _EvaluationError(
                     f"{name}: expected vectors of one size, found {len(one)} and {len(other)}"
                 )
             return type(one)(combine(left, right) for left, right in zip(one, other, strict=True))
@@ -259,7 +259,7 @@ def _divide(one: Any, other: Any) -> Any:
             return math.nan
         return math.copysign(math.inf, one) * math.copysign(1.0, other)
     if other == 0:
-        raise _Failed(f"div: expected an Integer other than 0, found {one} / 0")
+        raise _EvaluationError(f"div: expected an Integer other than 0, found {one} / 0")
     found = abs(one) // abs(other)
     return _whole(found if (one < 0) == (other < 0) else -found)
 
@@ -296,13 +296,15 @@ def _power(base: float, exponent: float) -> float:
 
 def _element(place: int, vector: Value) -> Value:
     if not 0 <= place < len(vector):
-        raise _Failed(f"index: expected a number from 0 to {len(vector) - 1}, found {place}")
+        raise _EvaluationError(
+            f"index: expected a number from 0 to {len(vector) - 1}, found {place}"
+        )
     return vector[place]
 
 
 def _total(vector: Value) -> Value:
     if not vector:
-        raise _Failed("sum: expected elements to add, found none")
+        raise _EvaluationError("sum: expected elements to add, found none")
     total = vector[0]
     for one in vector[1:]:
         total = _add(total, one)
@@ -311,7 +313,7 @@ def _total(vector: Value) -> Value:
 
 def _delta(count: int, place: int, value: Value) -> Value:
     if not 0 <= place < _count(count):
-        raise _Failed(f"deltaVec: expected a number from 0 to {count - 1}, found {place}")
+        raise _EvaluationError(f"deltaVec: expected a number from 0 to {count - 1}, found {place}")
     return [value if one == place else zero_like(value) for one in range(count)]
 
 

@@ -23,28 +23,27 @@ from dataclasses import dataclass
 from typing import Final
 
 from polygym.errors import InternalError
-from polygym.rewrite.term import Term, remembered, term
-from polygym.terms.language.operators import IllTyped, result_of
+from polygym.rewrite.term import Term, memoized_value, term
+from polygym.terms.language.operators import IllTypedError, result_of
 from polygym.terms.language.types import (
     BOOL,
     FLOAT,
     INTEGER,
-    Function,
-    Pair,
+    FunctionType,
+    TupleType,
     Type,
-    erased,
-    merged,
-    type_named,
+    erase_sizes,
+    meet_types,
+    type_from_text,
 )
 
 __all__ = [
     "FALSE",
     "TRUE",
-    "Facts",
+    "TermFacts",
     "binds",
     "bound",
     "constant",
-    "facts",
     "free_variables",
     "index_of",
     "is_lam",
@@ -53,6 +52,7 @@ __all__ = [
     "let",
     "name_of",
     "parameter_of",
+    "term_facts",
     "variable",
 ]
 
@@ -65,7 +65,7 @@ _MOST = 400_000
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class TermFacts:
     """What is known of a node.
 
     ``free`` has bit k set if ``%k`` is free in it, ``type`` is its type without sizes, ``nodes``
@@ -79,9 +79,9 @@ class Facts:
     depth: int
 
 
-_KNOWN: dict[Term, Facts] = {}
+_KNOWN: dict[Term, TermFacts] = {}
 _SET_FREE, _SET_TYPE, _SET_NODES, _SET_DEPTH = (
-    vars(Facts)[name].__set__ for name in ("free", "type", "nodes", "depth")
+    vars(TermFacts)[name].__set__ for name in ("free", "type", "nodes", "depth")
 )
 
 
@@ -94,12 +94,12 @@ def constant(value: float | bool) -> Term:
 
 def variable(name: str, kind: Type) -> Term:
     """Return a free variable."""
-    return term(f"{name}:{erased(kind)}")
+    return term(f"{name}:{erase_sizes(kind)}")
 
 
 def bound(index: int, kind: Type) -> Term:
     """Return the variable of the binder that is so far away."""
-    return term(f"%{index}:{erased(kind)}")
+    return term(f"%{index}:{erase_sizes(kind)}")
 
 
 def let(value: Term, body: Term) -> Term:
@@ -109,7 +109,7 @@ def let(value: Term, body: Term) -> Term:
 
 def lam(kind: Type, body: Term) -> Term:
     """Return a function; in the body, ``%0`` is its argument."""
-    return term(f"lam:{erased(kind)}", body)
+    return term(f"lam:{erase_sizes(kind)}", body)
 
 
 def is_lam(one: Term) -> bool:
@@ -119,7 +119,7 @@ def is_lam(one: Term) -> bool:
 
 def parameter_of(one: Term) -> Type:
     """Return the type of a function's argument."""
-    return type_named(str(one.head)[4:])
+    return type_from_text(str(one.head)[4:])
 
 
 def binds(one: Term, place: int) -> bool:
@@ -155,7 +155,7 @@ def name_of(one: Term) -> str:
     return ""
 
 
-def facts(one: Term) -> Facts:
+def term_facts(one: Term) -> TermFacts:
     """Return what is known of a term; it is found once for each node.
 
     Raises:
@@ -172,7 +172,7 @@ def free_variables(root: Term) -> dict[str, Type]:
     while stack:
         one = stack.pop()
         if name := name_of(one):
-            names[name] = facts(one).type
+            names[name] = term_facts(one).type
         for child in reversed(one.children):
             if child not in seen:
                 seen.add(child)
@@ -180,13 +180,13 @@ def free_variables(root: Term) -> dict[str, Type]:
     return names
 
 
-def _found(root: Term) -> Facts:
+def _found(root: Term) -> TermFacts:
     if len(_KNOWN) > _MOST:  # what is known stays alive: do not keep all of it
         _KNOWN.clear()
-    return remembered(root, _KNOWN, _of)
+    return memoized_value(root, _KNOWN, _of)
 
 
-def _of(one: Term) -> Facts:
+def _of(one: Term) -> TermFacts:
     head, children = one.head, one.children
     if not children:
         return _leaf(one)
@@ -194,7 +194,7 @@ def _of(one: Term) -> Facts:
         left, right = _KNOWN[children[0]], _KNOWN[children[1]]
         if left.type is FLOAT and right.type is FLOAT:
             depth = left.depth if left.depth > right.depth else right.depth
-            made = object.__new__(Facts)  # half the time that the constructor takes
+            made = object.__new__(TermFacts)  # half the time that the constructor takes
             _SET_FREE(made, left.free | right.free)
             _SET_TYPE(made, FLOAT)
             _SET_NODES(made, 1 + left.nodes + right.nodes)
@@ -202,45 +202,47 @@ def _of(one: Term) -> Facts:
             return made
     known = [_KNOWN[child] for child in children]
     if not isinstance(head, str):
-        raise IllTyped(f"expected an operator, found the number {head}")
+        raise IllTypedError(f"expected an operator, found the number {head}")
     nodes = 1 + sum(child.nodes for child in known)
     depth = 1 + max(child.depth for child in known)
     if head == "let" and len(known) == 2:
-        return Facts(known[0].free | known[1].free >> 1, known[1].type, nodes, depth)
+        return TermFacts(known[0].free | known[1].free >> 1, known[1].type, nodes, depth)
     if head.startswith("lam:"):
-        kind = Function(type_named(head[4:]), known[0].type)
-        return Facts(known[0].free >> 1, kind, nodes, depth)
+        kind = FunctionType(type_from_text(head[4:]), known[0].type)
+        return TermFacts(known[0].free >> 1, kind, nodes, depth)
     free = 0
     for child in known:
         free |= child.free
     if head == "select" and len(known) == 2:
-        return Facts(free, _part(children[0], known[1].type), nodes, depth)
+        return TermFacts(free, _part(children[0], known[1].type), nodes, depth)
     types = tuple(child.type for child in known)
-    return Facts(free, erased(result_of(head, types)), nodes, depth)
+    return TermFacts(free, erase_sizes(result_of(head, types)), nodes, depth)
 
 
-def _leaf(one: Term) -> Facts:
+def _leaf(one: Term) -> TermFacts:
     head = one.head
     if isinstance(head, float):
-        return Facts(0, FLOAT, 1, 1)
+        return TermFacts(0, FLOAT, 1, 1)
     if isinstance(head, int):
-        return Facts(0, INTEGER, 1, 1)
+        return TermFacts(0, INTEGER, 1, 1)
     if one is TRUE or one is FALSE:
-        return Facts(0, BOOL, 1, 1)
+        return TermFacts(0, BOOL, 1, 1)
     name, colon, kind = head.partition(":")
     if not colon:
-        raise IllTyped(f"expected a constant or a variable with its type, found {head!r}")
+        raise IllTypedError(f"expected a constant or a variable with its type, found {head!r}")
     if name.startswith("%"):
-        return Facts(1 << int(name[1:]), type_named(kind), 1, 1)
-    return Facts(0, type_named(kind), 1, 1)
+        return TermFacts(1 << int(name[1:]), type_from_text(kind), 1, 1)
+    return TermFacts(0, type_from_text(kind), 1, 1)
 
 
 def _part(number: Term, kind: Type) -> Type:
     place = number.head
-    if not isinstance(place, int) or number.children or not isinstance(kind, Pair):
-        raise IllTyped(f"(select 0 t): expected the number of a part and a tuple, found {kind}")
+    if not isinstance(place, int) or number.children or not isinstance(kind, TupleType):
+        raise IllTypedError(
+            f"(select 0 t): expected the number of a part and a tuple, found {kind}"
+        )
     if not 0 <= place < len(kind.parts):
-        raise IllTyped(
+        raise IllTypedError(
             f"(select 0 t): expected a number from 0 to {len(kind.parts) - 1}, found {place}"
         )
     return kind.parts[place]
@@ -258,14 +260,14 @@ def check_bound(root: Term) -> None:
         one, scope = stack.pop()
         index = index_of(one)
         if index >= 0 and (
-            index >= len(scope) or merged(scope[-1 - index], facts(one).type) is None
+            index >= len(scope) or meet_types(scope[-1 - index], term_facts(one).type) is None
         ):
             raise InternalError(f"a term: expected a binder for {one.head}, found none")
         for place, child in enumerate(one.children):
             inner = scope
             if binds(one, place):
                 is_let = one.head == "let"
-                inner = (*scope, facts(one.children[0]).type if is_let else parameter_of(one))
-            if facts(child).free and (child, inner) not in seen:
+                inner = (*scope, term_facts(one.children[0]).type if is_let else parameter_of(one))
+            if term_facts(child).free and (child, inner) not in seen:
                 seen.add((child, inner))
                 stack.append((child, inner))

@@ -20,32 +20,32 @@ from polygym.terms.language.types import (
     BOOL,
     FLOAT,
     INTEGER,
-    Base,
-    Function,
-    Pair,
+    BaseType,
+    FunctionType,
+    TupleType,
     Type,
-    Vector,
-    common,
+    VectorType,
     is_data,
-    merged,
+    join_types,
+    meet_types,
 )
 
-__all__ = ["ALIASES", "OPERATORS", "IllTyped", "Operator", "result_of"]
+__all__ = ["ALIASES", "OPERATORS", "IllTypedError", "TermOperator", "result_of"]
 
 
-class IllTyped(InputError):
+class IllTypedError(InputError):
     """Arguments are none that an operator takes; the message says what it does take."""
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
+class TermOperator:
     """How an operator is written, what it does, and what its result is; arity None: any number."""
 
     name: str
     arity: int | None
     usage: str
-    does: str
-    result: Callable[[tuple[Type, ...]], Type]
+    description: str
+    result_type: Callable[[tuple[Type, ...]], Type]
 
 
 def result_of(name: str, types: tuple[Type, ...]) -> Type:
@@ -56,21 +56,21 @@ def result_of(name: str, types: tuple[Type, ...]) -> Type:
     """
     operator = OPERATORS.get(name)
     if operator is None:
-        raise IllTyped(f"expected an operator, found {name!r}")
+        raise IllTypedError(f"expected an operator, found {name!r}")
     if operator.arity is not None and len(types) != operator.arity:
-        raise IllTyped(f"expected {operator.usage}, found {_count(len(types))}")
+        raise IllTypedError(f"expected {operator.usage}, found {_count(len(types))}")
     try:
-        return operator.result(types)
-    except IllTyped as error:
-        raise IllTyped(f"{operator.usage}: {error}") from None
+        return operator.result_type(types)
+    except IllTypedError as error:
+        raise IllTypedError(f"{operator.usage}: {error}") from None
 
 
 def _count(number: int) -> str:
     return "one argument" if number == 1 else f"{number or 'no'} arguments"
 
 
-def _expected(what: object, found: Type) -> IllTyped:
-    return IllTyped(f"expected {what}, found {found}")
+def _expected(what: object, found: Type) -> IllTypedError:
+    return IllTypedError(f"expected {what}, found {found}")
 
 
 def _is_number(one: Type) -> bool:
@@ -85,27 +85,27 @@ def _is_linear(one: Type) -> bool:
     return is_data(one) and _bases(one) == {FLOAT}
 
 
-def _bases(one: Type) -> set[Base]:
+def _bases(one: Type) -> set[BaseType]:
     match one:
-        case Base():
+        case BaseType():
             return {one}
-        case Vector(element):
+        case VectorType(element):
             return _bases(element)
-        case Pair(parts):
+        case TupleType(parts):
             return set().union(*map(_bases, parts))
         case _:
             return set()
 
 
 def _same(one: Type, other: Type) -> Type:
-    found = merged(one, other)
+    found = meet_types(one, other)
     if found is None:
-        raise IllTyped(f"expected two of one type, found {one} and {other}")
+        raise IllTypedError(f"expected two of one type, found {one} and {other}")
     return found
 
 
 def _must(one: Type, wanted: Type) -> None:
-    if merged(one, wanted) is None:
+    if meet_types(one, wanted) is None:
         raise _expected(wanted, one)
 
 
@@ -124,7 +124,7 @@ def _product(types: tuple[Type, ...]) -> Type:
         return other
     if other == FLOAT and _is_linear(one):
         return one
-    raise IllTyped(
+    raise IllTypedError(
         f"expected two Floats, two Integers, or a Float and what is made of Floats; found {one} "
         f"and {other}"
     )
@@ -151,7 +151,7 @@ def _of_floats(types: tuple[Type, ...]) -> Type:
 
 def _equality(types: tuple[Type, ...]) -> Type:
     found = _same(*types)
-    if not isinstance(found, Base):
+    if not isinstance(found, BaseType):
         raise _expected("two numbers or two truth values", found)
     return BOOL
 
@@ -174,9 +174,9 @@ def _conversion(types: tuple[Type, ...]) -> Type:
 
 def _choice(types: tuple[Type, ...]) -> Type:
     _must(types[0], BOOL)
-    found = common(types[1], types[2])
+    found = join_types(types[1], types[2])
     if found is None:
-        raise IllTyped(f"expected two of one type, found {types[1]} and {types[2]}")
+        raise IllTypedError(f"expected two of one type, found {types[1]} and {types[2]}")
     return found
 
 
@@ -186,14 +186,14 @@ def _let(types: tuple[Type, ...]) -> Type:
 
 def _application(types: tuple[Type, ...]) -> Type:
     function = types[0]
-    if not isinstance(function, Function):
+    if not isinstance(function, FunctionType):
         raise _expected("a function", function)
     _must(types[1], function.argument)
     return function.result
 
 
 def _element_function(one: Type) -> Type:
-    if not isinstance(one, Function) or one.argument != INTEGER:
+    if not isinstance(one, FunctionType) or one.argument != INTEGER:
         raise _expected("a function of an Integer", one)
     if not is_data(one.result):
         raise _expected("a function that returns data", one)
@@ -202,7 +202,7 @@ def _element_function(one: Type) -> Type:
 
 def _build(types: tuple[Type, ...]) -> Type:
     _must(types[0], INTEGER)
-    return Vector(_element_function(types[1]))
+    return VectorType(_element_function(types[1]))
 
 
 def _sum_of_build(types: tuple[Type, ...]) -> Type:
@@ -213,8 +213,8 @@ def _sum_of_build(types: tuple[Type, ...]) -> Type:
     return found
 
 
-def _vector(one: Type) -> Vector:
-    if not isinstance(one, Vector):
+def _vector(one: Type) -> VectorType:
+    if not isinstance(one, VectorType):
         raise _expected("a vector", one)
     return one
 
@@ -241,27 +241,27 @@ def _delta(types: tuple[Type, ...]) -> Type:
     _must(types[1], INTEGER)
     if not _is_additive(types[2]):
         raise _expected("a value made of numbers", types[2])
-    return Vector(types[2])
+    return VectorType(types[2])
 
 
 def _constant_vector(types: tuple[Type, ...]) -> Type:
     _must(types[0], INTEGER)
     if not is_data(types[1]):
         raise _expected("a value that is data", types[1])
-    return Vector(types[1])
+    return VectorType(types[1])
 
 
 def _tuple(types: tuple[Type, ...]) -> Type:
     if len(types) < 2:
-        raise IllTyped(f"expected two parts or more, found {len(types)}")
+        raise IllTypedError(f"expected two parts or more, found {len(types)}")
     for one in types:
         if not is_data(one):
             raise _expected("parts that are data", one)
-    return Pair(types)
+    return TupleType(types)
 
 
 def _selection(types: tuple[Type, ...]) -> Type:
-    raise IllTyped("expected the number of a part, which is 0 or more, and a tuple")
+    raise IllTypedError("expected the number of a part, which is 0 or more, and a tuple")
 
 
 _TABLE = (
@@ -310,7 +310,9 @@ _TABLE = (
     ("constVec", 2, "(constVec n a)", "n elements, each a", _constant_vector),
 )
 
-OPERATORS: Mapping[str, Operator] = MappingProxyType({row[0]: Operator(*row) for row in _TABLE})
+OPERATORS: Mapping[str, TermOperator] = MappingProxyType(
+    {row[0]: TermOperator(*row) for row in _TABLE}
+)
 
 ALIASES: Mapping[str, str] = MappingProxyType(
     {

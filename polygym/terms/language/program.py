@@ -9,19 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from polygym.pickles import pickled_by_name
+from polygym.pickling import pickle_by_name
 from polygym.rewrite.term import Term
-from polygym.terms.language.types import INTEGER, Function, Pair, Size, Type, Vector
+from polygym.terms.language.types import (
+    INTEGER,
+    FunctionType,
+    TupleType,
+    Type,
+    VectorSize,
+    VectorType,
+)
 
-__all__ = ["BARE", "Program", "resized", "sizes_in"]
+__all__ = ["BARE_NAME", "TermProgram", "sizes_in", "with_sizes"]
 
-BARE = "it"
+BARE_NAME = "it"
 """The name of a program that is a bare term."""
 
 
-@pickled_by_name
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
-class Program:
+class TermProgram:
     """A name, parameters with their types, the result's type, and the term.
 
     ``sizes`` are the names that sizes of parameters have; they are Integers of the body.
@@ -46,7 +53,7 @@ class Program:
         """Parameters and sizes, with their types."""
         return (*self.parameters, *((name, INTEGER) for name in self.sizes))
 
-    def with_body(self, body: Term) -> Program:
+    def with_body(self, body: Term) -> TermProgram:
         """Return the program with another term."""
         return replace(self, body=body)
 
@@ -54,25 +61,25 @@ class Program:
 def sizes_in(kind: Type) -> list[str]:
     """Return the names of the sizes in a type, from the left."""
     match kind:
-        case Vector(element, size):
+        case VectorType(element, size):
             return [*([size] if isinstance(size, str) else []), *sizes_in(element)]
-        case Pair(parts):
+        case TupleType(parts):
             return [name for part in parts for name in sizes_in(part)]
-        case Function(argument, result):
+        case FunctionType(argument, result):
             return [*sizes_in(argument), *sizes_in(result)]
         case _:
             return []
 
 
-def resized(kind: Type, change: Callable[[str], Size]) -> Type:
+def with_sizes(kind: Type, change: Callable[[str], VectorSize]) -> Type:
     """Return a type with other sizes in the place of names."""
     match kind:
-        case Vector(element, size):
+        case VectorType(element, size):
             changed = change(size) if isinstance(size, str) else size
-            return Vector(resized(element, change), changed)
-        case Pair(parts):
-            return Pair(tuple(resized(part, change) for part in parts))
-        case Function(argument, result):
-            return Function(resized(argument, change), resized(result, change))
+            return VectorType(with_sizes(element, change), changed)
+        case TupleType(parts):
+            return TupleType(tuple(with_sizes(part, change) for part in parts))
+        case FunctionType(argument, result):
+            return FunctionType(with_sizes(argument, change), with_sizes(result, change))
         case _:
             return kind

@@ -1,8 +1,9 @@
 """Substitution without capture: variables that are bound have no names that could clash.
 
-What moves under a binder counts one binder more to everything that is free in it (:func:`shifted`);
-the body of a binder that goes away has its variable replaced and counts one less (:func:`opened`).
-Parts without a variable that is concerned are not walked through, and stay the objects they are.
+What moves under a binder counts one binder more to everything that is free in it
+(:func:`shift_indices`); the body of a binder that goes away has its variable replaced and counts
+one less (:func:`open_binder`). Parts without a variable that is concerned are not walked through,
+and stay the objects they are.
 
 Example: ``(let a (lam (add %0 %1)))`` with its let opened is ``(lam (add %0 a'))``, a' being a with
 every free number one larger.
@@ -13,42 +14,42 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from polygym.rewrite.term import Term, term
-from polygym.terms.language.nodes import binds, facts, index_of, name_of
+from polygym.terms.language.nodes import binds, index_of, name_of, term_facts
 
-__all__ = ["bound_by", "closed", "opened", "renumbered", "replaced", "shifted"]
+__all__ = ["bind_names", "close_binder", "open_binder", "shift_indices", "substitute", "with_index"]
 
 
-def replaced(root: Term, image: Callable[[int, Term], Term]) -> Term:
+def substitute(root: Term, image: Callable[[int, Term], Term]) -> Term:
     """Return a term with something else for each variable that is free in it.
 
     ``image(k, leaf)`` is what stands for ``%k``, as it would be written where the term stands; it
     is shifted where it is put under binders.
     """
-    if facts(root).free == 0:
+    if term_facts(root).free == 0:
         return root
 
     def leaf(one: Term, depth: int) -> Term:
         index = index_of(one) - depth
-        return shifted(image(index, renumbered(one, index)), depth)
+        return shift_indices(image(index, with_index(one, index)), depth)
 
     return _walked(root, leaf)
 
 
-def renumbered(leaf: Term, index: int) -> Term:
+def with_index(leaf: Term, index: int) -> Term:
     """Return a variable of the same type with another number."""
     head = str(leaf.head)
     return term(f"%{index}{head[head.index(':') :]}")
 
 
-def shifted(root: Term, by: int) -> Term:
+def shift_indices(root: Term, by: int) -> Term:
     """Return a term as it is written under so many more binders, or fewer if ``by`` is negative."""
-    free = facts(root).free
+    free = term_facts(root).free
     if by == 0 or free == 0:
         return root
     assert by > 0 or free & ((1 << -by) - 1) == 0, "a variable would lose its binder"
     if not root.children:
-        return renumbered(root, index_of(root) + by)
-    return _walked(root, lambda one, _: renumbered(one, index_of(one) + by))
+        return with_index(root, index_of(root) + by)
+    return _walked(root, lambda one, _: with_index(one, index_of(one) + by))
 
 
 def _walked(root: Term, leaf: Callable[[Term, int], Term], *, all_leaves: bool = False) -> Term:
@@ -63,7 +64,7 @@ def _walked(root: Term, leaf: Callable[[Term, int], Term], *, all_leaves: bool =
         one, depth = key
         if key in made:
             stack.pop()
-        elif not all_leaves and facts(one).free >> depth == 0:
+        elif not all_leaves and term_facts(one).free >> depth == 0:
             made[key] = one
             stack.pop()
         elif not one.children:
@@ -80,14 +81,16 @@ def _walked(root: Term, leaf: Callable[[Term, int], Term], *, all_leaves: bool =
     return made[root, 0]
 
 
-def opened(body: Term, value: Term) -> Term:
+def open_binder(body: Term, value: Term) -> Term:
     """Return the body of a binder with a value for its variable, and without the binder."""
-    if facts(body).free & 1 == 0:
-        return shifted(body, -1)
-    return replaced(body, lambda index, leaf: value if index == 0 else renumbered(leaf, index - 1))
+    if term_facts(body).free & 1 == 0:
+        return shift_indices(body, -1)
+    return substitute(
+        body, lambda index, leaf: value if index == 0 else with_index(leaf, index - 1)
+    )
 
 
-def closed(body: Term, name: Term) -> Term:
+def close_binder(body: Term, name: Term) -> Term:
     """Return what is to stand under a new binder, whose variable stands for a free one.
 
     The free variable ``name`` becomes ``%0``, and all that is bound outside counts one more.
@@ -98,12 +101,12 @@ def closed(body: Term, name: Term) -> Term:
         if one is name:
             return term(f"%{depth}:{kind}")
         index = index_of(one)
-        return renumbered(one, index + 1) if index >= depth else one
+        return with_index(one, index + 1) if index >= depth else one
 
     return _walked(body, leaf, all_leaves=True)
 
 
-def bound_by(root: Term, levels: Mapping[str, int], level: int) -> Term:
+def bind_names(root: Term, levels: Mapping[str, int], level: int) -> Term:
     """Return a term as it is written under binders for some of its free names.
 
     ``levels`` says of each name which binder stands for it, counted from the outermost, of

@@ -1,7 +1,7 @@
 """A text taken apart into words and lists, each with its place; what they mean is looked at later.
 
-The words and comments are those of :mod:`polygym.rewrite.expressions`; lists may begin with lists,
-as in ``((x : Float) (n : Integer))``.
+The words and comments are those of :mod:`polygym.rewrite.s_expressions`; lists may begin with
+lists, as in ``((x : Float) (n : Integer))``.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polygym.errors import Place, SourceError
-from polygym.rewrite.expressions import Token, tokens
+from polygym.errors import SourceError, SourceLocation
+from polygym.rewrite.s_expressions import TermToken, tokenize
 
-__all__ = ["Source", "Syntax"]
+__all__ = ["Syntax", "TermSource"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Syntax:
     """A word, or a list (``parts`` is not None) and where it begins."""
 
-    token: Token
+    token: TermToken
     parts: tuple[Syntax, ...] | None = None
 
     @property
@@ -63,7 +63,7 @@ class Syntax:
                 stack.extend(reversed(one.parts))
 
 
-class Source:
+class TermSource:
     """A text and its lists; makes errors that say where; ``read`` counts what was made of it."""
 
     def __init__(self, text: str, file: str = "<text>") -> None:
@@ -75,8 +75,8 @@ class Source:
         self._lines, self.file = text.split("\n"), file
         self.read = 0
         self.top: list[Syntax] = []
-        opened: list[tuple[Token, list[Syntax]]] = []
-        for token in tokens(text, file):
+        opened: list[tuple[TermToken, list[Syntax]]] = []
+        for token in tokenize(text, file):
             if token.text == "(":
                 opened.append((token, []))
                 continue
@@ -91,7 +91,7 @@ class Source:
         if opened:
             raise self.error(opened[-1][0], "expected ')' that closes this, found the end")
 
-    def error(self, where: Token | Syntax | None, message: str, hint: str = "") -> SourceError:
+    def error(self, where: TermToken | Syntax | None, message: str, hint: str = "") -> SourceError:
         """Return an error at a word or a list, or at the end of the text."""
         if where is None:
             line, column = len(self._lines), len(self._lines[-1]) + 1
@@ -99,4 +99,4 @@ class Source:
             token = where.token if isinstance(where, Syntax) else where
             line, column = token.line, token.column
         text = self._lines[line - 1] if line <= len(self._lines) else ""
-        return SourceError(Place(self.file, line, column, text), message, hint)
+        return SourceError(SourceLocation(self.file, line, column, text), message, hint)

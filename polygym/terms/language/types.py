@@ -2,8 +2,8 @@
 
 Their text is what the language has: ``Float``, ``Integer``, ``Bool``, ``(Vec n Float)``,
 ``(Tuple Float (Vec 3 Integer))``, ``(-> Integer Float)``. The size of a vector is a number, a name,
-or nothing that is known (``_``). Within terms types have no sizes (:func:`erased`): what a variable
-is must not depend on how much is known of it. Sizes are looked at where a text is read.
+or nothing that is known (``_``). Within terms types have no sizes (:func:`erase_sizes`): what a
+variable is must not depend on how much is known of it. Sizes are looked at where a text is read.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ __all__ = [
     "BOOL",
     "FLOAT",
     "INTEGER",
-    "Base",
-    "Function",
-    "Pair",
-    "Size",
+    "BaseType",
+    "FunctionType",
+    "TupleType",
     "Type",
-    "Vector",
-    "common",
-    "elements",
-    "erased",
+    "VectorSize",
+    "VectorType",
+    "count_numbers",
+    "erase_sizes",
     "is_data",
-    "merged",
-    "type_named",
+    "join_types",
+    "meet_types",
+    "type_from_text",
 ]
 
-Size: TypeAlias = int | str | None
+VectorSize: TypeAlias = int | str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class BaseType:
     """A number or a truth value."""
 
     name: str
@@ -46,17 +46,17 @@ class Base:
         return self.name
 
 
-FLOAT: Final = Base("Float")
-INTEGER: Final = Base("Integer")
-BOOL: Final = Base("Bool")
+FLOAT: Final = BaseType("Float")
+INTEGER: Final = BaseType("Integer")
+BOOL: Final = BaseType("Bool")
 
 
 @dataclass(frozen=True, slots=True)
-class Vector:
+class VectorType:
     """So many of something; ``size`` None if that is not known."""
 
     element: Type
-    size: Size = None
+    size: VectorSize = None
 
     def __str__(self) -> str:
         """Return the text."""
@@ -64,7 +64,7 @@ class Vector:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TupleType:
     """A tuple: things of different types."""
 
     parts: tuple[Type, ...]
@@ -75,7 +75,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class FunctionType:
     """What takes one thing and returns another."""
 
     argument: Type
@@ -86,28 +86,28 @@ class Function:
         return f"(-> {self.argument} {self.result})"
 
 
-Type: TypeAlias = Base | Vector | Pair | Function
+Type: TypeAlias = BaseType | VectorType | TupleType | FunctionType
 
 _LONGEST = 200
 
 _BASES = {one.name: one for one in (FLOAT, INTEGER, BOOL)}
 
 
-def erased(one: Type) -> Type:
+def erase_sizes(one: Type) -> Type:
     """Return a type without sizes.
 
     >>> print(erased(type_named("(Vec n (Vec 3 Float))")))
     (Vec _ (Vec _ Float))
     """
     match one:
-        case Base():
+        case BaseType():
             return one
-        case Vector(element):
-            return Vector(erased(element))
-        case Pair(parts):
-            return Pair(tuple(map(erased, parts)))
-        case Function(argument, result):
-            return Function(erased(argument), erased(result))
+        case VectorType(element):
+            return VectorType(erase_sizes(element))
+        case TupleType(parts):
+            return TupleType(tuple(map(erase_sizes, parts)))
+        case FunctionType(argument, result):
+            return FunctionType(erase_sizes(argument), erase_sizes(result))
         case _:
             assert_never(one)
 
@@ -115,32 +115,32 @@ def erased(one: Type) -> Type:
 def is_data(one: Type) -> bool:
     """Whether it is made of numbers and truth values, without functions."""
     match one:
-        case Base():
+        case BaseType():
             return True
-        case Vector(element):
+        case VectorType(element):
             return is_data(element)
-        case Pair(parts):
+        case TupleType(parts):
             return all(map(is_data, parts))
         case _:
             return False
 
 
-def elements(one: Type, size: int) -> int:
+def count_numbers(one: Type, size: int) -> int:
     """Return how many numbers there are, in vectors so many.
 
     >>> elements(type_named("(Tuple Float (Vec n Float))"), 16)
     17
     """
     match one:
-        case Vector(element):
-            return size * elements(element, size)
-        case Pair(parts):
-            return sum(elements(part, size) for part in parts)
+        case VectorType(element):
+            return size * count_numbers(element, size)
+        case TupleType(parts):
+            return sum(count_numbers(part, size) for part in parts)
         case _:
             return 1
 
 
-def merged(one: Type, other: Type) -> Type | None:
+def meet_types(one: Type, other: Type) -> Type | None:
     """Return what is known of something that has both types; None if nothing can have both.
 
     Of two sizes that are known but written differently neither is wrong: only two numbers, or two
@@ -152,53 +152,53 @@ def merged(one: Type, other: Type) -> Type | None:
     True
     """
     match one, other:
-        case Base(), Base():
+        case BaseType(), BaseType():
             return one if one == other else None
-        case Vector(mine, size), Vector(its, more):
-            element = merged(mine, its)
+        case VectorType(mine, size), VectorType(its, more):
+            element = meet_types(mine, its)
             if element is None:
                 return None
             if size is None or more is None:
-                return Vector(element, more if size is None else size)
+                return VectorType(element, more if size is None else size)
             if size != more and isinstance(size, int) == isinstance(more, int):
                 return None
-            return Vector(element, size)
-        case Pair(mine_of), Pair(its_of):
+            return VectorType(element, size)
+        case TupleType(mine_of), TupleType(its_of):
             if len(mine_of) != len(its_of):
                 return None
-            parts = [merged(left, right) for left, right in zip(mine_of, its_of, strict=True)]
+            parts = [meet_types(left, right) for left, right in zip(mine_of, its_of, strict=True)]
             known = tuple(part for part in parts if part is not None)
-            return Pair(known) if len(known) == len(parts) else None
-        case Function(argument, result), Function(its_argument, its_result):
-            takes, returns = merged(argument, its_argument), merged(result, its_result)
-            return None if takes is None or returns is None else Function(takes, returns)
+            return TupleType(known) if len(known) == len(parts) else None
+        case FunctionType(argument, result), FunctionType(its_argument, its_result):
+            takes, returns = meet_types(argument, its_argument), meet_types(result, its_result)
+            return None if takes is None or returns is None else FunctionType(takes, returns)
         case _:
             return None
 
 
-def common(one: Type, other: Type) -> Type | None:
+def join_types(one: Type, other: Type) -> Type | None:
     """Return what is known of something that has one of two types; None if they are no one type.
 
     >>> print(common(type_named("(Vec n Float)"), type_named("(Vec _ Float)")))
     (Vec _ Float)
     """
     match one, other:
-        case Vector(mine, size), Vector(its, more):
-            element = common(mine, its)
-            return None if element is None else Vector(element, size if size == more else None)
-        case Pair(mine_of), Pair(its_of) if len(mine_of) == len(its_of):
-            parts = [common(left, right) for left, right in zip(mine_of, its_of, strict=True)]
+        case VectorType(mine, size), VectorType(its, more):
+            element = join_types(mine, its)
+            return None if element is None else VectorType(element, size if size == more else None)
+        case TupleType(mine_of), TupleType(its_of) if len(mine_of) == len(its_of):
+            parts = [join_types(left, right) for left, right in zip(mine_of, its_of, strict=True)]
             known = tuple(part for part in parts if part is not None)
-            return Pair(known) if len(known) == len(parts) else None
-        case Function(argument, result), Function(its_argument, its_result):
-            takes, returns = merged(argument, its_argument), common(result, its_result)
-            return None if takes is None or returns is None else Function(takes, returns)
+            return TupleType(known) if len(known) == len(parts) else None
+        case FunctionType(argument, result), FunctionType(its_argument, its_result):
+            takes, returns = meet_types(argument, its_argument), join_types(result, its_result)
+            return None if takes is None or returns is None else FunctionType(takes, returns)
         case _:
             return one if one == other else None
 
 
 @lru_cache(maxsize=4096)
-def type_named(text: str) -> Type:
+def type_from_text(text: str) -> Type:
     """Return the type of a text.
 
     Raises:
@@ -223,7 +223,7 @@ def _type(words: list[str]) -> tuple[Type, list[str]]:
     if word == "Vec":
         size = rest[0]
         element, rest = _type(rest[1:])
-        return Vector(element, _size(size)), rest
+        return VectorType(element, _size(size)), rest
     if word != "(":
         raise InputError(
             f"a type: expected Float, Integer, Bool, (Vec SIZE TYPE), (Tuple TYPE …) or "
@@ -240,10 +240,10 @@ def _type(words: list[str]) -> tuple[Type, list[str]]:
     if kind == "Tuple":
         if len(parts) < 2:
             raise InputError(f"a tuple's type: expected two parts or more, found {len(parts)}")
-        return Pair(tuple(parts)), rest[1:]
+        return TupleType(tuple(parts)), rest[1:]
     if len(parts) != 2:
         raise InputError(f"a function's type: expected (-> TYPE TYPE), found {len(parts)} types")
-    return Function(parts[0], parts[1]), rest[1:]
+    return FunctionType(parts[0], parts[1]), rest[1:]
 
 
 def _closed(rest: list[str]) -> list[str]:
@@ -252,7 +252,7 @@ def _closed(rest: list[str]) -> list[str]:
     return rest[1:]
 
 
-def _size(word: str) -> Size:
+def _size(word: str) -> VectorSize:
     if word in "()":
         raise InputError(f"a vector's size: expected a number or a name, found {word!r}")
     if word == "_":

@@ -1,7 +1,8 @@
 """Values: numbers, truth values, vectors as lists, tuples as tuples; and what is no value.
 
-A :class:`Failure` is what a term comes to that has no value: an element outside of a vector, an
-Integer divided by 0, vectors of different sizes added, a sum of no vectors. Floats never fail:
+A :class:`EvaluationFailure` is what a term comes to that has no value: an element outside of a
+vector, an Integer divided by 0, vectors of different sizes added, a sum of no vectors. Floats never
+fail:
 1 / 0 is infinite, the logarithm of -1 is not a number, as in IEEE 754. Nor do sums and products of
 Integers: they have 64 bits, and behind the largest comes the least.
 """
@@ -16,18 +17,26 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.pickles import pickled_by_name
-from polygym.terms.language.types import BOOL, FLOAT, Base, Pair, Type, Vector
+from polygym.pickling import pickle_by_name
+from polygym.terms.language.types import BOOL, FLOAT, BaseType, TupleType, Type, VectorType
 
-__all__ = ["Failure", "Value", "close", "from_outside", "is_regular", "numbers_in", "zero_like"]
+__all__ = [
+    "EvaluationFailure",
+    "Value",
+    "convert_value",
+    "is_close",
+    "is_regular",
+    "numbers_in",
+    "zero_like",
+]
 
 Value: TypeAlias = Any
 """float, int, bool, list (a vector) or tuple, nested."""
 
 
-@pickled_by_name
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
-class Failure:
+class EvaluationFailure:
     """That a term has no value, and why."""
 
     reason: str
@@ -37,7 +46,7 @@ class Failure:
         return self.reason
 
 
-def from_outside(name: str, value: Any, kind: Type) -> Value:
+def convert_value(name: str, value: Any, kind: Type) -> Value:
     """Return what a user hands in for a name, as a value of a type; arrays are vectors.
 
     Raises:
@@ -46,13 +55,13 @@ def from_outside(name: str, value: Any, kind: Type) -> Value:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     match kind:
-        case Vector(element) if isinstance(value, list | tuple):
-            return [from_outside(name, one, element) for one in value]
-        case Pair(parts) if isinstance(value, list | tuple) and len(value) == len(parts):
+        case VectorType(element) if isinstance(value, list | tuple):
+            return [convert_value(name, one, element) for one in value]
+        case TupleType(parts) if isinstance(value, list | tuple) and len(value) == len(parts):
             return tuple(
-                from_outside(name, one, part) for one, part in zip(value, parts, strict=True)
+                convert_value(name, one, part) for one, part in zip(value, parts, strict=True)
             )
-        case Base():
+        case BaseType():
             if kind == BOOL and isinstance(value, bool):
                 return value
             if not isinstance(value, bool):
@@ -80,12 +89,12 @@ def numbers_in(value: Value) -> Iterator[float]:
 
 def is_regular(value: Value) -> bool:
     """Whether a value is one, and all its numbers are finite."""
-    if isinstance(value, Failure):
+    if isinstance(value, EvaluationFailure):
         return False
     return all(not isinstance(one, float) or math.isfinite(one) for one in numbers_in(value))
 
 
-def close(one: Value, other: Value, tolerance: float = 1e-9) -> bool:
+def is_close(one: Value, other: Value, tolerance: float = 1e-9) -> bool:
     """Whether two values are equal up to rounding, their numbers and their shapes.
 
     A float may differ by ``tolerance`` times the largest magnitude that there is in either.

@@ -3,9 +3,9 @@
 An epoch takes a few expressions, all of them before any comes again. Of each, A* under the present
 network explores with every set of rules that the training has: with few rules, those of binding,
 what pays is found by itself, with all of them only where the network leads. States that were seen
-become examples (:mod:`polygym.terms.learning.examples`), with the targets of
-:meth:`polygym.search.planning.explored.Explored.targets`; the network is fitted to examples of the
-last searches, by Huber's loss of V / t, before the next expression.
+become examples (:mod:`polygym.terms.learning.replay_buffer`), with the targets of
+:meth:`polygym.search.planning.search_graph.SearchGraph.targets`; the network is fitted to examples
+of the last searches, by Huber's loss of V / t, before the next expression.
 
 An epoch is a function of the seed, its number, and of what the trainer holds: the network, its
 optimiser, and the examples. So a training that was interrupted goes on as if it had not been.
@@ -23,42 +23,42 @@ from torch import nn
 
 from polygym.errors import InputError
 from polygym.rewrite.term import Term
-from polygym.search.planning import Plan, ValueFunction, explore
-from polygym.terms.language.program import Program
-from polygym.terms.learning.examples import Example, Examples, seen_by
-from polygym.terms.learning.graphs import Graphs
-from polygym.terms.learning.inference import NetworkValue, PlainNetwork
-from polygym.terms.learning.network import Shape, ValueNetwork
-from polygym.terms.rules.rule import Rule
-from polygym.terms.rules.sets import rules_named
-from polygym.terms.system import TermSystem
+from polygym.search.planning import PlanningLimits, ValueFunction, explore
+from polygym.terms.language.program import TermProgram
+from polygym.terms.learning.graph_encoding import GraphEncoder
+from polygym.terms.learning.numpy_network import NetworkValue, NumpyNetwork
+from polygym.terms.learning.replay_buffer import ReplayBuffer, ValueExample, sample_examples
+from polygym.terms.learning.torch_network import NetworkShape, ValueNetwork
+from polygym.terms.rules.rule_sets import rules_named
+from polygym.terms.rules.rule_types import TermRule
+from polygym.terms.term_system import TermSystem
 
-__all__ = ["Epoch", "Teaching", "Trainer", "total_cost", "trained"]
+__all__ = ["TrainingConfig", "TrainingEpoch", "ValueTrainer", "total_cost", "train"]
 
 
 @dataclass(frozen=True, slots=True)
-class Teaching:
+class TrainingConfig:
     """What a training does in an epoch.
 
     ``rules`` are sets by name, the last one with all rules; ``search`` is how they are explored;
-    ``kept`` is how many examples a search leaves, ``memory`` of how many searches they are
-    remembered, ``updates`` how many batches the network is fitted to after each. Weights swing from
-    batch to batch: what searches ask, and what is kept, is their mean, in which those of one batch
-    before count ``averaging`` times as much. Within ``epochs`` the rate falls to ``last_rate``
-    times what it is at first (:meth:`rate_at`).
+    ``examples_per_search`` is how many examples a search leaves, ``replay_capacity`` of how many
+    searches they are remembered, ``updates`` how many batches the network is fitted to after each.
+    Weights swing from batch to batch: what searches ask, and what is kept, is their mean, in which
+    those of one batch before count ``averaging`` times as much. Within ``epochs`` the rate falls to
+    ``final_learning_rate`` times what it is at first (:meth:`learning_rate_at`).
     """
 
     expressions: int = 6
-    plan: Plan = field(default_factory=lambda: Plan(10, 1500, 64))
-    shape: Shape = field(default_factory=Shape)
+    search_plan: PlanningLimits = field(default_factory=lambda: PlanningLimits(10, 1500, 64))
+    shape: NetworkShape = field(default_factory=NetworkShape)
     rules: tuple[str, ...] = ("binding", "simple")
     search: str = "astar"
-    rate: float = 2e-3
-    last_rate: float = 1.0
+    learning_rate: float = 2e-3
+    final_learning_rate: float = 1.0
     epochs: int = 10
-    batch: int = 32
-    kept: int = 1000
-    memory: int = 36
+    batch_size: int = 32
+    examples_per_search: int = 1000
+    replay_capacity: int = 36
     updates: int = 64
     averaging: float = 0.998
     seed: int = 0
@@ -68,17 +68,19 @@ class Teaching:
         for name in ("expressions", "epochs", "batch", "kept", "memory", "updates"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name}: expected 1 or more, found {getattr(self, name)}")
-        if not 0.0 < self.last_rate <= 1.0:
-            raise InputError(f"last_rate: expected more than 0, at most 1, found {self.last_rate}")
+        if not 0.0 < self.final_learning_rate <= 1.0:
+            raise InputError(
+                f"last_rate: expected more than 0, at most 1, found {self.final_learning_rate}"
+            )
         if not self.rules:
             raise InputError("rules: expected the name of a set or several, found none")
-        if self.plan.horizon != self.shape.horizon:
+        if self.search_plan.horizon != self.shape.horizon:
             raise InputError(
                 f"horizon: expected that of the network, {self.shape.horizon}, found "
-                f"{self.plan.horizon}"
+                f"{self.search_plan.horizon}"
             )
 
-    def rate_at(self, batch: int, count: int) -> float:
+    def learning_rate_at(self, batch: int, count: int) -> float:
         """Return the rate for a batch, counted from 0, where there are so many in all.
 
         It falls as half a cosine does, slowly at first and at last, and stays where it ends.
@@ -89,11 +91,13 @@ class Teaching:
         """
         share = min(1.0, batch / max(1, count - 1))
         falling = 0.5 * (1.0 + math.cos(math.pi * share))
-        return self.rate * (self.last_rate + (1.0 - self.last_rate) * falling)
+        return self.learning_rate * (
+            self.final_learning_rate + (1.0 - self.final_learning_rate) * falling
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Epoch:
+class TrainingEpoch:
     """What an epoch came to: the loss, what expressions cost before and after their searches."""
 
     number: int
@@ -102,20 +106,22 @@ class Epoch:
     cost: float
 
 
-class Trainer:
+class ValueTrainer:
     """A network that learns, and all that its next epoch depends on."""
 
-    def __init__(self, programs: Sequence[Program], teaching: Teaching) -> None:
+    def __init__(self, programs: Sequence[TermProgram], config: TrainingConfig) -> None:
         """Begin with a network that knows nothing, and expects nothing."""
-        self.programs, self.teaching = tuple(programs), teaching
-        torch.manual_seed(teaching.seed)
-        self.network = ValueNetwork(teaching.shape)
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=teaching.rate, fused=True)
+        self.programs, self.teaching = tuple(programs), config
+        torch.manual_seed(config.seed)
+        self.network = ValueNetwork(config.shape)
+        self.optimizer = torch.optim.Adam(
+            self.network.parameters(), lr=config.learning_rate, fused=True
+        )
         self.average = {name: one.clone() for name, one in self.network.state_dict().items()}
-        self.examples = Examples(teaching.kept * teaching.memory)
+        self.examples = ReplayBuffer(config.examples_per_search * config.replay_capacity)
         self.number = self.steps = 0
-        self._graphs = Graphs()
-        self._systems = [TermSystem(rules_named(name)) for name in teaching.rules]
+        self._graphs = GraphEncoder()
+        self._systems = [TermSystem(rules_named(name)) for name in config.rules]
 
     @property
     def value(self) -> ValueFunction[Term] | None:
@@ -123,12 +129,12 @@ class Trainer:
         return NetworkValue(self.averaged, self._graphs) if len(self.examples) else None
 
     @property
-    def averaged(self) -> PlainNetwork:
+    def averaged(self) -> NumpyNetwork:
         """The network with its mean weights."""
         weights = {name: one.numpy().copy() for name, one in self.average.items()}
-        return PlainNetwork(self.teaching.shape.rounds, weights)
+        return NumpyNetwork(self.teaching.shape.rounds, weights)
 
-    def epoch(self) -> Epoch:
+    def epoch(self) -> TrainingEpoch:
         """Explore, learn, and return what it came to.
 
         Graphs are small: one thread is as fast as several, and always adds in the same order.
@@ -140,9 +146,9 @@ class Trainer:
         finally:
             torch.set_num_threads(threads)
 
-    def _epoch(self) -> Epoch:
+    def _epoch(self) -> TrainingEpoch:
         seeds = np.random.SeedSequence([self.teaching.seed, self.number])
-        dice = np.random.default_rng(seeds)
+        rng = np.random.default_rng(seeds)
         torch.manual_seed(int(seeds.generate_state(1)[0]))
         losses, before, after = [], 0.0, 0.0
         for at in self._drawn():
@@ -152,18 +158,18 @@ class Trainer:
                     self.teaching.search,
                     system,
                     self.programs[at].body,
-                    self.teaching.plan,
+                    self.teaching.search_plan,
                     value,
-                    int(dice.integers(1 << 31)),
+                    int(rng.integers(1 << 31)),
                 )[0]
                 for system in self._systems
             ]
             before += seen[-1].costs[0]
             after += min(one.costs[one.best] for one in seen)
-            self.examples.extend(seen_by(seen, self.teaching.kept, dice))
-            losses.append(self._fit(dice))
+            self.examples.extend(sample_examples(seen, self.teaching.examples_per_search, rng))
+            losses.append(self._fit(rng))
         self.number += 1
-        return Epoch(self.number, float(np.mean(losses)), round(before, 6), round(after, 6))
+        return TrainingEpoch(self.number, float(np.mean(losses)), round(before, 6), round(after, 6))
 
     def _drawn(self) -> list[int]:
         """Return which expressions this epoch has: the next ones in orders by dice."""
@@ -174,18 +180,18 @@ class Trainer:
             chosen.append(int(order.permutation(count)[place % count]))
         return chosen
 
-    def _fit(self, dice: np.random.Generator) -> float:
+    def _fit(self, rng: np.random.Generator) -> float:
         """Fit the network to examples; return the mean loss."""
         teaching = self.teaching
-        drawn = self.examples.drawn(teaching.batch * teaching.updates, dice)
+        drawn = self.examples.sample(teaching.batch_size * teaching.updates, rng)
         searches = teaching.epochs * min(teaching.expressions, len(self.programs))
         self.network.train()
         losses = []
-        for at in range(0, len(drawn), teaching.batch):
-            loss = self._loss(drawn[at : at + teaching.batch])
+        for at in range(0, len(drawn), teaching.batch_size):
+            loss = self._loss(drawn[at : at + teaching.batch_size])
             self.optimizer.zero_grad()
             for group in self.optimizer.param_groups:
-                group["lr"] = teaching.rate_at(self.steps, searches * teaching.updates)
+                group["lr"] = teaching.learning_rate_at(self.steps, searches * teaching.updates)
             loss.backward()  # type: ignore[no-untyped-call]
             self.optimizer.step()
             self.steps += 1
@@ -200,29 +206,29 @@ class Trainer:
         for name, one in self.network.state_dict().items():
             self.average[name].lerp_(one, share)
 
-    def _loss(self, examples: Sequence[Example]) -> torch.Tensor:
+    def _loss(self, examples: Sequence[ValueExample]) -> torch.Tensor:
         steps = torch.arange(1, self.teaching.shape.horizon + 1)
         targets = torch.from_numpy(np.stack([one.targets for one in examples])) / steps
-        known = steps <= torch.tensor([one.left for one in examples])[:, None]
+        known = steps <= torch.tensor([one.known_steps for one in examples])[:, None]
         found = self.network(self._graphs.batch([one.term for one in examples]))
         each = nn.functional.huber_loss(found, targets, reduction="none")
         return each[known].mean()
 
 
-def trained(
-    programs: Sequence[Program], teaching: Teaching, epochs: int
-) -> Iterator[tuple[Epoch, Trainer]]:
+def train(
+    programs: Sequence[TermProgram], config: TrainingConfig, epochs: int
+) -> Iterator[tuple[TrainingEpoch, ValueTrainer]]:
     """Train, and yield every epoch with the trainer as it then is."""
-    trainer = Trainer(programs, teaching)
+    trainer = ValueTrainer(programs, config)
     for _ in range(epochs):
         yield trainer.epoch(), trainer
 
 
 def total_cost(
-    programs: Sequence[Program],
+    programs: Sequence[TermProgram],
     value: ValueFunction[Term] | None,
-    plan: Plan | None = None,
-    rules: Sequence[Rule] | None = None,
+    plan: PlanningLimits | None = None,
+    rules: Sequence[TermRule] | None = None,
     search: str = "astar",
     seed: int = 0,
 ) -> float:

@@ -1,8 +1,8 @@
 """Value functions in files: the weights of a network, and a card that says what they are.
 
-A file is NumPy's archive of plain arrays (:mod:`polygym.cost.archives`) with a check sum in its
-header, and the kinds of nodes that the network knows: weights for others are refused. A checkpoint
-of a training is such a file with what its optimiser holds beside the weights.
+A file is NumPy's archive of plain arrays (:mod:`polygym.cost.models.array_archives`) with a check
+sum in its header, and the kinds of nodes that the network knows: weights for others are refused. A
+checkpoint of a training is such a file with what its optimiser holds beside the weights.
 """
 
 from __future__ import annotations
@@ -15,14 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from polygym.cost.archives import UNREADABLE, packed, sum_of, unpacked
-from polygym.cost.model import Card
+from polygym.cost.models.array_archives import (
+    ARCHIVE_ERRORS,
+    arrays_checksum,
+    pack_archive,
+    unpack_archive,
+)
+from polygym.cost.models.cost_model import ModelCard
 from polygym.errors import InputError
 from polygym.files import write_atomically
-from polygym.terms.learning.graphs import KINDS
-from polygym.terms.learning.inference import TRUST, NetworkValue, PlainNetwork
+from polygym.terms.learning.graph_encoding import KINDS
+from polygym.terms.learning.numpy_network import VALUE_SCALE, NetworkValue, NumpyNetwork
 
-__all__ = ["PATH", "Weights", "shipped", "shipped_value"]
+__all__ = ["PATH", "ValueWeights", "shipped_value", "shipped_weights"]
 
 PATH = Path(__file__).parent / "data" / "arithmetic.npz"
 """The weights that come with polygym."""
@@ -35,39 +40,39 @@ Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Weights:
+class ValueWeights:
     """A network, its card, and of a checkpoint more arrays by their names."""
 
-    network: PlainNetwork
-    card: Card
-    more: Arrays = field(default_factory=dict)
+    network: NumpyNetwork
+    card: ModelCard
+    extra_arrays: Arrays = field(default_factory=dict)
 
     def save(self, path: Path) -> None:
         """Write everything to one file."""
         own = {f"{_WEIGHTS}{name}": one for name, one in self.network.weights.items()}
-        arrays = {**own, **self.more}
+        arrays = {**own, **self.extra_arrays}
         header = {
             "format": _FORMAT,
             "version": _VERSION,
             "kinds": list(KINDS),
             "rounds": self.network.rounds,
             "card": asdict(self.card),
-            "sum": sum_of(arrays),
+            "sum": arrays_checksum(arrays),
         }
-        write_atomically(path, packed(header, arrays))
+        write_atomically(path, pack_archive(header, arrays))
 
     @staticmethod
-    def load(path: Path) -> Weights:
+    def load(path: Path) -> ValueWeights:
         """Read a file.
 
         Raises:
             InputError: it has no weights, or some of other kinds of nodes.
         """
         try:
-            header, arrays = unpacked(path)
+            header, arrays = unpack_archive(path)
             if header["format"] != _FORMAT or header["version"] != _VERSION:
                 raise ValueError("another format")
-            if header["sum"] != sum_of(arrays):
+            if header["sum"] != arrays_checksum(arrays):
                 raise ValueError("numbers that are not as they were written")
             if header["kinds"] != list(KINDS):
                 raise InputError(
@@ -80,25 +85,25 @@ class Weights:
                 if name.startswith(_WEIGHTS)
             }
             more = {name: one for name, one in arrays.items() if not name.startswith(_WEIGHTS)}
-            network = PlainNetwork(int(header["rounds"]), weights)
-            return Weights(network, Card.from_json(header["card"]), more)
-        except UNREADABLE as error:
+            network = NumpyNetwork(int(header["rounds"]), weights)
+            return ValueWeights(network, ModelCard.from_json(header["card"]), more)
+        except ARCHIVE_ERRORS as error:
             raise InputError(
                 f"{path}: expected weights of a value function, found: {error}"
             ) from None
 
 
 @cache
-def shipped() -> Weights:
+def shipped_weights() -> ValueWeights:
     """Return the weights that come with polygym.
 
     Raises:
         InputError: this package has none, or they are damaged.
     """
-    return Weights.load(PATH)
+    return ValueWeights.load(PATH)
 
 
 @cache
 def shipped_value() -> NetworkValue:
     """Return the value function of the weights that come with polygym, as searches trust it."""
-    return NetworkValue(shipped().network, trust=TRUST)
+    return NetworkValue(shipped_weights().network, scale=VALUE_SCALE)

@@ -9,29 +9,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polygym.lazy import lazily
+from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from polygym.terms.rules.rule import Rule
-    from polygym.terms.rules.sets import SETS, rules_named
-    from polygym.terms.rules.table import parse_rules, text_of_rules
-    from polygym.terms.rules.verify import check_rules, counterexample
+    from polygym.terms.rules.rule_sets import RULE_SETS, rules_named
+    from polygym.terms.rules.rule_table import parse_rules, text_of_rules
+    from polygym.terms.rules.rule_types import TermRule
+    from polygym.terms.rules.soundness import check_rules, find_counterexample
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "rule": ("Rule",),
-            "sets": ("SETS", "rules_named"),
-            "table": ("parse_rules", "text_of_rules"),
-            "verify": ("check_rules", "counterexample"),
-        },
-    )
+    __getattr__ = lazy_attributes(__name__)
 
 __all__ = [
-    "SETS",
-    "Rule",
+    "RULE_SETS",
+    "TermRule",
     "check_rules",
-    "counterexample",
+    "find_counterexample",
     "parse_rules",
     "rules_named",
     "text_of_rules",

@@ -15,13 +15,13 @@ import numpy as np
 
 from polygym.rewrite.term import Term, term
 from polygym.terms.language.nodes import FALSE, TRUE, bound, lam, let, variable
-from polygym.terms.language.types import BOOL, FLOAT, INTEGER, Base, Pair, Type, Vector
+from polygym.terms.language.types import BOOL, FLOAT, INTEGER, BaseType, TupleType, Type, VectorType
 from polygym.terms.language.values import Value
 
-__all__ = ["LENGTH", "Special", "random_term", "random_value", "zero_term"]
+__all__ = ["LENGTH", "SpecialNumbers", "random_term", "random_value", "zero_term"]
 
-Dice: TypeAlias = np.random.Generator
-Special: TypeAlias = Sequence[int | float]
+Rng: TypeAlias = np.random.Generator
+SpecialNumbers: TypeAlias = Sequence[int | float]
 
 LENGTH = 3
 _NAMES = 2
@@ -29,84 +29,84 @@ _SPECIAL = (0.0, 1.0, -1.0, 2.0)
 _OFTEN = 0.25
 
 
-def random_value(kind: Type, dice: Dice, special: Special = ()) -> Value:
+def random_value(kind: Type, rng: Rng, special: SpecialNumbers = ()) -> Value:
     """Return a value of a type."""
     match kind:
-        case Vector(element, size):
+        case VectorType(element, size):
             count = size if isinstance(size, int) else LENGTH
-            return [random_value(element, dice, special) for _ in range(count)]
-        case Pair(parts):
-            return tuple(random_value(part, dice, special) for part in parts)
-        case Base():
+            return [random_value(element, rng, special) for _ in range(count)]
+        case TupleType(parts):
+            return tuple(random_value(part, rng, special) for part in parts)
+        case BaseType():
             if kind == BOOL:
-                return bool(dice.integers(2))
+                return bool(rng.integers(2))
             own = [one for one in special if isinstance(one, int) == (kind == INTEGER)]
-            if own and dice.random() < _OFTEN:
-                return own[int(dice.integers(len(own)))]
+            if own and rng.random() < _OFTEN:
+                return own[int(rng.integers(len(own)))]
             if kind == INTEGER:
-                return int(dice.integers(0, LENGTH + 1))
-            if dice.random() < 0.2:
-                return _SPECIAL[int(dice.integers(len(_SPECIAL)))]
-            return float(dice.integers(-16, 17)) / 4.0
+                return int(rng.integers(0, LENGTH + 1))
+            if rng.random() < 0.2:
+                return _SPECIAL[int(rng.integers(len(_SPECIAL)))]
+            return float(rng.integers(-16, 17)) / 4.0
         case _:
             raise AssertionError("values are data")
 
 
 def random_term(
-    kind: Type, scope: Sequence[Type], dice: Dice, depth: int = 2, special: Special = ()
+    kind: Type, scope: Sequence[Type], rng: Rng, depth: int = 2, special: SpecialNumbers = ()
 ) -> Term:
     """Return a term of a type; ``scope`` are the types of the binders around it, innermost last."""
     fitting = [at for at, one in enumerate(reversed(scope)) if one == kind]
-    choice = dice.random()
+    choice = rng.random()
     if fitting and choice < 0.35:
-        return bound(fitting[int(dice.integers(len(fitting)))], kind)
+        return bound(fitting[int(rng.integers(len(fitting)))], kind)
     if depth == 0 or choice < 0.55:
-        return _leaf(kind, dice, special)
+        return _leaf(kind, rng, special)
 
     def part(of: Type, *more: Type) -> Term:
-        return random_term(of, (*scope, *more), dice, depth - 1, special)
+        return random_term(of, (*scope, *more), rng, depth - 1, special)
 
     if choice < 0.62:
-        other = (FLOAT, INTEGER, Vector(FLOAT))[int(dice.integers(3))]
+        other = (FLOAT, INTEGER, VectorType(FLOAT))[int(rng.integers(3))]
         return let(part(other), part(kind, other))
     if choice < 0.67:
         return term("if", part(BOOL), part(kind), part(kind))
     match kind:
-        case Vector(element):
-            if dice.random() < 0.5:
+        case VectorType(element):
+            if rng.random() < 0.5:
                 return term("constVec", term(LENGTH), part(element))
             return term("build", term(LENGTH), lam(INTEGER, part(element, INTEGER)))
-        case Pair(parts):
+        case TupleType(parts):
             return term("tuple", *map(part, parts))
         case _:
-            return _scalar(kind, part, dice)
+            return _scalar(kind, part, rng)
 
 
 def zero_term(kind: Type) -> Term:
     """Return the zero of a type, as far as it has one."""
     match kind:
-        case Vector(element):
+        case VectorType(element):
             return term("constVec", term(LENGTH), zero_term(element))
-        case Pair(parts):
+        case TupleType(parts):
             return term("tuple", *map(zero_term, parts))
         case _:
             return FALSE if kind == BOOL else term(0.0 if kind == FLOAT else 0)
 
 
-def _scalar(kind: Type, part: object, dice: Dice) -> Term:
+def _scalar(kind: Type, part: object, rng: Rng) -> Term:
     make = part
     assert callable(make)
-    roll = int(dice.integers(6))
+    roll = int(rng.integers(6))
     if kind == BOOL:
         if roll < 3:
             return term(("gt", "eq", "lte")[roll], make(INTEGER), make(INTEGER))
         return term("not", make(BOOL))
     if kind == INTEGER:
         if roll == 0:
-            return term("size", make(Vector(FLOAT)))
+            return term("size", make(VectorType(FLOAT)))
         return term(("add", "mul", "sub")[roll % 3], make(INTEGER), make(INTEGER))
     if roll == 0:
-        return term("index", make(INTEGER), make(Vector(FLOAT)))
+        return term("index", make(INTEGER), make(VectorType(FLOAT)))
     if roll == 1:
         return term("to_float", make(INTEGER))
     if roll == 2:
@@ -114,11 +114,11 @@ def _scalar(kind: Type, part: object, dice: Dice) -> Term:
     return term(("add", "sub", "mul")[roll % 3], make(FLOAT), make(FLOAT))
 
 
-def _leaf(kind: Type, dice: Dice, special: Special) -> Term:
-    if isinstance(kind, Base) and dice.random() < 0.4:
-        value = random_value(kind, dice, special)
+def _leaf(kind: Type, rng: Rng, special: SpecialNumbers) -> Term:
+    if isinstance(kind, BaseType) and rng.random() < 0.4:
+        value = random_value(kind, rng, special)
         if isinstance(value, bool):
             return TRUE if value else FALSE
         return term(value)
     short = "".join(letter for letter in str(kind).lower() if letter.isalpha())
-    return variable(f"{short}{int(dice.integers(_NAMES))}", kind)
+    return variable(f"{short}{int(rng.integers(_NAMES))}", kind)

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from polygym.cli import benching, dispatch
+from polygym.cli import dispatch
 from polygym.cli.commands import bench
-from polygym.compiler.codegen import pipeline
-from polygym.measure.worker.outcome import WorkerError
+from polygym.cli.execution import benching
+from polygym.codegen import pipeline
+from polygym.runtime.worker.outcome import WorkerError
 
 DOUBLE = """
 void f(int n, double A[n]) {
@@ -82,8 +83,8 @@ def test_a_mapping_that_is_out_of_reach_is_said(
     Where the process has made such loops before, that takes a tenth less: between 61,000 and 64,000
     operations it comes to the same in both.
     """
-    monkeypatch.setattr(pipeline, "_MOST_OPERATIONS", 62_500)
-    monkeypatch.setattr(pipeline, "_OPERATIONS_FOR_A_DEPENDENCE", 0)
+    monkeypatch.setattr(pipeline, "_MAX_ISL_OPERATIONS", 62_500)
+    monkeypatch.setattr(pipeline, "_OPERATIONS_PER_DEPENDENCE", 0)
     said = "out of isl's reach, made under: tile=off sink=off"
     command = ["bench", "gemm", "-d", "small", "--schedules", "isl", "--repeat", "1"]
     assert dispatch.run(command) == 0

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from polygym.cli.commands import cluster
-from polygym.search.cluster import ray_transport
-from polygym.search.cluster import status as of_nodes
-from tests.cli.calling import call
+from polygym.search.runner.ray import ray_transport
+from polygym.search.runner.ray import status as of_nodes
+from tests.cli.invoke import call
 
 COMMANDS = (
     ("sweep", "mvt", "--out", "found"),
@@ -101,7 +101,7 @@ class Pretended:
 def test_the_status_of_nodes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = of_nodes.status(Pretended(""))  # type: ignore[arg-type]
+    found = of_nodes.cluster_status(Pretended(""))  # type: ignore[arg-type]
     assert [one["node"][0] for one in found] == ["c", "b", "a"]
     assert found[0]["worker"] == {"about": "gemm", "clock_seconds": 0.001, "kind": "k"}
     assert found[1]["worker"] is found[2]["worker"] is None

@@ -10,15 +10,15 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from polygym.compiler.codegen.common.machine import Machine
-from polygym.measure.evaluation.fingerprint import fingerprint
-from polygym.measure.worker.outcome import Status
-from polygym.search.corpus.export import export
-from polygym.search.corpus.packed import ALL_SHIPPED, NEAR, SHIPPED, pack
-from polygym.search.corpus.plan import TEST_KERNELS
-from polygym.search.corpus.rows import Case, Row, Visit
+from polygym.mapping.machine import Machine
+from polygym.runtime.evaluation.fingerprint import machine_fingerprint
+from polygym.runtime.worker.outcome import OutcomeStatus
+from polygym.search.corpus.export import export_parquet
+from polygym.search.corpus.packing import LARGE_FILE, NEAR_FILE, SHIPPED_CORPORA, pack
+from polygym.search.corpus.program_choice import TEST_KERNELS
+from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow
 from polygym.search.corpus.store import open_corpus
-from tests.cli.calling import call, call_json
+from tests.cli.invoke import call, call_json
 
 FEW = ("--rows", "6", "--each", "3")
 
@@ -120,8 +120,8 @@ def test_the_corpus_that_comes_with_polygym(
     """It is whole and small, says for what its machines plan, and has no kernels for tests."""
     file = tmp_path / "corpus.sqlite"
     code, data = call_json(capsys, "corpus", "unpack", str(file))
-    assert (code, data["rows"]) == (0, ALL_SHIPPED["large"].rows)
-    assert SHIPPED.stat().st_size < 10_000_000
+    assert (code, data["rows"]) == (0, SHIPPED_CORPORA["large"].rows)
+    assert LARGE_FILE.stat().st_size < 10_000_000
     with open_corpus(file) as corpus:
         assert corpus.check() == []
         assert corpus.machines().keys() == corpus.planned_for().keys()
@@ -138,12 +138,12 @@ def test_the_other_corpora_that_come_with_polygym(
     """They have names, and are whole; the help says of all how many rows they have."""
     file = str(tmp_path / "in a folder" / "one.sqlite")
     code, data = call_json(capsys, "corpus", "unpack", file, "--which", name)
-    assert (code, data) == (0, {"file": file, "rows": ALL_SHIPPED[name].rows})
+    assert (code, data) == (0, {"file": file, "rows": SHIPPED_CORPORA[name].rows})
     with open_corpus(Path(file)) as corpus:
         assert corpus.check() == []
     code, text, _ = call(capsys, "corpus", "unpack", "--help")
-    assert all(f"{name:<6} {one.rows:>6,} rows" in text for name, one in ALL_SHIPPED.items())
-    both = (str(tmp_path / "new"), str(NEAR), "--which", name)
+    assert all(f"{name:<6} {one.rows:>6,} rows" in text for name, one in SHIPPED_CORPORA.items())
+    both = (str(tmp_path / "new"), str(NEAR_FILE), "--which", name)
     code, _, said = call(capsys, "corpus", "unpack", *both)
     assert (code, "expected no PACKED beside it" in said) == (2, True)
 
@@ -155,7 +155,7 @@ def test_what_cannot_be_written_is_known_before_the_work(
     file, is_file = tmp_path / "c.sqlite", tmp_path / "file"
     is_file.touch()
     with open_corpus(file, begin=True) as corpus:
-        corpus.add_machine(fingerprint(), Machine())
+        corpus.add_machine(machine_fingerprint(), Machine())
     for word in ("export", "pack"):
         out = tmp_path / word / "deep" / "out"
         assert call(capsys, "corpus", word, str(file), str(out))[0] == 0
@@ -172,20 +172,20 @@ def test_an_empty_corpus_and_one_that_drifts_say_so(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     file = str(tmp_path / "c.sqlite")
-    key = fingerprint().key
+    key = machine_fingerprint().key
     with open_corpus(Path(file), begin=True) as corpus:
         code, text, _ = call(capsys, "corpus", "stats", file)
         assert (code, "nothing was measured yet" in text, "0.00x" in text) == (0, True, False)
         code, _, said = call(capsys, "cost", "train", file, str(tmp_path / "out.model"))
         assert (code, "expected some rows, found none" in said) == (2, True)
-        corpus.add_machine(fingerprint(), Machine())
-        visit = corpus.begin(Visit(Case("gemm", ()), 0, 0, 1, key, 1.0))
-        corpus.add(visit, Row("schedule", "m", "m", Status.TIMEOUT, 0.0, 1.0))
+        corpus.add_machine(machine_fingerprint(), Machine())
+        visit = corpus.begin(CaseVisit(CorpusCase("gemm", ()), 0, 0, 1, key, 1.0))
+        corpus.add(visit, CorpusRow("schedule", "m", "m", OutcomeStatus.TIMEOUT, 0.0, 1.0))
         _, text, _ = call(capsys, "corpus", "stats", file)
         assert "1 row, 1 program, 1 case\n" in text
         assert "no candidate ran" in text
         for seconds, is_marked in ((0.100, False), (0.109, False), (0.112, True)):
-            corpus.tick(key, seconds, seconds)
+            corpus.add_clock(key, seconds, seconds)
             _, text, _ = call(capsys, "corpus", "stats", file)
             assert ("x*\n" in text, "as long for the same code" in text) == (is_marked, is_marked)
 
@@ -197,7 +197,7 @@ def test_nothing_is_merged_where_one_of_all_is_no_corpus(
     whole, damaged, new = (tmp_path / f"{name}.sqlite" for name in ("whole", "damaged", "new"))
     for path in (whole, damaged):
         with open_corpus(path, begin=True) as corpus:
-            corpus.add_machine(fingerprint(), Machine())
+            corpus.add_machine(machine_fingerprint(), Machine())
     with open_corpus(damaged) as corpus:
         corpus.connection.execute("UPDATE machines SET document = '{}'")
     for other, message in (
@@ -214,14 +214,14 @@ def test_nothing_is_merged_where_one_of_all_is_no_corpus(
 
 def test_features_can_be_computed_again_from_what_is_exported(tmp_path: Path) -> None:
     """The text of a file is there, and for what loops are planned on the machine."""
-    here = fingerprint()
+    here = machine_fingerprint()
     with open_corpus(tmp_path / "c.sqlite", begin=True) as corpus:
         corpus.add_machine(here, Machine(vector_bits=512))
         visit = corpus.begin(
-            Visit(Case("mine.c", (("n", 4),)), 0, 0, 1, here.key, 1.0, text="the text")
+            CaseVisit(CorpusCase("mine.c", (("n", 4),)), 0, 0, 1, here.key, 1.0, text="the text")
         )
-        corpus.add(visit, Row("schedule", "default", "default", Status.OK, 1.0, 1.0))
-        export(corpus, tmp_path / "c.parquet")
+        corpus.add(visit, CorpusRow("schedule", "default", "default", OutcomeStatus.OK, 1.0, 1.0))
+        export_parquet(corpus, tmp_path / "c.parquet")
     (found,) = pyarrow.parquet.read_table(tmp_path / "c.parquet").to_pylist()
     assert found["text"] == "the text"
     assert json.loads(found["planned_for"]) == asdict(Machine(vector_bits=512))
@@ -231,8 +231,8 @@ def test_features_can_be_computed_again_from_what_is_exported(tmp_path: Path) ->
 def test_damage_is_taken_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = str(tmp_path / "c.sqlite")
     with open_corpus(Path(file), begin=True) as corpus:
-        corpus.add_machine(fingerprint(), Machine())
-        corpus.tick(fingerprint().key, 1.0, 1.0)
+        corpus.add_machine(machine_fingerprint(), Machine())
+        corpus.add_clock(machine_fingerprint().key, 1.0, 1.0)
         corpus.connection.execute("UPDATE clocks SET seconds = 'abc'")
     code, _, said = call(capsys, "corpus", "stats", file)
     assert (code, "found clocks: row 1 is damaged" in said) == (2, True)
@@ -241,7 +241,7 @@ def test_damage_is_taken_out(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     assert (code, "taken out: 0 rows, 1 time of the clock" in text) == (0, True)
     assert call(capsys, "corpus", "stats", file)[0] == 0
     with open_corpus(Path(file)) as corpus:
-        corpus.tick(fingerprint().key, 1.0, 1.0)
+        corpus.add_clock(machine_fingerprint().key, 1.0, 1.0)
         corpus.connection.execute("UPDATE clocks SET moment = -1.0")
     taken = {"rows": 0, "visits": 0, "clocks": 1, "machines": 0}
     for counted in (taken, dict.fromkeys(taken, 0)):
@@ -255,10 +255,12 @@ def test_a_damaged_page_is_said_everywhere_and_mended(
     """SQLite reads all rows, past the damage: it is in an index."""
     path, other = tmp_path / "c.sqlite", tmp_path / "new.sqlite"
     with open_corpus(path, begin=True) as corpus:
-        corpus.add_machine(fingerprint(), Machine())
-        visit = corpus.begin(Visit(Case("gemm", ()), 0, 0, 1, fingerprint().key, 1.0))
+        corpus.add_machine(machine_fingerprint(), Machine())
+        visit = corpus.begin(
+            CaseVisit(CorpusCase("gemm", ()), 0, 0, 1, machine_fingerprint().key, 1.0)
+        )
         for number in range(20):
-            corpus.add(visit, Row(f"schedule {number}", "m", "m", Status.OK, 1.0, 1.0))
+            corpus.add(visit, CorpusRow(f"schedule {number}", "m", "m", OutcomeStatus.OK, 1.0, 1.0))
         (page,) = corpus.connection.execute(
             "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_rows_2'"
         ).fetchone()

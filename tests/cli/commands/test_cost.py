@@ -8,43 +8,47 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.common.machine import Machine
-from polygym.compiler.codegen.common.mapping import DEFAULT
-from polygym.compiler.poly.baselines import original
-from polygym.compiler.poly.strategy import ISL
-from polygym.cost.candidate import NAMES
-from polygym.cost.loop_tree import COLUMNS, Forest, LoopTree
-from polygym.cost.saved import load_model
-from polygym.measure.evaluation.fingerprint import Fingerprint
-from polygym.measure.worker.outcome import Status
+from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES
+from polygym.cost.features.candidates.loop_tree import NODE_COLUMNS, LoopForest, LoopTree
+from polygym.cost.models.model_files import load_model
+from polygym.mapping.machine import Machine
+from polygym.mapping.mapping import DEFAULT_MAPPING
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.poly.scheduling.strategy import ISL
 from polygym.programs import load_program
-from polygym.search.corpus.rows import Case, Row, Visit
+from polygym.runtime.evaluation.fingerprint import MachineFingerprint
+from polygym.runtime.worker.outcome import OutcomeStatus
+from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow
 from polygym.search.corpus.store import open_corpus
-from polygym.search.tune.candidates import Genes
-from tests.cli.calling import call, call_json
+from polygym.search.strategies.candidates import SearchSpace
+from tests.cli.invoke import call, call_json
 
 pytest.importorskip("lightgbm")
 
-HERE = Fingerprint("some CPU", "f00", 2, ("L2 unified 2048K",), "22.1")
+HERE = MachineFingerprint("some CPU", "f00", 2, ("L2 unified 2048K",), "22.1")
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a corpus of four programs, one of which is a test kernel, with times by dice."""
     path = tmp_path_factory.mktemp("corpus") / "c.sqlite"
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     with open_corpus(path, begin=True) as corpus:
         corpus.add_machine(HERE, Machine())
         for number, name in enumerate(("mvt", "random:17", "tc:matmul", "bicg")):
             program = load_program(name)
-            case = Case(name, program.parameters)
-            visit = corpus.begin(Visit(case, number, 0, 2, HERE.key, 1.0))
-            genes = Genes.of(program.scop, (ISL,), dict(program.parameters), DEFAULT)
-            schedule = str(original(program.scop))
+            case = CorpusCase(name, program.parameters)
+            visit = corpus.begin(CaseVisit(case, number, 0, 2, HERE.key, 1.0))
+            genes = SearchSpace.for_program(
+                program.scop, (ISL,), dict(program.parameters), DEFAULT_MAPPING
+            )
+            schedule = str(original_schedule(program.scop))
             for _ in range(9):
-                mapping = str(genes.random(dice).mapping)
-                seconds = float(dice.uniform(1, 2))
-                corpus.add(visit, Row(schedule, mapping, mapping, Status.OK, seconds, 2.0))
+                mapping = str(genes.sample(rng).mapping)
+                seconds = float(rng.uniform(1, 2))
+                corpus.add(
+                    visit, CorpusRow(schedule, mapping, mapping, OutcomeStatus.OK, seconds, 2.0)
+                )
             corpus.finish(visit, 0.0)
     return path
 
@@ -154,10 +158,10 @@ def test_a_tree_gru_is_made_and_shown(
     code, made = call_json(capsys, "cost", "train", str(corpus), again, *few, "--folds", "0")
     assert (code, made["file"], made["kind"]) == (0, again, "tree-gru")
     first, second = (load_model(Path(one)) for one in (model, again))
-    loops = Forest.of(
-        [LoopTree(np.ones((1, len(COLUMNS)), np.float32), *(np.array([k]) for k in (-1, 0)))]
+    loops = LoopForest.of(
+        [LoopTree(np.ones((1, len(NODE_COLUMNS)), np.float32), *(np.array([k]) for k in (-1, 0)))]
     )
-    rows = np.zeros((1, len(NAMES)))
+    rows = np.zeros((1, len(FEATURE_NAMES)))
     assert np.array_equal(first.scores(rows, loops), second.scores(rows, loops))
 
 
@@ -167,7 +171,7 @@ def test_without_pytorch_there_is_no_tree_gru(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("polygym.cost.tree_gru.find_spec", lambda _: None)
+    monkeypatch.setattr("polygym.cost.models.tree_gru.find_spec", lambda _: None)
     out = str(tmp_path / "m.model")
     code, _, error = call(capsys, "cost", "train", str(corpus), out, "--model", "tree-gru")
     assert code == 2
@@ -194,7 +198,7 @@ def test_what_makes_no_sense_is_refused(
     both = tmp_path / "both.sqlite"
     both.write_bytes(corpus.read_bytes())
     with open_corpus(both) as opened:
-        opened.add_machine(Fingerprint("another", "0", 1, (), "1"), Machine())
+        opened.add_machine(MachineFingerprint("another", "0", 1, (), "1"), Machine())
     code, _, error = call(capsys, "cost", "train", str(both), out)
     assert code == 2
     assert "found nothing" in error

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from polygym.search.corpus.samples import groups, learnable
+from polygym.search.corpus.samples import case_rows, training_samples
 from polygym.search.corpus.store import open_corpus
-from polygym.search.sweep.reading import read
-from tests.cli.calling import call, call_json
+from polygym.search.sweep.reader import read_sweep
+from tests.cli.invoke import call, call_json
 
 TEXT = """void gather(int n, double *y, double *x, int *from) {
 #pragma scop
@@ -107,7 +107,7 @@ def test_a_sweep_of_a_region_with_sizes(
         assert code == 0
         assert data["function"] == "gather x[50]"
         assert [one["explored"] for one in data["kernels"]] == [int(budget)] * 2
-    assert read(Path(out)).setting.function == "gather x[50]"
+    assert read_sweep(Path(out)).setting.function == "gather x[50]"
     code, _, error = call(capsys, *words, "--budget", "3", "--extent", "x=60")
     assert code == 2
     assert "function: gather x[50] before, gather x[60] now" in error
@@ -142,7 +142,7 @@ def test_rows_of_regions_with_sizes(
             assert (code, data["rows"], data["skipped"]) == (0, 2 * rows, [])
     with open_corpus(path) as corpus:
         assert corpus.check() == []
-        found = groups(corpus, None, 1)
+        found = case_rows(corpus, None, 1)
         functions = [one.visit.case.function for one in found]
         assert functions == ["gather x[50]", "gather x[60]", "scale"]
-        assert len(learnable(found).rows) == 6
+        assert len(training_samples(found).rows) == 6

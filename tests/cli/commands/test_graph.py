@@ -10,7 +10,7 @@ import pytest
 
 import polygym
 from polygym.graphs import library, onnx
-from tests.cli.calling import call, call_json
+from tests.cli.invoke import call, call_json
 
 
 def test_optimize_with_static_costs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,7 +87,9 @@ def test_where_time_goes_by_operator(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_tune(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polygym.graphs.running.tuned.seconds_of_kernel", lambda *_: 1e-6)
+    monkeypatch.setattr(
+        "polygym.graphs.execution.timing.kernel_tuning.seconds_of_kernel", lambda *_: 1e-6
+    )
     code, [found] = call_json(capsys, "graph", "tune", "vgg19:small")
     assert code == 0
     assert {one["form"] for one in found["kernels"]} == {"usual"}

@@ -15,16 +15,16 @@ from typing import Any
 import pytest
 
 from polygym.cli import dispatch
-from polygym.cli.invocation import resuming
-from polygym.cost.chosen import ChosenModel
-from polygym.cost.saved import digest_of
+from polygym.cli.output.resume_command import resume_command
+from polygym.cost.models.model_choice import ModelChoice
+from polygym.cost.models.model_files import model_file_digest
 from polygym.errors import InputError
-from polygym.search.explore import course
-from polygym.search.explore.course import Extent
-from polygym.search.explore.journal import Journal, read
-from tests.cli import calling
-from tests.cost.made import saved_trees
-from tests.search.explore.pretending import setting
+from polygym.search import driver
+from polygym.search.driver import SearchExtent
+from polygym.search.journal import SearchJournal, read_journal
+from tests.cli import invoke
+from tests.cost.models.saved_models import saved_trees
+from tests.search.fakes import setting
 
 CRASHING = """
 void f(int n, int A[n], int B[n]) {
@@ -37,15 +37,15 @@ void f(int n, int A[n], int B[n]) {
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    return calling.call(capsys, "optimize", *arguments)
+    return invoke.call(capsys, "optimize", *arguments)
 
 
 def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
-    return calling.call_json(capsys, "optimize", *arguments)
+    return invoke.call_json(capsys, "optimize", *arguments)
 
 
 def schedules(folder: Path) -> list[str]:
-    return [line["schedule"] for line in read(folder / "episodes.jsonl").episodes]
+    return [line["schedule"] for line in read_journal(folder / "episodes.jsonl").episodes]
 
 
 def test_a_model_picks_among_episodes(
@@ -55,7 +55,7 @@ def test_a_model_picks_among_episodes(
     arguments = (y_ax, "-p", "n=60", "--out", str(out), "--policy", "model", "--budget", "2")
     code, data = call_json(capsys, *arguments)
     assert (code, data["explored"]) == (0, 2)
-    contents = read(out / "episodes.jsonl")
+    contents = read_journal(out / "episodes.jsonl")
     assert contents.setting["policy"] == "model"
     # Its records are an environment's, which a policy begins.
     assert {one["arguments"]["policy"] for one in contents.episodes} == {"bias_coeff_0"}
@@ -68,14 +68,17 @@ def test_another_model_picks(capsys: pytest.CaptureFixture[str], y_ax: str, tmp_
     file = saved_trees(tmp_path / "trees.model")
     asked = (*usual, "--out", out, "--policy", "model", "--model", str(file))
     code, data = call_json(capsys, *asked)
-    assert (code, data["explored"], data["model"]) == (0, 2, digest_of(file))
+    assert (code, data["explored"], data["model"]) == (0, 2, model_file_digest(file))
     shutil.move(file, tmp_path / "moved.model")
     code, _, said = call(capsys, *asked, "--resume")
     assert (code, "trees.model: expected a model" in said) == (2, True)
     code, data = call_json(capsys, *asked[:-1], str(tmp_path / "moved.model"), "--resume")
     assert (code, data["explored"]) == (0, 2)
     code, _, said = call(capsys, *asked[:-2], "--resume")
-    assert (code, f"model: {digest_of(tmp_path / 'moved.model')} before" in said) == (2, True)
+    assert (code, f"model: {model_file_digest(tmp_path / 'moved.model')} before" in said) == (
+        2,
+        True,
+    )
     code, _, said = call(capsys, *usual, "--model", str(tmp_path / "moved.model"))
     assert (code, "--model is for --policy model" in said) == (2, True)
 
@@ -95,7 +98,7 @@ def test_a_search_from_end_to_end(
     assert data["improved"] == (data["best"]["speedup"] > 1.03)
     once = data["best_while_searching"]
     assert once["speedup"] == data["convergence"][-1]["speedup"]
-    line = read(out / "episodes.jsonl").episodes[once["index"]]
+    line = read_journal(out / "episodes.jsonl").episodes[once["index"]]
     assert (line["index"], line["outcome"]["speedup"]) == (once["index"], once["speedup"])
     assert once["samples"] != data["best"]["samples"]
     speedups = [one["speedup"] for one in data["ranking"]]
@@ -144,7 +147,7 @@ def test_mappings_are_tuned_written_down_and_replayed(
     )
     code, data = call_json(capsys, *usual, "--tune-mapping", "9")
     assert (code, data["mappings_tried"]) == (0, 9)
-    lines = read(out / "tuning.jsonl").episodes
+    lines = read_journal(out / "tuning.jsonl").episodes
     pairs = {(line["outcome"]["schedule"], line["outcome"]["mapping"]) for line in lines}
     assert len(pairs) == len(lines) == 9
     assert {line["outcome"]["status"] for line in lines} == {"ok"}
@@ -157,7 +160,7 @@ def test_mappings_are_tuned_written_down_and_replayed(
     code, text, _ = call(capsys, *usual, "--tune-mapping", "11")
     assert code == 0
     assert "11 mappings tried" in text
-    assert read(out / "tuning.jsonl").episodes[:9] == lines
+    assert read_journal(out / "tuning.jsonl").episodes[:9] == lines
 
 
 def test_the_best_code_compiles(
@@ -205,7 +208,7 @@ def test_what_is_refused(capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path
         assert (code, text) == (2, ""), arguments
         assert fragment in err
     assert (out / "episodes.jsonl").read_bytes() == before
-    journal, _ = Journal.open(out / "episodes.jsonl")
+    journal, _ = SearchJournal.open(out / "episodes.jsonl")
     with journal:
         code, _, err = call(capsys, *usual, "--resume")
     assert code == 2
@@ -221,7 +224,7 @@ def test_isl_may_have_nothing_to_say(
     def refuse(*_: object) -> None:
         raise InputError("isl's scheduler finds no schedule for it")
 
-    monkeypatch.setattr(course, "schedule_within", refuse)
+    monkeypatch.setattr(driver, "schedule_within", refuse)
     usual = (y_ax, "-p", "n=20", "--budget", "1", "--out", str(tmp_path / "out"), "--resume")
     code, data = call_json(capsys, *usual, "--plot")
     assert code == 0
@@ -255,16 +258,16 @@ def test_a_full_disk_shows_what_there_is(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    append = Journal.append
+    append = SearchJournal.append
 
-    def fill(journal: Journal, line: dict[str, Any]) -> None:
+    def fill(journal: SearchJournal, line: dict[str, Any]) -> None:
         if line["index"] == 3:
             raise OSError(28, "No space left on device", str(journal.path))
         append(journal, line)
 
     usual = (y_ax, "-p", "n=20", "--budget", "6", "--out", str(tmp_path / "out"))
     with monkeypatch.context() as context:
-        context.setattr(Journal, "append", fill)
+        context.setattr(SearchJournal, "append", fill)
         code, text, err = call(capsys, *usual)
     assert code == 2
     assert "3 of 6 explored" in text
@@ -361,16 +364,16 @@ def test_the_words_to_go_on_with() -> None:
         "--out '/somewhere/it is' --resume"
     )
     search = setting(policy="uniform", seed=3)
-    assert resuming(search, Extent(500), False, folder) == words
-    assert resuming(search, Extent(500), True, folder) == f"{words} --plot"
+    assert resume_command(search, SearchExtent(500), False, folder) == words
+    assert resume_command(search, SearchExtent(500), True, folder) == f"{words} --plot"
     tuned = words.replace("500", "500 --tune-mapping 40")
-    assert resuming(search, Extent(500, 40), False, folder) == tuned
+    assert resume_command(search, SearchExtent(500, 40), False, folder) == tuned
 
 
 def test_the_words_to_go_on_with_have_the_model(tmp_path: Path) -> None:
     file = saved_trees(tmp_path / "my own.model")
-    search = replace(setting(policy="uniform"), policy="model", model=ChosenModel(str(file)))
-    words = shlex.split(resuming(search, Extent(500), False, tmp_path))
+    search = replace(setting(policy="uniform"), policy="model", model=ModelChoice(str(file)))
+    words = shlex.split(resume_command(search, SearchExtent(500), False, tmp_path))
     assert words[words.index("--policy") + 1] == "model"
     assert words[words.index("--model") + 1] == str(file)
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from polygym.search.explore.folder import JOURNAL
-from polygym.search.explore.journal import read
-from tests.cli.calling import call
+from polygym.search.folder import JOURNAL_FILE
+from polygym.search.journal import read_journal
+from tests.cli.invoke import call
 
 
 def test_who_has_learned_makes_the_choices_unless_another_did_before(
@@ -15,18 +15,18 @@ def test_who_has_learned_makes_the_choices_unless_another_did_before(
     out = tmp_path / "out"
     usual = (y_ax, "-p", "n=20", "--out", str(out))
     assert call(capsys, "optimize", *usual, "--budget", "1")[0] == 0
-    assert read(out / JOURNAL).setting["policy"] == "learned"
-    dice = (*usual[:-1], str(out / "dice"))
-    assert call(capsys, "optimize", *dice, "--budget", "2", "--policy", "uniform")[0] == 0
-    code, _, err = call(capsys, "optimize", *dice, "--budget", "3", "--resume")
+    assert read_journal(out / JOURNAL_FILE).setting["policy"] == "learned"
+    rng = (*usual[:-1], str(out / "dice"))
+    assert call(capsys, "optimize", *rng, "--budget", "2", "--policy", "uniform")[0] == 0
+    code, _, err = call(capsys, "optimize", *rng, "--budget", "3", "--resume")
     assert (code, "policy" in err) == (0, False)
-    contents = read(out / "dice" / JOURNAL)
+    contents = read_journal(out / "dice" / JOURNAL_FILE)
     assert (contents.setting["policy"], len(contents.episodes)) == ("uniform", 3)
     code, _, err = call(
-        capsys, "optimize", *dice, "--budget", "4", "--resume", "--policy", "earliest"
+        capsys, "optimize", *rng, "--budget", "4", "--resume", "--policy", "earliest"
     )
     assert (code, "policy" in err) == (2, True)
-    (out / "dice" / JOURNAL).write_text("[]")
-    code, _, err = call(capsys, "optimize", *dice, "--budget", "4", "--resume")
+    (out / "dice" / JOURNAL_FILE).write_text("[]")
+    code, _, err = call(capsys, "optimize", *rng, "--budget", "4", "--resume")
     assert code == 2
     assert "Traceback" not in err

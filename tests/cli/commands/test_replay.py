@@ -8,28 +8,28 @@ from typing import Any
 import pytest
 
 from polygym.cli.commands import replay
-from polygym.compiler.poly.baselines import original
-from polygym.compiler.poly.schedule import Schedule
-from polygym.measure.evaluation import Evaluation, Evaluator
-from polygym.measure.worker.outcome import Status
-from polygym.search.explore.setting import Setting
-from tests.cli import calling
-from tests.search.explore.pretending import pretended, setting
-from tests.sources import Y_AX
+from polygym.poly.schedule import Schedule
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.runtime.evaluation import Evaluation, Evaluator
+from polygym.runtime.worker.outcome import OutcomeStatus
+from polygym.search.settings import SearchSetting
+from tests.c_programs import Y_AX
+from tests.cli import invoke
+from tests.search.fakes import fake_evaluation, setting
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    return calling.call(capsys, "replay", *arguments)
+    return invoke.call(capsys, "replay", *arguments)
 
 
 def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
-    return calling.call_json(capsys, "replay", *arguments)
+    return invoke.call_json(capsys, "replay", *arguments)
 
 
-def recorded(of: Setting, index: int = 0) -> dict[str, Any]:
+def recorded(of: SearchSetting, index: int = 0) -> dict[str, Any]:
     """Return a finished episode, measured in pretence."""
-    episode = of.play(of.seed, index)
-    return of.record(episode, pretended(episode.schedule()))
+    episode = of.sampler(of.seed, index)
+    return of.record(episode, fake_evaluation(episode.schedule()))
 
 
 def saved(folder: Path, content: object) -> str:
@@ -85,7 +85,7 @@ def test_nothing_is_run_on_request(
     def fail(*_: object) -> None:
         pytest.fail("something was measured")
 
-    monkeypatch.setattr(Evaluator, "evaluate_together", fail)
+    monkeypatch.setattr(Evaluator, "evaluate_interleaved", fail)
     code, data = call_json(capsys, saved(tmp_path, recorded(setting())), "--no-run")
     assert (code, data["legal"], data["found"]) == (0, True, None)
 
@@ -176,13 +176,13 @@ def test_a_wrong_output_is_said(
         return (
             Evaluation(
                 schedules[0],
-                Status.WRONG_OUTPUT,
+                OutcomeStatus.WRONG_OUTPUT,
                 error_type="WrongOutput",
                 error_details="x1, element 0: expected 1, found 2",
             ),
         )
 
-    monkeypatch.setattr(Evaluator, "evaluate_together", wrong)
+    monkeypatch.setattr(Evaluator, "evaluate_interleaved", wrong)
     code, out, err = call(capsys, saved(tmp_path, recorded(setting())))
     assert code == 1
     assert "wrong output" in out
@@ -289,4 +289,4 @@ def test_files_that_cannot_be_read(
 
 def test_the_original_order_is_not_an_illegal_schedule() -> None:
     scop = setting().subject.program.scop
-    assert replay.find_violation(scop, original(scop)) is None
+    assert replay.find_violation(scop, original_schedule(scop)) is None

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from polygym.terms.derivation import replayed
+from polygym.terms.derivation import replay_derivation
 from polygym.terms.learning.weights import PATH
-from tests.cli import calling
+from tests.cli import invoke
 
 AXPY = """
 (def scal (Vec n Float) ((a : Float) (v : Vec n Float))
@@ -20,7 +20,7 @@ AXPY = """
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    return calling.call(capsys, "rewrite", *arguments)
+    return invoke.call(capsys, "rewrite", *arguments)
 
 
 def test_a_term_step_by_step(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,7 +37,7 @@ def test_the_document(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert set(document) >= {"initial_cost", "cost", "derivation", "term", "program", "rules"}
     assert document["initial_cost"] == 4.0
-    assert replayed(document).costs[-1] == document["cost"]
+    assert replay_derivation(document).costs[-1] == document["cost"]
 
 
 def test_a_file_and_a_replay(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import polybench
-from polygym.cli.carry import earliest, impossible, names, selections
-from polygym.compiler.poly.spaces.polyhedra import Polyhedra
+from polygym.cli.options.carry import earliest, infeasible_reason, names, selections
 from polygym.errors import InputError
-from tests.cli import calling
-from tests.sources import kernel_scop
+from polygym.poly.spaces.polyhedra import RowPolyhedra
+from tests.c_programs import kernel_scop
+from tests.cli import invoke
 
 FREE = """
 void f(int n, double A[n][n]) {
@@ -25,7 +25,7 @@ S:    A[i][j] = 1.0;
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    return calling.call(capsys, "space", *arguments)
+    return invoke.call(capsys, "space", *arguments)
 
 
 def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
@@ -97,8 +97,8 @@ def test_every_kernel_has_a_space(capsys: pytest.CaptureFixture[str], name: str)
 
 def test_an_impossible_choice_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
     scop = kernel_scop("floyd-warshall")
-    polyhedra = Polyhedra(scop)
-    first = polyhedra.carryable(polyhedra.all)
+    polyhedra = RowPolyhedra(scop)
+    first = polyhedra.carryable(polyhedra.all_carryable)
     labels = names(polyhedra.dependences)
     late = [label for index, label in enumerate(labels) if index not in first]
     assert late, "a kernel that needs two dimensions"
@@ -144,7 +144,7 @@ def test_choices_that_say_nothing(
 
 
 def test_pieces_between_two_statements() -> None:
-    polyhedra = Polyhedra(kernel_scop("lu"))
+    polyhedra = RowPolyhedra(kernel_scop("lu"))
     labels = names(polyhedra.dependences)
     assert {"S2->S2#1", "S2->S2#2", "S0->S1"} <= set(labels)
     others = ",".join(f"{label}@2" for label in labels if label != "S2->S2#2")
@@ -153,14 +153,14 @@ def test_pieces_between_two_statements() -> None:
         ["S2->S2#2"],
         sorted(set(labels) - {"S2->S2#2"}),
     ]
-    assert impossible(chosen, polyhedra) == ""
+    assert infeasible_reason(chosen, polyhedra) == ""
     with pytest.raises(InputError, match="S2->S2#1 twice"):
         selections("S2->S2@1,S2->S2#1@2", polyhedra)
 
 
 def test_the_earliest_construction_is_feautriers() -> None:
-    polyhedra = Polyhedra(kernel_scop("doitgen"))
-    left = polyhedra.all
+    polyhedra = RowPolyhedra(kernel_scop("doitgen"))
+    left = polyhedra.all_carryable
     for carried in earliest(polyhedra):
         assert carried == polyhedra.carryable(left)
         left -= carried

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from polygym.compiler.poly.splitting.cuts import WHOLE, parse_splitting
+from polygym.poly.transform.splitting.conditions import NO_SPLITTING, parse_splitting
 from polygym.programs import load_program
-from polygym.programs.pieces import in_pieces
-from tests.cli.calling import call, call_json
+from polygym.programs.split_program import apply_splitting_to
+from tests.cli.invoke import call, call_json
 
 CUTS = "S0: i = k, j = k"
 FLOYD = ("floyd-warshall", "-p", "n=13")
@@ -96,10 +96,10 @@ def test_auto_cuts_where_it_is_worth_it(capsys: pytest.CaptureFixture[str], tmp_
 
 def test_a_program_in_pieces_keeps_what_was_written() -> None:
     whole = load_program("gramschmidt", dataset=None)
-    pieces = in_pieces(whole, parse_splitting("S5: i < j"))
-    assert (pieces.written, pieces.source, whole.source) == (whole.scop, whole.scop, None)
+    pieces = apply_splitting_to(whole, parse_splitting("S5: i < j"))
+    assert (pieces.as_written, pieces.source, whole.source) == (whole.scop, whole.scop, None)
     assert len(pieces.scop.statements) == len(whole.scop.statements) + 1
-    assert in_pieces(pieces, WHOLE) == whole
+    assert apply_splitting_to(pieces, NO_SPLITTING) == whole
 
 
 def test_searches_of_pieces_are_kept_and_replayed(

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from polybench import Dataset
-from polygym.cli.storing import with_storage
-from polygym.compiler.storage.plan import parse_storage
-from polygym.episodes import record
+from polygym.cli.options.storage import apply_storage
 from polygym.errors import InputError
+from polygym.mdp.records import episode_record
+from polygym.poly.transform.storage.plan import parse_storage
 from polygym.programs import load_program
-from tests.cli.calling import call, call_json
-from tests.compiler.storage.stored import STORED_PROGRAMS
+from tests.cli.invoke import call, call_json
+from tests.poly.transform.storage.random_plans import STORED_PROGRAMS
 
 MINI = ("symm", "-d", "mini")
 PLAN = "temp2=expand:i,j"
@@ -138,11 +138,11 @@ def test_a_search_under_a_plan_is_replayed_under_it(
     with pytest.raises(
         InputError, match=r"the entry program\.storage: storage: expected one of rename"
     ):
-        record.replay(broken, "best.json")
+        episode_record.replay_record(broken, "best.json")
     broken["program"]["storage"] = 5
     said = r"^best\.json: the entry program\.storage: expected a text, found 5$"
     with pytest.raises(InputError, match=said):
-        record.replay(broken, "best.json")
+        episode_record.replay_record(broken, "best.json")
 
 
 def test_bench_says_which_plan(capsys: pytest.CaptureFixture[str]) -> None:
@@ -212,11 +212,11 @@ def test_a_file_has_had_its_price_looked_at(tmp_path: Path) -> None:
     symm, large = load_program("symm", dataset=Dataset.LARGE), parse_storage("temp2=expand")
     path = tmp_path / "best.json"
     path.write_text(json.dumps({"schedule": "", "program": {"storage": str(large)}}))
-    assert with_storage(symm, None, None, str(path)).storage == large
+    assert apply_storage(symm, None, None, str(path)).storage == large
     with pytest.raises(InputError, match="allow more with --storage-limit"):
-        with_storage(symm, None, 1000, str(path))
+        apply_storage(symm, None, 1000, str(path))
     with pytest.raises(InputError, match="allow more with --storage-limit"):
-        with_storage(symm, large, None)
+        apply_storage(symm, large, None)
 
 
 def test_a_space_under_a_plan(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,27 +17,32 @@ import pytest
 
 from polybench import Dataset
 from polygym.cli import dispatch
-from polygym.cli.answer import Answer
 from polygym.cli.commands import sweep
-from polygym.cli.sweeping import line
-from polygym.compiler.poly.baselines import isl_schedule, original
-from polygym.cost.chosen import ChosenModel
-from polygym.cost.saved import digest_of
-from polygym.episodes.policies import policy
-from polygym.measure.evaluation.foreign import executable
-from polygym.search.explore.players import episode_of, model_name, player, schedule_of
-from polygym.search.sweep.opening import STORE
-from polygym.search.sweep.orders import Orders
-from polygym.search.sweep.process import RECORDED, UNWRITABLE, Running
-from polygym.search.sweep.progress import Phase, Progress, Standing
-from polygym.search.sweep.reading import read
+from polygym.cli.output.sweep_progress import progress_line
+from polygym.cli.result import CommandResult
+from polygym.cost.models.model_choice import ModelChoice
+from polygym.cost.models.model_files import model_file_digest
+from polygym.mdp.policies.registry import policy_named
+from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
+from polygym.runtime.evaluation.c_compilers import compiler_path
+from polygym.search.strategies.samplers import (
+    make_sampler,
+    model_name,
+    sample_episode,
+    schedule_or_reason,
+)
+from polygym.search.sweep.process import RECORDED, UNWRITABLE, ProgramProcess
+from polygym.search.sweep.progress import ProgramProgress, SweepPhase, SweepProgress
+from polygym.search.sweep.reader import read_sweep
 from polygym.search.sweep.requests import ConfirmRequest
 from polygym.search.sweep.rows import ISL
-from polygym.search.sweep.setting import SweepSetting
-from tests.cli import calling
+from polygym.search.sweep.settings import SweepSetting
+from polygym.search.sweep.store_file import STORE_FILE
+from polygym.search.sweep.workload import SweepWorkload
+from tests.c_programs import Y_AX
+from tests.cli import invoke
 from tests.cli.commands.test_optimize import CRASHING, group_is_gone
-from tests.cost.made import saved_trees
-from tests.sources import Y_AX
+from tests.cost.models.saved_models import saved_trees
 
 # The last of them finds the same schedule every time.
 POLICIES = ("bias_coeff_0", "uniform", "earliest")
@@ -48,7 +53,7 @@ USUAL = ("--seeds", "none",
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    return calling.call(capsys, "sweep", *arguments)
+    return invoke.call(capsys, "sweep", *arguments)
 
 
 def expected(kernel: str, budget: int) -> dict[tuple[str, int], str | None]:
@@ -57,14 +62,16 @@ def expected(kernel: str, budget: int) -> dict[tuple[str, int], str | None]:
     found = {}
     for name in POLICIES:
         for index in range(budget):
-            schedule = schedule_of(episode_of(subject.task, policy(name), 5, index))
+            schedule = schedule_or_reason(
+                sample_episode(subject.task, policy_named(name), 5, index)
+            )
             found[name, index] = None if isinstance(schedule, str) else str(schedule)
     return found
 
 
 def explored(folder: Path) -> dict[tuple[str, int], str | None]:
     """Return what the episodes of a store have found."""
-    contents = read(folder)
+    contents = read_sweep(folder)
     schedules = {one.number: one.schedule for one in contents.outcomes}
     return {
         (one.policy, one.index): None if one.outcome is None else schedules[one.outcome]
@@ -90,7 +97,7 @@ def test_a_sweep_from_end_to_end(
     assert good["confirmed"]
     assert good["best"] == pytest.approx(data["geometric_mean"]["best"])
     assert explored(out) == expected(y_ax, 8)
-    contents = read(out)
+    contents = read_sweep(out)
     # Equal schedules are measured once; the best are there again, isl's at both times.
     texts = [one.schedule for one in contents.outcomes]
     assert len(texts) == len(set(texts)) <= 17
@@ -103,7 +110,7 @@ def test_a_sweep_from_end_to_end(
     assert code == 0
     assert "yax" in text
     assert f"polygym report {out}" in text
-    assert read(out).outcomes[: len(before)] == before
+    assert read_sweep(out).outcomes[: len(before)] == before
     assert explored(out) == expected(y_ax, 10)
     code, _, err = call(capsys, y_ax, "--out", str(out), "--budget", "10", *USUAL[:-1], "6")
     assert code == 2
@@ -121,10 +128,10 @@ def test_a_model_picks_among_episodes_beside_a_policy(
     found = explored(out)
     assert set(found) == {(name, index) for name in (model_name(), "uniform") for index in range(2)}
     subject = SweepSetting().subject(y_ax, Dataset.MINI)
-    mapping = SweepSetting().measuring.mapping
-    play = player("model", subject.task, dict(subject.program.parameters), mapping)
+    mapping = SweepSetting().evaluation.mapping
+    play = make_sampler("model", subject.task, dict(subject.program.parameters), mapping)
     assert [found[model_name(), index] for index in range(2)] == [
-        str(schedule_of(play(5, index))) for index in range(2)
+        str(schedule_or_reason(play(5, index))) for index in range(2)
     ]
     code, _, err = call(capsys, y_ax, "--out", str(out), "--policy", "nobody")
     assert code == 2
@@ -141,8 +148,8 @@ def test_episodes_of_another_model_are_another_policys(
     file = saved_trees(tmp_path / "trees.model")
     other = ("--model", str(file))
     assert call(capsys, *usual, "--policy", "model", *other)[0] == 0
-    assert set(explored(tmp_path / "out")) == {(f"model@{digest_of(file)}", 0)}
-    assert call(capsys, *usual, "--policy", model_name(ChosenModel(str(file))), *other)[0] == 0
+    assert set(explored(tmp_path / "out")) == {(f"model@{model_file_digest(file)}", 0)}
+    assert call(capsys, *usual, "--policy", model_name(ModelChoice(str(file))), *other)[0] == 0
     assert len(explored(tmp_path / "out")) == 1
     assert call(capsys, *usual, "--policy", "model")[0] == 0
     assert (model_name(), 0) in explored(tmp_path / "out")
@@ -169,7 +176,7 @@ def test_a_signal_loses_nothing(
         text=True,
         start_new_session=True,
     )
-    wait_for(out / STORE, 6)
+    wait_for(out / STORE_FILE, 6)
     children = children_of(process.pid)
     assert children
     os.kill(process.pid, number)
@@ -195,7 +202,7 @@ def test_time_is_up(capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Pat
     usual = (y_ax, "--out", str(out), *USUAL, "--budget", "1000000")
     code, _, _ = call(capsys, *usual, "--minutes", "0.04")
     assert code == 0
-    contents = read(out)
+    contents = read_sweep(out)
     assert 0 < len(contents.episodes) < 1000000
     assert contents.kernels[0].seconds > 0
     assert len(contents.confirmations) == 2
@@ -203,7 +210,7 @@ def test_time_is_up(capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Pat
     assert abs(counts[POLICIES[0]] - counts[POLICIES[1]]) <= 1
     # The time of the first run counts: nothing is left for a second one.
     assert call(capsys, *usual, "--minutes", "0.04")[0] == 0
-    assert len(read(out).episodes) == len(contents.episodes)
+    assert len(read_sweep(out).episodes) == len(contents.episodes)
 
 
 def test_more_jobs_than_cores(
@@ -236,8 +243,11 @@ def test_what_is_refused(
 
 
 def test_a_line_of_progress() -> None:
-    standings = (Standing("gemm", 40, 3.214, 0, True), Standing("/a/b.c", 0, None, 0, False))
-    found = line(Progress(Phase.SEARCH, 120, 900, 720.0, standings))
+    standings = (
+        ProgramProgress("gemm", 40, 3.214, 0, True),
+        ProgramProgress("/a/b.c", 0, None, 0, False),
+    )
+    found = progress_line(SweepProgress(SweepPhase.SEARCH, 120, 900, 720.0, standings))
     assert found == "searching: 120 of 900 explored, about 12 min left; gemm 40, best 3.21x"
 
 
@@ -252,7 +262,7 @@ def test_another_text_is_refused_also_when_all_is_done(
     assert "expected the text whose schedules were measured before" in err
 
 
-@pytest.mark.skipif(executable("gcc") is None, reason="no gcc")
+@pytest.mark.skipif(compiler_path("gcc") is None, reason="no gcc")
 def test_why_a_compiler_is_not_compared(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "more.c"
     path.write_text(Y_AX.replace("#pragma scop", "int other;\n  other = 3;\n#pragma scop"))
@@ -276,7 +286,7 @@ def test_a_process_that_ends_of_anything_is_explained() -> None:
         log = os.fdopen(os.memfd_create("errors"), "w+b")
         process = subprocess.Popen([sys.executable, "-c", text], stderr=log)
         process.wait()
-        running = Running("mvt", Path("sweep.sqlite"), ConfirmRequest(1), process, log)
+        running = ProgramProcess("mvt", Path("sweep.sqlite"), ConfirmRequest(1), process, log)
         assert running.failure() == said
 
 
@@ -285,7 +295,7 @@ def test_a_process_that_cannot_write_the_store_ends_the_sweep() -> None:
     log = os.fdopen(os.memfd_create("errors"), "w+b")
     process = subprocess.Popen([sys.executable, "-c", text], stderr=log)
     process.wait()
-    running = Running("mvt", Path("sweep.sqlite"), ConfirmRequest(1), process, log)
+    running = ProgramProcess("mvt", Path("sweep.sqlite"), ConfirmRequest(1), process, log)
     with pytest.raises(OSError, match=r"no space: .sweep\.sqlite."):
         running.failure()
 
@@ -332,7 +342,7 @@ def test_a_search_begins_with_its_seeds(
     assert call(capsys, y_ax, "--out", str(out), *usual, "--budget", "4", "--confirm", "0")[0] == 0
     program = SweepSetting().subject(y_ax, Dataset.MINI).program
     found = explored(out)
-    assert found["bias_coeff_0", 0] == str(original(program.scop))
+    assert found["bias_coeff_0", 0] == str(original_schedule(program.scop))
     assert found["bias_coeff_0", 1] == str(isl_schedule(program.scop))
     assert len(found) == 4
     code, _, err = call(capsys, y_ax, "--out", str(out), *usual, "--seeds", "none")
@@ -343,7 +353,7 @@ def test_a_search_begins_with_its_seeds(
     assert "seeds: expected original or isl or auto, found 'best'" in err
 
 
-@pytest.mark.skipif(executable("gcc") is None, reason="needs gcc")
+@pytest.mark.skipif(compiler_path("gcc") is None, reason="needs gcc")
 def test_other_compilers_are_measured_at_both_sizes(
     capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
 ) -> None:
@@ -351,10 +361,10 @@ def test_other_compilers_are_measured_at_both_sizes(
     usual = (y_ax, "--out", str(out), "--search-dataset", "mini", "--dataset", "small")
     usual = (*usual, "--budget", "3", "--confirm", "1")
     assert call(capsys, *usual)[0] == 0
-    assert {one.name for one in read(out).references} == {ISL}
+    assert {one.name for one in read_sweep(out).references} == {ISL}
     # They are added to a sweep that has been done without them.
     assert call(capsys, *usual, "--against", "gcc")[0] == 0
-    found = {(one.name, one.dataset): one.timing for one in read(out).references}
+    found = {(one.name, one.dataset): one.timing for one in read_sweep(out).references}
     assert set(found) == {(name, size) for name in (ISL, "gcc") for size in ("mini", "small")}
     assert all(timing.is_ok and timing.baseline_samples for timing in found.values())
     code, _, err = call(capsys, *usual, "--against", "icc")
@@ -374,9 +384,9 @@ def test_the_command_for_the_papers_figures_is_what_the_documents_say(
 ) -> None:
     asked: list[Any] = []
 
-    def ask(out: Path, setting: SweepSetting, orders: Orders, *_: Any) -> Answer:
+    def ask(out: Path, setting: SweepSetting, orders: SweepWorkload, *_: Any) -> CommandResult:
         asked.extend((out, setting, orders))
-        return Answer()
+        return CommandResult()
 
     monkeypatch.setattr(sweep, "_sweep", ask)
     assert dispatch.run(documented("figures")) == 0

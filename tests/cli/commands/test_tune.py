@@ -13,15 +13,15 @@ import pytest
 
 import polygym.tc
 from polygym.cli import dispatch
-from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.schedule import Schedule
-from polygym.cost.shipped import digest
-from polygym.cost.shipped import path as shipped_path
-from polygym.measure.evaluation import Evaluator
-from polygym.search.tune import read_choice, tuner
-from polygym.search.tune.candidates import Way
+from polygym.cost.models.pretrained import model_path as shipped_path
+from polygym.cost.models.pretrained import pretrained_digest
+from polygym.ir.scop import Scop
+from polygym.poly.schedule import Schedule
+from polygym.runtime.evaluation import Evaluator
+from polygym.search import read_choice, tuner
+from polygym.search.strategies.candidates import ScheduleSource
 from polygym.tc import kernel
-from tests.cli.calling import call, call_json
+from tests.cli.invoke import call, call_json
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 
@@ -124,7 +124,7 @@ def test_a_model_leads(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
     few = (*SIZES, "--generations", "2", "--population", "3")
     words = (*few, "--search", "model", "--out", "found")
     code, data = call_json(capsys, "tune", *words)
-    assert (code, data["acquisition"], data["model"]) == (0, "mean", digest())
+    assert (code, data["acquisition"], data["model"]) == (0, "mean", pretrained_digest())
     code, _, said = call(capsys, "tune", *words, "--resume", "--acquisition", "ei")
     assert (code, "acquisition: mean before, ei now" in said) == (2, True)
     code, again = call_json(capsys, "tune", *words, "--resume", "--model", str(shipped_path()))
@@ -207,7 +207,7 @@ def test_nothing_is_begun_behind_the_limit(
     """What is said in a time includes that in which schedules are sought."""
     sought = tuner.schedules_of
 
-    def slowly(scop: Scop, seconds: float) -> dict[Way, Schedule]:
+    def slowly(scop: Scop, seconds: float) -> dict[ScheduleSource, Schedule]:
         time.sleep(0.5)
         return sought(scop, seconds)
 
@@ -215,7 +215,7 @@ def test_nothing_is_begun_behind_the_limit(
         raise AssertionError
 
     monkeypatch.setattr(tuner, "schedules_of", slowly)
-    monkeypatch.setattr(Evaluator, "evaluate_together", never)
+    monkeypatch.setattr(Evaluator, "evaluate_interleaved", never)
     code, data = call_json(capsys, "tune", *SIZES, "--time", limit, "--population", "50")
     assert (code, data["tried"], data["best"]["status"]) == (0, 1, "ok")
 

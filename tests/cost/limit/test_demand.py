@@ -9,17 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polybench
-from polygym.compiler.frontend.c import parse_text
-from polygym.compiler.frontend.tc import lower, parse
-from polygym.compiler.ir.scop import Scop
-from polygym.compiler.ir.types import ScalarType
-from polygym.cost.limit import chain
-from polygym.cost.limit.demand import Demand, demand
-from polygym.cost.limit.flows import flows
-from polygym.cost.limit.operators import Kind, Operation
-from polygym.cost.limit.paths import Step, Wait, path_of
-from polygym.programs.generate import generate
-from tests.oracles.limits import (
+from polygym.cost.limit import dependence_chains
+from polygym.cost.limit.demand import Demand, scop_demand
+from polygym.cost.limit.latency_paths import LatencyStep, LatencyTerm, latency_path
+from polygym.cost.limit.operation_kinds import ArithmeticKind, TypedOperation
+from polygym.cost.limit.value_flows import find_value_flows
+from polygym.frontend.c import parse_text
+from polygym.frontend.tc import lower_definition, parse_definitions
+from polygym.ir.scop import Scop
+from polygym.ir.types import ScalarType
+from polygym.programs.generate import generate_source
+from tests.c_programs import SMALL_PROGRAMS, kernel_scop
+from tests.oracles.symbolic_runs import (
     Run,
     bytes_by_force,
     different_by_force,
@@ -27,19 +28,18 @@ from tests.oracles.limits import (
     operations_by_force,
     run,
 )
-from tests.sources import SMALL_PROGRAMS, kernel_scop
 
 COSTS = {
-    Step.ADD: 1.0,
-    Step.MULTIPLY: 1.25,
-    Step.ANY: 1.0,
-    Step.MULTIPLY_ADD: 1.5,
-    Step.DIVIDE: 5.0,
-    Step.ROOT: 7.0,
+    LatencyStep.ADD: 1.0,
+    LatencyStep.MULTIPLY: 1.25,
+    LatencyStep.ANY: 1.0,
+    LatencyStep.MULTIPLY_ADD: 1.5,
+    LatencyStep.DIVIDE: 5.0,
+    LatencyStep.ROOT: 7.0,
 }
 
 
-def cost(wait: Wait) -> float:
+def cost(wait: LatencyTerm) -> float:
     return COSTS[wait.step]
 
 
@@ -60,11 +60,11 @@ def chain_of(found: Demand) -> float:
 def check(scop: Scop, sizes: Mapping[str, int]) -> tuple[Demand, Run]:
     """Compare all three counts with what going over the instances says; return both."""
     outputs = outputs_of(scop)
-    found, program = demand(scop, outputs, sizes), run(scop, outputs, sizes)
+    found, program = scop_demand(scop, outputs, sizes), run(scop, outputs, sizes)
     counted = operations_by_force(program)
     for operation, number in found.operations:
         assert number <= counted.get(operation, 0), (operation, number, counted)
-    for kind in Kind:
+    for kind in ArithmeticKind:
         assert found.count(kind) <= different_by_force(program, kind)
     assert chain_of(found) <= longest_chain(program, cost) + 1e-9
     assert found.traffic.read <= bytes_by_force(program, outputs)[0]
@@ -75,7 +75,7 @@ def check(scop: Scop, sizes: Mapping[str, int]) -> tuple[Demand, Run]:
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**6), st.integers(3, 5))
 def test_of_random_programs_nothing_is_counted_twice(seed: int, size: int) -> None:
-    scop = parse_text(generate(seed))
+    scop = parse_text(generate_source(seed))
     check(scop, asked(scop, size))
 
 
@@ -114,10 +114,10 @@ def test_rounds_that_are_taken_at_once_are_those_that_are_walked(
 ) -> None:
     scop = kernel_scop(name)
     sizes = asked(scop, 14)
-    ground = flows(scop, outputs_of(scop), sizes)
-    at_once = chain.chains(ground, sizes)
-    monkeypatch.setattr(chain, "_leap", lambda *_: None)
-    assert chain.chains(ground, sizes) == at_once
+    ground = find_value_flows(scop, outputs_of(scop), sizes)
+    at_once = dependence_chains.dependence_chains(ground, sizes)
+    monkeypatch.setattr(dependence_chains, "_skip_cycles", lambda *_: None)
+    assert dependence_chains.dependence_chains(ground, sizes) == at_once
 
 
 def test_the_suite_at_its_usual_size() -> None:
@@ -126,15 +126,18 @@ def test_the_suite_at_its_usual_size() -> None:
     scop = kernel_scop("gemm")
     n, m, k = 1000, 1100, 1200
     assert sorted(sizes.values()) == [n, m, k]
-    found = demand(scop, ["C"], sizes)
+    found = scop_demand(scop, ["C"], sizes)
     double = ScalarType.DOUBLE
     assert dict(found.operations) == {
-        Operation(Kind.MULTIPLY, double): n * m * k + n * m + n * k,
-        Operation(Kind.ADD, double): n * m * k,
+        TypedOperation(ArithmeticKind.MULTIPLY, double): n * m * k + n * m + n * k,
+        TypedOperation(ArithmeticKind.ADD, double): n * m * k,
     }
     assert found.traffic.read == 8 * (n * k + k * m + n * m + 2)
     assert found.traffic.written == 8 * n * m
-    assert ((Wait(Step.ADD, double), k), (Wait(Step.MULTIPLY, double), 1)) in found.chains
+    assert (
+        (LatencyTerm(LatencyStep.ADD, double), k),
+        (LatencyTerm(LatencyStep.MULTIPLY, double), 1),
+    ) in found.chains
 
 
 C = """
@@ -150,7 +153,7 @@ void f(int n, double A[n], double B[n], double C[n][n], float F[n], int I[n], do
 def small(body: str, size: int = 9, outputs: tuple[str, ...] | None = None) -> dict[str, int]:
     """Return how many operations of each kind, by their name and type."""
     scop = parse_text(C.format(body=body))
-    found = demand(scop, outputs or outputs_of(scop), {"n": size})
+    found = scop_demand(scop, outputs or outputs_of(scop), {"n": size})
     return {f"{one.kind.name} {one.type.value}": n for one, n in found.operations}
 
 
@@ -229,21 +232,24 @@ def test_only_what_leads_to_an_output_counts() -> None:
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        (f"{LOOP} s[0] += A[i];", {Step.ADD: 9}),
-        (f"{LOOP} s[0] = s[0] * A[i] + B[i];", {Step.MULTIPLY_ADD: 9}),
-        (f"{LOOP} s[0] = (s[0] - A[i]) / B[i];", {Step.ADD: 9, Step.DIVIDE: 9}),
-        ("for (int i = 1; i < n; i++) A[i] = A[i - 1] * B[i];", {Step.MULTIPLY: 8}),
+        (f"{LOOP} s[0] += A[i];", {LatencyStep.ADD: 9}),
+        (f"{LOOP} s[0] = s[0] * A[i] + B[i];", {LatencyStep.MULTIPLY_ADD: 9}),
+        (f"{LOOP} s[0] = (s[0] - A[i]) / B[i];", {LatencyStep.ADD: 9, LatencyStep.DIVIDE: 9}),
+        ("for (int i = 1; i < n; i++) A[i] = A[i - 1] * B[i];", {LatencyStep.MULTIPLY: 8}),
         # The storage of a scalar is no reason to wait.
-        (f"{LOOP} {{ t = A[i] + 1.0; B[i] = t * t; }}", {Step.ADD: 1, Step.MULTIPLY: 1}),
+        (
+            f"{LOOP} {{ t = A[i] + 1.0; B[i] = t * t; }}",
+            {LatencyStep.ADD: 1, LatencyStep.MULTIPLY: 1},
+        ),
         # Integers may be added in any order, and a branch be guessed.
         (f"{LOOP} I[0] += I[i];", {}),
         (f"{LOOP} s[0] = s[0] > A[i] ? s[0] : A[i];", {}),
         (f"{LOOP} s[0] = fmax(s[0], A[i]);", {}),
     ],
 )
-def test_what_waits_for_what(body: str, expected: dict[Step, int]) -> None:
+def test_what_waits_for_what(body: str, expected: dict[LatencyStep, int]) -> None:
     scop = parse_text("#include <math.h>\n" + C.format(body=body))
-    found = demand(scop, outputs_of(scop), {"n": 9})
+    found = scop_demand(scop, outputs_of(scop), {"n": 9})
     best = max(found.chains, key=lambda one: sum(n for _, n in one), default=())
     assert {wait.step: n for wait, n in best} == expected
 
@@ -251,27 +257,27 @@ def test_what_waits_for_what(body: str, expected: dict[Step, int]) -> None:
 def test_there_is_no_path_into_a_condition_or_an_integer() -> None:
     scop = parse_text(C.format(body=f"{LOOP} A[i] = A[i] < 1.0 ? A[i] * 2.0 : B[i];"))
     (statement,) = scop.statements
-    assert all(path_of(scop, statement, access) is None for access in statement.reads)
+    assert all(latency_path(scop, statement, access) is None for access in statement.reads)
 
 
 def test_reads_at_computed_subscripts_may_be_of_one_element() -> None:
     scop = parse_text(C.format(body=f"{LOOP} A[i] = B[I[i]];"))
-    found = demand(scop, ["A"], {"n": 100})
+    found = scop_demand(scop, ["A"], {"n": 100})
     assert (found.traffic.read, found.traffic.written) == (4 * 100, 8 * 100)
 
 
 def test_stores_that_may_not_happen_are_no_traffic_and_no_operations() -> None:
     """The condition is evaluated; what is under it, and where it is stored, may be nothing."""
     scop = parse_text(C.format(body=f"{LOOP} if (A[i] + 1.5 > 0.5) B[I[i]] = A[i] * 2.0 + t;"))
-    found = demand(scop, ["B"], {"n": 100})
+    found = scop_demand(scop, ["B"], {"n": 100})
     assert found.traffic.written == 0
     assert found.traffic.read <= 8 * 100
-    assert {one.kind for one, _ in found.operations} <= {Kind.ADD, Kind.ANY}
+    assert {one.kind for one, _ in found.operations} <= {ArithmeticKind.ADD, ArithmeticKind.ANY}
 
 
 def test_what_reads_behind_such_a_store_has_no_chain_through_it() -> None:
     body = f"{LOOP} {{ if (A[i] > 0.5) B[I[i]] = A[i]; C[0][i] = B[i] + 1.5; }}"
-    found = demand(parse_text(C.format(body=body)), ["B", "C"], {"n": 100})
+    found = scop_demand(parse_text(C.format(body=body)), ["B", "C"], {"n": 100})
     assert found.traffic.written == 8 * 100
     assert found.traffic.read <= 8 * 200
 
@@ -279,6 +285,6 @@ def test_what_reads_behind_such_a_store_has_no_chain_through_it() -> None:
 @pytest.mark.parametrize("narrow", ["float16", "bfloat16", "float"])
 def test_narrow_numbers_are_for_the_lanes_of_floats(narrow: str) -> None:
     text = f"def f({narrow}(N) A, {narrow}(N) B) -> (C) {{ C(i) = A(i) + B(i) }}"
-    found = demand(lower(parse(text)[0]), ["C"], {"N": 64})
+    found = scop_demand(lower_definition(parse_definitions(text)[0]), ["C"], {"N": 64})
     assert all(one.type is ScalarType.FLOAT for one, _ in found.operations)
     assert found.operations

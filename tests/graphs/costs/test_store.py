@@ -10,7 +10,7 @@ import pytest
 
 from polygym.errors import InputError
 from polygym.graphs.costs.store import CostStore
-from polygym.tc import times as module
+from polygym.tc import measured_times as module
 
 
 def test_times_are_there_for_the_next_process(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_threads_machines_and_versions_are_apart(
     CostStore(path, 1).put("relu 8", 1e-6)
     assert "relu 8" not in CostStore(path, 2)
     with monkeypatch.context() as patch:
-        patch.setattr(module, "compiler", lambda: "another version")
+        patch.setattr(module, "compiler_fingerprint", lambda: "another version")
         assert "relu 8" not in CostStore(path, 1)
     with closing(sqlite3.connect(path)) as file, file:
         file.execute("UPDATE times SET machine = 'another'")

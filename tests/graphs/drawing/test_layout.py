@@ -7,8 +7,8 @@ from itertools import combinations, pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.graphs.drawing.layers import Grid, nearest, places, sort
-from polygym.graphs.drawing.layout import Layout, layered
+from polygym.graphs.drawing.layers import LayerGrid, closest_positions, order_layers, x_positions
+from polygym.graphs.drawing.layout import GraphLayout, layered_layout
 
 Sizes = list[tuple[float, float]]
 Edges = list[tuple[int, int]]
@@ -27,7 +27,7 @@ def _boxes(draw: st.DrawFn) -> tuple[Sizes, Edges]:
     return sizes, chosen
 
 
-def _overlapping(layout: Layout, sizes: Sizes) -> list[tuple[int, int]]:
+def _overlapping(layout: GraphLayout, sizes: Sizes) -> list[tuple[int, int]]:
     return [
         (one, other)
         for one, other in combinations(range(len(sizes)), 2)
@@ -45,7 +45,7 @@ def test_boxes_stand_apart_inside_of_the_picture(
     boxes: tuple[Sizes, Edges], longest: float
 ) -> None:
     sizes, edges = boxes
-    layout = layered(sizes, edges, longest)
+    layout = layered_layout(sizes, edges, longest)
     assert not _overlapping(layout, sizes)
     for (x, y), (width, height) in zip(layout.middles, sizes, strict=True):
         assert -1e-6 <= x - width / 2
@@ -58,7 +58,7 @@ def test_boxes_stand_apart_inside_of_the_picture(
 @given(_boxes(), st.sampled_from([120.0, 1e9]))
 def test_lines_run_from_box_to_box(boxes: tuple[Sizes, Edges], longest: float) -> None:
     sizes, edges = boxes
-    layout = layered(sizes, edges, longest)
+    layout = layered_layout(sizes, edges, longest)
     assert len(layout.lines) == len(edges)
     for (source, target), line in zip(edges, layout.lines, strict=True):
         (x, y), (to_x, to_y) = line[0], line[-1]
@@ -82,7 +82,7 @@ def test_places_are_the_nearest_ones(
     wanted: list[int], distances: list[int], moves: list[int]
 ) -> None:
     distances = distances[: len(wanted) - 1]
-    found = nearest(wanted, distances)
+    found = closest_positions(wanted, distances)
 
     def cost(ones: list[float]) -> float:
         return sum((one - other) ** 2 for one, other in zip(ones, wanted, strict=True))
@@ -100,28 +100,28 @@ def test_places_are_the_nearest_ones(
 
 def test_layers_are_right_above_what_takes_them() -> None:
     # 0 → 1 → 2 → 4 and 3 → 4: the second input stands beside 2, not beside 0.
-    grid = Grid.of([(10.0, 10.0)] * 5, [(0, 1), (1, 2), (2, 4), (3, 4)])
+    grid = LayerGrid.of([(10.0, 10.0)] * 5, [(0, 1), (1, 2), (2, 4), (3, 4)])
     assert [sorted(row) for row in grid.rows] == [[0], [1], [2, 3], [4]]
 
 
 def test_edges_that_cross_are_put_apart() -> None:
-    grid = Grid.of([(10.0, 10.0)] * 6, [(0, 5), (1, 4), (2, 3)])
-    sort(grid)
+    grid = LayerGrid.of([(10.0, 10.0)] * 6, [(0, 5), (1, 4), (2, 3)])
+    order_layers(grid)
     upper, lower = grid.rows
     assert [{0: 5, 1: 4, 2: 3}[one] for one in upper] == lower
-    xs = places(grid)
+    xs = x_positions(grid)
     assert all(abs(xs[one] - xs[other]) < 1e-6 for one, other in ((0, 5), (1, 4), (2, 3)))
 
 
 def test_long_edges_take_a_place_in_every_layer_that_they_pass() -> None:
-    grid = Grid.of([(10.0, 10.0)] * 4, [(0, 1), (1, 2), (2, 3), (0, 3)])
+    grid = LayerGrid.of([(10.0, 10.0)] * 4, [(0, 1), (1, 2), (2, 3), (0, 3)])
     assert [len(row) for row in grid.rows] == [1, 2, 2, 1]
     assert grid.chains[3] == [0, 4, 5, 3]
 
 
 def test_what_is_too_long_goes_on_in_another_column_where_few_edges_run() -> None:
     chain = [(one, one + 1) for one in range(39)]
-    layout = layered([(50.0, 30.0)] * 40, chain, longest=600.0)
+    layout = layered_layout([(50.0, 30.0)] * 40, chain, max_height=600.0)
     assert layout.height < 700
     assert len({x for x, _ in layout.middles}) == 4
     heights = [sum(x == column for x, _ in layout.middles) for column, _ in layout.middles]
@@ -132,10 +132,10 @@ def test_what_is_too_long_goes_on_in_another_column_where_few_edges_run() -> Non
     edges += [(10, 12), (11, 12), (12, 13), (12, 14)]
     edges += [(a, b) for a in (13, 15, 17) for b in (a + 2, a + 3)]
     edges += [(a + 1, b) for a in (13, 15, 17) for b in (a + 2, a + 3)]
-    parts = layered([(50.0, 30.0)] * 21, edges, longest=370.0)
+    parts = layered_layout([(50.0, 30.0)] * 21, edges, max_height=370.0)
     tops = [one for one, (_, y) in enumerate(parts.middles) if y < parts.middles[0][1] + 1]
     assert tops in ([0, 1, 12], [0, 1, 13, 14])
 
 
 def test_nothing_is_laid_out_as_nothing() -> None:
-    assert layered([], []) == Layout((), (), 0.0, 0.0)
+    assert layered_layout([], []) == GraphLayout((), (), 0.0, 0.0)

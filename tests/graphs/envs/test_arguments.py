@@ -12,9 +12,9 @@ from polygym.errors import InputError
 from polygym.graphs.envs import SaturateEnv, SubstituteEnv, replay
 from polygym.graphs.envs.base import GraphEnv
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.text import text_of
-from polygym.rewrite.rule import text_of_rules
-from tests.graphs.envs.playing import RULES, SATURATE, SUBSTITUTE, every_id, images, make, products
+from polygym.graphs.ir.text import graph_text
+from polygym.rewrite.rule import rules_text
+from tests.graphs.envs.episodes import RULES, SATURATE, SUBSTITUTE, every_id, images, make, products
 
 KINDS: dict[str, type[GraphEnv]] = {SATURATE: SaturateEnv, SUBSTITUTE: SubstituteEnv}
 
@@ -22,14 +22,14 @@ KINDS: dict[str, type[GraphEnv]] = {SATURATE: SaturateEnv, SUBSTITUTE: Substitut
 @every_id
 def test_graphs_come_from_the_library_from_files_and_as_values(name: str, tmp_path: Path) -> None:
     path = tmp_path / "g.txt"
-    path.write_text(text_of(images()))
+    path.write_text(graph_text(images()))
     env = make(name, f"bert, {path}", rules="default")
     assert env.targets == ("bert", str(path))
     seen = {env.reset(seed=seed)[1]["graph"] for seed in range(8)}
     assert seen == {"bert", "images"}
     assert env.reset(options={"graph": "nasrnn"})[1]["graph"] == "nasrnn"
     assert env.reset(options={"graph": products()})[1]["graph"] == "products"
-    path.write_text(text_of(products()))
+    path.write_text(graph_text(products()))
     assert env.reset(options={"graph": str(path)})[1]["graph"] == "products", "it is read again"
     path.write_text("graph broken")
     before = env.episode
@@ -75,16 +75,16 @@ def test_bad_options_are_refused(name: str) -> None:
 
 @every_id
 def test_a_graph_that_costs_nothing_is_refused(name: str) -> None:
-    from polygym.graphs.ir.build import entering
+    from polygym.graphs.ir.build import graph_input
 
     with pytest.raises(InputError, match="costs something"):
-        make(name, Graph.of("nothing", entering("x", 2))).reset()
+        make(name, Graph.of("nothing", graph_input("x", 2))).reset()
 
 
 @every_id
 def test_rules_come_from_files(name: str, tmp_path: Path) -> None:
     path = tmp_path / "my.rules"
-    path.write_text(text_of_rules(RULES[:4]))
+    path.write_text(rules_text(RULES[:4]))
     env = make(name, rules=str(path))
     assert env.table == RULES[:4]
     env.reset(seed=0)

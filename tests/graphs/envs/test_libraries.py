@@ -14,7 +14,7 @@ from gymnasium.wrappers import (
     TimeLimit,
 )
 
-from tests.graphs.envs.playing import SATURATE, SUBSTITUTE, every_id, played
+from tests.graphs.envs.episodes import SATURATE, SUBSTITUTE, every_id, played
 
 ARGUMENTS = {
     SATURATE: {"graph": "bert,vgg19", "max_nodes": 300, "max_steps": 4},
@@ -126,10 +126,10 @@ def test_agents_without_masks_start_too() -> None:
 @every_id
 def test_the_policies_of_agents_play_it(name: str) -> None:
     from agents.policies import run_episode
-    from polygym.graphs.envs import Steepest, Tensat
+    from polygym.graphs.envs import SteepestDescent, Tensat
 
     env = gymnasium.make(f"polygym:{name}", graph="nasrnn")
-    ending = run_episode(env, Tensat() if name == SATURATE else Steepest(), seed=0)
+    ending = run_episode(env, Tensat() if name == SATURATE else SteepestDescent(), seed=0)
     assert ending.info["status"] in ("optimal", "bounded", "stopped")
     assert ending.reward > 0.1
 

@@ -10,10 +10,10 @@ import pytest
 
 from polygym.errors import InputError
 from polygym.graphs.envs import replay
-from polygym.graphs.envs.records import read
-from polygym.graphs.ir.text import text_of
-from polygym.rewrite.rule import parse_rules, text_of_rules
-from tests.graphs.envs.playing import RULES, every_id, images, make, played, products
+from polygym.graphs.envs.records import read_record
+from polygym.graphs.ir.text import graph_text
+from polygym.rewrite.rule import parse_rules, rules_text
+from tests.graphs.envs.episodes import RULES, every_id, images, make, played, products
 
 
 @every_id
@@ -23,7 +23,7 @@ def test_records_are_played_again(name: str) -> None:
         steps = played(env, seed)
         next(steps)
         for record in (env.export(), *(env.export() for _ in steps)):
-            again = replay(read(json.dumps(record), "x.json"), "x.json")
+            again = replay(read_record(json.dumps(record), "x.json"), "x.json")
             assert again.export() == record
         assert again.graph == env.graph
         assert again.episode.status == env.episode.status
@@ -53,7 +53,7 @@ def test_damaged_records_are_refused(name: str) -> None:
         assert what in found, (place, found)
     for text in ("", "[]", "{}", '{"format": "polygym graph episode", "version": 99}', "[" * 9999):
         with pytest.raises(InputError, match=r"x\.json"):
-            read(text, "x.json")
+            read_record(text, "x.json")
 
 
 def refusal(record: dict[str, Any], name: str) -> str:
@@ -65,11 +65,11 @@ def refusal(record: dict[str, Any], name: str) -> str:
 def damaged(data: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """Return records with one defect each, with a part of the message that refuses them."""
     first, *_, last = data["actions"]
-    rules = {**data["rules"], "table": text_of_rules(RULES[1:])}
+    rules = {**data["rules"], "table": rules_text(RULES[1:])}
     return [
         ("x.json: cost: expected", {**data, "cost": data["cost"] * 2 + 1}),
         ("expected the actions to lead to 'running'", {**data, "status": "running"}),
-        ("x.json: expected the result", {**data, "result": text_of(images())}),
+        ("x.json: expected the result", {**data, "result": graph_text(images())}),
         ("x.json: expected the rules of the record", {**data, "rules": rules}),
         ("entry rules is missing", {key: one for key, one in data.items() if key != "rules"}),
         ("entry more is unknown", {**data, "more": 1}),

@@ -6,60 +6,65 @@ import re
 
 import pytest
 
-from polygym.graphs.ir.build import entering, matmul, relu, weight
-from polygym.graphs.ir.domain import TENSORS, data_of
-from polygym.graphs.ir.types import Number, Pair, Tensor, Text
-from polygym.graphs.ir.words import CONDITION_SENTENCES, FUNCTION_SENTENCES
+from polygym.graphs.ir.build import graph_input, matmul, relu, weight
+from polygym.graphs.ir.domain import TENSOR_DOMAIN, infer_all
+from polygym.graphs.ir.rule_functions import CONDITION_DOCS, FUNCTION_DOCS
+from polygym.graphs.ir.types import NumberData, TensorPair, TensorType, TextData
 from polygym.rewrite.domain import Domain, Inadmissible
 
 
 def test_it_is_a_domain() -> None:
-    domain: Domain = TENSORS
-    assert domain.functions() == FUNCTION_SENTENCES
-    assert domain.conditions() == CONDITION_SENTENCES
-    assert domain.compute("plus", (Number(2), Number(3))) == 5
-    assert domain.holds("odd", (Number(3),))
+    domain: Domain = TENSOR_DOMAIN
+    assert domain.functions() == FUNCTION_DOCS
+    assert domain.conditions() == CONDITION_DOCS
+    assert domain.compute("plus", (NumberData(2), NumberData(3))) == 5
+    assert domain.holds("odd", (NumberData(3),))
 
 
 def test_data_of_all_nodes() -> None:
-    x, w = entering("x", 2, 3), weight("w", 3, 4)
+    x, w = graph_input("x", 2, 3), weight("w", 3, 4)
     product = matmul(x, relu(w))
-    found = data_of((product,))
-    assert found[product] == Tensor((2, 4))
-    assert found[relu(w)] == Tensor((3, 4), constant=True)
-    assert found[product.children[0]] == Text("none")
+    found = infer_all((product,))
+    assert found[product] == TensorType((2, 4))
+    assert found[relu(w)] == TensorType((3, 4), constant=True)
+    assert found[product.children[0]] == TextData("none")
 
 
 def test_a_refusal_is_remembered_and_said_again() -> None:
     for _ in range(3):
         with pytest.raises(Inadmissible, match="relu: expected a tensor, found 1") as found:
-            TENSORS.infer("relu", (Number(1),))
+            TENSOR_DOMAIN.infer("relu", (NumberData(1),))
         # It must not grow by the frames of all who asked.
         assert len(found.traceback) == 2
 
 
 def test_an_integer_is_no_real_number() -> None:
     # 1 == 1.0 for Python, and a cache must not mix them up: an axis is an integer.
-    x = Tensor((2, 2))
+    x = TensorType((2, 2))
     for _ in range(2):
-        assert TENSORS.infer("softmax", (Number(1), x)) == x
+        assert TENSOR_DOMAIN.infer("softmax", (NumberData(1), x)) == x
         with pytest.raises(Inadmissible, match=re.escape("found 1.0")):
-            TENSORS.infer("softmax", (Number(1.0), x))
-    assert isinstance(TENSORS.infer(1.0, ()).value, float)  # type: ignore[union-attr]
-    assert isinstance(TENSORS.infer(1, ()).value, int)  # type: ignore[union-attr]
+            TENSOR_DOMAIN.infer("softmax", (NumberData(1.0), x))
+    assert isinstance(TENSOR_DOMAIN.infer(1.0, ()).value, float)  # type: ignore[union-attr]
+    assert isinstance(TENSOR_DOMAIN.infer(1, ()).value, int)  # type: ignore[union-attr]
 
 
 def test_equal_nodes_are_known_ahead_if_one_of_them_is() -> None:
-    known, other = Tensor((2, 3), constant=True), Tensor((2, 3))
-    assert TENSORS.join(known, other) == TENSORS.join(other, known) == known
-    assert TENSORS.join(other, other) == other
+    known, other = TensorType((2, 3), constant=True), TensorType((2, 3))
+    assert TENSOR_DOMAIN.join(known, other) == TENSOR_DOMAIN.join(other, known) == known
+    assert TENSOR_DOMAIN.join(other, other) == other
 
 
 @pytest.mark.parametrize(
     "other",
-    [Tensor((3, 2)), Tensor((2, 3), "int64"), Number(1), Pair(Tensor((2, 3)), Tensor((1,)))],
+    [
+        TensorType((3, 2)),
+        TensorType((2, 3), "int64"),
+        NumberData(1),
+        TensorPair(TensorType((2, 3)), TensorType((1,))),
+    ],
 )
 def test_nodes_of_other_shapes_are_never_equal(other: object) -> None:
-    for pair in ((Tensor((2, 3)), other), (other, Tensor((2, 3)))):
+    for pair in ((TensorType((2, 3)), other), (other, TensorType((2, 3)))):
         with pytest.raises(Inadmissible, match="expected equal nodes to have one shape"):
-            TENSORS.join(*pair)  # type: ignore[arg-type]
+            TENSOR_DOMAIN.join(*pair)  # type: ignore[arg-type]

@@ -15,25 +15,34 @@ from hypothesis import strategies as st
 
 from polygym.errors import InputError
 from polygym.graphs import library
-from polygym.graphs.ir.build import binary, entering, matmul, node, relu, split, tanh, weight
+from polygym.graphs.ir.build import (
+    binary,
+    graph_input,
+    make_node,
+    matmul,
+    relu,
+    split,
+    tanh,
+    weight,
+)
 from polygym.graphs.ir.graph import Graph, Signature
-from polygym.graphs.ir.types import Tensor
+from polygym.graphs.ir.types import TensorType
 from polygym.rewrite.term import term
 from tests.graphs.random_graphs import random_graph
 
-_X, _W = entering("x", 2, 3), weight("w", 3, 4)
+_X, _W = graph_input("x", 2, 3), weight("w", 3, 4)
 
 
 def test_names_inputs_and_weights() -> None:
-    y = entering("y", 2, 4, dtype="float64")
+    y = graph_input("y", 2, 4, dtype="float64")
     graph = Graph.of("g", relu(matmul(_X, _W)), tanh(y), other=_X)
     assert [name for name, _ in graph.outputs] == ["y", "y1", "other"]
     assert graph.signatures == (
-        Signature("x", Tensor((2, 3))),
-        Signature("y", Tensor((2, 4), "float64")),
+        Signature("x", TensorType((2, 3))),
+        Signature("y", TensorType((2, 4), "float64")),
     )
-    assert graph.weights == (Signature("w", Tensor((3, 4), constant=True)),)
-    assert graph.tensor(graph.outputs[0][1]) == Tensor((2, 4))
+    assert graph.weights == (Signature("w", TensorType((3, 4), constant=True)),)
+    assert graph.tensor(graph.outputs[0][1]) == TensorType((2, 4))
     assert [str(one.head) for one in graph.nodes()] == [
         "input", "weight", "matmul", "relu", "input", "tanh"
     ]  # fmt: skip
@@ -41,7 +50,7 @@ def test_names_inputs_and_weights() -> None:
 
 
 def test_names_may_have_any_letters() -> None:
-    graph = Graph.of("g", binary("ewadd", entering("a@b@c", 2), weight("-", 2)))
+    graph = Graph.of("g", binary("ewadd", graph_input("a@b@c", 2), weight("-", 2)))
     assert [one.name for one in (*graph.signatures, *graph.weights)] == ["a@b@c", "-"]
 
 
@@ -49,7 +58,11 @@ def test_names_may_have_any_letters() -> None:
     ("inputs", "outputs", "message"),
     [
         ((_X,), (), "graph g: expected a result, found none"),
-        ((_X,), (("y", node("relu", _X, _X)),), "graph g: relu: expected x:T, found 2 children"),
+        (
+            (_X,),
+            (("y", make_node("relu", _X, _X)),),
+            "graph g: relu: expected x:T, found 2 children",
+        ),
         ((_X,), (("y", split(0, 1, _X)[0].children[0]),), "graph g: expected a tensor for y"),
         ((_X,), (("y", term("same")),), "graph g: expected a tensor for y"),
         ((_X,), (("y", _X), ("y", relu(_X))), "graph g: expected different names for results"),
@@ -58,8 +71,8 @@ def test_names_may_have_any_letters() -> None:
         ((_X, _W), (("y", _X),), "graph g: expected an input, found <term weight of 2 nodes>"),
         ((_X,), (("y", matmul(_X, weight("x", 3, 4))),), "expected one tensor named x, found two"),
         (
-            (_X, entering("x", 3, 2)),
-            (("y", matmul(_X, entering("x", 3, 2))),),
+            (_X, graph_input("x", 3, 2)),
+            (("y", matmul(_X, graph_input("x", 3, 2))),),
             "graph g: expected one tensor named x, found two",
         ),
     ],
@@ -99,7 +112,7 @@ def test_a_root_of_other_results_is_another_graph() -> None:
 
 def test_equality_and_hash_are_of_what_is_computed() -> None:
     graph = Graph.of("g", relu(_X))
-    assert graph == Graph.of("g", relu(entering("x", 2, 3)))
+    assert graph == Graph.of("g", relu(graph_input("x", 2, 3)))
     for other in (Graph.of("h", relu(_X)), Graph.of("g", tanh(_X)), Graph.of("g", z=relu(_X))):
         assert graph != other
     assert {graph: 1}[Graph.of("g", relu(_X))] == 1

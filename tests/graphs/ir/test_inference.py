@@ -11,31 +11,31 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.graphs.ir.build import entering, node, weight
-from polygym.graphs.ir.domain import TENSORS, data_of
+from polygym.graphs.ir.build import graph_input, make_node, weight
+from polygym.graphs.ir.domain import TENSOR_DOMAIN, infer_all
 from polygym.graphs.ir.operators import OPERATORS
-from polygym.graphs.ir.types import Data, Pair, Tensor
+from polygym.graphs.ir.types import Data, TensorPair, TensorType
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term, postorder
-from tests.graphs.in_torch import node_in_torch, values_in_torch
 from tests.graphs.random_graphs import random_graph
+from tests.graphs.torch_oracle import node_in_torch, values_in_torch
 
 _SMALL = st.lists(st.integers(1, 4), max_size=4).map(tuple)
 
 
 def _zeros(one: Term) -> np.ndarray:
     """Return zeros, of floating point for integers too: PyTorch has few functions of these."""
-    found = data_of((one,))[one]
-    assert isinstance(found, Tensor)
+    found = infer_all((one,))[one]
+    assert isinstance(found, TensorType)
     return np.zeros(found.shape, found.dtype.replace("int", "float"))
 
 
 def _compare(found: object, data: Data) -> None:
-    if isinstance(data, Pair):
+    if isinstance(data, TensorPair):
         first, second = found  # type: ignore[misc]
         _compare(first, data.first)
         _compare(second, data.second)
-    elif isinstance(data, Tensor):
+    elif isinstance(data, TensorType):
         assert isinstance(found, torch.Tensor)
         assert tuple(found.shape) == data.shape
 
@@ -68,19 +68,19 @@ def test_what_is_known_from_weights_alone_takes_no_input() -> None:
             children = one.children[:1] if one.head == "enlarge" else one.children
             takes_inputs[one] = one.head == "input" or any(takes_inputs[c] for c in children)
             data = graph.data(one)
-            if isinstance(data, Tensor):
+            if isinstance(data, TensorType):
                 counts[data.constant] += 1
                 assert data.constant is not takes_inputs[one]
     assert min(counts[True], counts[False]) > 100
 
 
-def _inferred(name: str, *children: Term | Head) -> Tensor | None:
-    made = node(name, *children)
+def _inferred(name: str, *children: Term | Head) -> TensorType | None:
+    made = make_node(name, *children)
     try:
-        found = data_of((made,))[made]
+        found = infer_all((made,))[made]
     except Inadmissible:
         return None
-    assert isinstance(found, Tensor)
+    assert isinstance(found, TensorType)
     return found
 
 
@@ -96,7 +96,7 @@ def _computed(name: str, *arguments: object) -> torch.Size | None:
 def test_what_broadcasts_is_what_broadcasts_in_pytorch(
     name: str, one: tuple[int, ...], other: tuple[int, ...]
 ) -> None:
-    found = _inferred(name, entering("x", *one), entering("y", *other))
+    found = _inferred(name, graph_input("x", *one), graph_input("y", *other))
     expected = _computed(name, torch.ones(one), torch.ones(other))
     assert (found and found.shape) == (expected if expected is None else tuple(expected))
 
@@ -108,28 +108,28 @@ def test_what_can_be_multiplied_is_what_can_be_in_pytorch(
 ) -> None:
     rows, inner, again, columns = extents
     one, other = (*batch, rows, inner), (*(batch if is_batched else ()), again, columns)
-    found = _inferred("matmul", "none", entering("x", *one), entering("y", *other))
+    found = _inferred("matmul", "none", graph_input("x", *one), graph_input("y", *other))
     expected = _computed("matmul", "none", torch.ones(one), torch.ones(other))
     assert (found and found.shape) == (expected if expected is None else tuple(expected))
 
 
 def test_other_batches_are_not_broadcast() -> None:
     for one, other in (((2, 3), (2, 3, 4)), ((1, 2, 3), (5, 3, 4)), ((5, 2, 3), (1, 3, 4))):
-        assert _inferred("matmul", "none", entering("x", *one), entering("y", *other)) is None
+        assert _inferred("matmul", "none", graph_input("x", *one), graph_input("y", *other)) is None
 
 
 def test_types_of_elements() -> None:
-    x, i = entering("x", 2, 3), entering("i", 2, dtype="int64")
+    x, i = graph_input("x", 2, 3), graph_input("i", 2, dtype="int64")
     for made, dtype in (
-        (node("cast", "int32", x), "int32"),
-        (node("gather", 0, x, i), "float32"),
-        (node("gather", 0, i, i), "int64"),
-        (node("ewadd", i, i), "int64"),
-        (node("reshape", i, "1-2"), "int64"),
-        (node("pad", 0, "1-1", i), "int64"),
+        (make_node("cast", "int32", x), "int32"),
+        (make_node("gather", 0, x, i), "float32"),
+        (make_node("gather", 0, i, i), "int64"),
+        (make_node("ewadd", i, i), "int64"),
+        (make_node("reshape", i, "1-2"), "int64"),
+        (make_node("pad", 0, "1-1", i), "int64"),
     ):
-        found = data_of((made,))[made]
-        assert isinstance(found, Tensor)
+        found = infer_all((made,))[made]
+        assert isinstance(found, TensorType)
         assert found.dtype == dtype
 
 
@@ -140,7 +140,7 @@ def test_convolutions_and_pools_are_those_of_pytorch(data: st.DataObject) -> Non
     stride, kernel = (data.draw(st.tuples(st.integers(1, 3), st.integers(1, 4))) for _ in range(2))
     image = (1, data.draw(st.sampled_from([1, 2, 4, 6])), data.draw(extents), data.draw(extents))
     padding = data.draw(st.sampled_from(["same", "valid", "1-0-1-2", "0-0-0-0"]))
-    x = entering("x", *image)
+    x = graph_input("x", *image)
     if data.draw(st.booleans()):
         shape = (*data.draw(st.tuples(st.integers(1, 6), st.integers(1, 4))), *kernel)
         found = _inferred("conv", *stride, padding, "none", x, weight("w", *shape))
@@ -162,7 +162,7 @@ def test_convolutions_and_pools_are_those_of_pytorch(data: st.DataObject) -> Non
 def test_what_stands_one_after_the_other_does_in_numpy(
     axis: int, shapes: list[tuple[int, ...]]
 ) -> None:
-    parts = [entering(f"x{place}", *shape) for place, shape in enumerate(shapes)]
+    parts = [graph_input(f"x{place}", *shape) for place, shape in enumerate(shapes)]
     found = _inferred(f"concat{len(parts)}", axis, *parts)
     try:
         expected = np.concatenate([np.ones(shape) for shape in shapes], axis).shape
@@ -176,7 +176,7 @@ def test_what_stands_one_after_the_other_does_in_numpy(
 def test_other_shapes_and_orders_are_those_of_numpy(
     one: tuple[int, ...], other: tuple[int, ...], order: list[int]
 ) -> None:
-    x, word = entering("x", *one), "-".join(map(str, other)) or "scalar"
+    x, word = graph_input("x", *one), "-".join(map(str, other)) or "scalar"
     for name, function in (
         ("reshape", lambda: np.ones(one).reshape(other).shape),
         ("expand", lambda: np.broadcast_to(np.ones(one), other).shape),
@@ -190,97 +190,127 @@ def test_other_shapes_and_orders_are_those_of_numpy(
         assert (found and found.shape) == expected, name
 
 
-_X, _Y, _I = entering("x", 2, 3), entering("y", 4, 5), entering("i", 2, 3, dtype="int64")
-_IMAGE, _KERNEL = entering("image", 1, 4, 6, 6), weight("kernel", 8, 2, 3, 3)
-_SPLIT = node("split", 1, 1, _X)
+_X, _Y, _I = graph_input("x", 2, 3), graph_input("y", 4, 5), graph_input("i", 2, 3, dtype="int64")
+_IMAGE, _KERNEL = graph_input("image", 1, 4, 6, 6), weight("kernel", 8, 2, 3, 3)
+_SPLIT = make_node("split", 1, 1, _X)
 
 
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (node("input", "x"), "expected a name and a shape such as x@64-1024, found 'x'"),
-        (node("input", "@2"), "expected a name and a shape such as x@64-1024, found '@2'"),
-        (node("weight", "w@2-0"), "expected a name and a shape such as"),
-        (node("weight", "w@2:int8"), "expected one of float32, float64, int32, int64, found int8"),
-        (node("input", 7), "input: expected a word, found 7"),
-        (node("relu", "x"), "relu: expected a tensor, found 'x'"),
-        (node("relu", _SPLIT), "relu: expected a tensor, found 2-1 and 2-2"),
-        (node("relu", _X, _X), "relu: expected x:T, found 2 children"),
-        (node("split0", _X), "split0: expected a split, found 2-3"),
-        (node("ewadd", _X, _Y), "ewadd: expected equal shapes, found 2-3 and 4-5"),
-        (node("ewmul", _X, _I), "ewmul: expected equal shapes, found 2-3 and 2-3:int64"),
-        (node("add", _X, _Y), "add: expected shapes that broadcast, found 2-3 and 4-5"),
-        (node("add", _X, _I), "add: expected equal types, found float32 and int64"),
-        (node("matmul", "none", _X, _Y), "expected matrices that can be multiplied"),
-        (node("matmul", "none", _X, entering("v", 3)), "expected two matrices, found 2-3 and 3"),
-        (node("matmul", "selu", _X, _Y), "expected one of none, relu, tanh, sigmoid, gelu, found"),
-        (node("matmul", 1, _X, _Y), "matmul: expected a word, found 1"),
-        (node("conv", 1, 1, "same", "none", _X, _KERNEL), "expected a tensor of rank 4, found"),
-        (node("conv", 0, 1, "same", "none", _IMAGE, _KERNEL), "expected an integer from 1 on"),
-        (node("conv", 1.5, 1, "same", "none", _IMAGE, _KERNEL), "from 1 on, found 1.5"),
-        (node("conv", 1, 1, "full", "none", _IMAGE, _KERNEL), "expected numbers with '-' between"),
-        (node("conv", 1, 1, "1-1", "none", _IMAGE, _KERNEL), "expected 4 numbers, found 2"),
+        (make_node("input", "x"), "expected a name and a shape such as x@64-1024, found 'x'"),
+        (make_node("input", "@2"), "expected a name and a shape such as x@64-1024, found '@2'"),
+        (make_node("weight", "w@2-0"), "expected a name and a shape such as"),
         (
-            node("conv", 1, 1, "same", "none", _IMAGE, weight("w", 8, 3, 3, 3)),
+            make_node("weight", "w@2:int8"),
+            "expected one of float32, float64, int32, int64, found int8",
+        ),
+        (make_node("input", 7), "input: expected a word, found 7"),
+        (make_node("relu", "x"), "relu: expected a tensor, found 'x'"),
+        (make_node("relu", _SPLIT), "relu: expected a tensor, found 2-1 and 2-2"),
+        (make_node("relu", _X, _X), "relu: expected x:T, found 2 children"),
+        (make_node("split0", _X), "split0: expected a split, found 2-3"),
+        (make_node("ewadd", _X, _Y), "ewadd: expected equal shapes, found 2-3 and 4-5"),
+        (make_node("ewmul", _X, _I), "ewmul: expected equal shapes, found 2-3 and 2-3:int64"),
+        (make_node("add", _X, _Y), "add: expected shapes that broadcast, found 2-3 and 4-5"),
+        (make_node("add", _X, _I), "add: expected equal types, found float32 and int64"),
+        (make_node("matmul", "none", _X, _Y), "expected matrices that can be multiplied"),
+        (
+            make_node("matmul", "none", _X, graph_input("v", 3)),
+            "expected two matrices, found 2-3 and 3",
+        ),
+        (
+            make_node("matmul", "selu", _X, _Y),
+            "expected one of none, relu, tanh, sigmoid, gelu, found",
+        ),
+        (make_node("matmul", 1, _X, _Y), "matmul: expected a word, found 1"),
+        (
+            make_node("conv", 1, 1, "same", "none", _X, _KERNEL),
+            "expected a tensor of rank 4, found",
+        ),
+        (make_node("conv", 0, 1, "same", "none", _IMAGE, _KERNEL), "expected an integer from 1 on"),
+        (make_node("conv", 1.5, 1, "same", "none", _IMAGE, _KERNEL), "from 1 on, found 1.5"),
+        (
+            make_node("conv", 1, 1, "full", "none", _IMAGE, _KERNEL),
+            "expected numbers with '-' between",
+        ),
+        (make_node("conv", 1, 1, "1-1", "none", _IMAGE, _KERNEL), "expected 4 numbers, found 2"),
+        (
+            make_node("conv", 1, 1, "same", "none", _IMAGE, weight("w", 8, 3, 3, 3)),
             "expected channels in groups that fit, found 1-4-6-6 and 8-3-3-3",
         ),
         (
-            node("conv", 1, 1, "valid", "none", _IMAGE, weight("w", 8, 4, 7, 7)),
+            make_node("conv", 1, 1, "valid", "none", _IMAGE, weight("w", 8, 4, 7, 7)),
             "expected an image at least as large as the window (7, 7), found (6, 6)",
         ),
         (
-            node("poolmax", _IMAGE, 2, 2, 1, 1, "2-0-0-0", "none"),
+            make_node("poolmax", _IMAGE, 2, 2, 1, 1, "2-0-0-0", "none"),
             "expected pads smaller than the window, found 2-0-0-0",
         ),
-        (node("transpose", _X, "0-0"), "expected a permutation of 2 axes, found 0-0"),
-        (node("transpose", _X, "0-1-2"), "expected a permutation of 2 axes, found 0-1-2"),
-        (node("enlarge", _KERNEL, weight("w", 1, 1, 4, 4)), "fits into the middle of another"),
-        (node("enlarge", _KERNEL, weight("w", 1, 1, 1, 1)), "fits into the middle of another"),
-        (node("concat2", 0, _X, _Y), "expected shapes that differ along axis 0 alone: 2-3 and 4-5"),
-        (node("concat2", 2, _X, _X), "expected an axis below 2, found 2"),
-        (node("concat2", -1, _X, _X), "expected an integer from 0 on, found -1"),
-        (node("concat3", 0, _X, _X), "expected axis:N x0:T x1:T x2:T, found 3 children"),
-        (node("split", 1, 3, _X), "expected to split 3 below its end, found 3"),
-        (node("split", 1, 0, _X), "expected an integer from 1 on, found 0"),
-        (node("merge", _KERNEL, 2, 3), "expected groups that can be merged by 2, found 3 of 8"),
-        (node("reshape", _X, "2-2"), "expected a shape of 6 elements, found 2-2"),
-        (node("expand", _X, "4-3"), "expected shapes that broadcast, found 2-3 and 4-3"),
-        (node("softmax", 2, _X), "expected an axis below 2, found 2"),
-        (node("clip", 1, 0, _X), "expected a lower bound below the upper, found 1 and 0"),
-        (node("leaky-relu", "a", _X), "expected a number, found 'a'"),
+        (make_node("transpose", _X, "0-0"), "expected a permutation of 2 axes, found 0-0"),
+        (make_node("transpose", _X, "0-1-2"), "expected a permutation of 2 axes, found 0-1-2"),
+        (make_node("enlarge", _KERNEL, weight("w", 1, 1, 4, 4)), "fits into the middle of another"),
+        (make_node("enlarge", _KERNEL, weight("w", 1, 1, 1, 1)), "fits into the middle of another"),
         (
-            node("layer-norm", 1e-5, _X, weight("a", 2), weight("b", 2)),
+            make_node("concat2", 0, _X, _Y),
+            "expected shapes that differ along axis 0 alone: 2-3 and 4-5",
+        ),
+        (make_node("concat2", 2, _X, _X), "expected an axis below 2, found 2"),
+        (make_node("concat2", -1, _X, _X), "expected an integer from 0 on, found -1"),
+        (make_node("concat3", 0, _X, _X), "expected axis:N x0:T x1:T x2:T, found 3 children"),
+        (make_node("split", 1, 3, _X), "expected to split 3 below its end, found 3"),
+        (make_node("split", 1, 0, _X), "expected an integer from 1 on, found 0"),
+        (
+            make_node("merge", _KERNEL, 2, 3),
+            "expected groups that can be merged by 2, found 3 of 8",
+        ),
+        (make_node("reshape", _X, "2-2"), "expected a shape of 6 elements, found 2-2"),
+        (make_node("expand", _X, "4-3"), "expected shapes that broadcast, found 2-3 and 4-3"),
+        (make_node("softmax", 2, _X), "expected an axis below 2, found 2"),
+        (make_node("clip", 1, 0, _X), "expected a lower bound below the upper, found 1 and 0"),
+        (make_node("leaky-relu", "a", _X), "expected a number, found 'a'"),
+        (
+            make_node("layer-norm", 1e-5, _X, weight("a", 2), weight("b", 2)),
             "expected scale and bias of the last extent of 2-3, found 2 and 2",
         ),
         (
-            node("layer-norm", 1e-5, _X, weight("a", 3), weight("b", 3, dtype="float64")),
+            make_node("layer-norm", 1e-5, _X, weight("a", 3), weight("b", 3, dtype="float64")),
             "expected scale and bias of the last extent of 2-3, found 3 and 3:float64",
         ),
-        (node("reduce-sum", "0-0", 1, _X), "expected different axes of 2-3, found 0-0"),
-        (node("reduce-max", 2, 1, _X), "expected different axes of 2-3, found 2"),
-        (node("reduce-mean", "scalar", 1, _X), "expected different axes of 2-3, found scalar"),
-        (node("gather", 0, _X, _Y), "expected indices of integers, found float32"),
-        (node("gather", 2, _X, _I), "expected an axis below 2, found 2"),
-        (node("slice", 0, 1, 1, 1, _X), "expected a range inside of 2, found 1 to 1"),
-        (node("slice", 0, 0, 3, 1, _X), "expected a range inside of 2, found 0 to 3"),
-        (node("slice", 0, 0, 2, 0, _X), "expected an integer from 1 on, found 0"),
-        (node("pad", 0, "1-1", _X), "expected 4 numbers, found 2"),
-        (node("cast", "bool", _X), "expected one of float32, float64, int32, int64, found bool"),
-        (node("noop", _X, _SPLIT), "noop: expected a tensor, found 2-1 and 2-2"),
-        (node("ewsub", _X, _X), "expected an operator, found 'ewsub'; there are input, weight"),
-        (node("concat1", 0, _X), "expected an operator, found 'concat1'"),
-        (node("concat02", 0, _X, _X), "expected an operator, found 'concat02'"),
-        (node("concat99999999999", 0, _X, _X), "expected an operator, found 'concat99999999999'"),
-        (node(7, _X), "expected an operator, found 7"),
+        (make_node("reduce-sum", "0-0", 1, _X), "expected different axes of 2-3, found 0-0"),
+        (make_node("reduce-max", 2, 1, _X), "expected different axes of 2-3, found 2"),
+        (make_node("reduce-mean", "scalar", 1, _X), "expected different axes of 2-3, found scalar"),
+        (make_node("gather", 0, _X, _Y), "expected indices of integers, found float32"),
+        (make_node("gather", 2, _X, _I), "expected an axis below 2, found 2"),
+        (make_node("slice", 0, 1, 1, 1, _X), "expected a range inside of 2, found 1 to 1"),
+        (make_node("slice", 0, 0, 3, 1, _X), "expected a range inside of 2, found 0 to 3"),
+        (make_node("slice", 0, 0, 2, 0, _X), "expected an integer from 1 on, found 0"),
+        (make_node("pad", 0, "1-1", _X), "expected 4 numbers, found 2"),
+        (
+            make_node("cast", "bool", _X),
+            "expected one of float32, float64, int32, int64, found bool",
+        ),
+        (make_node("noop", _X, _SPLIT), "noop: expected a tensor, found 2-1 and 2-2"),
+        (
+            make_node("ewsub", _X, _X),
+            "expected an operator, found 'ewsub'; there are input, weight",
+        ),
+        (make_node("concat1", 0, _X), "expected an operator, found 'concat1'"),
+        (make_node("concat02", 0, _X, _X), "expected an operator, found 'concat02'"),
+        (
+            make_node("concat99999999999", 0, _X, _X),
+            "expected an operator, found 'concat99999999999'",
+        ),
+        (make_node(7, _X), "expected an operator, found 7"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused_with_a_sentence(made: Term, message: str) -> None:
     with pytest.raises(Inadmissible, match=re.escape(message)):
-        data_of((made,))
+        infer_all((made,))
 
 
 def test_every_refusal_names_the_operator() -> None:
     for name in OPERATORS:
         with pytest.raises(Inadmissible) as found:
-            TENSORS.infer(name, (Tensor((2,)),) * 9)
+            TENSOR_DOMAIN.infer(name, (TensorType((2,)),) * 9)
         assert str(found.value).startswith(f"{name}: expected ")

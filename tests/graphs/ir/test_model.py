@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from polygym.errors import InputError
-from polygym.graphs.ir.build import binary, concat, conv, entering, matmul, node, weight
+from polygym.graphs.ir.build import binary, concat, conv, graph_input, make_node, matmul, weight
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.ir.model import Model, random_inputs, random_weights
 
 
 def _graph() -> Graph:
-    image, ids = entering("image", 1, 8, 9, 9), entering("ids", 4, dtype="int64")
-    looked_up = node("gather", 0, weight("table", 50, 400), ids)
+    image, ids = graph_input("image", 1, 8, 9, 9), graph_input("ids", 4, dtype="int64")
+    looked_up = make_node("gather", 0, weight("table", 50, 400), ids)
     return Graph.of(
         "g",
         conv(image, weight("kernel", 64, 8, 3, 3)),
@@ -23,7 +23,7 @@ def _graph() -> Graph:
 
 
 def test_weights_that_are_missing_or_others_are_refused() -> None:
-    graph = Graph.of("g", matmul(entering("x", 2, 3), weight("w", 3, 4)))
+    graph = Graph.of("g", matmul(graph_input("x", 2, 3), weight("w", 3, 4)))
     right = np.zeros((3, 4), np.float32)
     assert Model(graph, {"w": right, "unused": right}).weights["w"] is right
     with pytest.raises(InputError, match="graph g: the weight w has no values"):
@@ -58,7 +58,7 @@ def test_the_seed_and_the_name_say_all() -> None:
         assert not np.array_equal(array, other[name])
     # The same weights in another graph have the same values: rewriting must not change them.
     w, v = weight("w", 400, 100), weight("v", 400, 100)
-    rewritten = Graph.of("h", matmul(entering("x", 2, 400), concat(1, [v, w])))
+    rewritten = Graph.of("h", matmul(graph_input("x", 2, 400), concat(1, [v, w])))
     assert np.array_equal(random_weights(rewritten, 1)["w"], one["w"])
     assert not np.array_equal(random_weights(rewritten, 1)["v"], one["w"])
 

@@ -7,9 +7,9 @@ import inspect
 import pytest
 
 from polygym.graphs.ir import build
-from polygym.graphs.ir.build import entering, node, shape, weight
-from polygym.graphs.ir.operators import ELEMENTWISE, OPERATORS, UNARY, infer, operator
-from polygym.graphs.ir.types import Number, Tensor, Text
+from polygym.graphs.ir.build import graph_input, make_node, shape_of, weight
+from polygym.graphs.ir.operators import ELEMENTWISE, OPERATORS, UNARY, infer_node, operator_named
+from polygym.graphs.ir.types import NumberData, TensorType, TextData
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import term
 
@@ -17,9 +17,9 @@ from polygym.rewrite.term import term
 def test_columns_are_the_arguments_of_inference() -> None:
     for one in OPERATORS.values():
         parameters = list(inspect.signature(one.infer).parameters.values())
-        assert len(parameters) == len(one.takes), one.name
-        assert {kind for _, kind in one.takes} <= set("NSTP"), one.name
-        assert one.sentence
+        assert len(parameters) == len(one.parameters), one.name
+        assert {kind for _, kind in one.parameters} <= set("NSTP"), one.name
+        assert one.doc
 
 
 def test_the_operators_of_the_paper_stand_first() -> None:
@@ -30,27 +30,27 @@ def test_the_operators_of_the_paper_stand_first() -> None:
 
 @pytest.mark.parametrize("count", [2, 5, 10, 99])
 def test_there_is_a_concat_for_every_count(count: int) -> None:
-    found = operator(f"concat{count}")
-    assert found is operator(f"concat{count}")
-    assert found.takes[0] == ("axis", "N")
-    assert [kind for _, kind in found.takes[1:]] == ["T"] * count
+    found = operator_named(f"concat{count}")
+    assert found is operator_named(f"concat{count}")
+    assert found.parameters[0] == ("axis", "N")
+    assert [kind for _, kind in found.parameters[1:]] == ["T"] * count
 
 
 def test_sets_are_of_operators() -> None:
     assert UNARY < ELEMENTWISE < OPERATORS.keys()
     for name in UNARY:
-        assert [kind for _, kind in OPERATORS[name].takes] == ["T"]
-        assert infer(name, (Tensor((2, 3)),)) == Tensor((2, 3))
+        assert [kind for _, kind in OPERATORS[name].parameters] == ["T"]
+        assert infer_node(name, (TensorType((2, 3)),)) == TensorType((2, 3))
 
 
 def test_literals_are_words_and_numbers() -> None:
-    assert infer("same", ()) == Text("same")
-    assert infer(3, ()) == Number(3)
-    assert infer(1.5, ()) == Number(1.5)
+    assert infer_node("same", ()) == TextData("same")
+    assert infer_node(3, ()) == NumberData(3)
+    assert infer_node(1.5, ()) == NumberData(1.5)
 
 
 def test_functions_build_what_the_table_says() -> None:
-    x, image = entering("x", 2, 3), entering("image", 1, 4, 8, 8)
+    x, image = graph_input("x", 2, 3), graph_input("image", 1, 4, 8, 8)
     kernel = weight("kernel", 8, 2, 3, 3)
     first, second = build.split(1, 1, x)
     cases = [
@@ -59,25 +59,25 @@ def test_functions_build_what_the_table_says() -> None:
         (build.pool("max", image, (2, 3), (2, 2)), (1, 4, 4, 3)),
         (build.pool("avg", image, (3, 3), (2, 2), "same"), (1, 4, 4, 4)),
         (build.transpose(x, (1, 0)), (3, 2)),
-        (build.transpose(entering("v", 5), (0,)), (5,)),
+        (build.transpose(graph_input("v", 5), (0,)), (5,)),
         (build.reshape(x, (6,)), (6,)),
-        (build.reshape(entering("one", 1), ()), ()),
+        (build.reshape(graph_input("one", 1), ()), ()),
         (build.concat(0, [x, x, x]), (6, 3)),
         (build.concat(0, [x]), (2, 3)),
         (first, (2, 1)),
         (second, (2, 2)),
         (build.unary("gelu", build.relu(build.tanh(build.sigmoid(x)))), (2, 3)),
-        (build.binary("add", x, entering("v", 3)), (2, 3)),
-        (node("clip", 0, 6, x), (2, 3)),
+        (build.binary("add", x, graph_input("v", 3)), (2, 3)),
+        (make_node("clip", 0, 6, x), (2, 3)),
         (weight("w", 3, dtype="float64"), (3,)),
     ]
     for made, expected in cases:
-        assert shape(made) == expected
+        assert shape_of(made) == expected
     assert build.concat(0, [x]) is x
     assert build.literal(1) is term(1)
-    assert build.words((1, 2)) is term("1-2")
+    assert build.shape_literal((1, 2)) is term("1-2")
 
 
 def test_what_is_no_tensor_has_no_shape() -> None:
     with pytest.raises(Inadmissible, match="expected a tensor, found 2-1 and 2-2"):
-        shape(node("split", 1, 1, entering("x", 2, 3)))
+        shape_of(make_node("split", 1, 1, graph_input("x", 2, 3)))

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygym.errors import InputError
-from polygym.graphs.ir.build import entering, node, weight
-from polygym.graphs.ir.operators import OPERATORS, UNARY, operator
+from polygym.graphs.ir.build import graph_input, make_node, weight
+from polygym.graphs.ir.operators import OPERATORS, UNARY, operator_named
 from polygym.graphs.ir.reference import evaluate, evaluate_node
-from polygym.graphs.rules.shapes import LITERALS
+from polygym.graphs.rules.variable_binding import LITERAL_CHOICES
 from polygym.rewrite.domain import Inadmissible
 
 torch = pytest.importorskip("torch")
@@ -84,7 +84,7 @@ def test_binary(name: str, function: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("activation", LITERALS["activation"])
+@pytest.mark.parametrize("activation", LITERAL_CHOICES["activation"])
 @pytest.mark.parametrize("shapes", [((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 1))])
 def test_matmul(activation: str, shapes: Any) -> None:
     """Products, in batches and with one matrix for all of a batch."""
@@ -231,12 +231,15 @@ def test_integers_and_fractions_stay_exact() -> None:
 
 def test_a_term_is_evaluated_once_and_several_results_come_in_order() -> None:
     """A deep chain of shared sums would take for ever otherwise."""
-    one = entering("x", 1)
+    one = graph_input("x", 1)
     for _ in range(200):
-        one = node("ewadd", one, one)
+        one = make_node("ewadd", one, one)
     other = weight("w", 1)
     found = evaluate(
-        [node("noop", one, other), node("split", 0, 1, node("concat2", 0, one, other))],
+        [
+            make_node("noop", one, other),
+            make_node("split", 0, 1, make_node("concat2", 0, one, other)),
+        ],
         {"x": np.array([1.0]), "w": np.array([3.0])},
     )
     assert [array.tolist() for array in found] == [[2.0**200], [3.0], [2.0**200], [3.0]]
@@ -244,7 +247,7 @@ def test_a_term_is_evaluated_once_and_several_results_come_in_order() -> None:
 
 def test_what_is_missing_is_said() -> None:
     """Arrays that are missing or have another shape."""
-    x = entering("x", 2, 3)
+    x = graph_input("x", 2, 3)
     with pytest.raises(InputError, match="expected an array for x, found none"):
         evaluate([x], {})
     with pytest.raises(InputError, match=r"expected shape \(2, 3\) for x, found \(3,\)"):
@@ -257,5 +260,5 @@ def test_every_operator_is_there() -> None:
     """Whatever the table has, but for what a graph is given."""
     import polygym.graphs.ir.reference as module
 
-    assert set(module._OPERATORS) == set(OPERATORS) - {"input", "weight"}
-    assert operator("concat7").name == "concat7"
+    assert set(module._FUNCTIONS) == set(OPERATORS) - {"input", "weight"}
+    assert operator_named("concat7").name == "concat7"

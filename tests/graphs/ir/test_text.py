@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from polygym.errors import InputError, SourceError
 from polygym.graphs import library
-from polygym.graphs.ir.build import entering, relu, tanh, weight
+from polygym.graphs.ir.build import graph_input, relu, tanh, weight
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.text import parse_graph, text_of
+from polygym.graphs.ir.text import graph_text, parse_graph
 from tests.graphs.random_graphs import random_graph
 
 _NAMES = st.text(min_size=1, max_size=8)
@@ -26,40 +26,40 @@ def test_what_is_printed_is_read_again(seed: int, nodes: int, names: list[str]) 
     unique = tuple(dict.fromkeys(f"{name}{place}" for place, name in enumerate(names)))
     graph = random_graph(seed, nodes, unique)
     for shapes in (False, True):
-        text = text_of(graph, shapes)
+        text = graph_text(graph, shapes)
         found = parse_graph(text)
         assert found == graph
         assert found.inputs == graph.inputs
-        assert text_of(found, shapes) == text
+        assert graph_text(found, shapes) == text
 
 
 @pytest.mark.parametrize("name", library.NAMES)
 @pytest.mark.parametrize("size", library.SIZES)
 def test_networks_are_read_again(name: str, size: str) -> None:
     graph = library.graph(name, size)
-    assert parse_graph(text_of(graph)) == graph
+    assert parse_graph(graph_text(graph)) == graph
 
 
 @pytest.mark.parametrize("name", library.NAMES)
 def test_text_of_small_networks(name: str, golden: Callable[[str, str], None]) -> None:
-    golden(f"graphs/{name}.txt", text_of(library.graph(name), shapes=True))
+    golden(f"graphs/{name}.txt", graph_text(library.graph(name), shapes=True))
 
 
 @pytest.mark.parametrize(
     "name", ["%0", "a b", "1", "1.5", "", ";x", "(", '"', "output", "a\nb", "ä\t", "\x85", "nan"]
 )
 def test_names_of_all_kinds(name: str) -> None:
-    x = entering("x", 2)
+    x = graph_input("x", 2)
     graph = Graph(name, (x,), ((name, x), ("other", relu(x))))
-    assert parse_graph(text_of(graph)) == graph
-    named = Graph.of("g", relu(entering(f"{name}n", 2)))
-    assert parse_graph(text_of(named)) == named
+    assert parse_graph(graph_text(graph)) == graph
+    named = Graph.of("g", relu(graph_input(f"{name}n", 2)))
+    assert parse_graph(graph_text(named)) == named
 
 
 def test_inputs_keep_their_order_even_where_nothing_uses_them() -> None:
-    x, y, z = (entering(name, 2) for name in "xyz")
+    x, y, z = (graph_input(name, 2) for name in "xyz")
     graph = Graph("g", (z, x, y), (("r", relu(x)),))
-    assert [one.name for one in parse_graph(text_of(graph)).signatures] == ["z", "x", "y"]
+    assert [one.name for one in parse_graph(graph_text(graph)).signatures] == ["z", "x", "y"]
 
 
 def test_comments_and_names_of_nodes_are_free() -> None:
@@ -71,8 +71,8 @@ def test_comments_and_names_of_nodes_are_free() -> None:
 
     %7 = matmul none %left %w
     output y %7 ; the end"""
-    assert parse_graph(text) == parse_graph(text_of(parse_graph(text)))
-    assert text_of(parse_graph(text)) == (
+    assert parse_graph(text) == parse_graph(graph_text(parse_graph(text)))
+    assert graph_text(parse_graph(text)) == (
         "graph g\n%0 = input x@2-3\n%1 = weight w@3-4\n%2 = matmul none %0 %1\noutput y %2\n"
     )
 
@@ -133,7 +133,7 @@ def test_what_is_no_graph_is_refused_with_its_place(text: str, place: str, messa
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_no_text_does_worse_than_be_refused(data: st.DataObject) -> None:
-    text = text_of(random_graph(data.draw(st.integers(0, 50)), 6))
+    text = graph_text(random_graph(data.draw(st.integers(0, 50)), 6))
     if data.draw(st.booleans()):
         start = data.draw(st.integers(0, len(text)))
         end = data.draw(st.integers(start, min(start + 12, len(text))))
@@ -144,7 +144,7 @@ def test_no_text_does_worse_than_be_refused(data: st.DataObject) -> None:
         found = parse_graph(text)
     except InputError:
         return
-    assert parse_graph(text_of(found)) == found
+    assert parse_graph(graph_text(found)) == found
 
 
 def test_garbage_bytes_are_refused() -> None:
@@ -155,11 +155,11 @@ def test_garbage_bytes_are_refused() -> None:
 
 
 def test_deep_and_large_graphs_take_no_recursion_and_little_time() -> None:
-    one = entering("x", 4)
+    one = graph_input("x", 4)
     for step in range(5000):
         one = relu(one) if step % 2 else tanh(one)
     wide = Graph.of("wide", *(relu(weight(f"w{place}", 3)) for place in range(5000)))
     for graph in (Graph.of("deep", one), wide):
         start = time.perf_counter()
-        assert parse_graph(text_of(graph)) == graph
+        assert parse_graph(graph_text(graph)) == graph
         assert time.perf_counter() - start < 10

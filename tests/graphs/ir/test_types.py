@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 
 from polygym.graphs.ir.types import (
     DTYPES,
-    Bundle,
-    Number,
-    Pair,
-    Tensor,
-    Text,
-    numbers_in,
+    NumberData,
+    TensorBundle,
+    TensorPair,
+    TensorType,
+    TextData,
+    parse_numbers,
     shape_text,
 )
 
 
 @given(st.lists(st.integers(0, 10**9), max_size=6))
 def test_shapes_are_words_and_back(shape: list[int]) -> None:
-    assert numbers_in(shape_text(tuple(shape))) == tuple(shape)
+    assert parse_numbers(shape_text(tuple(shape))) == tuple(shape)
 
 
 @pytest.mark.parametrize(
@@ -29,20 +29,24 @@ def test_shapes_are_words_and_back(shape: list[int]) -> None:
 )
 def test_what_is_no_shape_is_refused(word: str) -> None:
     with pytest.raises(ValueError, match=r".*"):
-        numbers_in(word)
+        parse_numbers(word)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_bytes_are_those_of_numpy(dtype: str) -> None:
-    found = Tensor((3, 5), dtype)
+    found = TensorType((3, 5), dtype)
     assert found.bytes == np.zeros((3, 5), dtype).nbytes
     assert found.elements == 15
-    assert Tensor((), dtype).elements == 1
+    assert TensorType((), dtype).elements == 1
 
 
 def test_data_say_what_they_are() -> None:
-    one, other = Tensor((2, 3), constant=True), Tensor((4,), "int64")
-    assert [str(data) for data in (one, other, Tensor(()))] == ["2-3", "4:int64", "scalar"]
-    assert str(Pair(one, other)) == "2-3 and 4:int64"
-    assert str(Bundle((one, other))) == "2-3, 4:int64"
-    assert [str(Number(1)), str(Number(0.5)), str(Text("same"))] == ["1", "0.5", "'same'"]
+    one, other = TensorType((2, 3), constant=True), TensorType((4,), "int64")
+    assert [str(data) for data in (one, other, TensorType(()))] == ["2-3", "4:int64", "scalar"]
+    assert str(TensorPair(one, other)) == "2-3 and 4:int64"
+    assert str(TensorBundle((one, other))) == "2-3, 4:int64"
+    assert [str(NumberData(1)), str(NumberData(0.5)), str(TextData("same"))] == [
+        "1",
+        "0.5",
+        "'same'",
+    ]

@@ -12,9 +12,9 @@ from polygym.errors import InputError
 from polygym.graphs import library
 from polygym.graphs.ir.model import Model, random_inputs
 from polygym.graphs.ir.reference import evaluate
-from polygym.graphs.ir.types import Tensor
-from tests.graphs.in_torch import outputs_in_torch, values_in_torch
+from polygym.graphs.ir.types import TensorType
 from tests.graphs.library.networks import NETWORKS
+from tests.graphs.torch_oracle import outputs_in_torch, values_in_torch
 
 # Products and convolutions, megabytes of weights, and the result, at the paper's sizes: counted on
 # the published descriptions of the networks.
@@ -93,7 +93,7 @@ def test_the_first_step_of_nasrnn_is_known_ahead_in_part() -> None:
         one
         for one in graph.nodes()
         if one.head == "matmul"
-        and isinstance(graph.data(one), Tensor)
+        and isinstance(graph.data(one), TensorType)
         and graph.tensor(one).constant
     ]
     assert len(known) == 8

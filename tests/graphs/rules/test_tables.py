@@ -7,27 +7,27 @@ from pathlib import Path
 import pytest
 
 from polygym.graphs import rules
-from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.graphs.ir.types import Data
 from polygym.graphs.library import NAMES, model
-from polygym.graphs.rules.generate.derive import concrete, underivable
+from polygym.graphs.rules.canonical_rule import canonical_key
+from polygym.graphs.rules.generate.derivability import are_underivable, instantiate
 from polygym.graphs.rules.instances import instances
-from polygym.graphs.rules.spelling import spelling
-from polygym.graphs.rules.verify import Verified, verify
+from polygym.graphs.rules.verification import VerifiedRule, verify_rule
 from polygym.rewrite.domain import Inadmissible
-from polygym.rewrite.egraph import EGraph, Limits, saturate
+from polygym.rewrite.egraph import EGraph, SaturationLimits, saturate
 from polygym.rewrite.rule import Rule, parse_rules
 from polygym.rewrite.term import Term
 
 _KINDS = parse_rules((Path(__file__).parent / "kinds.rules").read_text(), "kinds.rules")
-_TABLES = rules.load(["generated", "handwritten"])
+_TABLES = rules.load_rules(["generated", "handwritten"])
 
 
 @pytest.mark.parametrize("rule", _TABLES, ids=lambda rule: rule.name)
 def test_every_rule_holds(rule: Rule) -> None:
     """On instances that none of them was found with."""
-    found = verify(rule, 8, seed=17)
-    assert isinstance(found, Verified), str(found)
+    found = verify_rule(rule, 8, seed=17)
+    assert isinstance(found, VerifiedRule), str(found)
 
 
 def _equations(rule: Rule) -> list[tuple[Term, Term]]:
@@ -36,7 +36,7 @@ def _equations(rule: Rule) -> list[tuple[Term, Term]]:
         binding: dict[str, Data] = instance.binding
         try:
             pairs += [
-                (concrete(source, binding), concrete(target, binding))
+                (instantiate(source, binding), instantiate(target, binding))
                 for source, target in zip(rule.sources, rule.targets, strict=True)
             ]
         except Inadmissible:
@@ -51,13 +51,13 @@ def test_what_is_known_follows_from_the_tables(rule: Rule) -> None:
     """Both sides become one class, on every instance."""
     pairs = _equations(rule)
     assert pairs
-    assert not any(underivable(pairs, _TABLES, nodes=8_000))
+    assert not any(are_underivable(pairs, _TABLES, nodes=8_000))
 
 
 def test_what_is_known_holds() -> None:
     """The list itself is sound."""
     for rule in _KINDS:
-        assert isinstance(verify(rule, 6), Verified), rule.name
+        assert isinstance(verify_rule(rule, 6), VerifiedRule), rule.name
 
 
 @pytest.mark.parametrize("rule", [one for one in _KINDS if one.is_multiple], ids=lambda r: r.name)
@@ -66,11 +66,11 @@ def test_products_that_share_an_argument_become_one(rule: Rule) -> None:
     if "relus" in rule.name or "sandwich" in rule.name:
         pytest.skip("shown by rules with one source, and not worth a product of its own")
     pairs = _equations(rule)
-    graph = EGraph(TENSORS)
+    graph = EGraph(TENSOR_DOMAIN)
     two = pairs[:2]
     for source, _ in two:
         graph.add_term(source)
-    saturate(graph, rules.standard(), Limits(nodes=8_000, iterations=4, k_multi=2))
+    saturate(graph, rules.standard_rules(), SaturationLimits(nodes=8_000, iterations=4, k_multi=2))
     # Of a symmetric pair one order is enough, whichever it is.
     for source, _ in two:
         nodes = graph.nodes_of(graph.find(graph.add_term(source)))
@@ -79,7 +79,7 @@ def test_products_that_share_an_argument_become_one(rule: Rule) -> None:
 
 def test_the_standard_set_is_enough_and_small() -> None:
     """Some rules with two sources, most with one, each name once."""
-    found = rules.standard()
+    found = rules.standard_rules()
     assert len({rule.name for rule in found}) == len(found)
     assert 3 <= sum(rule.is_multiple for rule in found) <= 15
 
@@ -87,16 +87,16 @@ def test_the_standard_set_is_enough_and_small() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_small_networks_are_explored(name: str) -> None:
     """Within the paper's limits, and no two different shapes become equal on the way."""
-    graph = EGraph(TENSORS)
+    graph = EGraph(TENSOR_DOMAIN)
     graph.add_term(model(name, size="small").graph.root)
     before = graph.node_count
-    report = saturate(graph, rules.standard(), Limits(nodes=4_000, iterations=6))
+    report = saturate(graph, rules.standard_rules(), SaturationLimits(nodes=4_000, iterations=6))
     assert report.nodes >= before
 
 
 def test_what_is_left_out_stands_in_a_table() -> None:
     """A rule that is named as seldom worth its nodes is one of the others, word by word."""
-    known = {spelling(rule) for rule in _TABLES}
-    for rule in rules.load(["seldom"]):
-        assert spelling(rule) in known, rule.name
-    assert len(rules.standard()) < len(_TABLES)
+    known = {canonical_key(rule) for rule in _TABLES}
+    for rule in rules.load_rules(["seldom"]):
+        assert canonical_key(rule) in known, rule.name
+    assert len(rules.standard_rules()) < len(_TABLES)

@@ -11,35 +11,35 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.compiler.frontend.c import parse_text
-from polygym.compiler.poly.baselines import isl_schedule
-from polygym.compiler.poly.evaluate import admits
 from polygym.errors import InputError
+from polygym.frontend.c import parse_text
+from polygym.poly.evaluation import context_holds
+from polygym.poly.scheduling.baselines import isl_schedule
 from polygym.programs import load_program
-from polygym.programs.generate import generate
-from polygym.programs.selection import selected
+from polygym.programs.generate import generate_source
+from polygym.programs.selection import select_programs
+from tests.oracles.compiled_runs import random_arrays, run_in_order, run_natively
 from tests.oracles.interpreter import interpret
-from tests.oracles.native import random_arrays, run_in_order, run_natively
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**9))
 def test_every_seed_is_a_program(seed: int) -> None:
     """It is read, and every size from five on will do: no access leaves its array."""
-    text = generate(seed)
-    assert text == generate(seed)
+    text = generate_source(seed)
+    assert text == generate_source(seed)
     scop = parse_text(text)
     assert 1 <= len(scop.statements) <= 14
     assert 1 <= scop.depth <= 4
     assert any(array.live_out for array in scop.arrays)
     for size in (5, 6, 9, 100):
-        assert admits(scop.context, {p.name: size for p in scop.parameters}), text
+        assert context_holds(scop.context, {p.name: size for p in scop.parameters}), text
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_what_it_computes(seed: int) -> None:
     """Finite numbers, the same as the interpreter's, in isl's order too."""
-    scop = parse_text(generate(seed))
+    scop = parse_text(generate_source(seed))
     sizes = {p.name: 6 + place for place, p in enumerate(scop.parameters)}
     start = random_arrays(scop, sizes, np.random.default_rng(seed))
     expected, found, ordered = (
@@ -56,14 +56,14 @@ def test_what_it_computes(seed: int) -> None:
 
 def test_goldens_the_text_of_a_seed_never_changes(golden: Callable[[str, str], None]) -> None:
     """Stored measurements are of them."""
-    golden("generated/three.c", "\n".join(generate(seed) for seed in (1, 2, 3)))
-    every = "\n".join(generate(seed) for seed in range(300)).encode()
+    golden("generated/three.c", "\n".join(generate_source(seed) for seed in (1, 2, 3)))
+    every = "\n".join(generate_source(seed) for seed in range(300)).encode()
     golden("generated/three_hundred.sha256", hashlib.sha256(every).hexdigest() + "\n")
 
 
 def test_they_are_not_all_alike() -> None:
     """The parts of programs that a model has to know, each in more than a few of them."""
-    texts = [generate(seed) for seed in range(300)]
+    texts = [generate_source(seed) for seed in range(300)]
     seen: Counter[str] = Counter()
     for text in texts:
         lines = text.splitlines()
@@ -85,7 +85,7 @@ def test_they_are_not_all_alike() -> None:
 def test_a_name_stands_for_one() -> None:
     program = load_program("random:17", parameters={"n": 9})
     assert program.name == "random:17"
-    assert program.scop == parse_text(generate(17), file="random:17")
+    assert program.scop == parse_text(generate_source(17), file="random:17")
     assert program.value("n") == 9
 
 
@@ -101,4 +101,4 @@ def test_a_program_has_one_name(name: str) -> None:
     with pytest.raises(InputError, match=expected):
         load_program(name)
     with pytest.raises(InputError, match=expected):
-        selected((name,))
+        select_programs((name,))

@@ -12,31 +12,31 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from polygym.compiler.frontend.c import parse_text
-from polygym.compiler.ir.scop import Array, Scop
-from polygym.compiler.poly.baselines import isl_schedule
-from polygym.compiler.poly.evaluate import admits
 from polygym.errors import InputError
+from polygym.frontend.c import parse_text
+from polygym.ir.scop import Array, Scop
+from polygym.poly.evaluation import context_holds
+from polygym.poly.scheduling.baselines import isl_schedule
 from polygym.programs import load_program
 from polygym.programs.generate import (
-    KINDS,
+    GENERATED_KINDS,
     PREFIX,
-    SCALARS,
+    SCALARS_PREFIX,
     buffers,
-    drawn,
-    generate,
-    generated,
-    is_any,
+    generate_source,
     is_generated,
+    is_wildcard,
     prefix_of,
+    sample_name,
     scalars,
+    source_of_name,
 )
-from polygym.programs.generate.draft import Draft
-from polygym.programs.selection import selected
-from polygym.search.corpus.held_out import alike
-from polygym.search.corpus.rows import Case
+from polygym.programs.generate.program_draft import ProgramDraft
+from polygym.programs.selection import select_programs
+from polygym.search.corpus.held_out import equivalent_kernels
+from polygym.search.corpus.rows import CorpusCase
+from tests.oracles.compiled_runs import random_arrays, run_in_order, run_natively
 from tests.oracles.interpreter import interpret
-from tests.oracles.native import random_arrays, run_in_order, run_natively
 
 SEEDS = st.integers(0, 10**9)
 _UNFILLED = 10**6
@@ -57,9 +57,9 @@ def small(scop: Scop) -> dict[str, int]:
 @example(68)  # a sum over a whole nest, and another scalar of its name
 def test_every_seed_is_a_program(seed: int) -> None:
     """It is read, has the sizes that it declares, and every one from five on will do."""
-    text = generate(seed, SCALARS)
-    assert text == generate(seed, SCALARS)
-    assert text != generate(seed)
+    text = generate_source(seed, SCALARS_PREFIX)
+    assert text == generate_source(seed, SCALARS_PREFIX)
+    assert text != generate_source(seed)
     scop = parse_text(text)
     declared = re.findall(r"int (\w+)[,)]", text.partition("\n")[0])
     assert {one.name for one in scop.parameters} <= set(declared)
@@ -70,7 +70,7 @@ def test_every_seed_is_a_program(seed: int) -> None:
     assert not re.findall(r"^  (?:double|float|int) ", region, re.M), "it might be so twice"
     assert any(array.live_out for array in scop.arrays)
     for size in (5, 6, 9, 100):
-        assert admits(scop.context, {p.name: size for p in scop.parameters}), text
+        assert context_holds(scop.context, {p.name: size for p in scop.parameters}), text
 
 
 FAMILIES = {one.__name__: one for one, _ in (*scalars.FAMILIES, *buffers.FAMILIES)}
@@ -81,7 +81,7 @@ FAMILIES = {one.__name__: one for one, _ in (*scalars.FAMILIES, *buffers.FAMILIE
 @given(SEEDS)
 def test_what_is_its_own_is_filled_before_it_is_read(family: str, seed: int) -> None:
     """What would be in memory before comes to no light: no number, or one that is no index."""
-    draft = Draft(np.random.default_rng(seed), "double")
+    draft = ProgramDraft(np.random.default_rng(seed), "double")
     FAMILIES[family](draft)
     scop = parse_text(draft.text("f"))
     sizes = small(scop)
@@ -99,7 +99,7 @@ def test_what_is_its_own_is_filled_before_it_is_read(family: str, seed: int) -> 
 @pytest.mark.parametrize("seed", range(10))
 def test_what_it_computes(seed: int) -> None:
     """Finite numbers, the same as the interpreter's, in isl's order too."""
-    scop = parse_text(generate(seed, SCALARS))
+    scop = parse_text(generate_source(seed, SCALARS_PREFIX))
     sizes = small(scop)
     start = random_arrays(scop, sizes, np.random.default_rng(seed))
     expected, found, ordered = (
@@ -118,14 +118,17 @@ def test_what_it_computes(seed: int) -> None:
 
 def test_goldens_the_text_of_a_seed_never_changes(golden: Callable[[str, str], None]) -> None:
     """Stored measurements are of them."""
-    golden("generated/three_scalars.c", "\n".join(generate(seed, SCALARS) for seed in (1, 4, 30)))
-    every = "\n".join(generate(seed, SCALARS) for seed in range(300)).encode()
+    golden(
+        "generated/three_scalars.c",
+        "\n".join(generate_source(seed, SCALARS_PREFIX) for seed in (1, 4, 30)),
+    )
+    every = "\n".join(generate_source(seed, SCALARS_PREFIX) for seed in range(300)).encode()
     golden("generated/three_hundred_scalars.sha256", hashlib.sha256(every).hexdigest() + "\n")
 
 
 def test_they_are_not_all_alike() -> None:
     """What people's programs have, each in more than a few of them."""
-    texts = [generate(seed, SCALARS) for seed in range(300)]
+    texts = [generate_source(seed, SCALARS_PREFIX) for seed in range(300)]
     seen: Counter[str] = Counter()
     for text in texts:
         region = text.partition("#pragma")[2]
@@ -147,29 +150,29 @@ def test_they_are_not_all_alike() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_none_does_what_a_test_kernel_does(seed: int) -> None:
-    name = f"{SCALARS}{seed}"
-    assert alike(name, load_program(name, parameters={})) == ()
+    name = f"{SCALARS_PREFIX}{seed}"
+    assert equivalent_kernels(name, load_program(name, parameters={})) == ()
 
 
 def test_a_name_stands_for_one() -> None:
     program = load_program("scalars:4", parameters={"n": 9})
     assert program.name == "scalars:4"
-    assert program.scop == parse_text(generate(4, SCALARS), file="scalars:4")
+    assert program.scop == parse_text(generate_source(4, SCALARS_PREFIX), file="scalars:4")
     assert program.value("n") == 9
-    assert selected(("scalars:4, random:4",)) == ("scalars:4", "random:4")
-    case = Case("scalars:4", (("n", 9),), "", "S0:s=private:i contract")
-    assert Case.named(case.name, case.parameters) == case
+    assert select_programs(("scalars:4, random:4",)) == ("scalars:4", "random:4")
+    case = CorpusCase("scalars:4", (("n", 9),), "", "S0:s=private:i contract")
+    assert CorpusCase.from_name(case.name, case.parameters) == case
 
 
 def test_kinds_have_names_of_their_own() -> None:
-    assert set(KINDS) == {PREFIX, SCALARS}
-    dice = np.random.default_rng(0)
-    for prefix in KINDS:
-        name = drawn(f"{prefix}*", lambda below: int(dice.integers(below)))
+    assert set(GENERATED_KINDS) == {PREFIX, SCALARS_PREFIX}
+    rng = np.random.default_rng(0)
+    for prefix in GENERATED_KINDS:
+        name = sample_name(f"{prefix}*", lambda below: int(rng.integers(below)))
         assert prefix_of(name) == prefix
         assert is_generated(name)
-        assert not is_any(name)
-        assert generated(name) == generate(int(name.removeprefix(prefix)), prefix)
+        assert not is_wildcard(name)
+        assert source_of_name(name) == generate_source(int(name.removeprefix(prefix)), prefix)
     assert prefix_of("gemm") == ""
 
 

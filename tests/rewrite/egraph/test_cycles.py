@@ -6,13 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.rewrite.egraph import CycleFilter, EGraph, Limits, Pass, saturate, step
-from polygym.rewrite.egraph.cycles import cut_cycles
-from polygym.rewrite.expressions import parse_term
-from polygym.rewrite.extraction import greedy, ilp
-from polygym.rewrite.plain import Plain
+from polygym.rewrite.egraph import (
+    CycleFilter,
+    EGraph,
+    IterationReport,
+    SaturationLimits,
+    run_iteration,
+    saturation,
+)
+from polygym.rewrite.egraph.cycles import break_cycles
+from polygym.rewrite.extraction import extract_greedily, extract_optimally
 from polygym.rewrite.rule import parse_rules
+from polygym.rewrite.s_expressions import parse_term
 from polygym.rewrite.term import Term, postorder, term
+from polygym.rewrite.trivial_domain import TrivialDomain
 from tests.rewrite.languages import Matrices, attention, matrix, price, rules
 from tests.rewrite.oracles import has_cycle, terms
 
@@ -43,16 +50,16 @@ def check_that_all_can_be_made(graph: EGraph) -> None:
     assert made == set(graph.classes())
 
 
-def _check(graph: EGraph, done: Pass) -> None:
+def _check(graph: EGraph, done: IterationReport) -> None:
     assert not has_cycle(graph)
 
 
 def test_without_a_filter_there_are_cycles() -> None:
     graph = EGraph(Matrices())
     graph.add_term(fed_by_another())
-    saturate(graph, rules(), Limits(nodes=2000, iterations=2), CycleFilter.NONE)
+    saturation(graph, rules(), SaturationLimits(nodes=2000, iterations=2), CycleFilter.NONE)
     assert has_cycle(graph)
-    assert cut_cycles(graph) > 0
+    assert break_cycles(graph) > 0
     assert not has_cycle(graph)
 
 
@@ -62,8 +69,8 @@ def test_filters_leave_none(cycles: CycleFilter, k_multi: int) -> None:
     for root in (fed_by_another(), attention(1)):
         graph = EGraph(Matrices())
         name = graph.add_term(root)
-        limits = Limits(nodes=1500, iterations=4, k_multi=k_multi)
-        saturate(graph, rules(), limits, cycles, _check)
+        limits = SaturationLimits(nodes=1500, iterations=4, k_multi=k_multi)
+        saturation(graph, rules(), limits, cycles, _check)
         assert not has_cycle(graph)
         assert graph.lookup(root) == graph.find(name), "the original is still there"
         for node in graph.blacklist:
@@ -73,13 +80,13 @@ def test_filters_leave_none(cycles: CycleFilter, k_multi: int) -> None:
 @settings(max_examples=60, deadline=None)
 @given(terms(depth=7), st.sampled_from(FILTERS), st.integers(1, 4))
 def test_rules_that_undo_things(root: Term, cycles: CycleFilter, iterations: int) -> None:
-    graph = EGraph(Plain())
+    graph = EGraph(TrivialDomain())
     name = graph.add_term(root)
-    limits = Limits(nodes=300, iterations=iterations, k_multi=2)
-    saturate(graph, UNDOING, limits, cycles)
+    limits = SaturationLimits(nodes=300, iterations=iterations, k_multi=2)
+    saturation(graph, UNDOING, limits, cycles)
     assert not has_cycle(graph)
     check_that_all_can_be_made(graph)
-    found = greedy(graph, name, lambda head, children, data: 1.0)
+    found = extract_greedily(graph, name, lambda head, children, data: 1.0)
     assert found.cost <= len(set(postorder([root])))
 
 
@@ -89,7 +96,7 @@ def test_rules_that_undo_things(root: Term, cycles: CycleFilter, iterations: int
     st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=4),
 )
 def test_cutting_after_any_unions(roots: list[Term], equal: list[tuple[int, int]]) -> None:
-    graph = EGraph(Plain())
+    graph = EGraph(TrivialDomain())
     for root in roots:
         graph.add_term(root)
     nodes = list(graph.nodes())
@@ -97,27 +104,27 @@ def test_cutting_after_any_unions(roots: list[Term], equal: list[tuple[int, int]
         graph.union(nodes[one % len(nodes)], nodes[other % len(nodes)])
     graph.rebuild()
     had = has_cycle(graph)
-    cut = cut_cycles(graph)
+    cut = break_cycles(graph)
     assert (cut > 0) == had
     assert not has_cycle(graph)
     check_that_all_can_be_made(graph)
 
 
 def test_what_undoes_itself_is_still_made_use_of() -> None:
-    graph = EGraph(Plain())
+    graph = EGraph(TrivialDomain())
     root = graph.add_term(parse_term("(top (f (g x)))"))
-    report = saturate(graph, parse_rules("undone: (f (g ?x)) => ?x"))
+    report = saturation(graph, parse_rules("undone: (f (g ?x)) => ?x"))
     assert (report.stop.value, report.blacklisted) == ("saturated", 1)
-    assert greedy(graph, root, lambda *_: 1.0).term is parse_term("(top x)")
+    assert extract_greedily(graph, root, lambda *_: 1.0).term is parse_term("(top x)")
 
 
 def test_the_latest_node_of_a_cycle_goes() -> None:
-    graph = EGraph(Plain())
+    graph = EGraph(TrivialDomain())
     graph.add_term(parse_term("(f (g (h x)))"))
     late = graph.add("k", [graph.lookup(parse_term("(f (g (h x)))")) or 0])
     graph.union(late, graph.lookup(parse_term("(h x)")) or 0)
     graph.rebuild()
-    assert cut_cycles(graph) == 1
+    assert break_cycles(graph) == 1
     assert [graph.head_of(node) for node in graph.blacklist] == ["k"]
 
 
@@ -127,20 +134,20 @@ def test_products_that_become_one_stay_beside_a_concatenation_of_themselves() ->
     x, v, w = matrix("x", 4, 4), matrix("v", 4, 4), matrix("w", 4, 4)
     name = graph.add_term(term("tuple", term("matmul", x, v), term("matmul", x, w)))
     table = [one for one in rules() if one.name in ("two-products", "concat-right")]
-    saturate(graph, table)
+    saturation(graph, table)
     assert [graph.head_of(node) for node in graph.blacklist] == ["concat"]
-    assert ilp(graph, name, price).cost < greedy(graph, name, price).cost
+    assert extract_optimally(graph, name, price).cost < extract_greedily(graph, name, price).cost
 
 
 def test_terms_that_are_added_later_are_original_too() -> None:
-    graph = EGraph(Plain())
-    saturate(graph, UNDOING)
+    graph = EGraph(TrivialDomain())
+    saturation(graph, UNDOING)
     inner = graph.add("a")
     loop = graph.union(graph.add("f", [inner]), inner)
     graph.add_term(parse_term("(g (k (f a)) b)"))
     graph.union(graph.lookup(parse_term("(k (f a))")) or 0, loop)
     graph.rebuild()
-    cut_cycles(graph)
+    break_cycles(graph)
     assert not has_cycle(graph)
     check_that_all_can_be_made(graph)
 
@@ -148,9 +155,9 @@ def test_terms_that_are_added_later_are_original_too() -> None:
 def test_a_filter_begins_where_none_was_before() -> None:
     graph = EGraph(Matrices())
     graph.add_term(fed_by_another())
-    step(graph, rules(), 2000, CycleFilter.NONE)
+    run_iteration(graph, rules(), 2000, CycleFilter.NONE)
     assert has_cycle(graph)
-    step(graph, rules(), 2000, CycleFilter.EFFICIENT)
+    run_iteration(graph, rules(), 2000, CycleFilter.EFFICIENT)
     assert not has_cycle(graph)
 
 
@@ -159,6 +166,6 @@ def test_both_filters_extract_the_same_cost() -> None:
     for cycles in FILTERS:
         graph = EGraph(Matrices())
         name = graph.add_term(fed_by_another())
-        saturate(graph, rules(), Limits(nodes=1000, iterations=3), cycles)
-        costs.append(greedy(graph, name, price).cost)
+        saturation(graph, rules(), SaturationLimits(nodes=1000, iterations=3), cycles)
+        costs.append(extract_greedily(graph, name, price).cost)
     assert costs[0] == pytest.approx(costs[1])

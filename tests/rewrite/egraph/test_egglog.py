@@ -7,11 +7,11 @@ import json
 import pytest
 from hypothesis import given, settings
 
-from polygym.rewrite.egraph import CycleFilter, EGraph, Limits, saturate, step
-from polygym.rewrite.expressions import parse_term
-from polygym.rewrite.plain import Plain
+from polygym.rewrite.egraph import CycleFilter, EGraph, SaturationLimits, run_iteration, saturate
 from polygym.rewrite.rule import Rule, parse_rules
+from polygym.rewrite.s_expressions import parse_term
 from polygym.rewrite.term import Term, postorder
+from polygym.rewrite.trivial_domain import TrivialDomain
 from tests.rewrite.oracles import terms
 
 bindings = pytest.importorskip("egglog.bindings")
@@ -83,7 +83,7 @@ def compare(
     k_multi: int = 0,
     others: list[Rule] | None = None,
 ) -> None:
-    graph, other = EGraph(Plain()), Other(others or rules, root)
+    graph, other = EGraph(TrivialDomain()), Other(others or rules, root)
     graph.add_term(root)
     single = [rule for rule in rules if not rule.is_multiple]
     for iteration in range(iterations):
@@ -91,7 +91,7 @@ def compare(
             other.run("(run multiple 1)")
         other.run("(run single 1)")
         group = rules if iteration < k_multi else single
-        step(graph, group, 100_000, CycleFilter.NONE)
+        run_iteration(graph, group, 100_000, CycleFilter.NONE)
         assert (graph.node_count, graph.class_count) == other.counts()
 
 
@@ -128,9 +128,9 @@ def test_several_sources_at_once() -> None:
 def test_saturation_ends_where_egglogs_does() -> None:
     rules = parse_rules(ARITHMETIC.split("distributes")[0])
     root = parse_term("(g a (g b (g c (g d (h e a)))))")
-    graph, other = EGraph(Plain()), Other(rules, root)
+    graph, other = EGraph(TrivialDomain()), Other(rules, root)
     graph.add_term(root)
-    report = saturate(graph, rules, Limits(iterations=50), CycleFilter.NONE)
+    report = saturate(graph, rules, SaturationLimits(iterations=50), CycleFilter.NONE)
     other.run("(run-schedule (saturate single))")
     assert report.stop.value == "saturated"
     assert (report.nodes, report.classes) == other.counts()

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from polygym.rewrite.domain import Data, Inadmissible
 from polygym.rewrite.egraph import EGraph
-from polygym.rewrite.expressions import parse_term
-from polygym.rewrite.plain import Plain
+from polygym.rewrite.s_expressions import parse_term
 from polygym.rewrite.term import Head, Term, postorder, term
+from polygym.rewrite.trivial_domain import TrivialDomain
 from tests.rewrite.languages import Matrices, matrix
 from tests.rewrite.oracles import congruence_classes, terms
 
@@ -46,7 +46,7 @@ def check(graph: EGraph) -> None:
 def test_unions_are_closed_under_congruence(
     roots: list[Term], equal: list[tuple[Term, Term]], often: int
 ) -> None:
-    graph = EGraph(Plain())
+    graph = EGraph(TrivialDomain())
     for root in roots:
         graph.add_term(root)
     for place, (one, other) in enumerate(equal):
@@ -63,7 +63,7 @@ def test_unions_are_closed_under_congruence(
 def test_a_copy_goes_its_own_way(
     roots: list[Term], equal: list[tuple[Term, Term]], later: list[tuple[Term, Term]]
 ) -> None:
-    graph, alone = EGraph(Plain()), EGraph(Plain())
+    graph, alone = EGraph(TrivialDomain()), EGraph(TrivialDomain())
     for each in (graph, alone):
         for root in roots:
             each.add_term(root)
@@ -81,7 +81,7 @@ def test_a_copy_goes_its_own_way(
 
 
 def test_a_node_that_becomes_one_within_its_class_is_no_member_any_more() -> None:
-    graph = EGraph(Plain())
+    graph = EGraph(TrivialDomain())
     short, long = (graph.add_term(parse_term(text)) for text in ("(g c c)", "(g c (g a a))"))
     graph.union(short, long)
     graph.rebuild()
@@ -91,7 +91,7 @@ def test_a_node_that_becomes_one_within_its_class_is_no_member_any_more() -> Non
 
 
 def test_nodes_are_numbered_as_they_come_and_the_earlier_stays() -> None:
-    graph = EGraph(Plain())
+    graph = EGraph(TrivialDomain())
     for text in ("a", "b", "(f a)", "(f b)"):
         graph.add_term(parse_term(text))
     assert [graph.head_of(node) for node in graph.nodes()] == ["a", "b", "f", "f"]
@@ -102,12 +102,12 @@ def test_nodes_are_numbered_as_they_come_and_the_earlier_stays() -> None:
 
 
 def test_literals_that_python_calls_equal_are_different_nodes() -> None:
-    graph = EGraph(Plain())
+    graph = EGraph(TrivialDomain())
     assert len({graph.add(1), graph.add(1.0), graph.add("1")}) == 3
 
 
 def test_lookup_goes_through_no_blacklisted_node() -> None:
-    graph = EGraph(Plain())
+    graph = EGraph(TrivialDomain())
     graph.add_term(parse_term("(f (g a))"))
     graph.blacklist_node(1)
     assert graph.head_of(1) == "g"
@@ -138,7 +138,7 @@ def test_what_cannot_be_equal_is_not_united() -> None:
 
 
 def test_a_contradiction_by_congruence_is_an_error() -> None:
-    class Parity(Plain):
+    class Parity(TrivialDomain):
         """``f`` of even is odd, ``g`` of anything even; ``twice`` must be given odd."""
 
         def infer(self, head: Head, children: tuple[Data, ...]) -> Data:

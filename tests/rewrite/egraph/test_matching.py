@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygym.rewrite.egraph import EGraph
-from polygym.rewrite.egraph.matching import Index, Pattern
-from polygym.rewrite.expressions import parse_term
-from polygym.rewrite.joins import canonical, join_of
-from polygym.rewrite.plain import Plain
+from polygym.rewrite.egraph.matching import EGraphPattern, OperatorIndex
+from polygym.rewrite.match_joins import canonical_pattern, rule_join
 from polygym.rewrite.rule import parse_rules
-from polygym.rewrite.term import Term, is_variable, variables
+from polygym.rewrite.s_expressions import parse_term
+from polygym.rewrite.term import Term, is_variable, variable_names
+from polygym.rewrite.trivial_domain import TrivialDomain
 from tests.rewrite.oracles import matches_in, terms
 
 PATTERNS = terms(("?x", "?y"), depth=4).filter(lambda one: not is_variable(one))
@@ -21,7 +21,7 @@ PAIRS = st.lists(st.tuples(terms(), terms()), max_size=4)
 
 
 def graph_of(roots: list[Term], equal: list[tuple[Term, Term]]) -> EGraph:
-    graph = EGraph(Plain())
+    graph = EGraph(TrivialDomain())
     for root in roots:
         graph.add_term(root)
     for one, other in equal:
@@ -31,11 +31,11 @@ def graph_of(roots: list[Term], equal: list[tuple[Term, Term]]) -> EGraph:
 
 
 def found_by(graph: EGraph, pattern: Term, since: int = 0) -> list[tuple[int, ...]]:
-    return Pattern(pattern, graph.types).matches(Index(graph), since)
+    return EGraphPattern(pattern, graph.types).matches(OperatorIndex(graph), since)
 
 
 def tried(graph: EGraph, pattern: Term) -> set[tuple[int, ...]]:
-    names = variables([pattern])
+    names = variable_names([pattern])
     found = matches_in(graph, pattern)
     return {(root, *(dict(binding)[name] for name in names)) for root, binding in found}
 
@@ -80,8 +80,8 @@ def test_nothing_is_looked_at_again_where_nothing_changed() -> None:
 
 def test_patterns_that_differ_in_names_are_one() -> None:
     one, other = parse_term("(f ?b (g ?a) ?b)"), parse_term("(f ?x (g ?y) ?x)")
-    assert canonical(one)[0] is canonical(other)[0]
-    assert canonical(one)[0] is not canonical(parse_term("(f ?x (g ?x) ?x)"))[0]
+    assert canonical_pattern(one)[0] is canonical_pattern(other)[0]
+    assert canonical_pattern(one)[0] is not canonical_pattern(parse_term("(f ?x (g ?x) ?x)"))[0]
 
 
 ROWS = st.lists(st.tuples(*[st.integers(0, 3)] * 3), max_size=6, unique=True)
@@ -98,14 +98,14 @@ def test_a_join_is_what_the_product_has(
         for (a, x, y), (b, z, w) in itertools.product(left, right)
         if x == w and a != b
     ]
-    assert sorted(join_of(rule).rows([left, right])) == sorted(expected)
+    assert sorted(rule_join(rule).rows([left, right])) == sorted(expected)
 
 
 @settings(max_examples=50)
 @given(ROWS)
 def test_of_symmetric_pairs_one_order_is_enough(rows: list[tuple[int, int, int]]) -> None:
     [rule] = parse_rules("r: (g ?x ?v) & (g ?x ?w) => (p ?v ?w) & (q ?v ?w)")
-    found = list(join_of(rule).rows([rows, rows]))
+    found = list(rule_join(rule).rows([rows, rows]))
     both = {
         (a, b, x, v, w)
         for (a, x, v), (b, y, w) in itertools.product(rows, rows)
@@ -117,7 +117,7 @@ def test_of_symmetric_pairs_one_order_is_enough(rows: list[tuple[int, int, int]]
 
 def test_what_can_change_places() -> None:
     def halves(text: str) -> tuple[tuple[int, int], ...]:
-        return join_of(*parse_rules(text)).halves
+        return rule_join(*parse_rules(text)).halves
 
     assert halves("r: (g ?x ?v) & (g ?x ?w) => ?v & ?w") == ((0, 1),)
     assert halves("r: (g ?x ?v) & (g ?w ?x) => ?v & ?w") == ()
@@ -128,4 +128,4 @@ def test_what_can_change_places() -> None:
     three = "r: (g ?x ?u) & (g ?x ?v) & (g ?x ?w) => ?u & ?v & ?w"
     assert halves(three) == ((0, 1), (0, 2), (1, 2))
     rows = [(place, 9, place) for place in range(5)]
-    assert len(list(join_of(*parse_rules(three)).rows([rows] * 3))) == 10
+    assert len(list(rule_join(*parse_rules(three)).rows([rows] * 3))) == 10

@@ -6,33 +6,35 @@ import itertools
 import random
 from collections.abc import Iterator, Mapping
 
-from polygym.rewrite.extraction.choices import Choices
+from polygym.rewrite.extraction.choices import ExtractionChoices
 
 COSTS = (0.0, 0.0, 1.0, 1.0, 2.0, 3.0, 5.0, 7.5)
 
 
-def random_choices(seed: int, is_cyclic: bool) -> Choices:
+def random_choices(seed: int, is_cyclic: bool) -> ExtractionChoices:
     """Return up to eight classes of up to three nodes; each has one that needs only later ones."""
-    dice = random.Random(seed)
-    count = dice.randint(2, 8)
+    rng = random.Random(seed)
+    count = rng.randint(2, 8)
     costs: list[float] = []
     children: list[tuple[int, ...]] = []
     members: list[tuple[int, ...]] = []
     for name in range(count):
         nodes = []
-        for place in range(dice.choice([1, 1, 2, 2, 3])):
+        for place in range(rng.choice([1, 1, 2, 2, 3])):
             first = 0 if is_cyclic and place else name + 1
             others = [one for one in range(first, count) if one != name]
-            needs = dice.sample(others, min(len(others), dice.choice([0, 1, 1, 2, 2, 3])))
+            needs = rng.sample(others, min(len(others), rng.choice([0, 1, 1, 2, 2, 3])))
             nodes.append(len(costs))
-            costs.append(dice.choice(COSTS))
+            costs.append(rng.choice(COSTS))
             children.append(tuple(sorted(needs)))
         members.append(tuple(nodes))
     numbers = tuple(range(len(costs)))
-    return Choices(numbers, tuple(costs), tuple(children), tuple(members), tuple(range(count)), {})
+    return ExtractionChoices(
+        numbers, tuple(costs), tuple(children), tuple(members), tuple(range(count)), {}
+    )
 
 
-def answers(choices: Choices) -> Iterator[dict[int, int]]:
+def answers(choices: ExtractionChoices) -> Iterator[dict[int, int]]:
     """Yield every choice of a node for each class whose part below the root has no cycle."""
     for nodes in itertools.product(*choices.members):
         chosen = dict(enumerate(nodes))
@@ -40,7 +42,7 @@ def answers(choices: Choices) -> Iterator[dict[int, int]]:
             yield chosen
 
 
-def is_acyclic(choices: Choices, chosen: Mapping[int, int]) -> bool:
+def is_acyclic(choices: ExtractionChoices, chosen: Mapping[int, int]) -> bool:
     """Take away classes that need nothing which is left, until none is."""
     left = set(choices.reached(chosen))
     while left:
@@ -51,6 +53,6 @@ def is_acyclic(choices: Choices, chosen: Mapping[int, int]) -> bool:
     return True
 
 
-def least(choices: Choices) -> float:
+def least(choices: ExtractionChoices) -> float:
     """Return what the cheapest answer costs."""
     return min(choices.cost(chosen) for chosen in answers(choices))

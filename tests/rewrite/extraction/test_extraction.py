@@ -11,10 +11,16 @@ from hypothesis import strategies as st
 
 from polygym.errors import InputError
 from polygym.rewrite.domain import Data
-from polygym.rewrite.egraph import CycleFilter, EGraph, Limits, saturate
-from polygym.rewrite.extraction import CycleConstraints, Extraction, Status, greedy, ilp
-from polygym.rewrite.plain import Plain
+from polygym.rewrite.egraph import CycleFilter, EGraph, SaturationLimits, saturate
+from polygym.rewrite.extraction import (
+    CycleConstraints,
+    Extraction,
+    ExtractionStatus,
+    extract_greedily,
+    extract_optimally,
+)
 from polygym.rewrite.term import Head, postorder, term
+from polygym.rewrite.trivial_domain import TrivialDomain
 from tests.rewrite.languages import Matrices, attention, matrix, price, rules
 from tests.rewrite.oracles import cheapest, has_cycle
 
@@ -23,16 +29,16 @@ PRICES = (0.0, 1.0, 2.0, 3.0, 5.0, 7.5, 1e-6)
 
 def random_graph(seed: int, unions: int) -> tuple[EGraph, int, dict[str, float]]:
     """Return a small e-graph, mostly with cycles, a root, and prices."""
-    dice = random.Random(seed)
-    graph = EGraph(Plain())
+    rng = random.Random(seed)
+    graph = EGraph(TrivialDomain())
     names = [graph.add(f"leaf{place}") for place in range(2)]
-    for place in range(dice.randint(3, 9)):
-        names.append(graph.add(f"head{place}", dice.choices(names, k=dice.randint(1, 3))))
+    for place in range(rng.randint(3, 9)):
+        names.append(graph.add(f"head{place}", rng.choices(names, k=rng.randint(1, 3))))
     for _ in range(unions):
-        graph.union(dice.choice(names), dice.choice(names))
+        graph.union(rng.choice(names), rng.choice(names))
     graph.rebuild()
     heads = sorted({str(graph.head_of(node)) for node in graph.nodes()})
-    return graph, names[-1], {head: dice.choice(PRICES) for head in heads}
+    return graph, names[-1], {head: rng.choice(PRICES) for head in heads}
 
 
 def check(graph: EGraph, root: int, found: Extraction, prices: dict[str, float]) -> None:
@@ -43,7 +49,7 @@ def check(graph: EGraph, root: int, found: Extraction, prices: dict[str, float])
     assert sorted(str(graph.head_of(node)) for node in found.nodes) == sorted(
         str(one.head) for one in parts
     )
-    assert 0 <= found.bound <= found.cost
+    assert 0 <= found.lower_bound <= found.cost
 
 
 @settings(max_examples=120, deadline=None)
@@ -55,31 +61,31 @@ def test_every_way_finds_what_trying_all_finds(seed: int, unions: int) -> None:
         return prices[str(head)]
 
     best = cheapest(graph, root, lambda head: prices[str(head)])
-    first = greedy(graph, root, cost)
+    first = extract_greedily(graph, root, cost)
     check(graph, root, first, prices)
-    assert first.status is Status.GREEDY
+    assert first.status is ExtractionStatus.GREEDY
     assert first.cost >= best - 1e-12
     for cycles in CycleConstraints:
-        found = ilp(graph, root, cost, cycles)
+        found = extract_optimally(graph, root, cost, cycles)
         check(graph, root, found, prices)
         assert found.greedy_cost == first.greedy_cost == first.cost
         if cycles is not CycleConstraints.NONE or not has_cycle(graph):
-            assert found.status is Status.OPTIMAL
-        if found.status is Status.OPTIMAL:
+            assert found.status is ExtractionStatus.OPTIMAL
+        if found.status is ExtractionStatus.OPTIMAL:
             assert found.cost == pytest.approx(best, rel=1e-9, abs=1e-12)
-            assert found.bound == found.cost
+            assert found.lower_bound == found.cost
         else:
-            assert found.bound <= best * (1 + 1e-6) + 1e-9
+            assert found.lower_bound <= best * (1 + 1e-6) + 1e-9
             assert best * (1 - 1e-9) <= found.cost <= first.cost
 
 
 def test_blacklisted_nodes_are_not_chosen() -> None:
-    graph = EGraph(Plain())
+    graph = EGraph(TrivialDomain())
     dear, cheap = graph.add("dear"), graph.add("cheap")
     root = graph.union(dear, cheap)
     graph.rebuild()
     graph.blacklist_node(cheap)
-    for found in (greedy(graph, root, _dear), ilp(graph, root, _dear)):
+    for found in (extract_greedily(graph, root, _dear), extract_optimally(graph, root, _dear)):
         assert (found.term, found.cost) == (term("dear"), 9.0)
 
 
@@ -88,7 +94,7 @@ def _dear(head: Head, children: tuple[Data, ...], data: Data) -> float:
 
 
 def test_infinite_costs_are_not_chosen_unless_there_is_nothing_else() -> None:
-    graph = EGraph(Plain())
+    graph = EGraph(TrivialDomain())
     root = graph.union(graph.add("never"), graph.add("f", [graph.add("a")]))
     alone = graph.add("g", [graph.add("b")])
     graph.rebuild()
@@ -96,7 +102,7 @@ def test_infinite_costs_are_not_chosen_unless_there_is_nothing_else() -> None:
     def cost(head: Head, children: tuple[Data, ...], data: Data) -> float:
         return math.inf if head in ("never", "b") else 1.0
 
-    for extract in (greedy, ilp):
+    for extract in (extract_greedily, extract_optimally):
         assert extract(graph, root, cost).cost == 2.0
         with pytest.raises(InputError, match="expected a term of finite cost in the root's class"):
             extract(graph, alone, cost)
@@ -104,10 +110,10 @@ def test_infinite_costs_are_not_chosen_unless_there_is_nothing_else() -> None:
 
 @pytest.mark.parametrize("wrong", [-1.0, math.nan])
 def test_what_is_no_cost_is_refused(wrong: float) -> None:
-    graph = EGraph(Plain())
+    graph = EGraph(TrivialDomain())
     root = graph.add("f")
     with pytest.raises(InputError, match="the cost of f: expected 0 or more"):
-        greedy(graph, root, lambda head, children, data: wrong)
+        extract_greedily(graph, root, lambda head, children, data: wrong)
 
 
 def test_costs_are_of_data() -> None:
@@ -119,14 +125,14 @@ def test_costs_are_of_data() -> None:
         seen.append((head, children, data))
         return price(head, children, data)
 
-    assert greedy(graph, root, cost).cost == 10.0 + 2 * 8 * 4 / 64
+    assert extract_greedily(graph, root, cost).cost == 10.0 + 2 * 8 * 4 / 64
     asked = [(children, data) for head, children, data in seen if head == "matmul"]
     assert [[child[1:3] for child in children] for children, _ in asked] == [[(2, 8), (8, 4)]]
     assert asked[0][1][1:3] == (2, 4)
 
 
 def test_sharing_is_seen_by_the_program_and_not_by_greedy() -> None:
-    graph = EGraph(Plain())
+    graph = EGraph(TrivialDomain())
     shared = graph.add("shared", [graph.add("x")])
     sides = []
     for side in ("left", "right"):
@@ -139,27 +145,27 @@ def test_sharing_is_seen_by_the_program_and_not_by_greedy() -> None:
     def cost(head: Head, children: tuple[Data, ...], data: Data) -> float:
         return prices.get(str(head), 0.0)
 
-    assert greedy(graph, root, cost).cost == 6.0
-    assert ilp(graph, root, cost).cost == 4.0
+    assert extract_greedily(graph, root, cost).cost == 6.0
+    assert extract_optimally(graph, root, cost).cost == 4.0
 
 
 @pytest.mark.parametrize("scale", [1e-7, 1.0, 1e9])
 def test_small_and_large_costs_are_as_exact(scale: float) -> None:
     graph, root, prices = random_graph(5, 4)
     best = cheapest(graph, root, lambda head: prices[str(head)] * scale)
-    found = ilp(graph, root, lambda head, *_: prices[str(head)] * scale)
+    found = extract_optimally(graph, root, lambda head, *_: prices[str(head)] * scale)
     assert found.cost == pytest.approx(best, rel=1e-9)
-    assert found.status is Status.OPTIMAL
+    assert found.status is ExtractionStatus.OPTIMAL
 
 
 def test_products_that_share_an_input_become_one() -> None:
     graph = EGraph(Matrices())
     root = graph.add_term(attention(2))
     few = [rule for rule in rules() if rule.name in ("two-products", "split-first")]
-    saturate(graph, few, Limits(k_multi=1))
-    first = greedy(graph, root, price)
-    found = [ilp(graph, root, price, cycles) for cycles in CycleConstraints]
-    assert {one.status for one in found} == {Status.OPTIMAL}
+    saturate(graph, few, SaturationLimits(k_multi=1))
+    first = extract_greedily(graph, root, price)
+    found = [extract_optimally(graph, root, price, cycles) for cycles in CycleConstraints]
+    assert {one.status for one in found} == {ExtractionStatus.OPTIMAL}
     assert len({round(one.cost, 6) for one in found}) == 1
     assert found[0].cost < first.cost
     heads = [one.head for one in postorder([found[0].term])]
@@ -172,13 +178,15 @@ def test_on_a_graph_with_cycles_the_cuts_are_as_good_as_the_filter() -> None:
     for cycles in (CycleFilter.NONE, CycleFilter.EFFICIENT):
         graph = EGraph(Matrices())
         root = graph.add_term(attention(1))
-        saturate(graph, few, Limits(k_multi=2, iterations=4))
-        costs.append(ilp(graph, root, price, seconds=30.0).cost)
+        saturate(graph, few, SaturationLimits(k_multi=2, iterations=4))
+        costs.append(extract_optimally(graph, root, price, seconds=30.0).cost)
         del cycles
     assert costs[0] <= costs[1] + 1e-9
 
 
 def test_many_times_in_one_process() -> None:
     graph, root, prices = random_graph(11, 4)
-    found = {ilp(graph, root, lambda head, *_: prices[str(head)]).nodes for _ in range(30)}
+    found = {
+        extract_optimally(graph, root, lambda head, *_: prices[str(head)]).nodes for _ in range(30)
+    }
     assert len(found) == 1

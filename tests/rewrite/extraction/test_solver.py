@@ -10,20 +10,25 @@ import time
 
 import pytest
 
-from polygym.rewrite.egraph import EGraph, Limits, saturate
-from polygym.rewrite.extraction import CycleConstraints, Status, greedy, ilp
-from polygym.rewrite.extraction.solver import IntegerProgram, solve
+from polygym.rewrite.egraph import EGraph, SaturationLimits, saturate
+from polygym.rewrite.extraction import (
+    CycleConstraints,
+    ExtractionStatus,
+    extract_greedily,
+    extract_optimally,
+)
+from polygym.rewrite.extraction.solver import IntegerProgram, solve_program
 from tests.rewrite.languages import Matrices, attention, price, rules
 
 
 def hard_program() -> IntegerProgram:
     """Return a market to be split: branch and bound has to look at nearly everything."""
-    dice = random.Random(0)
+    rng = random.Random(0)
     program = IntegerProgram()
     for _ in range(50):
         program.add_column(0.0, 1.0, True)
     for _ in range(6):
-        terms = [(place, float(dice.randrange(1, 100))) for place in range(50)]
+        terms = [(place, float(rng.randrange(1, 100))) for place in range(50)]
         half = float(sum(value for _, value in terms) // 2)
         program.add_row(terms, half, half)
     return program
@@ -33,35 +38,35 @@ def hard_program() -> IntegerProgram:
 def large() -> tuple[EGraph, int]:
     graph = EGraph(Matrices())
     root = graph.add_term(attention(3))
-    saturate(graph, rules(), Limits(nodes=6000, iterations=4))
+    saturate(graph, rules(), SaturationLimits(nodes=6000, iterations=4))
     return graph, root
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.02, 0.5])
 def test_no_time_is_greedys_answer_or_better(large: tuple[EGraph, int], seconds: float) -> None:
     graph, root = large
-    first = greedy(graph, root, price)
+    first = extract_greedily(graph, root, price)
     begin = time.perf_counter()
-    found = ilp(graph, root, price, seconds=seconds)
+    found = extract_optimally(graph, root, price, seconds=seconds)
     assert time.perf_counter() - begin < seconds + 8
     assert found.cost <= first.cost
-    assert 0 <= found.bound <= found.cost
+    assert 0 <= found.lower_bound <= found.cost
     if seconds == 0:
-        assert (found.status, found.term) == (Status.GREEDY, first.term)
-        assert found.bound > 0
+        assert (found.status, found.term) == (ExtractionStatus.GREEDY, first.term)
+        assert found.lower_bound > 0
 
 
 @pytest.mark.parametrize("cycles", list(CycleConstraints))
 def test_no_time_whatever_the_cycles(large: tuple[EGraph, int], cycles: CycleConstraints) -> None:
     graph, root = large
-    found = ilp(graph, root, price, cycles, seconds=0.01)
-    assert found.cost <= greedy(graph, root, price).cost
-    assert found.status in (Status.GREEDY, Status.FEASIBLE)
+    found = extract_optimally(graph, root, price, cycles, seconds=0.01)
+    assert found.cost <= extract_greedily(graph, root, price).cost
+    assert found.status in (ExtractionStatus.GREEDY, ExtractionStatus.FEASIBLE)
 
 
 def test_the_time_limit_is_kept() -> None:
     begin = time.perf_counter()
-    answer = solve(hard_program(), 0.5)
+    answer = solve_program(hard_program(), 0.5)
     assert not answer.is_optimal
     assert time.perf_counter() - begin < 5
 
@@ -70,7 +75,7 @@ def test_what_cannot_be_is_no_answer() -> None:
     program = IntegerProgram()
     column = program.add_column(1.0, 1.0, True)
     program.add_row([(column, 2.0)], 1.0, 1.0)
-    answer = solve(program, 10.0)
+    answer = solve_program(program, 10.0)
     assert answer.values is None
     assert not answer.is_optimal
 

@@ -13,23 +13,23 @@ from typing import Any
 
 import pytest
 
-from polygym.compiler.codegen.common.machine import Machine
 from polygym.errors import InputError
-from polygym.measure.evaluation.fingerprint import Fingerprint
-from polygym.measure.worker.outcome import Status
-from polygym.search.corpus.collect import Collection, CollectPlan
-from polygym.search.corpus.export import export
-from polygym.search.corpus.former import former_sum
-from polygym.search.corpus.merge import merge
-from polygym.search.corpus.packed import pack
-from polygym.search.corpus.plan import Choice
-from polygym.search.corpus.rows import Case, Row, Visit
-from polygym.search.corpus.samples import groups
+from polygym.mapping.machine import Machine
+from polygym.runtime.evaluation.fingerprint import MachineFingerprint
+from polygym.runtime.worker.outcome import OutcomeStatus
+from polygym.search.corpus.collector import Collection, CollectPlan
+from polygym.search.corpus.export import export_parquet
+from polygym.search.corpus.merge import merge_corpora
+from polygym.search.corpus.packing import pack
+from polygym.search.corpus.program_choice import ProgramChoice
+from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow
+from polygym.search.corpus.samples import case_rows
 from polygym.search.corpus.schema import TABLES
-from polygym.search.corpus.statistics import statistics
+from polygym.search.corpus.statistics import corpus_statistics
 from polygym.search.corpus.store import Corpus, open_corpus
+from polygym.search.corpus.version_2 import former_sum
 
-HERE = Fingerprint("some CPU", "f00", 2, ("L2 unified 2048K",), "22.1")
+HERE = MachineFingerprint("some CPU", "f00", 2, ("L2 unified 2048K",), "22.1")
 THERE = replace(HERE, processor="another CPU")
 KEYS = {"machines": "key", "corpus": "only", "rows": "visit, place"}
 WRONG: tuple[object, ...] = ("gemver", '{"n": 12}', "{", -1, 3, 2.5, 1e999, b"\xff", "\udcff")
@@ -63,15 +63,21 @@ def fill(path: Path) -> None:
     with open_corpus(path, begin=True) as corpus:
         for number, machine in enumerate((HERE, THERE)):
             corpus.add_machine(machine, Machine())
-            case, text = Case(("gemm", "mine.c")[number], (("n", 10),)), ("", "the text")[number]
+            case, text = (
+                CorpusCase(("gemm", "mine.c")[number], (("n", 10),)),
+                ("", "the text")[number],
+            )
             for place in (0, 1):
-                asked = Visit(case, place, 7, 2, machine.key, 1000.0 + place, 0.5, text)
+                asked = CaseVisit(case, place, 7, 2, machine.key, 1000.0 + place, 0.5, text)
                 visit = corpus.begin(asked)
                 for one in range(6):
                     said = f"schedule {place} {one}"
-                    corpus.add(visit, Row(said, "default", f"done {one}", Status.OK, 0.5, 1.0, "x"))
+                    corpus.add(
+                        visit,
+                        CorpusRow(said, "default", f"done {one}", OutcomeStatus.OK, 0.5, 1.0, "x"),
+                    )
                 corpus.finish(visit, 0.25)
-            corpus.tick(machine.key, 1.0 + number, 0.01)
+            corpus.add_clock(machine.key, 1.0 + number, 0.01)
 
 
 def damaged(path: Path, table: str, column: str, value: object) -> bool:
@@ -93,17 +99,19 @@ def damaged(path: Path, table: str, column: str, value: object) -> bool:
 
 
 READERS: dict[str, Callable[[Corpus, Path], object]] = {
-    "statistics": lambda corpus, _: statistics(corpus),
-    "groups": lambda corpus, _: groups(corpus),
-    "export": lambda corpus, folder: export(corpus, folder / "out.parquet"),
+    "statistics": lambda corpus, _: corpus_statistics(corpus),
+    "groups": lambda corpus, _: case_rows(corpus),
+    "export": lambda corpus, folder: export_parquet(corpus, folder / "out.parquet"),
     "pack": lambda corpus, folder: pack(corpus, folder / "out.xz"),
-    "merge": lambda corpus, folder: merge(open_corpus(folder / "into", begin=True), corpus),
-    "merge into": lambda corpus, folder: merge(corpus, open_corpus(filled(folder / "from"))),
-    "collect": lambda corpus, _: Collection(corpus, CollectPlan(Choice(("mvt",)))).run(),
+    "merge": lambda corpus, folder: merge_corpora(open_corpus(folder / "into", begin=True), corpus),
+    "merge into": lambda corpus, folder: merge_corpora(
+        corpus, open_corpus(filled(folder / "from"))
+    ),
+    "collect": lambda corpus, _: Collection(corpus, CollectPlan(ProgramChoice(("mvt",)))).run(),
 }
 
 
-def expect_found_and_mended(path: Path, whole: set[Row]) -> None:
+def expect_found_and_mended(path: Path, whole: set[CorpusRow]) -> None:
     """Check that damage is found, that all readers refuse it, and that it can be taken out."""
     with open_corpus(path) as corpus:
         complaints = corpus.check()
@@ -113,11 +121,11 @@ def expect_found_and_mended(path: Path, whole: set[Row]) -> None:
             folder.mkdir()
             with pytest.raises(InputError, match="expected a whole corpus, found"):
                 read(corpus, folder)
-        corpus.mend()
+        corpus.repair()
         assert corpus.check() == [], complaints
         assert {found.row for found in corpus.all()} <= whole
         assert corpus.connection.execute("PRAGMA foreign_key_check").fetchall() == []
-        statistics(corpus)
+        corpus_statistics(corpus)
 
 
 @pytest.mark.parametrize(("table", "column"), list(columns()))
@@ -162,7 +170,7 @@ def test_what_is_whole_stays_when_something_else_is_taken_out(tmp_path: Path) ->
             "rows: number 4 of visit 2 is damaged",
             "clocks: row 1 is damaged",
         ]
-        assert str(corpus.mend()) == "7 rows, 1 visit, 1 time of the clock"
+        assert str(corpus.repair()) == "7 rows, 1 visit, 1 time of the clock"
         assert corpus.count() == 17
         assert corpus.finished(HERE.key, 2, 7) == set()
         assert corpus.finished(THERE.key, 2, 7) == {0, 1}
@@ -174,7 +182,7 @@ def test_the_visit_that_a_row_has_gone_from_is_measured_again(tmp_path: Path) ->
         corpus.connection.execute(
             "UPDATE rows SET visit = 2, place = 9 WHERE (visit, place) = (1, 3)"
         )
-        assert corpus.mend().rows == 1
+        assert corpus.repair().rows == 1
         assert 0 not in corpus.finished(HERE.key, 2, 7)
 
 
@@ -242,10 +250,10 @@ def test_what_is_written_meanwhile_is_no_damage(
             if "FROM machines" in query:
                 with suppress(OSError):  # it may have to wait until all is looked at
                     collection.add_machine(new, Machine())
-                    collection.begin(Visit(Case("gemm", ()), 9, 7, 2, new.key, 1.0))
+                    collection.begin(CaseVisit(CorpusCase("gemm", ()), 9, 7, 2, new.key, 1.0))
             return found
 
         monkeypatch.setattr(Corpus, "_asked", meanwhile)
         assert corpus.check() == []
         corpus.expect_whole()
-        assert corpus.mend().visits == 0
+        assert corpus.repair().visits == 0

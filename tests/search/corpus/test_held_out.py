@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 import polybench
-from polygym.compiler.frontend.tc.library import definitions
-from polygym.cost.bodies import bodies
+from polygym.cost.features.programs.canonical_bodies import canonical_bodies
+from polygym.frontend.tc.library import definitions
 from polygym.programs import Program, load_program
 from polygym.programs.comprehensions import PREFIX as COMPREHENSION
-from polygym.search.corpus.collect import Collection, CollectPlan
-from polygym.search.corpus.held_out import TEST_KERNELS, alike, is_held_out
-from polygym.search.corpus.packed import HOMES, NEAR, SHIPPED, unpack
-from polygym.search.corpus.plan import USUAL, Choice, chosen
-from polygym.search.corpus.samples import groups, without_tests
+from polygym.search.corpus.collector import Collection, CollectPlan
+from polygym.search.corpus.held_out import TEST_KERNELS, equivalent_kernels, is_held_out
+from polygym.search.corpus.packing import LARGE_FILE, NEAR_FILE, STORAGE_VARIANTS_FILE, unpack
+from polygym.search.corpus.program_choice import DEFAULT_CHOICE, ProgramChoice, choose_program
+from polygym.search.corpus.samples import case_rows, without_tests
 from polygym.search.corpus.store import open_corpus
 
 PRODUCT = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++)"
@@ -31,8 +31,8 @@ def program(folder: Path, loops: str) -> Program:
 
 
 def test_a_body_has_no_names_no_order_and_no_factors(tmp_path: Path) -> None:
-    one = bodies(program(tmp_path, f"{PRODUCT} C[i][j] += A[i][k] * B[k][j];"))
-    other = bodies(
+    one = canonical_bodies(program(tmp_path, f"{PRODUCT} C[i][j] += A[i][k] * B[k][j];"))
+    other = canonical_bodies(
         program(
             tmp_path,
             "for (int x = 0; x < n; x++) for (int y = 0; y < n; y++) for (int z = 0; z < n; z++)"
@@ -53,8 +53,8 @@ def test_a_body_has_no_names_no_order_and_no_factors(tmp_path: Path) -> None:
     ],
 )
 def test_other_subscripts_and_bounds_are_another_body(tmp_path: Path, loops: str) -> None:
-    plain = bodies(program(tmp_path, f"{PRODUCT} C[i][j] += A[i][k] * B[k][j];"))
-    assert bodies(program(tmp_path, loops)).isdisjoint(plain)
+    plain = canonical_bodies(program(tmp_path, f"{PRODUCT} C[i][j] += A[i][k] * B[k][j];"))
+    assert canonical_bodies(program(tmp_path, loops)).isdisjoint(plain)
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_other_subscripts_and_bounds_are_another_body(tmp_path: Path, loops: str
     ],
 )
 def test_shifts_and_pieces_are_no_other_body(tmp_path: Path, loops: str) -> None:
-    plain = bodies(program(tmp_path, f"{PRODUCT} C[i][j] += A[i][k] * B[k][j];"))
-    assert not bodies(program(tmp_path, loops)).isdisjoint(plain)
+    plain = canonical_bodies(program(tmp_path, f"{PRODUCT} C[i][j] += A[i][k] * B[k][j];"))
+    assert not canonical_bodies(program(tmp_path, loops)).isdisjoint(plain)
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_shifts_and_pieces_are_no_other_body(tmp_path: Path, loops: str) -> None
     ],
 )
 def test_values_with_names_are_no_other_body(tmp_path: Path, loops: str) -> None:
-    plain = bodies(program(tmp_path, f"{PRODUCT} C[i][j] += A[i][k] * B[k][j];"))
-    assert bodies(program(tmp_path, f"{PRODUCT} {loops}")) == plain
+    plain = canonical_bodies(program(tmp_path, f"{PRODUCT} C[i][j] += A[i][k] * B[k][j];"))
+    assert canonical_bodies(program(tmp_path, f"{PRODUCT} {loops}")) == plain
 
 
 @pytest.mark.parametrize(
@@ -104,23 +104,27 @@ def test_a_sum_in_a_scalar_is_that_in_an_element(tmp_path: Path, loops: str, ter
         begin = "double D[n][n]; double s;"
         return f"{begin} for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) {{ {text} }}"
 
-    found = bodies(program(tmp_path, whole(loops)))
-    assert found == bodies(program(tmp_path, whole(f"for (k) {term} += A[i][k] * B[k][j];")))
+    found = canonical_bodies(program(tmp_path, whole(loops)))
+    assert found == canonical_bodies(
+        program(tmp_path, whole(f"for (k) {term} += A[i][k] * B[k][j];"))
+    )
 
 
 def test_a_sum_in_a_scalar_over_all_loops_is_another_body(tmp_path: Path) -> None:
-    plain = bodies(program(tmp_path, f"{PRODUCT} C[i][j] += A[i][k] * B[k][j];"))
+    plain = canonical_bodies(program(tmp_path, f"{PRODUCT} C[i][j] += A[i][k] * B[k][j];"))
     whole = f"double s = 0; {PRODUCT} s += A[i][k] * B[k][j]; C[0][0] = s;"
-    assert bodies(program(tmp_path, whole)).isdisjoint(plain)
+    assert canonical_bodies(program(tmp_path, whole)).isdisjoint(plain)
 
 
 def test_pieces_of_a_body_are_there_by_themselves_and_together(tmp_path: Path) -> None:
-    half = bodies(program(tmp_path, f"{PRODUCT} if (k < i) C[i][j] += A[i][k] * B[k][j];"))
+    half = canonical_bodies(
+        program(tmp_path, f"{PRODUCT} if (k < i) C[i][j] += A[i][k] * B[k][j];")
+    )
     loops = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) {"
     term = "C[i][j] += A[i][k] * B[k][j];"
     for_k = f"for (int k = 0; k < i; k++) {term} for (int k = i; k < n; k++) {term}"
-    found = bodies(program(tmp_path, f"{loops} {for_k} }}"))
-    whole = bodies(program(tmp_path, f"{PRODUCT} {term}"))
+    found = canonical_bodies(program(tmp_path, f"{loops} {for_k} }}"))
+    whole = canonical_bodies(program(tmp_path, f"{PRODUCT} {term}"))
     assert half | whole <= found
     assert not whole <= half
     assert len(found) == 2  # with all arrays numbered backwards, k >= i is k <= i
@@ -214,7 +218,7 @@ WITH_SCALARS: dict[str, tuple[str, ...]] = {
     [(a, one) for every in (SAME, WITH_SCALARS) for a, those in every.items() for one in those],
 )
 def test_kernels_in_other_orders_are_held_out(tmp_path: Path, kernel: str, loops: str) -> None:
-    assert alike("mine.c", program(tmp_path, loops)) == (kernel,)
+    assert equivalent_kernels("mine.c", program(tmp_path, loops)) == (kernel,)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +241,7 @@ def test_kernels_in_other_orders_are_held_out(tmp_path: Path, kernel: str, loops
     ],
 )
 def test_what_shares_an_idea_is_not_held_out(tmp_path: Path, loops: str) -> None:
-    assert alike("mine.c", program(tmp_path, loops)) == ()
+    assert equivalent_kernels("mine.c", program(tmp_path, loops)) == ()
 
 
 def test_other_kernels_and_comprehensions_are_not_held_out() -> None:
@@ -269,9 +273,9 @@ def test_random_programs_that_do_the_same_are_held_out(name: str) -> None:
 
 def test_a_visit_takes_none_unless_it_is_asked_for() -> None:
     name = "random:183210244"
-    assert chosen(Choice((name,)), 0, 0).case.program == name
+    assert choose_program(ProgramChoice((name,)), 0, 0).case.program == name
     for number in range(12):
-        found = chosen(USUAL, 5, number)
+        found = choose_program(DEFAULT_CHOICE, 5, number)
         assert not is_held_out(found.case.program, found.program)
 
 
@@ -283,13 +287,17 @@ def test_a_kernel_under_the_name_of_a_file_teaches_nothing(tmp_path: Path) -> No
         (tmp_path / include.name).write_text(include.read_text())
     with open_corpus(tmp_path / "c.sqlite", begin=True) as corpus:
         for names in ((str(file),), ("mvt",)):
-            Collection(corpus, CollectPlan(Choice(names), rows=corpus.count() + 6, each=6)).run()
-        kept, left = without_tests(groups(corpus, fewest=1))
+            Collection(
+                corpus, CollectPlan(ProgramChoice(names), rows=corpus.count() + 6, candidates=6)
+            ).run()
+        kept, left = without_tests(case_rows(corpus, fewest=1))
     assert {one.visit.case.program for one in kept} == {"mvt"}
     assert left == 1
 
 
-@pytest.mark.parametrize(("file", "fewest"), [(SHIPPED, 20_000), (HOMES, 4_000), (NEAR, 3_000)])
+@pytest.mark.parametrize(
+    ("file", "fewest"), [(LARGE_FILE, 20_000), (STORAGE_VARIANTS_FILE, 4_000), (NEAR_FILE, 3_000)]
+)
 def test_nothing_of_corpora_that_come_with_polygym_is_held_out(
     tmp_path: Path, file: Path, fewest: int
 ) -> None:
@@ -297,6 +305,6 @@ def test_nothing_of_corpora_that_come_with_polygym_is_held_out(
     unpack(file, path)
     with open_corpus(path) as corpus:
         assert corpus.count() >= fewest
-        kept, left = without_tests(groups(corpus))
+        kept, left = without_tests(case_rows(corpus))
     assert kept
     assert left == 0

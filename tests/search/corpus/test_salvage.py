@@ -13,20 +13,20 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.common.machine import Machine
 from polygym.errors import InputError
-from polygym.measure.evaluation.fingerprint import Fingerprint
-from polygym.measure.worker.outcome import Status
-from polygym.search.corpus.export import export
-from polygym.search.corpus.merge import merge
-from polygym.search.corpus.packed import pack
-from polygym.search.corpus.rows import Case, Row, Visit
-from polygym.search.corpus.salvage import complaints, mend
-from polygym.search.corpus.samples import groups
-from polygym.search.corpus.statistics import statistics
+from polygym.mapping.machine import Machine
+from polygym.runtime.evaluation.fingerprint import MachineFingerprint
+from polygym.runtime.worker.outcome import OutcomeStatus
+from polygym.search.corpus.export import export_parquet
+from polygym.search.corpus.merge import merge_corpora
+from polygym.search.corpus.packing import pack
+from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow
+from polygym.search.corpus.salvage import complaints, repair
+from polygym.search.corpus.samples import case_rows
+from polygym.search.corpus.statistics import corpus_statistics
 from polygym.search.corpus.store import Corpus, open_corpus
 
-HERE = Fingerprint("some CPU", "f00", 2, ("L2 unified 2048K",), "22.1")
+HERE = MachineFingerprint("some CPU", "f00", 2, ("L2 unified 2048K",), "22.1")
 PAGE = 4096
 VISITS, EACH = 6, 30
 
@@ -40,18 +40,21 @@ def written() -> bytes:
             corpus.connection.execute("PRAGMA synchronous = OFF")
             corpus.add_machine(HERE, Machine())
             for number in range(VISITS):
-                case = Case(f"random:{number}", (("n", 10 + number),))
-                visit = corpus.begin(Visit(case, number, 7, 2, HERE.key, 1000.0 + number))
+                case = CorpusCase(f"random:{number}", (("n", 10 + number),))
+                visit = corpus.begin(CaseVisit(case, number, 7, 2, HERE.key, 1000.0 + number))
                 for one in range(EACH):
                     schedule = f"{'schedule ' * 20}{number} {one}"
-                    corpus.add(visit, Row(schedule, "default", "done", Status.OK, 0.5, 1.0, "x"))
+                    corpus.add(
+                        visit,
+                        CorpusRow(schedule, "default", "done", OutcomeStatus.OK, 0.5, 1.0, "x"),
+                    )
                 corpus.finish(visit, 0.25)
-                corpus.tick(HERE.key, 1.0 + number, 0.01)
+                corpus.add_clock(HERE.key, 1.0 + number, 0.01)
         return path.read_bytes()
 
 
 @pytest.fixture(scope="module")
-def whole() -> Iterator[set[Row]]:
+def whole() -> Iterator[set[CorpusRow]]:
     with TemporaryDirectory() as folder:
         path = Path(folder, "c.sqlite")
         path.write_bytes(written())
@@ -60,17 +63,17 @@ def whole() -> Iterator[set[Row]]:
 
 
 READERS: dict[str, Callable[[Corpus, Path], object]] = {
-    "statistics": lambda corpus, _: statistics(corpus),
-    "groups": lambda corpus, _: groups(corpus),
-    "export": lambda corpus, folder: export(corpus, folder / "out.parquet"),
+    "statistics": lambda corpus, _: corpus_statistics(corpus),
+    "groups": lambda corpus, _: case_rows(corpus),
+    "export": lambda corpus, folder: export_parquet(corpus, folder / "out.parquet"),
     "pack": lambda corpus, folder: pack(corpus, folder / "out.xz"),
-    "merge": lambda corpus, folder: merge(open_corpus(folder / "into", begin=True), corpus),
+    "merge": lambda corpus, folder: merge_corpora(open_corpus(folder / "into", begin=True), corpus),
 }
 
 
-def expect_copied(path: Path, whole: set[Row], fewest: int) -> int:
+def expect_copied(path: Path, whole: set[CorpusRow], fewest: int) -> int:
     """Check that a damaged file is mended as far as can be; return how many rows are lost."""
-    mended = mend(path)
+    mended = repair(path)
     assert mended is not None
     assert complaints(path) == []
     with open_corpus(path) as corpus:
@@ -90,9 +93,9 @@ def expect_copied(path: Path, whole: set[Row], fewest: int) -> int:
 
 @pytest.mark.parametrize("how", ["zeros", "dice", "flips"])
 def test_of_every_page_that_is_damaged_all_others_are_copied(
-    tmp_path: Path, whole: set[Row], how: str
+    tmp_path: Path, whole: set[CorpusRow], how: str
 ) -> None:
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     losses = []
     for page in range(1, len(written()) // PAGE):
         content = bytearray(written())
@@ -101,10 +104,10 @@ def test_of_every_page_that_is_damaged_all_others_are_copied(
             case "zeros":
                 content[begin : begin + PAGE] = bytes(PAGE)
             case "dice":
-                content[begin + 100 : begin + 1100] = dice.bytes(1000)
+                content[begin + 100 : begin + 1100] = rng.bytes(1000)
             case _:
-                for place in dice.integers(0, PAGE, 20):
-                    content[begin + int(place)] ^= 1 << int(dice.integers(8))
+                for place in rng.integers(0, PAGE, 20):
+                    content[begin + int(place)] ^= 1 << int(rng.integers(8))
         folder = tmp_path / str(page)
         folder.mkdir()
         path = folder / "c.sqlite"
@@ -127,10 +130,10 @@ def test_of_every_page_that_is_damaged_all_others_are_copied(
     assert sum(lost < VISITS * EACH / 2 for lost in losses) > len(losses) * 0.6
 
 
-def mend_or_all(path: Path, whole: set[Row]) -> int:
+def mend_or_all(path: Path, whole: set[CorpusRow]) -> int:
     """Check what is mended, or that a file of which nothing can be read stays as it was."""
     content = path.read_bytes()
-    mended = mend(path)
+    mended = repair(path)
     if mended is None:
         assert path.read_bytes() == content
         return len(whole)
@@ -139,7 +142,7 @@ def mend_or_all(path: Path, whole: set[Row]) -> int:
 
 
 def test_a_file_that_was_cut_off_has_what_is_before_the_cut(
-    tmp_path: Path, whole: set[Row]
+    tmp_path: Path, whole: set[CorpusRow]
 ) -> None:
     path = tmp_path / "c.sqlite"
     path.write_bytes(written()[: -8 * PAGE])
@@ -152,7 +155,7 @@ def test_what_is_no_corpus_stays_as_it_is(tmp_path: Path, content: bytes) -> Non
     path = tmp_path / "c.sqlite"
     path.write_bytes(content)
     assert len(complaints(path)) == 1
-    assert mend(path) is None
+    assert repair(path) is None
     assert path.read_bytes() == content
 
 
@@ -160,7 +163,7 @@ def test_what_is_no_corpus_stays_as_it_is(tmp_path: Path, content: bytes) -> Non
     ("table", "left"), [("corpus", True), ("clocks", True), ("texts", False), ("rows", False)]
 )
 def test_a_table_that_is_lost_is_damage(
-    tmp_path: Path, whole: set[Row], table: str, left: bool
+    tmp_path: Path, whole: set[CorpusRow], table: str, left: bool
 ) -> None:
     path = tmp_path / "c.sqlite"
     path.write_bytes(written())
@@ -170,7 +173,7 @@ def test_a_table_that_is_lost_is_damage(
     if left:
         assert expect_copied(path, whole, len(whole)) == 0
     else:
-        assert mend(path) is None
+        assert repair(path) is None
 
 
 def test_nothing_is_mended_under_somebody_who_writes(
@@ -185,5 +188,5 @@ def test_nothing_is_mended_under_somebody_who_writes(
     with closing(sqlite3.connect(path, isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
         with pytest.raises(OSError, match="locked"):
-            mend(path)
+            repair(path)
     assert path.read_bytes() == content

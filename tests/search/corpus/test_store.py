@@ -11,43 +11,45 @@ from pathlib import Path
 
 import pytest
 
-from polygym.compiler.codegen.common.machine import Machine
-from polygym.compiler.poly.schedule import parse
-from polygym.cost.candidate import NAMES
+from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES
 from polygym.errors import InputError
-from polygym.measure.evaluation.fingerprint import Fingerprint
-from polygym.measure.worker.outcome import Status
+from polygym.mapping.machine import Machine
+from polygym.poly.schedule import parse_schedule
 from polygym.programs import load_program
-from polygym.search.corpus.damage import TakenOut
-from polygym.search.corpus.export import export
-from polygym.search.corpus.merge import merge
-from polygym.search.corpus.packed import pack
-from polygym.search.corpus.rows import Case, Row, Visit
-from polygym.search.corpus.samples import features_of, groups, learnable, legal_of
-from polygym.search.corpus.statistics import outliers, statistics
+from polygym.runtime.evaluation.fingerprint import MachineFingerprint
+from polygym.runtime.worker.outcome import OutcomeStatus
+from polygym.search.corpus.damage import RemovedRows
+from polygym.search.corpus.export import export_parquet
+from polygym.search.corpus.merge import merge_corpora
+from polygym.search.corpus.packing import pack
+from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow
+from polygym.search.corpus.samples import case_rows, features_of, legal_of, training_samples
+from polygym.search.corpus.statistics import corpus_statistics, outliers
 from polygym.search.corpus.store import Corpus, open_corpus
 
-HERE = Fingerprint("some CPU", "f00", 2, ("L2 unified 2048K",), "22.1")
+HERE = MachineFingerprint("some CPU", "f00", 2, ("L2 unified 2048K",), "22.1")
 THERE = replace(HERE, processor="another CPU")
-CASE = Case("gemm", (("ni", 10), ("nj", 20)))
+CASE = CorpusCase("gemm", (("ni", 10), ("nj", 20)))
 
 
-def visit(number: int, machine: Fingerprint = HERE, case: Case = CASE) -> Visit:
-    return Visit(case, number, 7, 2, machine.key, 1000.0 + number)
+def visit(number: int, machine: MachineFingerprint = HERE, case: CorpusCase = CASE) -> CaseVisit:
+    return CaseVisit(case, number, 7, 2, machine.key, 1000.0 + number)
 
 
-def row(number: int, baseline: float = 1.0) -> Row:
-    return Row(f"schedule {number}", "default", "default", Status.OK, 0.5 + number, baseline)
+def row(number: int, baseline: float = 1.0) -> CorpusRow:
+    return CorpusRow(
+        f"schedule {number}", "default", "default", OutcomeStatus.OK, 0.5 + number, baseline
+    )
 
 
-def filled(path: Path, machine: Fingerprint, numbers: range, place: int = 0) -> Path:
+def filled(path: Path, machine: MachineFingerprint, numbers: range, place: int = 0) -> Path:
     with open_corpus(path, begin=True) as corpus:
         corpus.add_machine(machine, Machine())
         found = corpus.begin(visit(place, machine))
         for number in numbers:
             corpus.add(found, row(number))
         corpus.finish(found, 0.1)
-        corpus.tick(machine.key, 1.0, 0.01)
+        corpus.add_clock(machine.key, 1.0, 0.01)
     return path
 
 
@@ -61,21 +63,21 @@ def test_a_row_is_there_once_and_as_it_was(tmp_path: Path) -> None:
         rows = [found.row for found in corpus.all()]
         assert sorted(rows, key=lambda one: one.seconds) == [*map(row, range(5)), row(17)]
         assert corpus.check() == []
-        assert corpus.known(again)["schedule 3", "default"] == row(3)
+        assert corpus.known_rows(again)["schedule 3", "default"] == row(3)
         assert corpus.finished(HERE.key, 2, 7) == {0}
     with pytest.raises(InputError, match="expected visit 0 of seed 7 to be of mvt"):
-        open_corpus(path).begin(visit(0, case=Case("mvt", ())))
+        open_corpus(path).begin(visit(0, case=CorpusCase("mvt", ())))
 
 
 def test_machines_never_mix(tmp_path: Path) -> None:
     ours = filled(tmp_path / "ours.sqlite", HERE, range(4))
     theirs = filled(tmp_path / "theirs.sqlite", THERE, range(6))
     with open_corpus(ours) as corpus, open_corpus(theirs) as other:
-        assert merge(corpus, other) == 6
-        assert merge(corpus, other) == 0
+        assert merge_corpora(corpus, other) == 6
+        assert merge_corpora(corpus, other) == 0
         assert [found.row for found in corpus.all(HERE.key)] == [row(n) for n in range(4)]
         assert [found.row for found in corpus.all(THERE.key)] == [row(n) for n in range(6)]
-        found = statistics(corpus)
+        found = corpus_statistics(corpus)
         assert (found.rows, found.programs, found.cases) == (10, 1, 1)
         assert {one.processor: one.rows for one in found.machines} == {
             "some CPU": 4,
@@ -89,12 +91,12 @@ def test_merging_takes_what_is_new(tmp_path: Path) -> None:
     first = filled(tmp_path / "a.sqlite", HERE, range(4))
     second = filled(tmp_path / "b.sqlite", HERE, range(2, 9))
     with open_corpus(second) as other:
-        strange = other.begin(visit(1, case=Case("mvt", ())))
+        strange = other.begin(visit(1, case=CorpusCase("mvt", ())))
         other.add(strange, row(30))
     with open_corpus(first) as corpus, open_corpus(second) as other:
         corpus.add(corpus.begin(visit(1)), row(10))
         for added in (6, 0, 0):
-            assert merge(corpus, other) == added
+            assert merge_corpora(corpus, other) == added
             assert corpus.count() == 11
             assert {key.number: len(rows) for key, rows in corpus.visits()} == {0: 9, 1: 1, -1: 1}
         assert corpus.finished(HERE.key, 2, 7) == {0}
@@ -104,9 +106,9 @@ def test_files_of_one_name_and_other_texts_are_other_programs(tmp_path: Path) ->
     with open_corpus(tmp_path / "c.sqlite", begin=True) as corpus:
         corpus.add_machine(HERE, Machine())
         for number, text in enumerate(("one", "another", "one")):
-            asked = replace(visit(number, case=Case("mine.c", (("n", 9),))), text=text)
+            asked = replace(visit(number, case=CorpusCase("mine.c", (("n", 9),))), text=text)
             corpus.add(corpus.begin(asked), row(number))
-        found = statistics(corpus)
+        found = corpus_statistics(corpus)
     assert (found.rows, found.programs, found.cases) == (3, 2, 2)
 
 
@@ -128,10 +130,10 @@ def test_what_was_measured_beside_a_strange_original_is_an_outlier() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_damaged_files_are_refused_or_said_to_be(tmp_path: Path, seed: int) -> None:
     path = filled(tmp_path / "c.sqlite", HERE, range(200))
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     content = bytearray(path.read_bytes())
     for _ in range(40):
-        content[dice.randrange(len(content))] ^= 1 << dice.randrange(8)
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
     if seed == 0:
         content = content[: len(content) // 2]
     path.write_bytes(content)
@@ -148,7 +150,7 @@ def test_damaged_rows_are_found_and_taken_out(tmp_path: Path) -> None:
         assert corpus.check() == [f"rows: number {place} of visit 1 is damaged" for place in (3, 5)]
         with pytest.raises(InputError, match="corpus check --mend"):
             list(corpus.all())
-        assert corpus.mend() == TakenOut(2, 0, 0, 0)
+        assert corpus.repair() == RemovedRows(2, 0, 0, 0)
         assert corpus.check() == []
         assert len(list(corpus.all())) == 18
 
@@ -166,7 +168,7 @@ def test_a_row_that_says_of_another_case_than_its_visit_is_damaged(tmp_path: Pat
             f"rows: number {place} of visit 1 is damaged" for place in (2, 4, 7)
         ]
         assert corpus.finished(HERE.key, 2, 7) == {0}
-        assert corpus.mend() == TakenOut(3, 0, 0, 0)
+        assert corpus.repair() == RemovedRows(3, 0, 0, 0)
         assert corpus.check() == []
         assert corpus.finished(HERE.key, 2, 7) == set()
         assert corpus.count() == 17
@@ -189,7 +191,7 @@ def test_damage_is_said_with_the_file_wherever_it_is_read(
         corpus.connection.execute(damage)
         assert len(corpus.check()) == 1
         other = open_corpus(tmp_path / "other.sqlite", begin=True)
-        for read in (statistics, groups, lambda one: merge(other, one)):
+        for read in (corpus_statistics, case_rows, lambda one: merge_corpora(other, one)):
             said = rf"c\.sqlite: expected a whole corpus, found {table}: "
             with pytest.raises(InputError, match=said):
                 read(corpus)
@@ -203,18 +205,18 @@ def test_a_page_that_is_gone_is_said_wherever_it_is_read(tmp_path: Path) -> None
     path.write_bytes(content)
     with open_corpus(path) as corpus:
         assert corpus.check()
-        for read in (lambda one: list(one.all()), statistics):
+        for read in (lambda one: list(one.all()), corpus_statistics):
             with pytest.raises(InputError, match=r"found SQLite: .*corpus check --mend"):
                 read(corpus)
         with pytest.raises(InputError, match="found a file that SQLite cannot use"):
-            corpus.mend()
+            corpus.repair()
 
 
 def test_nothing_else_is_written_over_a_corpus(tmp_path: Path) -> None:
     path = filled(tmp_path / "c.sqlite", HERE, range(3))
     before = path.read_bytes()
     with open_corpus(path) as corpus:
-        for write in (export, pack):
+        for write in (export_parquet, pack):
             with pytest.raises(InputError, match="expected another file than the corpus"):
                 write(corpus, tmp_path / "." / "c.sqlite")
     assert path.read_bytes() == before
@@ -229,7 +231,7 @@ def test_times_of_two_visits_are_those_of_the_first(tmp_path: Path) -> None:
             for number in range(6):
                 one = row(10 * place + number)
                 corpus.add(found, replace(one, seconds=slow * (number + 1), baseline_seconds=slow))
-        (group,) = groups(corpus)
+        (group,) = case_rows(corpus)
     assert [one.seconds for one in group.rows] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0] * 2
 
 
@@ -274,12 +276,12 @@ def test_every_machine_says_for_what_loops_are_planned_there(tmp_path: Path) -> 
     wide, narrow = Machine(vector_bits=512, registers=32), Machine(vector_bits=128)
     text = "{ S0[i, j] -> [0, i, j, 0]; S1[i, k, j] -> [1, i, k, j] }"
     program = load_program("gemm")
-    legal = legal_of(program, str(parse(text, program.scop)))
+    legal = legal_of(program, str(parse_schedule(text, program.scop)))
     for machine, planned_for in ((HERE, wide), (THERE, narrow)):
         path = tmp_path / f"{machine.key}.sqlite"
         with open_corpus(path, begin=True) as corpus:
             corpus.add_machine(machine, planned_for)
-            begun = corpus.begin(visit(0, machine, Case("gemm", program.parameters)))
+            begun = corpus.begin(visit(0, machine, CorpusCase("gemm", program.parameters)))
             for number in range(5):
                 mapping = f"threads=2 tile={8 + number}"
                 corpus.add(begun, replace(row(number), schedule=str(legal.schedule),
@@ -288,14 +290,16 @@ def test_every_machine_says_for_what_loops_are_planned_there(tmp_path: Path) -> 
         open_corpus(tmp_path / f"{HERE.key}.sqlite") as corpus,
         open_corpus(tmp_path / f"{THERE.key}.sqlite") as other,
     ):
-        merge(corpus, other)
+        merge_corpora(corpus, other)
         assert corpus.planned_for() == {HERE.key: wide, THERE.key: narrow}
         for key, machine in corpus.planned_for().items():
-            found = learnable(groups(corpus, key)).samples.features[0]
+            found = training_samples(case_rows(corpus, key)).samples.features[0]
             own = features_of(program, legal, "threads=2 tile=8", machine).vector
             assert found == pytest.approx(own, rel=1e-6)
         lanes = [
-            learnable(groups(corpus, key)).samples.features[0][NAMES.index("lanes_main")]
+            training_samples(case_rows(corpus, key)).samples.features[0][
+                FEATURE_NAMES.index("lanes_main")
+            ]
             for key in (HERE.key, THERE.key)
         ]
         assert lanes[0] > lanes[1]
@@ -310,15 +314,15 @@ def test_a_machine_that_does_not_say_so_is_damage(tmp_path: Path) -> None:
 
 
 def test_a_case_says_how_it_is_changed() -> None:
-    changed = Case("gemm", (), "S0: i = 0"), Case("a\nb", (), "", "C=rename")
+    changed = CorpusCase("gemm", (), "S0: i = 0"), CorpusCase("a\nb", (), "", "C=rename")
     chosen = (
-        Case("m.c", (), function="f x[100]"),
-        Case("m.c", (), "S0: i = 0", "C=rename", "f x[100][n] s=4"),
-        Case("a\nb", (), "", "C=rename", "f"),
+        CorpusCase("m.c", (), function="f x[100]"),
+        CorpusCase("m.c", (), "S0: i = 0", "C=rename", "f x[100][n] s=4"),
+        CorpusCase("a\nb", (), "", "C=rename", "f"),
     )
     for case in (CASE, *changed, *chosen):
-        assert Case.named(case.name, case.parameters) == case
+        assert CorpusCase.from_name(case.name, case.parameters) == case
     assert (
-        str(Case("gemm", (("n", 2),), "S0: i = 0", "C=rename"))
+        str(CorpusCase("gemm", (("n", 2),), "S0: i = 0", "C=rename"))
         == "gemm(n=2) [S0: i = 0] [C=rename]"
     )

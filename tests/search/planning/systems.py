@@ -32,9 +32,9 @@ class Dice:
     """Random graphs of numbered states: three ways out of each, costs by dice."""
 
     def __init__(self, seed: int, count: int = 40) -> None:
-        dice = np.random.default_rng(seed)
-        self.edges = dice.integers(0, count, (count, 3))
-        self.costs = dice.integers(0, 50, count).astype(float)
+        rng = np.random.default_rng(seed)
+        self.edges = rng.integers(0, count, (count, 3))
+        self.costs = rng.integers(0, 50, count).astype(float)
 
     def successors(self, state: int) -> Sequence[int]:
         return tuple(int(one) for one in self.edges[state])

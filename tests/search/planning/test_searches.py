@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygym.errors import InputError
-from polygym.search.planning import SEARCHES, Plan, explore, search
-from polygym.search.planning.explored import Explored
+from polygym.search.planning import ALGORITHMS, PlanningLimits, explore, search
 from polygym.search.planning.protocol import Values
+from polygym.search.planning.search_graph import SearchGraph
 from tests.search.planning.systems import Dice, Graph
 
 STRAIGHT = Graph({"a": "bc", "b": "d", "c": "", "d": ""}, {"a": 4, "b": 5, "c": 3.5, "d": 3})
@@ -23,31 +23,31 @@ def test_what_sees_everything_finds_the_best(seed: int, horizon: int) -> None:
     system = Dice(seed)
     best = min(system.cost(one) for one in system.within(0, horizon))
     for name in ("astar", "greedy", "breadth"):
-        found = search(name, system, 0, Plan(horizon, 1000))
+        found = search(name, system, 0, PlanningLimits(horizon, 1000))
         assert found.is_complete
         assert found.cost == best == system.cost(found.best)
 
 
-@given(st.integers(0, 10_000), st.integers(1, 6), st.sampled_from(sorted(SEARCHES)))
+@given(st.integers(0, 10_000), st.integers(1, 6), st.sampled_from(sorted(ALGORITHMS)))
 def test_the_way_is_a_way(seed: int, horizon: int, name: str) -> None:
     system = Dice(seed)
-    found = search(name, system, 0, Plan(horizon, 30), seed=seed)
+    found = search(name, system, 0, PlanningLimits(horizon, 30), seed=seed)
     assert found.states[0] == 0
     assert len(found.steps) == len(found.states) - 1 <= horizon
     for step, one, other in zip(found.steps, found.states[:-1], found.states[1:], strict=True):
         assert system.successors(one)[step] == other
     assert found.cost == system.cost(found.best) <= found.initial_cost == system.cost(0)
-    assert found.looked_at <= 30
-    assert found == search(name, system, 0, Plan(horizon, 30), seed=seed)
+    assert found.states_seen <= 30
+    assert found == search(name, system, 0, PlanningLimits(horizon, 30), seed=seed)
 
 
-@given(st.integers(0, 10_000), st.integers(1, 5), st.sampled_from(sorted(SEARCHES)))
+@given(st.integers(0, 10_000), st.integers(1, 5), st.sampled_from(sorted(ALGORITHMS)))
 def test_no_state_is_counted_with_more_steps_than_it_has(
     seed: int, horizon: int, name: str
 ) -> None:
     system = Dice(seed)
-    seen, _ = explore(name, system, 0, Plan(horizon, 1000), seed=seed)
-    for state, left in zip(seen.states, seen.left, strict=True):
+    seen, _ = explore(name, system, 0, PlanningLimits(horizon, 1000), seed=seed)
+    for state, left in zip(seen.states, seen.steps_left, strict=True):
         assert state in system.within(0, horizon - left)
         if name == "breadth":
             assert left == horizon or state not in system.within(0, horizon - left - 1)
@@ -56,7 +56,7 @@ def test_no_state_is_counted_with_more_steps_than_it_has(
 @given(st.integers(0, 10_000), st.integers(1, 5))
 def test_targets_are_what_could_have_been_reached(seed: int, horizon: int) -> None:
     system = Dice(seed, 15)
-    seen, _ = explore("breadth", system, 0, Plan(20, 1000))
+    seen, _ = explore("breadth", system, 0, PlanningLimits(20, 1000))
     seen.horizon = horizon
     targets = seen.targets()
     assert targets.shape == (len(seen.states), horizon + 1)
@@ -72,14 +72,14 @@ def test_a_state_is_opened_again_with_more_steps_left() -> None:
         {"a": "bx", "b": "c", "x": "y", "y": "c", "c": "d"},
         {"a": 9, "x": 1, "y": 1, "b": 8, "c": 7, "d": 0},
     )
-    found = search("greedy", system, "a", Plan(3, 100, batch=1))
+    found = search("greedy", system, "a", PlanningLimits(3, 100, batch=1))
     assert found.states == ("a", "b", "c", "d")
     assert found.is_complete
 
 
 def test_the_best_first() -> None:
     system = Graph({"a": "bc", "b": "e", "c": "d"}, {"a": 4, "b": 3, "c": 3.5, "d": 1, "e": 2})
-    search("greedy", system, "a", Plan(5, 100, batch=1))
+    search("greedy", system, "a", PlanningLimits(5, 100, batch=1))
     assert system.asked[:3] == ["a", "b", "e"]
 
 
@@ -98,10 +98,10 @@ class Knowing:
 
 def test_a_value_function_leads() -> None:
     value, system = Knowing(), Graph(STRAIGHT.following, STRAIGHT.costs)
-    found = search("astar", system, "a", Plan(5, 100, batch=1), value)
+    found = search("astar", system, "a", PlanningLimits(5, 100, batch=1), value)
     assert system.asked[:2] == ["a", "b"]
     assert found.best == "d"
-    assert sum(value.batches) == found.looked_at == 4
+    assert sum(value.batches) == found.states_seen == 4
 
 
 def test_values_are_asked_for_in_batches() -> None:
@@ -114,12 +114,12 @@ def test_values_are_asked_for_in_batches() -> None:
             return np.zeros((len(states), horizon + 1))
 
     value, system = Zero(), Dice(3, 200)
-    search("astar", system, 0, Plan(20, 1000, batch=16), value)
+    search("astar", system, 0, PlanningLimits(20, 1000, batch=16), value)
     assert value.batches[0] == 1
     # 1, then 3, then at most 9: as long as nothing else waits there is no more to ask for.
     assert all(count >= 16 for count in value.batches[3:6])
     for name in ("mcts", "beam"):
-        assert search(name, system, 0, Plan(4, 100), value).looked_at <= 100
+        assert search(name, system, 0, PlanningLimits(4, 100), value).states_seen <= 100
 
 
 def test_a_value_function_of_the_wrong_shape() -> None:
@@ -127,38 +127,38 @@ def test_a_value_function_of_the_wrong_shape() -> None:
         return np.zeros((len(states), horizon))
 
     with pytest.raises(InputError, match="expected 1 rows of 6 numbers, found the shape"):
-        search("astar", STRAIGHT, "a", Plan(5), wrong)
+        search("astar", STRAIGHT, "a", PlanningLimits(5), wrong)
 
 
 def test_the_horizon_is_kept() -> None:
-    assert search("astar", STRAIGHT, "a", Plan(1)).best == "c"
-    assert search("astar", STRAIGHT, "a", Plan(2)).best == "d"
+    assert search("astar", STRAIGHT, "a", PlanningLimits(1)).best == "c"
+    assert search("astar", STRAIGHT, "a", PlanningLimits(2)).best == "d"
 
 
 def test_a_beam_keeps_the_best_few() -> None:
     from polygym.search.planning.beam import beam
 
-    narrow = beam(STRAIGHT, "a", Plan(5), width=1)
+    narrow = beam(STRAIGHT, "a", PlanningLimits(5), width=1)
     assert narrow.states == ["a", "b", "c"]  # of c nothing follows
-    assert beam(STRAIGHT, "a", Plan(5), width=2).found().best == "d"
+    assert beam(STRAIGHT, "a", PlanningLimits(5), width=2).result().best == "d"
 
 
 def test_nothing_follows() -> None:
     system = Graph({}, {"a": 1})
-    for name in SEARCHES:
-        found = search(name, system, "a", Plan(5, 50))
+    for name in ALGORITHMS:
+        found = search(name, system, "a", PlanningLimits(5, 50))
         assert (found.best, found.steps, found.cost) == ("a", (), 1)
 
 
 def test_simulations_find_what_is_behind_a_rise() -> None:
     for seed in range(3):
-        assert search("mcts", STRAIGHT, "a", Plan(5, 50), seed=seed).best == "d"
+        assert search("mcts", STRAIGHT, "a", PlanningLimits(5, 50), seed=seed).best == "d"
 
 
 @pytest.mark.parametrize(("name", "value"), [("horizon", 0), ("states", -1), ("batch", True)])
 def test_plans_are_positive(name: str, value: int) -> None:
     with pytest.raises(InputError, match=f"a search's {name}: expected 1 or more"):
-        Plan(**{name: value})
+        PlanningLimits(**{name: value})
 
 
 def test_searches_that_there_are_not() -> None:
@@ -167,7 +167,7 @@ def test_searches_that_there_are_not() -> None:
 
 
 def test_equal_costs_are_settled_by_fewer_steps() -> None:
-    seen = Explored(STRAIGHT, 5)
+    seen = SearchGraph(STRAIGHT, 5)
     seen.add("b", 3)
     seen.add("a", 1)
     assert seen.best == 1

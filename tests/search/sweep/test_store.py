@@ -11,23 +11,30 @@ from pathlib import Path
 import pytest
 
 from polybench import Dataset
-from polygym.compiler.codegen.common.mapping import parse_mapping
-from polygym.episodes.recipes import Found, Recipe
+from polygym.autoschedule.program_recipes import DefaultSource, ProgramRecipe
 from polygym.errors import InputError
-from polygym.measure.evaluation import EvaluationOptions
-from polygym.search.sweep import reading
-from polygym.search.sweep.claims import claimed
-from polygym.search.sweep.keeping import known_subject
-from polygym.search.sweep.opening import STORE, create_or_open, open_store
-from polygym.search.sweep.rows import ISL, Confirmation, Disturbance, Episode, Home, Run
+from polygym.mapping.mapping import parse_mapping
+from polygym.runtime.evaluation import EvaluationOptions
+from polygym.search.sweep import reader
+from polygym.search.sweep.folder_lock import lock_folder
+from polygym.search.sweep.monitoring import load_subject
+from polygym.search.sweep.rows import (
+    ISL,
+    BackgroundLoadRow,
+    Confirmation,
+    EpisodeRow,
+    ProgramVariant,
+    SweepRun,
+)
 from polygym.search.sweep.statistics import summaries
-from polygym.search.sweep.store import Store
-from tests.search.sweep.pretending import SETTING, fill, timing
+from polygym.search.sweep.store import SweepStore
+from polygym.search.sweep.store_file import STORE_FILE, create_or_open, open_store
+from tests.search.sweep.fakes import SETTING, fill, timing
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     fill(tmp_path, ("mvt", "gemm"), episodes=5)
-    contents = reading.read(tmp_path)
+    contents = reader.read_sweep(tmp_path)
     assert contents.setting == SETTING
     assert [one.name for one in contents.kernels] == ["mvt", "gemm"]
     assert len(contents.episodes) == len(contents.outcomes) == 20
@@ -41,7 +48,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
 
 def test_another_setting_is_refused_with_what_differs(tmp_path: Path) -> None:
     fill(tmp_path, episodes=2)
-    before = (tmp_path / STORE).read_bytes()
+    before = (tmp_path / STORE_FILE).read_bytes()
     slower = replace(SETTING, measuring=EvaluationOptions(timeout_factor=3.0))
     for other, said in [
         (replace(SETTING, seed=4), "seed: 0 before, 4 now"),
@@ -52,7 +59,7 @@ def test_another_setting_is_refused_with_what_differs(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="another one") as refusal:
             create_or_open(tmp_path, other)
         assert said in str(refusal.value)
-    assert (tmp_path / STORE).read_bytes() == before
+    assert (tmp_path / STORE_FILE).read_bytes() == before
     create_or_open(tmp_path, SETTING).close()
 
 
@@ -61,7 +68,7 @@ def test_a_mapping_is_the_same_in_other_words(tmp_path: Path) -> None:
     mapping = parse_mapping("sink=off pack=off tile=16x32")
     setting = replace(SETTING, measuring=EvaluationOptions(mapping=mapping))
     create_or_open(tmp_path, setting).close()
-    with sqlite3.connect(tmp_path / STORE) as connection:
+    with sqlite3.connect(tmp_path / STORE_FILE) as connection:
         (text,) = connection.execute("SELECT document FROM setting").fetchone()
         document = json.loads(text) | {"mapping": "tile=16x32 pack=off sink=off"}
         assert document != json.loads(text)
@@ -77,11 +84,11 @@ def test_a_sweep_in_former_words_goes_on(tmp_path: Path) -> None:
     mapping = parse_mapping("tile=off unroll_jam=2 vector_bits=256")
     mapped = replace(SETTING, measuring=EvaluationOptions(mapping=mapping))
     create_or_open(tmp_path, mapped).close()
-    with closing(sqlite3.connect(tmp_path / STORE)) as connection, connection:
+    with closing(sqlite3.connect(tmp_path / STORE_FILE)) as connection, connection:
         (document,) = connection.execute("SELECT document FROM setting").fetchone()
         former = {**json.loads(document), "mapping": "tile=off jam=2 vector=256"}
         connection.execute("UPDATE setting SET document = ?", (json.dumps(former),))
-    assert reading.read(tmp_path).setting == mapped
+    assert reader.read_sweep(tmp_path).setting == mapped
     create_or_open(tmp_path, mapped).close()
     mapping = parse_mapping("tile=off unroll_jam=3 vector_bits=256")
     other = replace(SETTING, measuring=EvaluationOptions(mapping=mapping))
@@ -92,15 +99,15 @@ def test_a_sweep_in_former_words_goes_on(tmp_path: Path) -> None:
 def test_an_episode_is_recorded_once(tmp_path: Path) -> None:
     with create_or_open(tmp_path, SETTING) as store:
         store.add_kernels(("mvt",))
-        number = store.add_measured(Episode("mvt", "uniform", 0, None), "{}", timing(2.0))
-        store.add_episode(Episode("mvt", "bias_coeff_0", 0, number))
+        number = store.add_measured(EpisodeRow("mvt", "uniform", 0, None), "{}", timing(2.0))
+        store.add_episode(EpisodeRow("mvt", "bias_coeff_0", 0, number))
         with pytest.raises(InputError, match="UNIQUE"):
-            store.add_measured(Episode("mvt", "uniform", 1, None), "{}", timing(3.0))
+            store.add_measured(EpisodeRow("mvt", "uniform", 1, None), "{}", timing(3.0))
         with pytest.raises(InputError, match="UNIQUE"):
-            store.add_episode(Episode("mvt", "uniform", 0, number))
+            store.add_episode(EpisodeRow("mvt", "uniform", 0, number))
         # Both were given up as a whole.
-        assert len(reading.episodes(store.connection)) == 2
-        assert [one.timing.speedup for one in reading.outcomes(store.connection)] == [2.0]
+        assert len(reader.episodes(store.connection)) == 2
+        assert [one.timing.speedup for one in reader.outcomes(store.connection)] == [2.0]
 
 
 def test_a_reader_does_not_wait_for_a_writer(tmp_path: Path) -> None:
@@ -108,18 +115,18 @@ def test_a_reader_does_not_wait_for_a_writer(tmp_path: Path) -> None:
         store.add_kernels(("mvt",))
         store.connection.execute("BEGIN IMMEDIATE")
         store.connection.execute("UPDATE kernels SET seconds = 5")
-        assert [one.seconds for one in reading.read(tmp_path).kernels] == [0.0]
+        assert [one.seconds for one in reader.read_sweep(tmp_path).kernels] == [0.0]
         store.connection.execute("COMMIT")
-        assert [one.seconds for one in reading.read(tmp_path).kernels] == [5.0]
+        assert [one.seconds for one in reader.read_sweep(tmp_path).kernels] == [5.0]
 
 
 def test_another_text_of_a_program_is_refused(tmp_path: Path) -> None:
     with create_or_open(tmp_path, SETTING) as store:
         store.add_kernels(("a.c",))
-        store.keep_digest("a.c", "one")
-        store.keep_digest("a.c", "one")
+        store.set_digest("a.c", "one")
+        store.set_digest("a.c", "one")
         with pytest.raises(InputError, match=r"a\.c: expected the text"):
-            store.keep_digest("a.c", "two")
+            store.set_digest("a.c", "two")
 
 
 @pytest.mark.parametrize(
@@ -133,49 +140,49 @@ def test_another_text_of_a_program_is_refused(tmp_path: Path) -> None:
 )
 def test_a_damaged_store_says_so(tmp_path: Path, damage: object, said: str) -> None:
     fill(tmp_path, episodes=30)
-    path = tmp_path / STORE
+    path = tmp_path / STORE_FILE
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
     with pytest.raises(InputError, match=said) as refusal:
-        reading.read(tmp_path)
+        reader.read_sweep(tmp_path)
     assert str(path) in str(refusal.value)
     assert "expected" in str(refusal.value)
 
 
 def test_what_is_no_store(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        reading.read(tmp_path)
-    sqlite3.connect(tmp_path / STORE).execute("CREATE TABLE other (x)").connection.close()
+        reader.read_sweep(tmp_path)
+    sqlite3.connect(tmp_path / STORE_FILE).execute("CREATE TABLE other (x)").connection.close()
     with pytest.raises(InputError, match="no such table: setting"):
-        open_store(tmp_path / STORE)
+        open_store(tmp_path / STORE_FILE)
 
 
 def test_a_row_that_makes_no_sense_is_named(tmp_path: Path) -> None:
     fill(tmp_path, episodes=1)
-    with open_store(tmp_path / STORE) as store:
+    with open_store(tmp_path / STORE_FILE) as store:
         store.connection.execute("UPDATE outcomes SET status = 'splendid'")
     with pytest.raises(InputError, match="splendid"):
-        reading.read(tmp_path)
+        reader.read_sweep(tmp_path)
 
 
 def test_one_sweep_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polygym.search.sweep.claims._LINGERING_SECONDS", 0.1)
-    with claimed(tmp_path):
-        with pytest.raises(InputError, match="another sweep at work"), claimed(tmp_path):
+    monkeypatch.setattr("polygym.search.sweep.folder_lock._RETRY_SECONDS", 0.1)
+    with lock_folder(tmp_path):
+        with pytest.raises(InputError, match="another sweep at work"), lock_folder(tmp_path):
             pass
-    with claimed(tmp_path) as descriptor:
+    with lock_folder(tmp_path) as descriptor:
         assert descriptor > 2
 
 
-def fill_up(store: Store) -> None:
+def fill_up(store: SweepStore) -> None:
     for index in range(100, 10_000):
-        episode = Episode("mvt", "uniform", index, None)
+        episode = EpisodeRow("mvt", "uniform", index, None)
         store.add_measured(episode, f"{index} " * 100, timing(2.0))
 
 
 def test_a_full_disk_is_called_so(tmp_path: Path) -> None:
     """SQLite rolls back by itself then; what it would say to a second attempt hides why."""
     fill(tmp_path, ("mvt",), episodes=5)
-    with open_store(tmp_path / STORE) as store:
+    with open_store(tmp_path / STORE_FILE) as store:
         (pages,) = store.connection.execute("PRAGMA page_count").fetchone()
         store.connection.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(OSError, match="full") as trouble:
@@ -183,23 +190,23 @@ def test_a_full_disk_is_called_so(tmp_path: Path) -> None:
         assert trouble.value.errno == errno.ENOSPC
         assert not store.connection.in_transaction
         store.connection.execute(f"PRAGMA max_page_count = {pages + 1000}")
-        store.fail("mvt", "the disk was full")  # and with room it goes on
-        assert reading.kernels(store.connection)[0].error == "the disk was full"
+        store.set_error("mvt", "the disk was full")  # and with room it goes on
+        assert reader.kernels(store.connection)[0].error == "the disk was full"
 
 
 def test_confirmations_are_of_one_go(tmp_path: Path) -> None:
     fill(tmp_path, ("mvt",), episodes=8, confirm=3)
-    with open_store(tmp_path / STORE) as store:
-        before = reading.confirmations(store.connection, "mvt")
-        others = {one.number for one in reading.outcomes(store.connection)}
+    with open_store(tmp_path / STORE_FILE) as store:
+        before = reader.confirmations(store.connection, "mvt")
+        others = {one.number for one in reader.outcomes(store.connection)}
         other = min(others - {one.outcome for one in before})
         again = Confirmation(other, "mvt", before[0].dataset, timing(3.0))
         store.set_confirmations([again], [])
-        assert reading.confirmations(store.connection, "mvt") == (again,)
+        assert reader.confirmations(store.connection, "mvt") == (again,)
 
 
-DISTURBANCE = Disturbance("mvt", "small", 5.0, 60.0, 0.8, 0.1)
-RUN = Run(1.0, "0.1", "A processor", 2, "Linux", (("gcc", "gcc 12"),))
+DISTURBANCE = BackgroundLoadRow("mvt", "small", 5.0, 60.0, 0.8, 0.1)
+RUN = SweepRun(1.0, "0.1", "A processor", 2, "Linux", (("gcc", "gcc 12"),))
 
 
 def test_runs_on_another_machine_are_refused(tmp_path: Path) -> None:
@@ -210,43 +217,43 @@ def test_runs_on_another_machine_are_refused(tmp_path: Path) -> None:
         for other in (replace(RUN, cores=4), replace(RUN, processor="Another")):
             with pytest.raises(InputError, match="A processor with 2 cores"):
                 store.begin_run(other)
-        found = reading.runs(store.connection)
+        found = reader.runs(store.connection)
     assert [one.moment for one in found] == [1.0, 2.0, 3.0]
     assert found[0] == RUN
 
 
 def test_a_store_that_knows_no_runs_is_read(tmp_path: Path) -> None:
     fill(tmp_path, ("mvt",), episodes=2)
-    with open_store(tmp_path / STORE) as store:
+    with open_store(tmp_path / STORE_FILE) as store:
         store.connection.execute("DROP TABLE runs")
         store.connection.execute("DROP TABLE disturbances")
-    contents = reading.read(tmp_path)
-    assert (contents.runs, contents.disturbances) == ((), ())
-    with open_store(tmp_path / STORE) as store:
-        store.add_disturbance(DISTURBANCE)
-    assert reading.read(tmp_path).disturbances == (DISTURBANCE,)
+    contents = reader.read_sweep(tmp_path)
+    assert (contents.runs, contents.background_loads) == ((), ())
+    with open_store(tmp_path / STORE_FILE) as store:
+        store.add_background_load(DISTURBANCE)
+    assert reader.read_sweep(tmp_path).background_loads == (DISTURBANCE,)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
 def test_a_store_in_a_folder_that_cannot_be_written_is_read(tmp_path: Path) -> None:
     fill(tmp_path, ("mvt",), episodes=2)
-    before = reading.read(tmp_path)
+    before = reader.read_sweep(tmp_path)
     tmp_path.chmod(0o555)
     try:
-        assert reading.read(tmp_path) == before
+        assert reader.read_sweep(tmp_path) == before
     finally:
         tmp_path.chmod(0o755)
 
 
 def test_what_a_killed_beginning_has_left_is_replaced(tmp_path: Path) -> None:
-    (tmp_path / f".{STORE}.999999999.new").write_text("half a store")
+    (tmp_path / f".{STORE_FILE}.999999999.new").write_text("half a store")
     create_or_open(tmp_path, SETTING).close()
-    assert [path.name for path in tmp_path.iterdir()] == [STORE]
+    assert [path.name for path in tmp_path.iterdir()] == [STORE_FILE]
 
 
 def test_programs_that_are_changed_are_other_programs(tmp_path: Path) -> None:
     """How they are changed is found once, kept, and part of the setting."""
-    changed = replace(SETTING, recipe=Recipe(plan=Found.AUTO))
+    changed = replace(SETTING, recipe=ProgramRecipe(storage=DefaultSource.AUTO))
     written = tmp_path / "as-written"
     written.mkdir()
     create_or_open(written, SETTING).close()
@@ -256,25 +263,25 @@ def test_programs_that_are_changed_are_other_programs(tmp_path: Path) -> None:
         store.add_kernels(["symm", "mvt"])
         for kernel, plan in (("symm", "S0:temp2=expand:i,j contract"), ("mvt", "keep")):
             for dataset in (SETTING.search_dataset, SETTING.dataset):
-                subject = known_subject(store, changed, kernel, dataset)
+                subject = load_subject(store, changed, kernel, dataset)
                 assert str(subject.program.storage) == plan
                 assert subject.source.dataset is dataset
         with pytest.raises(InputError, match="storage keep; sweep it into another folder"):
-            store.keep_home(Home("symm", "", "keep"))
+            store.set_variant(ProgramVariant("symm", "", "keep"))
     with pytest.raises(InputError, match="storage: auto before, keep now"):
         create_or_open(tmp_path, SETTING)
-    contents = reading.read(tmp_path)
+    contents = reader.read_sweep(tmp_path)
     assert contents.setting == changed
     symm, mvt = summaries(contents)
     assert symm.to_json()["storage"] == "S0:temp2=expand:i,j contract"
-    assert str(mvt.home) == "split none, storage keep"
+    assert str(mvt.variant) == "split none, storage keep"
 
 
 def test_what_is_kept_of_a_change_counts(tmp_path: Path) -> None:
     """Another version might find another plan; schedules are of the program that there was."""
-    changed = replace(SETTING, recipe=Recipe(plan=Found.AUTO))
+    changed = replace(SETTING, recipe=ProgramRecipe(storage=DefaultSource.AUTO))
     with create_or_open(tmp_path, changed) as store:
         store.add_kernels(["symm"])
-        store.keep_home(Home("symm", "", "temp2=rename"))
-        subject = known_subject(store, changed, "symm", SETTING.dataset)
+        store.set_variant(ProgramVariant("symm", "", "temp2=rename"))
+        subject = load_subject(store, changed, "symm", SETTING.dataset)
         assert str(subject.program.storage) == "temp2=rename"

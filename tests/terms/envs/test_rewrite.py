@@ -16,14 +16,14 @@ from gymnasium.utils.env_checker import check_env
 import polygym  # noqa: F401 (registers the environment)
 from polygym.errors import InputError
 from polygym.terms.cost import StaticCost
-from polygym.terms.derivation import replayed
-from polygym.terms.envs import RewriteEnv, replay
-from polygym.terms.envs.pieces import COLUMNS, KINDS
-from polygym.terms.language.nodes import binds, facts, index_of
-from polygym.terms.language.reading import parse_program
+from polygym.terms.derivation import replay_derivation
+from polygym.terms.envs import RewriteEnv, replay_episode
+from polygym.terms.envs.encoding import COLUMNS, KINDS
+from polygym.terms.language.nodes import binds, index_of, term_facts
+from polygym.terms.language.parser import parse_program
 from polygym.terms.library import expressions
 from polygym.terms.rewriter import Rewriter
-from polygym.terms.rules.sets import rules_named
+from polygym.terms.rules.rule_sets import rules_named
 
 ID = "polygym/Rewrite-v0"
 LOOPS = (
@@ -40,12 +40,12 @@ def made(**arguments: Any) -> RewriteEnv:
 
 def play(env: RewriteEnv, seed: int) -> list[tuple[Any, ...]]:
     """Return what comes of random actions under the mask."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     found: list[tuple[Any, ...]] = [env.reset(seed=seed)]
     over = False
     while not over:
         actions = np.flatnonzero(env.action_masks())
-        step = env.step(int(dice.choice(actions[1:] if len(actions) > 1 else actions)))
+        step = env.step(int(rng.choice(actions[1:] if len(actions) > 1 else actions)))
         found.append(step)
         over = step[2]
     return found
@@ -72,7 +72,7 @@ def test_it_is_deterministic_and_within_its_space() -> None:
 def test_what_is_offered_is_what_can_be_done(term: str) -> None:
     env = made(term=term, rules="extended", max_nodes=40)
     fresh = Rewriter(rules_named("extended"))
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     env.reset(seed=1)
     for _ in range(6):
         body = env.episode.term
@@ -80,12 +80,12 @@ def test_what_is_offered_is_what_can_be_done(term: str) -> None:
         wanted = set()
         places = places_of(body)
         for step in fresh.steps(body):
-            if facts(fresh.after(body, step)).nodes <= 40:
-                wanted.add(env.action_of(step.rule.name, places.index(step.place)))
+            if term_facts(fresh.after(body, step)).nodes <= 40:
+                wanted.add(env.action_of(step.rule.name, places.index(step.position)))
         assert offered == wanted
         if not offered:
             break
-        action = int(dice.choice(sorted(offered)))
+        action = int(rng.choice(sorted(offered)))
         expected = fresh.after(body, fresh.step_named(env.meaning_of(action)))
         cost = StaticCost()
         _, reward, over, _, info = env.step(action)
@@ -232,15 +232,15 @@ def test_records_are_derivations_and_episodes(seed: int) -> None:
     env = made(term=["test", LOOPS], rules="extended", max_nodes=100)
     play(env, seed)
     record = json.loads(json.dumps(env.export()))
-    assert replayed(record).terms[-1] is env.episode.term
-    again = replay(record)
+    assert replay_derivation(record).terms[-1] is env.episode.term
+    again = replay_episode(record)
     assert again.term is env.episode.term
     assert (again.actions, again.status) == (env.episode.actions, env.episode.status)
     other = {**record, "actions": [*record["actions"][:-1], 0]}
     with pytest.raises(InputError, match=r"expected the (actions|end)|action"):
-        replay(other)
+        replay_episode(other)
     with pytest.raises(InputError, match="expected an episode of polygym/Rewrite-v0"):
-        replay({**record, "environment": "polygym/Other-v0"})
+        replay_episode({**record, "environment": "polygym/Other-v0"})
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_wrong_actions_and_options() -> None:
         env.step(10**6)
     with pytest.raises(InputError, match=r"expected \{\"term\": …\}"):
         env.reset(options={"kernel": "gemm"})
-    assert env.episode.left == 10  # the episode before is as it was
+    assert env.episode.steps_left == 10  # the episode before is as it was
 
 
 def test_files_and_rules_of_ones_own(tmp_path: Path) -> None:

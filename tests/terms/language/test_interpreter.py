@@ -10,8 +10,8 @@ import pytest
 
 from polygym.errors import InputError, LimitError
 from polygym.terms.language.interpreter import evaluate
-from polygym.terms.language.reading import parse_program
-from polygym.terms.language.values import Failure, close
+from polygym.terms.language.parser import parse_program
+from polygym.terms.language.values import EvaluationFailure, is_close
 from polygym.terms.library import expressions, programs
 
 DICE = np.random.default_rng(0)
@@ -120,7 +120,7 @@ def test_values(text: str, wanted: Any) -> None:
     ],
 )
 def test_floats_never_fail(text: str, wanted: float) -> None:
-    assert close(computed(text), wanted)
+    assert is_close(computed(text), wanted)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_floats_never_fail(text: str, wanted: float) -> None:
 )
 def test_what_has_no_value_says_why(text: str, reason: str) -> None:
     found = computed(text)
-    assert isinstance(found, Failure)
+    assert isinstance(found, EvaluationFailure)
     assert reason in str(found)
 
 

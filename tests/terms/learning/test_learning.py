@@ -8,29 +8,42 @@ import numpy as np
 import pytest
 import torch
 
-from polygym.cost.model import Card
+from polygym.cost.models.cost_model import ModelCard
 from polygym.errors import InputError
 from polygym.rewrite.term import Term
-from polygym.search.planning import Plan, explore
+from polygym.search.planning import PlanningLimits, explore
 from polygym.terms.language.nodes import kind_of
-from polygym.terms.language.reading import parse_program
-from polygym.terms.learning import graphs
-from polygym.terms.learning.examples import Examples, seen_by
-from polygym.terms.learning.graphs import EDGE_TYPES, IDENTICAL, KINDS, Batch, Graphs
-from polygym.terms.learning.inference import TRUST, NetworkValue, PlainNetwork
-from polygym.terms.learning.network import Shape, ValueNetwork, plain
-from polygym.terms.learning.policies import policy_named
-from polygym.terms.learning.training import Teaching, Trainer, total_cost, trained
-from polygym.terms.learning.weights import PATH, Weights, shipped, shipped_value
-from polygym.terms.library import expressions, programs
-from polygym.terms.rules.sets import rules_named
-from polygym.terms.system import TermSystem
-
-SMALL = Shape(horizon=5, width=48, rounds=2)
-TEACHING = Teaching(
-    expressions=2, plan=Plan(5, 80), shape=SMALL, batch=16, kept=60, memory=4, updates=3, seed=3
+from polygym.terms.language.parser import parse_program
+from polygym.terms.learning import graph_encoding
+from polygym.terms.learning.graph_encoding import (
+    EDGE_TYPES,
+    IDENTICAL,
+    KINDS,
+    GraphEncoder,
+    TermGraphBatch,
 )
-CARD = Card("value of terms", "what is saved", 0, 0, 0, 0)
+from polygym.terms.learning.numpy_network import VALUE_SCALE, NetworkValue, NumpyNetwork
+from polygym.terms.learning.replay_buffer import ReplayBuffer, sample_examples
+from polygym.terms.learning.torch_network import NetworkShape, ValueNetwork, to_numpy
+from polygym.terms.learning.training import TrainingConfig, ValueTrainer, total_cost, train
+from polygym.terms.learning.value_functions import value_function_named
+from polygym.terms.learning.weights import PATH, ValueWeights, shipped_value, shipped_weights
+from polygym.terms.library import expressions, programs
+from polygym.terms.rules.rule_sets import rules_named
+from polygym.terms.term_system import TermSystem
+
+SMALL = NetworkShape(horizon=5, width=48, rounds=2)
+TEACHING = TrainingConfig(
+    expressions=2,
+    search_plan=PlanningLimits(5, 80),
+    shape=SMALL,
+    batch_size=16,
+    examples_per_search=60,
+    replay_capacity=4,
+    updates=3,
+    seed=3,
+)
+CARD = ModelCard("value of terms", "what is saved", 0, 0, 0, 0)
 
 
 def network(seed: int = 0) -> ValueNetwork:
@@ -63,14 +76,14 @@ def edges_of(root: Term) -> tuple[list[str], list[tuple[int, int, int]]]:
     return [kind_of(one) for one in nodes], sorted(edges)
 
 
-def edges_in(batch: Batch) -> list[tuple[int, int, int]]:
+def edges_in(batch: TermGraphBatch) -> list[tuple[int, int, int]]:
     """The edges of a batch of one graph."""
     found = [
         (kind, source, target)
         for kind, (sources, targets) in enumerate(batch.edges)
         for source, target in zip(sources.tolist(), targets.tolist(), strict=True)
     ]
-    alike = list(zip(batch.alike.tolist(), batch.classes.tolist(), strict=True))
+    alike = list(zip(batch.identical_nodes.tolist(), batch.classes.tolist(), strict=True))
     found += [
         (IDENTICAL, one, other) for one, a in alike for other, b in alike if a == b and one != other
     ]
@@ -89,9 +102,9 @@ TERMS = [
 
 @pytest.mark.parametrize("small", [600, 0], ids=["part by part", "in one go"])
 def test_graphs_are_what_the_definition_says(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graphs, "_SMALL", small)
+    monkeypatch.setattr(graph_encoding, "_SMALL", small)
     for one in TERMS:
-        batch = Graphs().batch([one])
+        batch = GraphEncoder().batch([one])
         kinds, edges = edges_of(one)
         named = [KINDS[kind] for kind in batch.kinds]
         assert [kind if kind in kinds else "constant" for kind in named] == kinds
@@ -100,13 +113,13 @@ def test_graphs_are_what_the_definition_says(small: int, monkeypatch: pytest.Mon
 
 
 def test_constants_that_rules_name_are_kinds() -> None:
-    batch = Graphs().batch([parse_program("(add (add 0.0 1.0) (add -1.0 2.0))").body])
+    batch = GraphEncoder().batch([parse_program("(add (add 0.0 1.0) (add -1.0 2.0))").body])
     kinds = [KINDS[kind] for kind in batch.kinds]
     assert kinds == ["add", "add", "zero", "one", "add", "minus one", "constant"]
 
 
 def test_graphs_side_by_side_do_not_touch() -> None:
-    value = NetworkValue(plain(network()))
+    value = NetworkValue(to_numpy(network()))
     together = value(TERMS, 5)
     assert together.shape == (len(TERMS), 6)
     assert (together[:, 0] == 0).all()
@@ -118,12 +131,12 @@ def test_graphs_side_by_side_do_not_touch() -> None:
 @pytest.mark.parametrize("rounds", [0, 1, 4])
 def test_numpy_and_torch_say_the_same(rounds: int) -> None:
     torch.manual_seed(rounds)
-    made = ValueNetwork(Shape(horizon=5, width=48, rounds=rounds))
+    made = ValueNetwork(NetworkShape(horizon=5, width=48, rounds=rounds))
     torch.nn.init.normal_(made.out.weight)
-    batch = Graphs().batch(TERMS)
+    batch = GraphEncoder().batch(TERMS)
     with torch.no_grad():
         wanted = made(batch).numpy()
-    found = plain(made)(batch)
+    found = to_numpy(made)(batch)
     assert np.ptp(wanted) > 0.1
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
 
@@ -131,8 +144,8 @@ def test_numpy_and_torch_say_the_same(rounds: int) -> None:
 def test_messages_are_those_of_the_definition() -> None:
     """One round by hand: what nodes hear is a sum over edges, of identical nodes one message."""
     made, one = network(), TERMS[0]
-    batch, (_, edges) = Graphs().batch([one]), edges_of(one)
-    own = plain(made)
+    batch, (_, edges) = GraphEncoder().batch([one]), edges_of(one)
+    own = to_numpy(made)
     state = np.random.default_rng(0).normal(size=(len(batch.kinds), SMALL.width))
     heard, is_told = np.zeros_like(state), set[int]()
     for kind, source, target in edges:
@@ -145,7 +158,7 @@ def test_messages_are_those_of_the_definition() -> None:
 
 
 def test_names_make_no_difference_and_structure_does() -> None:
-    value = NetworkValue(plain(network()))
+    value = NetworkValue(to_numpy(network()))
     one, other, another = (
         parse_program(text).body
         for text in ("(add (mul x y) x)", "(add (mul b a) b)", "(add (mul x y) y)")
@@ -155,21 +168,21 @@ def test_names_make_no_difference_and_structure_does() -> None:
 
 
 def test_more_steps_than_are_known_save_as_much() -> None:
-    value = NetworkValue(plain(network()))
+    value = NetworkValue(to_numpy(network()))
     few, many = value(TERMS[:3], 5), value(TERMS[:3], 8)
     np.testing.assert_array_equal(many[:, :6], few)
     np.testing.assert_array_equal(many[:, 6:], np.repeat(few[:, 5:], 3, axis=1))
 
 
 def test_training_is_a_function_of_its_seed_and_of_what_the_trainer_holds() -> None:
-    runs = [[epoch for epoch, _ in trained(expressions("bootstrap"), TEACHING, 2)] for _ in "ab"]
+    runs = [[epoch for epoch, _ in train(expressions("bootstrap"), TEACHING, 2)] for _ in "ab"]
     assert runs[0] == runs[1]
     assert runs[0][0].cost < runs[0][0].initial_cost
     assert runs[0][0].loss != runs[0][1].loss
 
 
 def test_every_expression_comes_before_any_comes_again() -> None:
-    trainer = Trainer(expressions("bootstrap"), TEACHING)
+    trainer = ValueTrainer(expressions("bootstrap"), TEACHING)
     drawn = []
     for trainer.number in range(8):
         drawn += trainer._drawn()
@@ -179,38 +192,38 @@ def test_every_expression_comes_before_any_comes_again() -> None:
 
 def test_examples_are_what_searches_could_have_saved() -> None:
     body = expressions("bootstrap")[3].body
-    plan, dice = Plan(5, 150), np.random.default_rng(0)
+    plan, rng = PlanningLimits(5, 150), np.random.default_rng(0)
     seen = [
         explore("breadth", TermSystem(rules_named(name)), body, plan)[0]
         for name in ("binding", "simple")
     ]
-    found = {one.term: one for one in seen_by(seen, 1000, dice)}
+    found = {one.term: one for one in sample_examples(seen, 1000, rng)}
     assert len(found) > max(len(one.states) for one in seen) / 2
     for one in seen:
-        for state, targets, left in zip(one.states, one.targets(), one.left, strict=True):
+        for state, targets, left in zip(one.states, one.targets(), one.steps_left, strict=True):
             if left > 0:
                 assert (found[state].targets >= targets[1:].astype(np.float32)).all()
-                assert found[state].left >= left
-    some = seen_by(seen, 40, dice)
+                assert found[state].known_steps >= left
+    some = sample_examples(seen, 40, rng)
     assert len(some) == 40
-    assert sum(one.targets[one.left - 1] > 0.05 for one in some) >= 20
+    assert sum(one.targets[one.known_steps - 1] > 0.05 for one in some) >= 20
 
 
 def test_examples_are_kept(tmp_path: Path) -> None:
-    dice = np.random.default_rng(0)
-    seen, _ = explore("greedy", TermSystem(), TERMS[0], Plan(5, 100))
-    examples = Examples(60)
-    examples.extend(seen_by([seen], 70, dice))
+    rng = np.random.default_rng(0)
+    seen, _ = explore("greedy", TermSystem(), TERMS[0], PlanningLimits(5, 100))
+    examples = ReplayBuffer(60)
+    examples.extend(sample_examples([seen], 70, rng))
     assert len(examples) == 60
     examples.save(tmp_path / "a.npz")
-    again = Examples(60)
+    again = ReplayBuffer(60)
     again.load(tmp_path / "a.npz")
     for one, other in zip(examples._held, again._held, strict=True):
         assert one.term is other.term
-        assert one.left == other.left
+        assert one.known_steps == other.known_steps
         np.testing.assert_array_equal(one.targets, other.targets)
-    assert len({id(one) for one in again.drawn(60, dice)}) == 60
-    assert len(again.drawn(100, dice)) == 100
+    assert len({id(one) for one in again.sample(60, rng)}) == 60
+    assert len(again.sample(100, rng)) == 100
     (tmp_path / "a.npz").write_bytes(b"nothing")
     with pytest.raises(InputError, match="expected examples"):
         again.load(tmp_path / "a.npz")
@@ -219,11 +232,11 @@ def test_examples_are_kept(tmp_path: Path) -> None:
 def test_the_targets_are_met_after_fitting() -> None:
     torch.manual_seed(0)
     system = TermSystem(rules_named("binding"))
-    seen, _ = explore("breadth", system, expressions("bootstrap")[3].body, Plan(5, 200))
+    seen, _ = explore("breadth", system, expressions("bootstrap")[3].body, PlanningLimits(5, 200))
     targets = torch.from_numpy(seen.targets()[:, 1:] / np.arange(1, 6)).float()
     made = ValueNetwork(SMALL)
     optimizer = torch.optim.Adam(made.parameters(), lr=5e-3)
-    batch = Graphs().batch(seen.states)
+    batch = GraphEncoder().batch(seen.states)
     for _ in range(80):
         loss = torch.nn.functional.huber_loss(made(batch), targets)
         optimizer.zero_grad()
@@ -234,36 +247,36 @@ def test_the_targets_are_met_after_fitting() -> None:
 
 
 def test_weights_are_kept(tmp_path: Path) -> None:
-    own = plain(network())
-    Weights(own, CARD, {"more": np.arange(3)}).save(tmp_path / "a.npz")
-    again = Weights.load(tmp_path / "a.npz")
+    own = to_numpy(network())
+    ValueWeights(own, CARD, {"more": np.arange(3)}).save(tmp_path / "a.npz")
+    again = ValueWeights.load(tmp_path / "a.npz")
     assert again.card == CARD
-    assert again.more["more"].tolist() == [0, 1, 2]
-    batch = Graphs().batch(TERMS)
+    assert again.extra_arrays["more"].tolist() == [0, 1, 2]
+    batch = GraphEncoder().batch(TERMS)
     np.testing.assert_array_equal(own(batch), again.network(batch))
     for damage in (b"nothing", (tmp_path / "a.npz").read_bytes()[:-200]):
         (tmp_path / "b.npz").write_bytes(damage)
         with pytest.raises(InputError, match="expected weights"):
-            Weights.load(tmp_path / "b.npz")
+            ValueWeights.load(tmp_path / "b.npz")
     with pytest.raises(InputError, match="expected weights"):
-        Weights.load(tmp_path / "c.npz")
+        ValueWeights.load(tmp_path / "c.npz")
     missing = {name: one for name, one in own.weights.items() if name != "gate.bias"}
     with pytest.raises(InputError, match="a graph network"):
-        PlainNetwork(2, missing)
+        NumpyNetwork(2, missing)
 
 
 def test_weights_for_other_kinds_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Weights(plain(network()), CARD).save(tmp_path / "a.npz")
+    ValueWeights(to_numpy(network()), CARD).save(tmp_path / "a.npz")
     monkeypatch.setattr("polygym.terms.learning.weights.KINDS", (*KINDS, "another"))
     with pytest.raises(InputError, match="trained again"):
-        Weights.load(tmp_path / "a.npz")
+        ValueWeights.load(tmp_path / "a.npz")
 
 
 def test_what_comes_with_polygym() -> None:
     """Small, with a card, for all steps of the paper; and it knows what sharing saves."""
-    found = shipped()
+    found = shipped_weights()
     assert PATH.stat().st_size < 1 << 20
     assert found.network.horizon == 10
     assert found.card.kind == CARD.kind
@@ -279,30 +292,31 @@ def test_what_comes_with_polygym() -> None:
 
 
 def test_a_network_is_trusted_so_many_times() -> None:
-    made = plain(network())
-    once, more = NetworkValue(made)(TERMS, 7), NetworkValue(made, trust=1.5)(TERMS, 7)
+    made = to_numpy(network())
+    once, more = NetworkValue(made)(TERMS, 7), NetworkValue(made, scale=1.5)(TERMS, 7)
     assert np.ptp(once) > 0.0
     np.testing.assert_allclose(more, 1.5 * once, rtol=1e-6)
     np.testing.assert_allclose(
-        policy_named("learned")(TERMS, 10), TRUST * NetworkValue(shipped().network)(TERMS, 10)
+        value_function_named("learned")(TERMS, 10),
+        VALUE_SCALE * NetworkValue(shipped_weights().network)(TERMS, 10),
     )
 
 
 def test_both_expect_what_one_of_them_does() -> None:
     """On training expressions, whoever knows more of a state."""
     states = [one.body for one in expressions("train")]
-    parts = [policy_named(name)(states, 10) for name in ("learned", "counted")]
-    found = policy_named("both")(states, 10)
+    parts = [value_function_named(name)(states, 10) for name in ("learned", "counted")]
+    found = value_function_named("both")(states, 10)
     np.testing.assert_array_equal(found, np.maximum(*parts))
     assert all((found > part).any() for part in parts)
 
 
 def test_limits() -> None:
     with pytest.raises(InputError, match="a network's width: expected"):
-        Shape(width=8)
+        NetworkShape(width=8)
     with pytest.raises(InputError, match="horizon: expected that of the network, 5, found 6"):
-        Teaching(plan=Plan(6), shape=SMALL)
+        TrainingConfig(search_plan=PlanningLimits(6), shape=SMALL)
     with pytest.raises(InputError, match="kept: expected 1 or more, found 0"):
-        Teaching(kept=0)
-    value = NetworkValue(plain(network()))
-    assert total_cost(expressions("bootstrap")[:1], value, Plan(5, 80)) <= 7.0
+        TrainingConfig(examples_per_search=0)
+    value = NetworkValue(to_numpy(network()))
+    assert total_cost(expressions("bootstrap")[:1], value, PlanningLimits(5, 80)) <= 7.0

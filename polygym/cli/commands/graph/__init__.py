@@ -46,6 +46,6 @@ Examples:
 """
 
 
-@click.group("graph", cls=LazyGroup, home=__name__, listed=_COMMANDS, help=_HELP)
+@click.group("graph", cls=LazyGroup, package=__name__, summaries=_COMMANDS, help=_HELP)
 def command() -> None:
     """Hold the commands."""

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polygym.cli.answer import Answer
 from polygym.cli.commands.graph.options import shape_option, threads_option
-from polygym.cli.options import json_option, seed_option
-from polygym.cli.output import heading, seconds
-from polygym.cli.tables import print_table
-from polygym.cli.text import listed, shorten
+from polygym.cli.options.common import json_option, seed_option
+from polygym.cli.output.console import format_seconds, heading
+from polygym.cli.output.tables import print_table
+from polygym.cli.output.text import listed, shorten
+from polygym.cli.result import CommandResult
 from polygym.errors import InputError
 
 if TYPE_CHECKING:
-    from polygym.graphs.race import Finish
+    from polygym.graphs.benchmark import BenchmarkResult
 
 
 @click.command("bench")
@@ -49,14 +49,14 @@ def command(
     length: float,
     seed: int,
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Run MODELS beside other libraries, in turn, and compare results and times.
 
     A folder of `polygym graph optimize` runs as it was optimised; others run it as it is too.
     """
-    from polygym.graphs.race import Entrant, Race, Runner, race
+    from polygym.graphs.benchmark import Backend, BenchmarkEntry, ModelBenchmark, run_benchmark
 
-    known = [one.value for one in Runner if one is not Runner.POLYGYM]
+    known = [one.value for one in Backend if one is not Backend.POLYGYM]
     names = listed(against)
     for name in names:
         if name not in known:
@@ -64,9 +64,9 @@ def command(
                 f"--against: expected some of {', '.join(known)}, found {shorten(name)!r}"
             )
     documents: list[dict[str, Any]] = []
-    entrants = (Entrant("polygym"), *(Entrant(name, Runner(name)) for name in names))
+    entrants = (BenchmarkEntry("polygym"), *(BenchmarkEntry(name, Backend(name)) for name in names))
     for model in models:
-        done = race(Race(model, entrants, threads, seed, shapes, 101, length))
+        done = run_benchmark(ModelBenchmark(model, entrants, threads, seed, shapes, 101, length))
         documents.append({"model": model, "threads": threads, "entrants": _finishes(done)})
         if not as_json:
             _print_race(model, documents[-1]["entrants"])
@@ -76,15 +76,15 @@ def command(
         for name, one in document["entrants"].items()
         if name == "polygym"
     )
-    return Answer(0 if is_fine else 1, documents if as_json else None)
+    return CommandResult(0 if is_fine else 1, documents if as_json else None)
 
 
-def _finishes(done: Mapping[str, Finish]) -> dict[str, Any]:
+def _finishes(done: Mapping[str, BenchmarkResult]) -> dict[str, Any]:
     own = done["polygym"]
     found: dict[str, Any] = {}
     for name, one in done.items():
-        trouble = one.trouble
-        if not trouble and not one.is_right:
+        trouble = one.problem
+        if not trouble and not one.is_correct:
             trouble = f"another result: {one.error:.2g} off"
         found[name] = {
             "seconds": one.seconds,
@@ -102,5 +102,5 @@ def _print_race(model: str, entrants: Mapping[str, Any]) -> None:
         if one["trouble"]:
             rows.append((name, "-", "-", one["trouble"]))
         else:
-            rows.append((name, seconds(one["seconds"]), f"{one['ratio']:.2f}", ""))
+            rows.append((name, format_seconds(one["seconds"]), f"{one['ratio']:.2f}", ""))
     print_table(("WHO", "TIME", "/ POLYGYM", ""), rows, "lrrl")

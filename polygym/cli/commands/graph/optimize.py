@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polygym.cli.answer import Answer
 from polygym.cli.commands.graph.options import (
-    chosen_costs,
-    chosen_rules,
+    load_rules,
+    make_costs,
     rules_option,
     shape_option,
     threads_option,
 )
-from polygym.cli.options import json_option, seed_option
-from polygym.cli.output import heading, say, seconds
-from polygym.cli.tables import print_table
+from polygym.cli.options.common import json_option, seed_option
+from polygym.cli.output.console import format_seconds, heading, write_text
+from polygym.cli.output.tables import print_table
+from polygym.cli.result import CommandResult
 from polygym.files import write_atomically
 
 if TYPE_CHECKING:
-    from polygym.graphs.optimize import Optimized
-    from polygym.graphs.race import Finish
-    from polygym.graphs.sources import Source
+    from polygym.graphs.benchmark import BenchmarkResult
+    from polygym.graphs.model_source import ModelSource
+    from polygym.graphs.optimization.optimizer import OptimizationResult
 
 
 _ITERATIONS, _STEPS = 15, 100
@@ -140,37 +140,44 @@ def command(
     timed: bool | None,
     seed: int,
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Find the cheapest graph equal to MODEL's.
 
     The result is never slower than MODEL beyond noise: where the cheaper graph is not the faster
     one end to end, MODEL's own is kept, and said so.
     """
-    from polygym.graphs.backtracked import backtracked
-    from polygym.graphs.optimize import Extraction, Options, optimize, summary
-    from polygym.graphs.sources import open_source
-    from polygym.rewrite.egraph import Limits
+    from polygym.graphs.model_source import open_source
+    from polygym.graphs.optimization.backtracking import optimize_by_backtracking
+    from polygym.graphs.optimization.optimizer import (
+        ExtractionMethod,
+        OptimizationOptions,
+        optimize_graph,
+        result_summary,
+    )
+    from polygym.rewrite.egraph import SaturationLimits
 
     source = open_source(model, shapes, seed)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)  # what cannot be written is better known at once
-    rules = chosen_rules(rule_files)
-    costs = chosen_costs(kind, threads)
+    rules = load_rules(rule_files)
+    costs = make_costs(kind, threads)
     tell = _silent if as_json else _told
-    found: Optimized
+    found: OptimizationResult
     deep: dict[str, int] = {}
     if method == "backtracking":
         steps = _STEPS if iterations is None else iterations
-        found = backtracked(source.graph, costs, rules, alpha, steps, time_limit, tell)
+        found = optimize_by_backtracking(source.graph, costs, rules, alpha, steps, time_limit, tell)
     else:
         usual = _K_STATIC if kind == "static" else _K_MEASURED
         deep["k_multi"] = usual if k_multi is None else k_multi
         most = _ITERATIONS if iterations is None else iterations
-        limits = Limits(nodes, most, time_limit, deep["k_multi"])
-        options = Options(limits, extraction=Extraction(extract), extraction_seconds=extract_limit)
-        found = optimize(source.graph, costs, options, rules, tell)
+        limits = SaturationLimits(nodes, most, time_limit, deep["k_multi"])
+        options = OptimizationOptions(
+            limits, extraction=ExtractionMethod(extract), extraction_seconds=extract_limit
+        )
+        found = optimize_graph(source.graph, costs, options, rules, tell)
     report: dict[str, Any] = {"model": model, "threads": threads, "seed": seed, "method": method}
-    report |= {**deep, **summary(found, costs)}
+    report |= {**deep, **result_summary(found, costs)}
     code = 0
     if kind == "measured" if timed is None else timed:
         tell("running both graphs end to end")
@@ -180,9 +187,9 @@ def command(
     if out is not None:
         _write(out, source, found, report)
     if as_json:
-        return Answer(code, report)
+        return CommandResult(code, report)
     _print(found, report, out)
-    return Answer(code)
+    return CommandResult(code)
 
 
 def _silent(_: str) -> None:
@@ -191,27 +198,27 @@ def _silent(_: str) -> None:
 
 def _told(text: str) -> None:
     """Say how far it is, beside the answer."""
-    say(text, err=True)
+    write_text(text, err=True)
 
 
 def _confirmed(
-    source: Source,
+    source: ModelSource,
     shapes: Mapping[str, Sequence[int]],
     seed: int,
     threads: int,
-    found: Optimized,
-) -> tuple[Optimized, dict[str, Any]]:
+    found: OptimizationResult,
+) -> tuple[OptimizationResult, dict[str, Any]]:
     """Run both graphs end to end; what is wrong, or slower beyond noise, is not kept."""
-    from polygym.graphs.ir.text import text_of
-    from polygym.graphs.race import Entrant, Race, race
+    from polygym.graphs.benchmark import BenchmarkEntry, ModelBenchmark, run_benchmark
+    from polygym.graphs.ir.text import graph_text
 
     if not found.is_changed:
         return found, {"trouble": "", "kept": True, "note": "no cheaper graph: nothing to compare"}
-    entrants = (Entrant("before"), Entrant("after", graph=text_of(found.after)))
-    done = race(Race(source.target, entrants, threads, seed, shapes))
+    entrants = (BenchmarkEntry("before"), BenchmarkEntry("after", graph=graph_text(found.after)))
+    done = run_benchmark(ModelBenchmark(source.target, entrants, threads, seed, shapes))
     before, after = done["before"], done["after"]
-    trouble = before.trouble or after.trouble
-    if not trouble and not after.is_right:
+    trouble = before.problem or after.problem
+    if not trouble and not after.is_correct:
         trouble = f"the results differ by {after.error:.2g}: this is a defect of polygym"
     document: dict[str, Any] = {"trouble": trouble, "error": after.error, "kept": True}
     if trouble:
@@ -225,7 +232,7 @@ def _confirmed(
     return found, document
 
 
-def _ratio(before: Finish, after: Finish) -> dict[str, Any]:
+def _ratio(before: BenchmarkResult, after: BenchmarkResult) -> dict[str, Any]:
     """Return times, the ratio of medians, and the middle half of the ratios round by round."""
     import statistics
 
@@ -241,16 +248,18 @@ def _ratio(before: Finish, after: Finish) -> dict[str, Any]:
     }
 
 
-def _write(out: Path, source: Source, found: Optimized, report: dict[str, Any]) -> None:
-    from polygym.graphs.drawing.picture import compare
+def _write(
+    out: Path, source: ModelSource, found: OptimizationResult, report: dict[str, Any]
+) -> None:
+    from polygym.graphs.drawing.svg import comparison_svg
     from polygym.graphs.ir.model import Model
-    from polygym.graphs.saved import save
+    from polygym.graphs.saved_model import save
 
     save(out, Model(found.after, source.model.weights), report)
-    write_atomically(out / "graphs.svg", compare(found.before, found.after).encode())
+    write_atomically(out / "graphs.svg", comparison_svg(found.before, found.after).encode())
 
 
-def _print(found: Optimized, report: dict[str, Any], out: Path | None) -> None:
+def _print(found: OptimizationResult, report: dict[str, Any], out: Path | None) -> None:
     unit = report["unit"]
     heading(
         f"{report['model']}: {report['initial_cost']:.1f} {unit} → {report['cost']:.1f} {unit} "
@@ -258,13 +267,13 @@ def _print(found: Optimized, report: dict[str, Any], out: Path | None) -> None:
     )
     egraph = report["egraph"]
     if egraph:
-        say(
+        write_text(
             f"  e-graph of {egraph['nodes']} nodes, {egraph['classes']} classes after "
             f"{egraph['iterations']} iterations ({egraph['stop']}), in "
-            f"{seconds(report['exploration_seconds'])}"
+            f"{format_seconds(report['exploration_seconds'])}"
         )
-    say(
-        f"  extracted in {seconds(report['extraction_seconds'])}: {report['status']}, none "
+    write_text(
+        f"  extracted in {format_seconds(report['extraction_seconds'])}: {report['status']}, none "
         f"below {report['bound']:.1f}; greedy {report['greedy_cost']:.1f}"
     )
     counts = report["operators"]
@@ -275,14 +284,15 @@ def _print(found: Optimized, report: dict[str, Any], out: Path | None) -> None:
     print_table(("OPERATOR", "BEFORE", "AFTER"), rows, "lrr")
     if (run := report.get("end_to_end")) is not None:
         if run["trouble"]:
-            say(f"  end to end: {run['trouble']}; the graph that came in is kept", fg="red")
+            write_text(f"  end to end: {run['trouble']}; the graph that came in is kept", fg="red")
         elif "speedup" in run:
             low, middle, high = (run[f"speedup{end}"] for end in ("_low", "", "_high"))
-            say(
-                f"  end to end: {seconds(run['before_seconds'])} → {seconds(run['after_seconds'])},"
+            write_text(
+                f"  end to end: {format_seconds(run['before_seconds'])} → "
+                f"{format_seconds(run['after_seconds'])},"
                 f" {middle:.2f} times as fast ({low:.2f} to {high:.2f})"
             )
         if note := run.get("note"):
-            say(f"  {note}")
+            write_text(f"  {note}")
     if out is not None:
-        say(f'  written to {out}: polygym.graphs.load("{out}")')
+        write_text(f'  written to {out}: polygym.graphs.load("{out}")')

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polygym.cli.text import shorten
+from polygym.cli.output.text import shorten
 
 if TYPE_CHECKING:
-    from polygym.graphs.costs import Costs
+    from polygym.graphs.costs import NodeCosts
     from polygym.rewrite.rule import Rule
 
 
@@ -70,18 +70,18 @@ def rules_option(function: Any) -> Any:
     )(function)
 
 
-def chosen_rules(files: Sequence[Path]) -> list[Rule]:
+def load_rules(files: Sequence[Path]) -> list[Rule]:
     """Return polygym's rules and those of files, each of which is checked."""
     from polygym.graphs import rules
 
-    found = rules.standard()
+    found = rules.standard_rules()
     for path in files:
-        found += rules.load_file(path)
+        found += rules.load_rule_file(path)
     return found
 
 
-def chosen_costs(kind: str, threads: int) -> Costs:
+def make_costs(kind: str, threads: int) -> NodeCosts:
     """Return the costs that were asked for by a word."""
-    from polygym.graphs.costs import Measured, Roofline
+    from polygym.graphs.costs import MeasuredCosts, RooflineCosts
 
-    return Roofline() if kind == "static" else Measured.of_user(threads)
+    return RooflineCosts() if kind == "static" else MeasuredCosts.of_user(threads)

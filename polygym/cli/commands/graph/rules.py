@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from polygym.cli.answer import Answer
-from polygym.cli.options import json_option, seed_option
-from polygym.cli.output import heading, say
+from polygym.cli.options.common import json_option, seed_option
+from polygym.cli.output.console import heading, write_text
+from polygym.cli.result import CommandResult
 from polygym.errors import InputError
 
 _HELP = """List the rules that graphs are rewritten by, check those of a file, or find them anew.
@@ -54,7 +54,7 @@ Examples:
 @json_option
 def command(
     files: Sequence[Path], target: Path | None, minutes: float, seed: int, as_json: bool
-) -> Answer:
+) -> CommandResult:
     """Do the one or the other."""
     from polygym.graphs import rules
 
@@ -62,27 +62,27 @@ def command(
         raise InputError("expected --check or --generate, found both")
     if target is not None:
         return _generated(target, minutes, seed, as_json=as_json)
-    found = [rule for file in files for rule in rules.load_file(file)]
+    found = [rule for file in files for rule in rules.load_rule_file(file)]
     if not files:
-        found = rules.standard()
+        found = rules.standard_rules()
     if as_json:
-        return Answer(document=[{"name": one.name, "rule": str(one)} for one in found])
+        return CommandResult(document=[{"name": one.name, "rule": str(one)} for one in found])
     if files:
-        say(f"{len(found)} rules, all of which hold", fg="green")
-        return Answer()
+        write_text(f"{len(found)} rules, all of which hold", fg="green")
+        return CommandResult()
     several = sum(one.is_multiple for one in found)
     heading(f"{len(found)} rules, {several} of several results")
     for one in found:
         click.echo(str(one))
-    return Answer()
+    return CommandResult()
 
 
-def _generated(target: Path, minutes: float, seed: int, *, as_json: bool) -> Answer:
-    from polygym.graphs.rules.generate import generate
+def _generated(target: Path, minutes: float, seed: int, *, as_json: bool) -> CommandResult:
+    from polygym.graphs.rules.generate import generate_rules
 
-    tell = (lambda _: None) if as_json else (lambda text: say(text, err=True))
-    made = generate(target, seed=seed, minutes=minutes, progress=tell)
+    tell = (lambda _: None) if as_json else (lambda text: write_text(text, err=True))
+    made = generate_rules(target, seed=seed, minutes=minutes, progress=tell)
     if as_json:
-        return Answer(document=made.to_json())
+        return CommandResult(document=made.to_json())
     heading(f"{target}: {len(made.rules)} rules")
-    return Answer()
+    return CommandResult()

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polygym.cli.answer import Answer
 from polygym.cli.commands.graph.options import shape_option, threads_option
-from polygym.cli.options import json_option, seed_option
-from polygym.cli.output import heading, say, seconds
-from polygym.cli.tables import print_table
+from polygym.cli.options.common import json_option, seed_option
+from polygym.cli.output.console import format_seconds, heading, write_text
+from polygym.cli.output.tables import print_table
+from polygym.cli.result import CommandResult
 
 if TYPE_CHECKING:
-    from polygym.graphs.running.profiled import Profiled
+    from polygym.graphs.execution.timing.step_profile import StepProfile
 
 
 @click.command("run")
@@ -40,27 +40,27 @@ def command(
     by: str,
     seed: int,
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Compile MODEL, run it on random inputs, and say where its time goes.
 
     OF LIMIT is how near a row comes to the time below which this machine does not do it, once
     `polygym machine` has measured what the machine does at most.
     """
+    from polygym.graphs.execution import compile_model
+    from polygym.graphs.execution.timing.step_profile import profile_steps, totals_by_operator
     from polygym.graphs.ir.model import random_inputs
-    from polygym.graphs.running import compile_model
-    from polygym.graphs.running.profiled import by_operator, profiled
-    from polygym.graphs.sources import open_source
-    from polygym.measure.machine import known_peaks
+    from polygym.graphs.model_source import open_source
+    from polygym.runtime.peaks import cached_peaks
 
     source = open_source(model, shapes, seed)
     compiled = compile_model(source.model, threads=threads)
     arrays = random_inputs(source.graph, seed + 1)
-    peaks = known_peaks(threads)
-    steps = profiled(compiled.steps, compiled.profile(*arrays), peaks)
-    operators = by_operator(steps)
+    peaks = cached_peaks(threads)
+    steps = profile_steps(compiled.steps, compiled.profile(*arrays), peaks)
+    operators = totals_by_operator(steps)
     total = sum(one.seconds for one in steps)
     if as_json:
-        return Answer(
+        return CommandResult(
             document={
                 "model": model,
                 "threads": threads,
@@ -69,15 +69,15 @@ def command(
                 "operators": [_entry(one, total) for one in operators],
             }
         )
-    heading(f"{model}: {seconds(total)} in {len(steps)} steps, {threads} threads")
+    heading(f"{model}: {format_seconds(total)} in {len(steps)} steps, {threads} threads")
     rows = operators if by == "operator" else steps
     _print(sorted(rows, key=lambda one: -one.seconds)[:top], total)
     if peaks is None:
-        say(f"  the limits are not known: polygym machine --threads {threads} measures them")
-    return Answer()
+        write_text(f"  the limits are not known: polygym machine --threads {threads} measures them")
+    return CommandResult()
 
 
-def _entry(one: Profiled, total: float) -> dict[str, Any]:
+def _entry(one: StepProfile, total: float) -> dict[str, Any]:
     return {
         "step": one.label,
         "count": one.count,
@@ -91,14 +91,14 @@ def _entry(one: Profiled, total: float) -> dict[str, Any]:
     }
 
 
-def _print(rows: Sequence[Profiled], total: float) -> None:
+def _print(rows: Sequence[StepProfile], total: float) -> None:
     print_table(
         ("STEP", "TIMES", "TIME", "SHARE", "GFLOP/S", "MB", "OF LIMIT"),
         [
             (
                 one.label,
                 str(one.count),
-                seconds(one.seconds),
+                format_seconds(one.seconds),
                 f"{one.seconds / total:.1%}",
                 f"{one.rate / 1e9:.1f}",
                 f"{one.bytes / 1e6:.2f}",

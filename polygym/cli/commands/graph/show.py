@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from polygym.cli.answer import Answer
 from polygym.cli.commands.graph.options import shape_option
-from polygym.cli.options import json_option
-from polygym.cli.output import heading, say
-from polygym.cli.tables import print_table
+from polygym.cli.options.common import json_option
+from polygym.cli.output.console import heading, write_text
+from polygym.cli.output.tables import print_table
+from polygym.cli.result import CommandResult
 from polygym.files import write_atomically
 
 
@@ -27,22 +27,22 @@ def command(
     svg: Path | None,
     as_text: bool,
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Say what MODEL consists of: inputs, results, operators; draw it, or print it as text."""
-    from polygym.graphs.costs import Roofline
-    from polygym.graphs.drawing.picture import picture
-    from polygym.graphs.ir.text import text_of
-    from polygym.graphs.optimize import cost_of, nodes_of
-    from polygym.graphs.sources import open_source
+    from polygym.graphs.costs import RooflineCosts
+    from polygym.graphs.drawing.svg import graph_svg
+    from polygym.graphs.ir.text import graph_text
+    from polygym.graphs.model_source import open_source
+    from polygym.graphs.optimization.optimizer import graph_cost, typed_nodes
 
     graph = open_source(model, shapes).graph
     if svg is not None:
-        write_atomically(svg, picture(graph).encode())
+        write_atomically(svg, graph_svg(graph).encode())
     counts: dict[str, int] = {}
-    for head, _, _ in nodes_of(graph):
+    for head, _, _ in typed_nodes(graph):
         counts[str(head)] = counts.get(str(head), 0) + 1
     elements = sum(one.tensor.elements for one in graph.weights)
-    cost = cost_of(graph, Roofline())
+    cost = graph_cost(graph, RooflineCosts())
     if as_json:
         document = {
             "graph": graph.name,
@@ -51,18 +51,18 @@ def command(
             "operators": counts,
             "weights": elements,
             "static_cost": cost,
-            "text": text_of(graph) if as_text else None,
+            "text": graph_text(graph) if as_text else None,
         }
-        return Answer(document=document)
+        return CommandResult(document=document)
     if as_text:
-        click.echo(text_of(graph), nl=False)
-        return Answer()
+        click.echo(graph_text(graph), nl=False)
+        return CommandResult()
     heading(graph.name)
     for one in graph.signatures:
-        say(f"  input {one.name}: {one.tensor}")
+        write_text(f"  input {one.name}: {one.tensor}")
     for name, result in graph.outputs:
-        say(f"  result {name}: {graph.tensor(result)}")
-    say(f"  {elements:,} weights; {cost:.1f} µs under the static roofline")
+        write_text(f"  result {name}: {graph.tensor(result)}")
+    write_text(f"  {elements:,} weights; {cost:.1f} µs under the static roofline")
     rows = [(name, str(counts[name])) for name in sorted(counts, key=lambda name: -counts[name])]
     print_table(("OPERATOR", "COUNT"), rows, "lr")
-    return Answer()
+    return CommandResult()

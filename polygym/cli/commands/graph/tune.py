@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polygym.cli.answer import Answer
 from polygym.cli.commands.graph.options import shape_option, threads_option
-from polygym.cli.options import json_option, seed_option
-from polygym.cli.output import heading, say, seconds
-from polygym.cli.tables import print_table
+from polygym.cli.options.common import json_option, seed_option
+from polygym.cli.output.console import format_seconds, heading, write_text
+from polygym.cli.output.tables import print_table
+from polygym.cli.result import CommandResult
 
 if TYPE_CHECKING:
-    from polygym.graphs.running.tuned import TunedChoice, TunedKernel
+    from polygym.graphs.execution.timing.kernel_tuning import TunedFusion, TunedKernel
 
 _HELP = """Find the fastest form of every product and convolution of MODELS on this machine.
 
@@ -38,60 +38,61 @@ def command(
     threads: int,
     seed: int,
     as_json: bool,
-) -> Answer:
+) -> CommandResult:
     """Tune the models, one by one."""
-    from polygym.graphs.running.forms import user_forms
-    from polygym.graphs.running.tuned import tune, tuned_choices
-    from polygym.graphs.sources import open_source
+    from polygym.graphs.execution.planning.kernel_variants import user_variants
+    from polygym.graphs.execution.timing.kernel_tuning import tune_model, tuned_fusions
+    from polygym.graphs.model_source import open_source
 
-    forms = user_forms(threads)
+    forms = user_variants(threads)
     documents: list[dict[str, Any]] = []
     for model in models:
         source = open_source(model, shapes, seed)
-        found = tune(source.model, forms, threads, None if as_json else _tell)
-        choices = tuned_choices(source.model, forms)
+        found = tune_model(source.model, forms, threads, None if as_json else _tell)
+        choices = tuned_fusions(source.model, forms)
         documents.append(_document(model, threads, found, choices))
         if not as_json:
             _print(model, found)
             _print_choices(choices)
-    return Answer(document=documents if as_json else None)
+    return CommandResult(document=documents if as_json else None)
 
 
 def _tell(one: TunedKernel) -> None:
-    say(
-        f"{one.step.label} {' '.join(one.step.reads)}: {seconds(one.usual)} as usual, "
-        f"{seconds(one.best)} as {one.form}",
+    write_text(
+        f"{one.step.label} {' '.join(one.step.reads)}: {format_seconds(one.default_seconds)} as "
+        "usual, "
+        f"{format_seconds(one.best_seconds)} as {one.variant}",
         err=True,
     )
 
 
 def _document(
-    model: str, threads: int, found: Sequence[TunedKernel], choices: Sequence[TunedChoice]
+    model: str, threads: int, found: Sequence[TunedKernel], choices: Sequence[TunedFusion]
 ) -> dict[str, Any]:
     return {
         "model": model,
         "threads": threads,
-        "usual_seconds": sum(one.count * one.usual for one in found),
-        "seconds": sum(one.count * one.best for one in found),
+        "usual_seconds": sum(one.count * one.default_seconds for one in found),
+        "seconds": sum(one.count * one.best_seconds for one in found),
         "kernels": [
             {
                 "step": one.step.label,
                 "reads": list(one.step.reads),
                 "count": one.count,
-                "usual_seconds": one.usual,
-                "seconds": one.best,
-                "form": one.form,
+                "usual_seconds": one.default_seconds,
+                "seconds": one.best_seconds,
+                "form": one.variant,
             }
             for one in found
         ],
         "choices": [
             {
                 "step": one.label,
-                "fused": one.times.pays,
+                "fused": one.times.is_faster_fused,
                 "expected": one.expected,
-                "seconds_fused": one.times.together,
-                "seconds_alone": one.times.alone,
-                "seconds_rest": one.times.rest,
+                "seconds_fused": one.times.fused,
+                "seconds_alone": one.times.unfused_head,
+                "seconds_rest": one.times.unfused_tail,
             }
             for one in choices
         ],
@@ -100,12 +101,15 @@ def _document(
 
 def _print(model: str, found: Sequence[TunedKernel]) -> None:
     """Print the kernels of which another form is faster, those that gain the most first."""
-    usual = sum(one.count * one.usual for one in found)
-    best = sum(one.count * one.best for one in found)
-    heading(f"{model}: products and convolutions {seconds(usual)} as usual, {seconds(best)} tuned")
+    usual = sum(one.count * one.default_seconds for one in found)
+    best = sum(one.count * one.best_seconds for one in found)
+    heading(
+        f"{model}: products and convolutions {format_seconds(usual)} as usual, "
+        f"{format_seconds(best)} tuned"
+    )
     gaining = sorted(
-        (one for one in found if one.best < one.usual),
-        key=lambda one: one.count * (one.best - one.usual),
+        (one for one in found if one.best_seconds < one.default_seconds),
+        key=lambda one: one.count * (one.best_seconds - one.default_seconds),
     )
     print_table(
         ("STEP", "TIMES", "USUAL", "BEST", "FORM"),
@@ -113,9 +117,9 @@ def _print(model: str, found: Sequence[TunedKernel]) -> None:
             (
                 f"{one.step.label} {' '.join(one.step.reads)}",
                 str(one.count),
-                seconds(one.usual),
-                seconds(one.best),
-                one.form,
+                format_seconds(one.default_seconds),
+                format_seconds(one.best_seconds),
+                one.variant,
             )
             for one in gaining
         ],
@@ -123,19 +127,20 @@ def _print(model: str, found: Sequence[TunedKernel]) -> None:
     )
 
 
-def _print_choices(choices: Sequence[TunedChoice]) -> None:
+def _print_choices(choices: Sequence[TunedFusion]) -> None:
     """Print where functions of elements have a kernel of their own, though one was expected."""
-    fused = sum(one.times.pays for one in choices)
-    say(f"functions of elements: {fused} of {len(choices)} times in the kernel before them")
-    surprising = [one for one in choices if one.times.pays != one.expected]
+    fused = sum(one.times.is_faster_fused for one in choices)
+    write_text(f"functions of elements: {fused} of {len(choices)} times in the kernel before them")
+    surprising = [one for one in choices if one.times.is_faster_fused != one.expected]
     if surprising:
         print_table(
             ("STEP", "ONE KERNEL", "TWO", "EXPECTED"),
             [
                 (
                     one.label,
-                    seconds(one.times.together),
-                    f"{seconds(one.times.alone)} + {seconds(one.times.rest)}",
+                    format_seconds(one.times.fused),
+                    f"{format_seconds(one.times.unfused_head)} + "
+                    f"{format_seconds(one.times.unfused_tail)}",
                     "one" if one.expected else "two",
                 )
                 for one in surprising

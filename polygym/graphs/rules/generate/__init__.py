@@ -3,7 +3,7 @@
 ``worlds`` says of which variables and operators, ``terms`` enumerates them, ``singles`` and
 ``pairs`` make rules of one source and of two, ``generalise`` puts variables for literals,
 ``conditions`` finds under which a rule holds, ``derive`` tells what follows from other rules, and
-``table`` writes them. All of it comes from a seed alone.
+``rules_table`` writes them. All of it comes from a seed alone.
 
 Each world that is done is kept in a journal beside the table, so that an interrupted run goes on
 where it was.
@@ -20,30 +20,30 @@ from pathlib import Path
 from typing import Any
 
 from polygym.files import write_atomically
-from polygym.graphs.rules.generate.pairs import paired_rules
-from polygym.graphs.rules.generate.singles import single_rules
-from polygym.graphs.rules.generate.table import header, pruned, table
-from polygym.graphs.rules.generate.terms import enumerate_terms
-from polygym.graphs.rules.generate.worlds import WORLDS, World
-from polygym.pickles import pickled_by_name
-from polygym.rewrite.rule import Rule, parse_rules, text_of_rules
+from polygym.graphs.rules.generate.enumeration import enumerate_terms
+from polygym.graphs.rules.generate.one_source_rules import one_source_rules
+from polygym.graphs.rules.generate.rule_table import prune_rules, rules_table, table_header
+from polygym.graphs.rules.generate.two_source_rules import two_source_rules
+from polygym.graphs.rules.generate.vocabularies import VOCABULARIES, Vocabulary
+from polygym.pickling import pickle_by_name
+from polygym.rewrite.rule import Rule, parse_rules, rules_text
 
-__all__ = ["Generated", "generate"]
+__all__ = ["GeneratedRules", "generate_rules"]
 
 
-@pickled_by_name
+@pickle_by_name
 @dataclass(frozen=True, slots=True)
-class Generated:
+class GeneratedRules:
     """What was found, and how much was looked at.
 
-    ``is_whole`` says whether every world was looked at to its end.
+    ``is_complete`` says whether every world was looked at to its end.
     """
 
     rules: list[Rule]
     terms: int
     equations: int
     seconds: float
-    is_whole: bool
+    is_complete: bool
 
     def to_json(self) -> dict[str, Any]:
         """Return a document."""
@@ -52,18 +52,18 @@ class Generated:
             "terms": self.terms,
             "equations": self.equations,
             "seconds": round(self.seconds, 1),
-            "whole": self.is_whole,
+            "whole": self.is_complete,
         }
 
 
-def generate(
+def generate_rules(
     target: Path,
     *,
     seed: int = 0,
     minutes: float = 30.0,
     progress: Callable[[str], None] = lambda _: None,
-    worlds: tuple[World, ...] = WORLDS,
-) -> Generated:
+    worlds: tuple[Vocabulary, ...] = VOCABULARIES,
+) -> GeneratedRules:
     """Find rules and write a table of them.
 
     When time is up the table has what was found so far, the journal stays, and the next call goes
@@ -71,7 +71,7 @@ def generate(
     """
     journal = target.with_name(target.name + ".journal")
     key = sha256(f"{seed} {worlds!r}".encode()).hexdigest()
-    done = _read(journal, key)
+    done = _read_journal(journal, key)
     begin = time.monotonic() - sum(one["seconds"] for one in done.values())
     end = time.monotonic() + 60 * minutes
     rules: list[Rule] = []
@@ -82,7 +82,7 @@ def generate(
                 is_whole = False
                 break
             start = time.monotonic()
-            entry = _world(world, rules, seed, progress, end)
+            entry = _generate_from(world, rules, seed, progress, end)
             if time.monotonic() > end:
                 is_whole = False
                 rules += parse_rules(entry["rules"])
@@ -91,40 +91,44 @@ def generate(
             done[world.name] = entry
             write_atomically(journal, json.dumps({"key": key, "done": done}).encode())
         rules += parse_rules(done[world.name]["rules"])
-    kept = pruned(rules, seed, progress)
-    made = Generated(
+    kept = prune_rules(rules, seed, progress)
+    made = GeneratedRules(
         kept,
         sum(one["terms"] for one in done.values()),
         sum(one["equations"] for one in done.values()),
         time.monotonic() - begin,
         is_whole,
     )
-    lines = header(seed, made.terms, made.equations, kept, made.seconds, is_whole)
-    write_atomically(target, (lines + table(kept)).encode())
+    lines = table_header(seed, made.terms, made.equations, kept, made.seconds, is_whole)
+    write_atomically(target, (lines + rules_table(kept)).encode())
     if is_whole:
         journal.unlink(missing_ok=True)
     return made
 
 
-def _world(
-    world: World, known: list[Rule], seed: int, progress: Callable[[str], None], end: float
+def _generate_from(
+    world: Vocabulary,
+    rules: list[Rule],
+    seed: int,
+    progress: Callable[[str], None],
+    deadline: float,
 ) -> dict[str, Any]:
     def is_late() -> bool:
-        return time.monotonic() > end
+        return time.monotonic() > deadline
 
     terms = enumerate_terms(world, seed)
-    if world.shares:
-        found = paired_rules(world, terms, seed, progress, is_late)
+    if world.requires_shared_input:
+        found = two_source_rules(world, terms, seed, progress, is_late)
     else:
-        found = single_rules(world, terms, known, seed, progress, is_late)
+        found = one_source_rules(world, terms, rules, seed, progress, is_late)
     return {
-        "rules": text_of_rules(found),
-        "terms": terms.made,
+        "rules": rules_text(found),
+        "terms": terms.count,
         "equations": len(terms.candidates),
     }
 
 
-def _read(journal: Path, key: str) -> dict[str, Any]:
+def _read_journal(journal: Path, key: str) -> dict[str, Any]:
     """Return what a journal says, if it is of the same seed and worlds."""
     try:
         document = json.loads(journal.read_text(encoding="utf-8"))

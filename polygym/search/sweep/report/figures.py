@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from polygym.pictures.bests import Group, bests_picture
-from polygym.pictures.chart import Picture
-from polygym.pictures.distribution import Distribution, distribution_picture
-from polygym.pictures.limits import Reached, limits_picture
-from polygym.pictures.policies import policies_picture
-from polygym.search.explore.means import geometric_mean
+from polygym.pictures.charts.best_speedups import SpeedupGroup, best_speedups_picture
+from polygym.pictures.charts.chart_style import Picture
+from polygym.pictures.charts.limit_shares import LimitShares, limit_shares_picture
+from polygym.pictures.charts.policy_curves import policy_curves_picture
+from polygym.pictures.charts.speedup_distribution import SpeedupDistribution, distribution_picture
+from polygym.search.means import geometric_mean
 from polygym.search.sweep.curves import curve_kernels, curves, passes
-from polygym.search.sweep.reading import Contents
+from polygym.search.sweep.reader import SweepContents
 from polygym.search.sweep.rows import ISL
 from polygym.search.sweep.statistics import (
     KernelSummary,
@@ -24,11 +24,11 @@ from polygym.search.sweep.statistics import (
     mean_reference,
 )
 
-_NOTHING = "No schedule has run yet."
+_NO_DATA = "No schedule has run yet."
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ReportFigure:
     """A picture, the name of its files, its title, and the sentences under it."""
 
     name: str
@@ -37,64 +37,70 @@ class Figure:
     picture: Picture
 
 
-def figures(contents: Contents, found: Sequence[KernelSummary]) -> tuple[Figure, ...]:
+def sweep_figures(
+    contents: SweepContents, found: Sequence[KernelSummary]
+) -> tuple[ReportFigure, ...]:
     """Return the pictures of a sweep."""
-    drawn = (_distribution(contents, found), _bests(found), _policies(contents, found))
+    drawn = (_distribution(contents, found), _best_speedups(found), _policies(contents, found))
     return (*drawn, _limits(found)) if any(one.limit for one in found) else drawn
 
 
-def _distribution(contents: Contents, found: Sequence[KernelSummary]) -> Figure:
+def _distribution(contents: SweepContents, found: Sequence[KernelSummary]) -> ReportFigure:
     size = str(contents.setting.search_dataset)
     shown = [one for one in found if one.speedups or one.search_references]
     picture = distribution_picture(
-        [Distribution(one.label, one.speedups, one.search_references) for one in shown], size
+        [SpeedupDistribution(one.label, one.speedups, one.search_references) for one in shown], size
     )
     count = sum(len(one.speedups) for one in shown)
     faster = sum(speedup > 1 for one in shown for speedup in one.speedups)
     text = (
-        f"{many(count, 'distinct schedule')} that ran, of {many(len(shown), 'program')} at the "
+        f"{plural(count, 'distinct schedule')} that ran, of {plural(len(shown), 'program')} at the "
         f"size {size}; {faster:,} of them faster than the original order. A violin is as wide as "
         "schedules are dense; its dot is the fastest. Programs with few schedules have a dot for "
         "each."
     )
     title = "Speedups of the legal schedules"
-    return Figure("distribution", title, text if count else _NOTHING, picture)
+    return ReportFigure("distribution", title, text if count else _NO_DATA, picture)
 
 
-def _bests(found: Sequence[KernelSummary]) -> Figure:
+def _best_speedups(found: Sequence[KernelSummary]) -> ReportFigure:
     shown = [one for one in found if one.best is not None]
     names = list(dict.fromkeys(name for one in shown for name in one.references))
     means: Mapping[str, float] = {
         name: mean for name in names if (mean := mean_reference(shown, name)) is not None
     }
-    groups = [Group(one.label, one.best, one.references) for one in shown]
+    groups = [SpeedupGroup(one.label, one.best, one.references) for one in shown]
     size = " and ".join(sorted({one.dataset for one in shown})) or "no size yet"
-    picture = bests_picture(groups, Group("geo. mean", mean_best(shown), means), size)
+    picture = best_speedups_picture(
+        groups, SpeedupGroup("geo. mean", mean_best(shown), means), size
+    )
     confirmed = sum(one.is_confirmed for one in shown)
     text = (
-        f"The fastest schedule of each program ({many(len(shown), 'program')}) and the geometric "
+        f"The fastest schedule of each program ({plural(len(shown), 'program')}) and the geometric "
         f"means. {_measured_again(confirmed, len(shown))}"
     )
     title = "The best schedule of each program"
-    return Figure("best", title, text if shown else _NOTHING, picture)
+    return ReportFigure("best", title, text if shown else _NO_DATA, picture)
 
 
-def _limits(found: Sequence[KernelSummary]) -> Figure:
-    shown = [one for one in found if one.of_limit is not None]
+def _limits(found: Sequence[KernelSummary]) -> ReportFigure:
+    shown = [one for one in found if one.share_of_limit is not None]
     programs = []
     for one in shown:
-        shares = {"best schedule": one.of_limit, ISL: one.isl_of_limit}
+        shares = {"best schedule": one.share_of_limit, ISL: one.isl_of_limit}
         known = {name: value for name, value in shares.items() if value is not None}
-        programs.append(Reached(one.label, known, one.bound_by))
+        programs.append(LimitShares(one.label, known, one.bound_by))
     size = " and ".join(sorted({one.dataset for one in shown})) or "no size yet"
     mean = mean_of_limit(shown)
     text = (
-        f"Which share of its limit each program reaches ({many(len(shown), 'program')}; "
+        f"Which share of its limit each program reaches ({plural(len(shown), 'program')}; "
         f"geometric mean of the best: {100 * (mean or 0):.3g} %). No schedule, storage or mapping "
         "is faster than the limit on this machine; docs/limit.md says how it is computed."
     )
     title = "Every program under its roof"
-    return Figure("limits", title, text if shown else _NOTHING, limits_picture(programs, size))
+    return ReportFigure(
+        "limits", title, text if shown else _NO_DATA, limit_shares_picture(programs, size)
+    )
 
 
 def _measured_again(confirmed: int, programs: int) -> str:
@@ -107,7 +113,7 @@ def _measured_again(confirmed: int, programs: int) -> str:
     return f"{confirmed} of them were {again}; the others are as measured in the search."
 
 
-def _policies(contents: Contents, found: Sequence[KernelSummary]) -> Figure:
+def _policies(contents: SweepContents, found: Sequence[KernelSummary]) -> ReportFigure:
     kernels = curve_kernels(contents)
     size = str(contents.setting.search_dataset)
     of = {one.kernel: one.search_references for one in found}
@@ -119,7 +125,7 @@ def _policies(contents: Contents, found: Sequence[KernelSummary]) -> Figure:
             levels[name] = mean
     found_curves = curves(contents)
     text = (
-        f"The geometric mean over {many(len(kernels), 'program')} of the best speedup so far, at "
+        f"The geometric mean over {plural(len(kernels), 'program')} of the best speedup so far, at "
         f"the size {size}. A program without a schedule that has run counts as the slowest that "
         "would."
     )
@@ -128,16 +134,16 @@ def _policies(contents: Contents, found: Sequence[KernelSummary]) -> Figure:
         if passed:
             text += f" {policy} passes {', '.join(passed)}."
     title = "The best so far against schedules explored"
-    picture = policies_picture(found_curves, levels, len(kernels), size)
+    picture = policy_curves_picture(found_curves, levels, len(kernels), size)
     nothing = "No program has been explored by every policy yet."
-    return Figure("policies", title, text if kernels else nothing, picture)
+    return ReportFigure("policies", title, text if kernels else nothing, picture)
 
 
 def _after(number: int | None) -> str:
-    return "never" if number is None else f"after {many(number, 'schedule')}"
+    return "never" if number is None else f"after {plural(number, 'schedule')}"
 
 
-def many(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """Return a number of things.
 
     >>> many(1, "program"), many(3197, "schedule")

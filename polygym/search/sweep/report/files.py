@@ -5,21 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 
 from polygym.files import write_atomically
-from polygym.search.sweep.reading import Contents
-from polygym.search.sweep.report.figures import figures
-from polygym.search.sweep.report.page import Page, html_of
+from polygym.search.sweep.reader import SweepContents
+from polygym.search.sweep.report.figures import sweep_figures
+from polygym.search.sweep.report.page import ReportPage, page_html
 from polygym.search.sweep.statistics import KernelSummary, summaries
 
 
-def write_report(contents: Contents, page: Path) -> tuple[tuple[Path, ...], list[KernelSummary]]:
+def write_report(
+    contents: SweepContents, page: Path
+) -> tuple[tuple[Path, ...], list[KernelSummary]]:
     """Write a report; return the paths of its files, the page first, and what is in it.
 
     The pictures have the page's name and their own: ``report.html``, ``report-best.svg``.
     """
     found = summaries(contents)
-    drawn = figures(contents, found)
+    drawn = sweep_figures(contents, found)
     policies = tuple(dict.fromkeys(one.policy for one in contents.episodes))
-    text = html_of(Page(contents.setting, policies, found, drawn, contents.runs))
+    text = page_html(ReportPage(contents.setting, policies, found, drawn, contents.runs))
     page.parent.mkdir(parents=True, exist_ok=True)
     files = [(page, text.encode())]
     for one in drawn:

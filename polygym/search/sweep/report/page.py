@@ -14,16 +14,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from polygym.compiler.codegen.common.mapping import TOLERANCES
-from polygym.cost.limit.bound import share_text
+from polygym.cost.limit.bound import limit_share_text
 from polygym.errors import InternalError
-from polygym.measure.worker.outcome import Status
-from polygym.search.sweep.report.figures import Figure, many
-from polygym.search.sweep.rows import ISL, Run
-from polygym.search.sweep.setting import SweepSetting
+from polygym.mapping.mapping import TOLERANCE_TEXT
+from polygym.runtime.worker.outcome import OutcomeStatus
+from polygym.search.sweep.report.figures import ReportFigure, plural
+from polygym.search.sweep.rows import ISL, SweepRun
+from polygym.search.sweep.settings import SweepSetting
 from polygym.search.sweep.statistics import (
     KernelSummary,
-    foreign_note,
+    background_load_note,
     mean_best,
     mean_of_limit,
     mean_over,
@@ -68,22 +68,22 @@ dt { color: var(--faint); } dd { margin: 0; overflow-wrap: anywhere; }
 """
 
 # How many times larger than on paper, where letters have 7 points; and how far pictures may shrink.
-_LARGER, _SMALLEST = 1.4, 0.9
+_FONT_SCALE, _MIN_SCALE = 1.4, 0.9
 _POINTS = re.compile(rb'<svg [^>]*?width="([0-9.]+)pt"')
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ReportPage:
     """What the page is about."""
 
     setting: SweepSetting
     policies: tuple[str, ...]
     summaries: tuple[KernelSummary, ...]
-    figures: tuple[Figure, ...]
-    runs: tuple[Run, ...]
+    figures: tuple[ReportFigure, ...]
+    runs: tuple[SweepRun, ...]
 
 
-def html_of(page: Page) -> str:
+def page_html(page: ReportPage) -> str:
     """Return the page."""
     found = page.summaries
     parts = [
@@ -91,12 +91,12 @@ def html_of(page: Page) -> str:
         f'<p class="faint">{escape(_subtitle(page))}</p>',
         _alarm(page),
         _errors(found),
-        _disturbed(found),
+        _busy_machine(found),
         _numbers(found),
         *(_figure(one) for one in page.figures),
         "<h2>All programs</h2>",
         _table(found),
-        _uncompared(found),
+        _missing_compilers(found),
         "<h2>How it was measured</h2>",
         _conditions(page),
     ]
@@ -109,21 +109,21 @@ def html_of(page: Page) -> str:
     )
 
 
-def _subtitle(page: Page) -> str:
+def _subtitle(page: ReportPage) -> str:
     explored = sum(one.explored for one in page.summaries)
     return (
-        f"{many(len(page.summaries), 'program')}, {many(explored, 'schedule')} explored by "
+        f"{plural(len(page.summaries), 'program')}, {plural(explored, 'schedule')} explored by "
         f"{', '.join(page.policies) or 'nobody yet'}, "
-        f"{many(page.setting.measuring.threads, 'thread')}; speedups are over LLVM -O3 of the "
+        f"{plural(page.setting.evaluation.threads, 'thread')}; speedups are over LLVM -O3 of the "
         "original order"
     )
 
 
-def _alarm(page: Page) -> str:
+def _alarm(page: ReportPage) -> str:
     """Say loudly that something was computed wrong, or crashed; nothing where all was right."""
     wrong = [(one.label, n) for one in page.summaries if (n := one.defects.wrong)]
     crashed = [(one.label, n) for one in page.summaries if (n := one.defects.crashed)]
-    blame = page.setting.measuring.mapping.blame
+    blame = page.setting.evaluation.mapping.mismatch_reason
     what = f"Schedules computed something else than the original order: {blame}."
     return _alarm_about("Wrong outputs", wrong, what) + _alarm_about(
         "Crashes", crashed, "The code of legal schedules crashed: a defect of polygym."
@@ -156,18 +156,18 @@ def _of(label: str, error: str) -> str:
     return error if error.startswith(f"{label}: ") else f"{label}: {error}"
 
 
-def _disturbed(found: Sequence[KernelSummary]) -> str:
+def _busy_machine(found: Sequence[KernelSummary]) -> str:
     """Say that others used the machine too; nothing where they did not."""
-    note = foreign_note(found)
+    note = background_load_note(found)
     return f"<p><strong>{escape(note)}</strong></p>" if note else ""
 
 
-def _uncompared(found: Sequence[KernelSummary]) -> str:
+def _missing_compilers(found: Sequence[KernelSummary]) -> str:
     """Say why some compilers have no speedup."""
     lines = [
         f"<li>{escape(one.label)}, {escape(name)}: {escape(reason)}</li>"
         for one in found
-        for name, reason in one.uncompared.items()
+        for name, reason in one.missing_compilers.items()
     ]
     return f"<p>Not compared:</p><ul>{''.join(lines)}</ul>" if lines else ""
 
@@ -187,9 +187,9 @@ def _numbers(found: Sequence[KernelSummary]) -> str:
         ]
         cards.append((_ratio(mean_over(found, name)), notes))
     if (reached := mean_of_limit(found)) is not None:
-        count = sum(one.of_limit is not None for one in found)
+        count = sum(one.share_of_limit is not None for one in found)
         cards.append(
-            (share_text(reached), ["of the limit", f"the best of {many(count, 'program')}"])
+            (limit_share_text(reached), ["of the limit", f"the best of {plural(count, 'program')}"])
         )
     shown = "".join(
         f'<div class="number"><b>{escape(value)}</b>'
@@ -200,10 +200,10 @@ def _numbers(found: Sequence[KernelSummary]) -> str:
     return f'<div class="numbers">{shown}</div><p class="faint">Geometric means.</p>'
 
 
-def _figure(one: Figure) -> str:
+def _figure(one: ReportFigure) -> str:
     data = base64.b64encode(one.picture.svg).decode("ascii")
     points = _points(one.picture.svg)
-    width = f"width:{_LARGER * points:.0f}pt;min-width:{_SMALLEST * points:.0f}pt"
+    width = f"width:{_FONT_SCALE * points:.0f}pt;min-width:{_MIN_SCALE * points:.0f}pt"
     return (
         f'<h2>{escape(one.title)}</h2>\n<figure><div class="sheet">'
         f'<img alt="{escape(one.title)}" style="{width}" '
@@ -224,8 +224,8 @@ def _table(found: Sequence[KernelSummary]) -> str:
     names = list(dict.fromkeys([ISL, *(name for one in found for name in one.references)]))
     kinds = [
         status.value
-        for status in Status
-        if status not in (Status.OK, Status.WRONG_OUTPUT, Status.CRASH)
+        for status in OutcomeStatus
+        if status not in (OutcomeStatus.OK, OutcomeStatus.WRONG_OUTPUT, OutcomeStatus.CRASH)
         and any(one.statuses.get(status.value) for one in found)
     ]
     limited = any(one.limit for one in found)
@@ -239,8 +239,8 @@ def _table(found: Sequence[KernelSummary]) -> str:
             one.dataset,
             _ratio(one.best),
             *(_ratio(one.references.get(name)) for name in names),
-            _ratio(one.over_isl),
-            *[share_text(one.of_limit), one.bound_by or "-"] * limited,
+            _ratio(one.speedup_over_isl),
+            *[limit_share_text(one.share_of_limit), one.bound_by or "-"] * limited,
             str(one.explored),
             str(one.distinct),
             str(one.ok),
@@ -252,7 +252,7 @@ def _table(found: Sequence[KernelSummary]) -> str:
         )
         rows.append(
             f"<tr>{_cells(cells)}{bad}<td>{_ratio(one.drift)}</td>"
-            f"<td>{f'{one.foreign:.1f}' if one.foreign else '-'}</td></tr>"
+            f"<td>{f'{one.background_load:.1f}' if one.background_load else '-'}</td></tr>"
         )
     means = [
         "together",
@@ -260,7 +260,7 @@ def _table(found: Sequence[KernelSummary]) -> str:
         _ratio(mean_best(found)),
         *(_ratio(mean_reference(found, name)) for name in names),
         _ratio(mean_over(found, ISL)),
-        *[share_text(mean_of_limit(found)), ""] * limited,
+        *[limit_share_text(mean_of_limit(found)), ""] * limited,
     ]
     sums = [
         sum(one.explored for one in found),
@@ -282,24 +282,24 @@ def _table(found: Sequence[KernelSummary]) -> str:
     )
 
 
-def _conditions(page: Page) -> str:
+def _conditions(page: ReportPage) -> str:
     setting = page.setting
     pairs = (
         ("searched at", str(setting.search_dataset)),
         ("confirmed at", str(setting.dataset)),
         ("policies", ", ".join(page.policies)),
         ("seed", str(setting.seed)),
-        ("threads", str(setting.measuring.threads)),
-        ("mapping", str(setting.measuring.mapping)),
+        ("threads", str(setting.evaluation.threads)),
+        ("mapping", str(setting.evaluation.mapping)),
         ("regions and sizes of files", setting.function or ""),
         ("changed before", "" if setting.recipe.changes_nothing else str(setting.recipe)),
-        *((f"of {one.label}", str(one.home)) for one in page.summaries if one.home),
-        ("outputs", setting.measuring.mapping.caveat or "compared bit for bit"),
+        *((f"of {one.label}", str(one.variant)) for one in page.summaries if one.variant),
+        ("outputs", setting.evaluation.mapping.timing_caveat or "compared bit for bit"),
         ("outputs of other compilers", _tolerance(page.summaries)),
-        ("cut off after", f"{setting.measuring.timeout_factor:g} times the original order's time"),
-        ("code given up after", f"{setting.measuring.compile_seconds:g} s of generating it"),
-        ("measured on", _each(f"{r.processor}, {r.cores} cores, {r.system}" for r in page.runs)),
-        ("by", _each(f"polygym {run.version}" for run in page.runs)),
+        ("cut off after", f"{setting.evaluation.timeout_factor:g} times the original order's time"),
+        ("code given up after", f"{setting.evaluation.compile_seconds:g} s of generating it"),
+        ("measured on", _unique(f"{r.processor}, {r.cores} cores, {r.system}" for r in page.runs)),
+        ("by", _unique(f"polygym {run.version}" for run in page.runs)),
         *_compilers(page.runs),
     )
     entries = "".join(
@@ -311,20 +311,20 @@ def _conditions(page: Page) -> str:
 def _tolerance(found: Sequence[KernelSummary]) -> str:
     """Say how the outputs of other compilers are compared; nothing where there are none."""
     others = other_compilers(found)
-    return f"{', '.join(others)}: to a relative tolerance of {TOLERANCES}" if others else ""
+    return f"{', '.join(others)}: to a relative tolerance of {TOLERANCE_TEXT}" if others else ""
 
 
-def _compilers(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
+def _compilers(runs: Sequence[SweepRun]) -> Iterator[tuple[str, str]]:
     """Yield the name of each other compiler and what it calls itself."""
     found: dict[str, list[str]] = {}
     for run in runs:
         for name, text in run.compilers:
             found.setdefault(name, []).append(text)
     for name, texts in found.items():
-        yield name, _each(texts)
+        yield name, _unique(texts)
 
 
-def _each(texts: Iterable[str]) -> str:
+def _unique(texts: Iterable[str]) -> str:
     """Return texts, each once."""
     return "; ".join(dict.fromkeys(texts))
 

@@ -8,31 +8,31 @@ import numpy as np
 import pytest
 
 from polygym.graphs import rules
-from polygym.graphs.ir.types import Data, Number, Tensor
-from polygym.graphs.rules.generate import generate
-from polygym.graphs.rules.generate.conditions import with_conditions
-from polygym.graphs.rules.generate.derive import concrete, is_derivable
-from polygym.graphs.rules.generate.table import pruned, table
-from polygym.graphs.rules.generate.terms import enumerate_terms, fingerprint
-from polygym.graphs.rules.generate.worlds import WORLDS, World
-from polygym.graphs.rules.verify import Verified, verify
-from polygym.rewrite.expressions import parse_term, text_of
+from polygym.graphs.ir.types import Data, NumberData, TensorType
+from polygym.graphs.rules.generate import generate_rules
+from polygym.graphs.rules.generate.derivability import instantiate, is_derivable
+from polygym.graphs.rules.generate.enumeration import enumerate_terms, fingerprint
+from polygym.graphs.rules.generate.rule_table import prune_rules, rules_table
+from polygym.graphs.rules.generate.side_conditions import add_conditions
+from polygym.graphs.rules.generate.vocabularies import VOCABULARIES, Vocabulary
+from polygym.graphs.rules.verification import VerifiedRule, verify_rule
 from polygym.rewrite.rule import Rule, parse_rules
+from polygym.rewrite.s_expressions import parse_term, term_text
 
-_SUMS = World("sums", (("?x", (2, 2)), ("?y", (2, 2))), "(ewadd ?0 ?1)\n(relu ?0)\n", 2)
-_RELUS = World("relus", (("?x", (2, 2)),), "(relu ?0)\n(abs ?0)\n", 2)
-_SHARED = World(
+_SUMS = Vocabulary("sums", (("?x", (2, 2)), ("?y", (2, 2))), "(ewadd ?0 ?1)\n(relu ?0)\n", 2)
+_RELUS = Vocabulary("relus", (("?x", (2, 2)),), "(relu ?0)\n(abs ?0)\n", 2)
+_SHARED = Vocabulary(
     "shared",
     (("?x", (3, 5)), ("?w", (5, 2)), ("?v", (5, 4))),
     "(matmul none ?0 ?1)\n(concat2 1 ?0 ?1)\n",
     2,
-    shares=True,
+    requires_shared_input=True,
 )
 
 
-def _found(folder: Path, *worlds: World, seed: int = 0) -> list[str]:
+def _found(folder: Path, *worlds: Vocabulary, seed: int = 0) -> list[str]:
     folder.mkdir(exist_ok=True)
-    made = generate(folder / "found.rules", seed=seed, worlds=worlds)
+    made = generate_rules(folder / "found.rules", seed=seed, worlds=worlds)
     return [str(rule).partition(": ")[2] for rule in made.rules]
 
 
@@ -41,8 +41,8 @@ def test_sums_commute_and_relu_is_idempotent(tmp_path: Path) -> None:
     found = _found(tmp_path, _SUMS)
     assert "(ewadd ?x ?y) => (ewadd ?y ?x)" in found
     assert "(relu (relu ?x)) => (relu ?x)" in found
-    for rule in rules.load([str(tmp_path / "found.rules")]):
-        assert isinstance(verify(rule), Verified)
+    for rule in rules.load_rules([str(tmp_path / "found.rules")]):
+        assert isinstance(verify_rule(rule), VerifiedRule)
 
 
 def test_two_products_of_one_matrix_become_one(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_two_products_of_one_matrix_become_one(tmp_path: Path) -> None:
     assert len(found) == 1
     assert found[0].startswith("(matmul ?a ?x ?v) & (matmul ?a ?x ?w) => (split0 (split ")
     assert "(=extent ?v (=column-axis ?v))" in found[0]
-    [rule] = rules.load([str(tmp_path / "found.rules")])
+    [rule] = rules.load_rules([str(tmp_path / "found.rules")])
     assert rule.is_multiple
 
 
@@ -76,20 +76,20 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        generate(target, worlds=(_SUMS, _RELUS), progress=stop)
+        generate_rules(target, worlds=(_SUMS, _RELUS), progress=stop)
     assert target.with_name("found.rules.journal").exists()
     again: list[str] = []
-    made = generate(target, worlds=(_SUMS, _RELUS), progress=again.append)
+    made = generate_rules(target, worlds=(_SUMS, _RELUS), progress=again.append)
     assert any(text.startswith("sums") for text in said)
     assert not any(text.startswith("sums") for text in again)
-    assert made.is_whole
+    assert made.is_complete
     assert not target.with_name("found.rules.journal").exists()
     whole = [str(rule) for rule in made.rules]
     assert whole == [
-        str(rule) for rule in generate(tmp_path / "x.rules", worlds=(_SUMS, _RELUS)).rules
+        str(rule) for rule in generate_rules(tmp_path / "x.rules", worlds=(_SUMS, _RELUS)).rules
     ]
-    late = generate(tmp_path / "late.rules", worlds=(_SUMS, _RELUS), minutes=0)
-    assert not late.is_whole
+    late = generate_rules(tmp_path / "late.rules", worlds=(_SUMS, _RELUS), minutes=0)
+    assert not late.is_complete
     assert "when time was up" in (tmp_path / "late.rules").read_text()
 
 
@@ -98,7 +98,7 @@ def test_terms_of_equal_value_are_candidates() -> None:
     terms = enumerate_terms(_SUMS, 3)
     keys = [fingerprint(one.arrays) for size in (0, 1) for one in terms.by_size[size]]
     assert len(set(keys)) == len(keys)
-    pairs = {(text_of(one), text_of(other)) for one, other in terms.candidates}
+    pairs = {(term_text(one), term_text(other)) for one, other in terms.candidates}
     assert ("(relu (relu ?x))", "(relu ?x)") in pairs
     assert ("(ewadd ?y ?x)", "(ewadd ?x ?y)") in pairs
     assert fingerprint((np.array([-0.0]),)) == fingerprint((np.array([0.0]),))
@@ -110,12 +110,12 @@ def test_terms_of_equal_value_are_candidates() -> None:
         (
             "r: (concat2 ?m (concat2 ?n ?x ?y) (concat2 ?n ?z ?w)) "
             "=> (concat2 ?n (concat2 ?m ?x ?z) (concat2 ?m ?y ?w))",
-            {"?m": Number(0), "?n": Number(1)},
+            {"?m": NumberData(0), "?n": NumberData(1)},
             "(different ?m ?n)",
         ),
         (
             "r: (split0 (split ?n ?i (concat2 ?n ?x ?y))) => ?x",
-            {"?n": Number(0), "?i": Number(2)},
+            {"?n": NumberData(0), "?i": NumberData(2)},
             "(equal ?i (=extent ?x ?n))",
         ),
     ],
@@ -125,11 +125,11 @@ def test_conditions_are_the_weakest_that_do(
 ) -> None:
     """One word, and the right one."""
     [rule] = parse_rules(text)
-    tensors: dict[str, Data] = {name: Tensor((2, 2)) for name in ("?x", "?y", "?z", "?w")}
-    found = with_conditions(rule, {**tensors, **home})
+    tensors: dict[str, Data] = {name: TensorType((2, 2)) for name in ("?x", "?y", "?z", "?w")}
+    found = add_conditions(rule, {**tensors, **home})
     assert found is not None
     words = [
-        text_of(one).replace("(different ?n ?m)", "(different ?m ?n)") for one in found.conditions
+        term_text(one).replace("(different ?n ?m)", "(different ?m ?n)") for one in found.conditions
     ]
     assert words == [expected]
 
@@ -137,8 +137,8 @@ def test_conditions_are_the_weakest_that_do(
 def test_what_never_holds_has_no_conditions() -> None:
     """Sums are no products."""
     [rule] = parse_rules("r: (ewadd ?x ?y) => (ewmul ?x ?y)")
-    home: dict[str, Data] = {"?x": Tensor((2, 2)), "?y": Tensor((2, 2))}
-    assert with_conditions(rule, home) is None
+    home: dict[str, Data] = {"?x": TensorType((2, 2)), "?y": TensorType((2, 2))}
+    assert add_conditions(rule, home) is None
 
 
 def test_what_follows_is_dropped() -> None:
@@ -148,9 +148,9 @@ def test_what_follows_is_dropped() -> None:
         "a: (ewadd ?x (ewadd ?y ?z)) => (ewadd (ewadd ?x ?y) ?z)\n"
         "long: (ewadd ?x (ewadd ?y (ewadd ?z ?w))) => (ewadd ?w (ewadd ?z (ewadd ?y ?x)))\n"
     )
-    assert [rule.name for rule in pruned(table_, 0)] == ["c", "a"]
-    binding: dict[str, Data] = {"?x": Tensor((2,)), "?y": Tensor((2,))}
-    one, other = (concrete(parse_term(text), binding) for text in ("(relu ?x)", "(relu ?y)"))
+    assert [rule.name for rule in prune_rules(table_, 0)] == ["c", "a"]
+    binding: dict[str, Data] = {"?x": TensorType((2,)), "?y": TensorType((2,))}
+    one, other = (instantiate(parse_term(text), binding) for text in ("(relu ?x)", "(relu ?y)"))
     assert not is_derivable(one, other, table_)
 
 
@@ -162,12 +162,12 @@ def test_a_table_is_read_as_it_was_written() -> None:
         "    let m = (split 1 (=extent ?v 1) (matmul ?a ?x (concat2 1 ?v ?w))) if (rank ?x 2)\n"
     )
     found = parse_rules(text)
-    again = parse_rules(table(found))
+    again = parse_rules(rules_table(found))
     assert again == found
     assert [type(rule) for rule in again] == [Rule] * 3
 
 
 def test_worlds_have_up_to_four_operators_and_different_names() -> None:
     """What the module says of them."""
-    assert len({world.name for world in WORLDS}) == len(WORLDS)
-    assert max(world.most for world in WORLDS) == 4
+    assert len({world.name for world in VOCABULARIES}) == len(VOCABULARIES)
+    assert max(world.max_operators for world in VOCABULARIES) == 4

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from polygym.cli import dispatch
-from polygym.search.explore.means import geometric_mean
-from polygym.search.sweep.opening import STORE, create_or_open, open_store
-from polygym.search.sweep.reading import read
+from polygym.search.means import geometric_mean
+from polygym.search.sweep.reader import read_sweep
 from polygym.search.sweep.report.files import write_report
-from polygym.search.sweep.rows import Disturbance
-from tests.search.sweep.pretending import SETTING, fill
+from polygym.search.sweep.rows import BackgroundLoadRow
+from polygym.search.sweep.store_file import STORE_FILE, create_or_open, open_store
+from tests.search.sweep.fakes import SETTING, fill
 
 
 class Page(HTMLParser):
@@ -44,13 +44,13 @@ class Page(HTMLParser):
 
 
 def page_of(folder: Path) -> Page:
-    files, _ = write_report(read(folder), folder / "report.html")
+    files, _ = write_report(read_sweep(folder), folder / "report.html")
     return Page(files[0].read_text())
 
 
 def test_one_page_and_six_files(tmp_path: Path) -> None:
     fill(tmp_path, ("gemm", "mvt", "/a/<blur>.c"), references=("isl", "polly"))
-    files, found = write_report(read(tmp_path), tmp_path / "new" / "sweep.html")
+    files, found = write_report(read_sweep(tmp_path), tmp_path / "new" / "sweep.html")
     assert [path.name for path in files] == [
         "sweep.html",
         "sweep-distribution.png",
@@ -99,7 +99,7 @@ def test_a_sweep_that_has_just_begun(tmp_path: Path) -> None:
     assert "No program has been explored by every policy yet." in page.text
     with create_or_open(tmp_path, SETTING) as store:
         store.add_kernels(("gemm", "mvt"))
-        store.fail("mvt", "mvt: expected <something>")
+        store.set_error("mvt", "mvt: expected <something>")
     page = page_of(tmp_path)
     assert "mvt: expected <something>" in page.text
     assert "mvt: mvt:" not in page.text
@@ -123,7 +123,7 @@ def test_bests_that_were_measured_again(
 
 def test_a_card_for_each_reference(tmp_path: Path) -> None:
     fill(tmp_path, references=("isl", "polly"))
-    _, found = write_report(read(tmp_path), tmp_path / "report.html")
+    _, found = write_report(read_sweep(tmp_path), tmp_path / "report.html")
     cards = re.findall(r'<div class="number">(.*?)</div>', (tmp_path / "report.html").read_text())
     assert len(cards) == 3
     assert "best over -O3" in cards[0]
@@ -144,7 +144,7 @@ def test_policies_pass_in_a_sentence_each(tmp_path: Path) -> None:
 def test_letters_of_all_pictures_are_as_large(tmp_path: Path) -> None:
     """A picture for a column is half as wide as one for a page, and both keep a least width."""
     fill(tmp_path, tuple(f"/a/kernel{number}.c" for number in range(30)), episodes=2)
-    files, _ = write_report(read(tmp_path), tmp_path / "report.html")
+    files, _ = write_report(read_sweep(tmp_path), tmp_path / "report.html")
     styles = re.findall(r'style="width:(\d+)pt;min-width:(\d+)pt"', files[0].read_text())
     wide, _, narrow = ((int(width), int(least)) for width, least in styles)
     assert wide[0] / narrow[0] == pytest.approx(7.2 / 3.5, rel=0.01)
@@ -177,7 +177,7 @@ def test_what_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     code, _, err = call(capsys, str(tmp_path), "--out", str(tmp_path / "x.pdf"))
     assert code == 2
     assert "ends in .html" in err
-    (tmp_path / STORE).write_bytes(b"nonsense" * 1000)
+    (tmp_path / STORE_FILE).write_bytes(b"nonsense" * 1000)
     code, _, err = call(capsys, str(tmp_path))
     assert code == 2
     assert "expected the whole store of a sweep" in err
@@ -187,8 +187,8 @@ def test_what_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
 def test_a_machine_that_others_used_is_said(tmp_path: Path) -> None:
     fill(tmp_path)
     assert "not the sweep's alone" not in page_of(tmp_path).text
-    with open_store(tmp_path / STORE) as store:
-        store.add_disturbance(Disturbance("mvt", "mini", 1.0, 60.0, 0.75, 0.0))
+    with open_store(tmp_path / STORE_FILE) as store:
+        store.add_background_load(BackgroundLoadRow("mvt", "mini", 1.0, 60.0, 0.75, 0.0))
     page = page_of(tmp_path)
     assert "not the sweep's alone; cores that others had on average" in page.text
     assert "mvt 0.8" in page.text

@@ -1,0 +1,60 @@
+"""What commands of agents have in common: help from a docstring, and how they end."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from polygym.errors import InputError, PolygymError
+
+
+def parser_of(name: str, docstring: str | None) -> argparse.ArgumentParser:
+    """Return the parser of ``python -m agents.NAME``: the first line above, the rest below."""
+    head, _, rest = (docstring or "").partition("\n")
+    return argparse.ArgumentParser(
+        prog=f"python -m agents.{name}",
+        description=head,
+        epilog=rest,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def exit_code(work: Callable[[], int | None], interrupted: str) -> int:
+    """Work; return its number or 0, 1 after Ctrl-C, 2 for what cannot be done.
+
+    ``interrupted`` is what is said after Ctrl-C. What cannot be done may be that a disk is full, or
+    that a file or a folder is not where it should be.
+    """
+    try:
+        return work() or 0
+    except PolygymError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"error: {_error_text(error)}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(interrupted, file=sys.stderr)
+        return 1
+
+
+def expect_folder_of(file: Path | None, option: str) -> None:
+    """Refuse a file that cannot be written since its folder is not there, before anything begins.
+
+    Raises:
+        InputError: says so.
+    """
+    if file is not None and not file.absolute().parent.is_dir():
+        raise InputError(
+            f"{option}: expected a folder to write to, found no {file.absolute().parent}"
+        )
+    if file is not None and file.is_dir():
+        raise InputError(f"{option}: expected a file or nothing at {file}, found a folder")
+
+
+def _error_text(error: OSError) -> str:
+    if error.filename is None:
+        return str(error)
+    return f"{error.filename}: expected to read or write there, found: {error.strerror}"

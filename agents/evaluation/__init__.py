@@ -1,0 +1,3 @@
+"""evaluation: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,229 @@
+"""Who acts, as commands name them: a rule by its name, or the folder of a training.
+
+Both are an experiment, which has an environment with its arguments, and policies, one for every
+seed: ``earliest`` is a rule in Schedule-v0, ``runs/mvt`` whatever was trained there, in the
+environment in which it was. A network may look ahead (:class:`LookaheadOptions`) before it acts.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from agents.experiments.models import load_model
+from agents.experiments.options import OPTIONS_BY_ALGORITHM
+from agents.experiments.reading import RESERVED_ARGUMENTS, Experiment, argument_error_text, make_env
+from agents.experiments.rewrite_terms import REWRITE
+from agents.experiments.train_test_leakage import test_kernels_of_models
+from agents.experiments.yaml_documents import load_yaml
+from agents.policies.beam_search import MOST_WIDTH, BeamSearch
+from agents.policies.env_policy import EnvPolicy
+from agents.policies.guide import NetworkGuide
+from agents.policies.heuristics import RulePolicy
+from agents.policies.trained_network import TrainedPolicy
+from agents.policies.tree_search import MOST_SIMULATIONS, TreeSearch
+from agents.trainers.training import trained_models
+from polygym.errors import InputError
+from polygym.mdp.env_ids import ENVIRONMENT_IDS, SCHEDULE
+from polygym.mdp.policies.registry import DETERMINISTIC, POLICIES
+
+FIRST_SEED = 2_000_000
+"""Episodes in which nothing is learned have seeds of their own, from this one on."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookaheadOptions:
+    """How a network looks ahead: with a tree of so many simulations, along a beam, or not at all.
+
+    Raises:
+        InputError: a number is none or too large, or it would be both.
+    """
+
+    simulations: int | None = None
+    beam_width: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        for name, found, most in (
+            ("--search", self.simulations, MOST_SIMULATIONS),
+            ("--beam", self.beam_width, MOST_WIDTH),
+        ):
+            if found is not None and not 1 <= found <= most:
+                raise InputError(f"{name}: expected a number from 1 to {most}, found {found}")
+        if self.simulations is not None and self.beam_width is not None:
+            raise InputError("--search and --beam: expected one of them, found both")
+
+    @staticmethod
+    def from_options(options: Namespace) -> LookaheadOptions:
+        """Return what was said on the command line."""
+        return LookaheadOptions(options.search, options.beam)
+
+    @property
+    def name(self) -> str:
+        """The option that is asked for, if one is."""
+        return self.agent_name("").partition(" ")[0]
+
+    def agent_name(self, agent: str) -> str:
+        """Return what an agent is called that looks ahead so.
+
+        >>> Ahead(simulations=64).of_agent("runs/mvt"), Ahead().of_agent("runs/mvt")
+        ('runs/mvt --search 64', 'runs/mvt')
+        """
+        asked = (("--search", self.simulations), ("--beam", self.beam_width))
+        return " ".join([agent, *(f"{name} {n}" for name, n in asked if n is not None)]).strip()
+
+    def policy(self, experiment: Experiment, model: Any) -> EnvPolicy:
+        """Return the policy of a trained model.
+
+        Raises:
+            InputError: it has not learned what states are worth.
+        """
+        if not self.name:
+            return TrainedPolicy(model)
+        guide = NetworkGuide(model, is_scaled=experiment.algorithm in OPTIONS_BY_ALGORITHM)
+        if self.simulations is not None:
+            return TreeSearch(guide, self.simulations)
+        assert self.beam_width is not None
+        return BeamSearch(guide, self.beam_width)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Let a command take an agent, the environment of a rule, and arguments of environments."""
+    parser.add_argument("agent", help="the folder of a training, or a rule")
+    parser.add_argument(
+        "--environment", default=SCHEDULE, choices=ENVIRONMENT_IDS, metavar="ID", help="of a rule"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="ARGUMENT=VALUE", dest="overrides",
+        help="an argument of the environment, such as reward=speedup",
+    )  # fmt: skip
+    cost = (
+        "ends are worth what the environment pays: with reward=speedup or log_speedup every one "
+        "that is looked at is compiled and measured, which takes a second or more"
+    )
+    parser.add_argument(
+        "--search", type=int, metavar="N",
+        help="let a network look ahead with a tree before each step: asks it up to N times a step, "
+        f"some milliseconds each, N being {MOST_SIMULATIONS} at most; {cost}",
+    )  # fmt: skip
+    parser.add_argument(
+        "--beam", type=int, metavar="K",
+        help="let a network plan an episode along a beam of the K likeliest beginnings: asks it up "
+        f"to K times a step, K being {MOST_WIDTH} at most; {cost}",
+    )  # fmt: skip
+
+
+def policies_of_agent(
+    name: str,
+    environment: str,
+    seeds: Sequence[int] | None,
+    lookahead: LookaheadOptions | None = None,
+) -> tuple[Experiment, Iterator[tuple[int, EnvPolicy]]]:
+    """Return the experiment of an agent, and its policies by seed.
+
+    A rule that rolls no dice has the first of the seeds alone, and a training those that it has
+    been trained with; without seeds a rule has 0.
+
+    Raises:
+        InputError: there is no such agent, or none that has been trained, or it cannot look ahead.
+    """
+    lookahead = LookaheadOptions() if lookahead is None else lookahead
+    if name in POLICIES and lookahead.name:
+        raise InputError(
+            f"{lookahead.name}: expected the folder of a training, whose network looks ahead, "
+            "found "
+            f"the rule {name}"
+        )
+    if name in POLICIES:
+        given = (0,) if seeds is None else seeds
+        experiment = Experiment(environment, "gemm", 1, arguments={"reward": "static"})
+        own = given if name not in DETERMINISTIC else given[:1]
+        return experiment, ((seed, RulePolicy(name, seed)) for seed in own)
+    if not Path(name).is_dir():
+        raise InputError(
+            f"an agent: expected the folder of a training, or one of {', '.join(POLICIES)}, "
+            f"found {name}"
+        )
+    experiment, models = trained_models(Path(name))
+    if experiment.environment == REWRITE:
+        raise InputError(
+            f"{name}: expected a policy, found value functions of terms; they are for "
+            "`polygym rewrite optimize --policy`"
+        )
+    if not models:
+        raise InputError(f"{name}: expected a seed that has been trained to its end, found none")
+    return experiment, (
+        (seed, lookahead.policy(experiment, load_model(experiment.algorithm, path)))
+        for seed, path in models.items()
+    )
+
+
+def test_kernels_learned_by(name: str) -> tuple[str, ...]:
+    """Return the kernels for tests that an agent has learned from; a rule has from none.
+
+    Raises:
+        InputError: what stands beside its models cannot be read.
+    """
+    return (
+        test_kernels_of_models(*trained_models(Path(name)))
+        if name not in POLICIES and Path(name).is_dir()
+        else ()
+    )
+
+
+def policy_of_agent(
+    name: str, environment: str, seed: int | None, lookahead: LookaheadOptions | None = None
+) -> tuple[Experiment, EnvPolicy]:
+    """Return the experiment of an agent, and the policy of one seed; without one, of its first.
+
+    Raises:
+        InputError: there is no such agent, or it has not been trained with that seed.
+    """
+    if seed is not None and seed < 0:
+        raise InputError(f"--seed: expected a number from 0 on, found {seed}")
+    experiment, policies = policies_of_agent(
+        name, environment, None if seed is None else (seed,), lookahead
+    )
+    if name not in POLICIES and seed is not None:
+        found = trained_models(Path(name))[1]
+        if seed not in found:
+            known = ", ".join(map(str, found))
+            raise InputError(f"--seed: expected one that {name} has trained, {known}, found {seed}")
+        policies = ((own, policy) for own, policy in policies if own == seed)
+    return experiment, next(policies)[1]
+
+
+def with_environment_arguments(
+    experiment: Experiment, texts: Sequence[str], **more: Any
+) -> Experiment:
+    """Return an experiment whose environment has other arguments, such as ``reward=speedup``.
+
+    Raises:
+        InputError: a text is none, or there is no such argument or value.
+    """
+    given = _overrides(texts)
+    for name in RESERVED_ARGUMENTS:
+        if name in given:
+            raise InputError(f"--set: the argument {name} is not for this")
+    found = replace(experiment, arguments={**experiment.arguments, **given, **more})
+    try:
+        make_env(found, "gemm").close()
+    except TypeError as error:  # an argument that there is not
+        raise InputError(f"--set: {argument_error_text(error)}") from None
+    return found
+
+
+def _overrides(texts: Sequence[str]) -> dict[str, Any]:
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise InputError(f"--set: expected ARGUMENT=VALUE, found {text!r}")
+        try:
+            found[name.strip()] = load_yaml(value)
+        except InputError:
+            raise InputError(f"--set: expected a value, found {text!r}") from None
+    return found

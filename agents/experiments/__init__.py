@@ -1,0 +1,3 @@
+"""experiments: to be described."""
+
+__all__: list[str] = []

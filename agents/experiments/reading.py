@@ -1,0 +1,305 @@
+"""An experiment as a value, and the YAML file that it stands in.
+
+A file has one environment's name at the top, and below it what is to be trained on it, how long and
+on what::
+
+    polygym/Optimize-v0:
+      algorithm: maskable-ppo        # or ppo, a2c, dqn, cloning, expert-iteration; knossos
+      network: sets                  # sets or mlp
+      kernels: split:train           # a selection; parts of splits are entries
+      arguments:                     # of the environment, but for the kernel and the seed
+        reward: log_model
+        start: isl
+      wrappers: [RandomOrderKernels] # a name, or a name with arguments
+      hyperparameters:               # of the algorithm
+        n_steps: 256
+      steps: 100000                  # of each seed
+      every: 4096                    # so often it is evaluated, and a checkpoint is kept
+      evaluation:
+        kernels: gemm, mvt
+        episodes: 1
+      seeds: [0, 1, 2]
+
+For cloning there is one more entry, ``teacher``: whose decisions are learned. It is a rule
+(``earliest``), a corpus (``corpus``: those that come with polygym), or the file of one.
+
+For ``polygym/Rewrite-v0`` the kernels are terms, the algorithm is knossos and a step an epoch
+(:mod:`agents.experiments.rewrite_terms`).
+
+Everything but the kernels and the steps may be missing. Every key is checked when the file is read,
+and what is wrong is said by its place: nothing is found out after an hour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from agents.experiments.document_entries import DocumentEntry
+from agents.experiments.hyperparameters import check_hyperparameters
+from agents.experiments.rewrite_terms import (
+    GRAPH,
+    KNOSSOS,
+    REWRITE,
+    check_rewrite_experiment,
+    programs_of_selection,
+)
+from agents.experiments.splits import selected_kernels
+from agents.experiments.wrappers import WRAPPERS, KernelOrderWrapper
+from agents.experiments.yaml_documents import load_yaml
+from agents.policies.env_policy import inner_env
+from polygym.errors import InputError
+from polygym.mdp.env_ids import ENVIRONMENT_IDS, OPTIMIZE
+from polygym.mdp.policies.registry import POLICIES
+from polygym.mdp.problems.loading import load_problem
+from polygym.search.corpus.held_out import TEST_KERNELS
+
+ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn", "cloning", "expert-iteration", KNOSSOS)
+NETWORKS = ("sets", "mlp")
+CORPUS_TEACHER = "corpus"
+"""The teacher that is what comes with polygym."""
+
+_TEACHERS = f"a rule ({', '.join(POLICIES)}), {CORPUS_TEACHER}, or the file of one (.sqlite, .xz)"
+
+RESERVED_ARGUMENTS = ("kernel", "seed", "render_mode")
+"""Arguments of environments that are said elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationPlan:
+    """On which kernels, and how often each, an agent is evaluated; none: it is not."""
+
+    kernels: str = ""
+    episodes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What is trained on what; the module's docstring says what each entry means."""
+
+    environment: str
+    kernels: str
+    steps: int
+    algorithm: str = "maskable-ppo"
+    network: str = "sets"
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    wrappers: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+    every: int = 4096
+    evaluation: EvaluationPlan = field(default_factory=EvaluationPlan)
+    seeds: tuple[int, ...] = (0,)
+    teacher: str = ""
+
+    def document(self) -> dict[str, Any]:
+        """Return the content of a file that is read back to an equal value."""
+        own = asdict(self)
+        del own["environment"]
+        own["wrappers"] = [{name: dict(given)} if given else name for name, given in self.wrappers]
+        own["seeds"] = list(self.seeds)
+        if not self.teacher:
+            del own["teacher"]
+        return {self.environment: own}
+
+
+def make_env(experiment: Experiment, kernels: str | None = None, seed: int | None = None) -> Any:
+    """Return the environment of an experiment, on its kernels or on others, with its wrappers.
+
+    On others it has no wrapper that chooses kernels.
+
+    Raises:
+        InputError: an argument is wrong.
+    """
+    selection = experiment.kernels if kernels is None else kernels
+    env = gymnasium.make(
+        f"polygym:{experiment.environment}",
+        kernel=",".join(selected_kernels(selection)),
+        seed=seed,
+        disable_env_checker=True,
+        **experiment.arguments,
+    )
+    for name, given in experiment.wrappers:
+        if kernels is None or not issubclass(WRAPPERS[name], KernelOrderWrapper):
+            env = WRAPPERS[name](env, **given)
+    return env
+
+
+def read_experiment(file: Path, overrides: Sequence[str] = ()) -> Experiment:
+    """Return the experiment of a file, with entries changed such as ``hyperparameters.gamma=0.9``.
+
+    Raises:
+        InputError: the file cannot be read, or an entry is wrong.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: expected an experiment, found: {error}") from None
+    try:
+        data = load_yaml(text)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+    _expect_one_environment(data, str(file))
+    for text in overrides:
+        _apply_override(data, text)
+    found = parse_experiment(data, str(file))
+    if is_corpus_file(found.teacher) and not Path(found.teacher).exists():
+        raise DocumentEntry(str(file), f"{found.environment}.teacher").error(
+            "a corpus that is there", found.teacher
+        )
+    return found
+
+
+def _expect_one_environment(data: object, file: str) -> None:
+    if not isinstance(data, Mapping) or len(data) != 1:
+        known = ", ".join((*ENVIRONMENT_IDS, REWRITE))
+        raise InputError(f"{file}: expected one environment at the top, one of {known}")
+
+
+def parse_experiment(data: Mapping[str, Any], file: str) -> Experiment:
+    """Return the experiment of a document, every entry of it checked.
+
+    Raises:
+        InputError: an entry is wrong.
+    """
+    _expect_one_environment(data, file)
+    ((environment, own),) = data.items()
+    known = (*ENVIRONMENT_IDS, REWRITE)
+    if environment not in known:
+        raise InputError(f"{file}: expected one of {', '.join(known)}, found {environment!r}")
+    of_terms = environment == REWRITE
+    read, networks = (programs_of_selection, (GRAPH,)) if of_terms else (selected_kernels, NETWORKS)
+    at = DocumentEntry(file, str(environment))
+    entries = at.mapping(own, [one.name for one in fields(Experiment) if one.name != "environment"])
+    for name in ("kernels", "steps"):
+        if name not in entries:
+            raise InputError(f"{at}: the entry {name} is missing")
+    evaluation = at.child("evaluation").mapping(
+        entries.get("evaluation", {}), ["kernels", "episodes"]
+    )
+    found = Experiment(
+        environment,
+        at.child("kernels").selection(entries["kernels"], read),
+        at.child("steps").integer(entries["steps"], 1),
+        at.child("algorithm").one_of(
+            entries.get("algorithm", KNOSSOS if of_terms else "maskable-ppo"), ALGORITHMS
+        ),
+        at.child("network").one_of(entries.get("network", networks[0]), networks),
+        at.child("arguments").mapping(entries.get("arguments", {})),
+        at.child("wrappers").wrappers(entries.get("wrappers", [])),
+        at.child("hyperparameters").mapping(entries.get("hyperparameters", {})),
+        at.child("every").integer(entries.get("every", 1 if of_terms else 4096), 1),
+        EvaluationPlan(
+            at.child("evaluation.kernels").selection(
+                "" if (asked := evaluation.get("kernels")) is None else asked, read, empty=True
+            ),
+            at.child("evaluation.episodes").integer(evaluation.get("episodes", 1), 1),
+        ),
+        at.child("seeds").seeds(entries.get("seeds", [0])),
+        _teacher(entries.get("teacher", ""), at.child("teacher")),
+    )
+    if of_terms:
+        check_rewrite_experiment(found, at)
+    else:
+        _check_experiment(found, at)
+    return found
+
+
+def _check_experiment(found: Experiment, at: DocumentEntry) -> None:
+    """Make what is to be made once, so that nothing is wrong with it later."""
+    for name in RESERVED_ARGUMENTS:
+        if name in found.arguments:
+            raise InputError(
+                f"{at.child('arguments')}: the entry {name} stands elsewhere or nowhere"
+            )
+    try:
+        _load_programs(found, make_env(replace(found, wrappers=())))
+    except InputError as error:
+        raise InputError(f"{at.child('arguments')}: {error}") from None
+    except TypeError as error:  # an argument that there is not
+        raise InputError(f"{at.child('arguments')}: {argument_error_text(error)}") from None
+    try:
+        env = make_env(found)
+    except InputError as error:
+        raise InputError(f"{at.child('wrappers')}: {error}") from None
+    if found.algorithm == KNOSSOS:
+        raise InputError(
+            f"{at.child('algorithm')}: expected another one than {KNOSSOS}, which "
+            f"learns in {REWRITE} alone"
+        )
+    if found.algorithm == "dqn" and found.network == "sets":
+        raise InputError(f"{at.child('network')}: expected mlp for dqn, found sets")
+    _check_teacher(found, at)
+    check_hyperparameters(found, at.child("hyperparameters"), env)
+
+
+def _load_programs(found: Experiment, env: Any) -> None:
+    """Load the programs, if sizes or functions are named that not all of them need have."""
+    if not found.arguments.get("parameters") and not found.arguments.get("function"):
+        return
+    evaluated = found.evaluation.kernels
+    for name in (
+        *inner_env(env).targets,
+        *(selected_kernels(evaluated) if evaluated.strip() else ()),
+    ):
+        load_problem(inner_env(env).problem_of(name))
+
+
+def _check_teacher(found: Experiment, at: DocumentEntry) -> None:
+    """Refuse cloning without a teacher, teachers elsewhere, and what nobody may learn from."""
+    if found.algorithm != "cloning":
+        if found.teacher:
+            raise InputError(
+                f"{at.child('teacher')}: expected none for {found.algorithm}, only cloning has "
+                "one, "
+                f"found {found.teacher!r}"
+            )
+        return
+    if not found.teacher:
+        raise InputError(f"{at}: the entry teacher is missing, which cloning needs: {_TEACHERS}")
+    if found.teacher in POLICIES:
+        if held := [one for one in selected_kernels(found.kernels) if one in TEST_KERNELS]:
+            raise InputError(
+                f"{at.child('kernels')}: expected none of the kernels for tests, which are never "
+                f"demonstrations, found {', '.join(held)}"
+            )
+    elif found.environment != OPTIMIZE or found.arguments.get("start") is None:
+        raise InputError(
+            f"{at.child('teacher')}: expected {OPTIMIZE} with start=isl for a corpus, whose "
+            f"schedules and mappings are decided there, found {found.environment}"
+        )
+
+
+def _teacher(found: object, at: DocumentEntry) -> str:
+    if not isinstance(found, str):
+        raise at.error(_TEACHERS, found)
+    if is_corpus_file(found) and Path(found).suffix not in (".sqlite", ".xz"):
+        raise at.error(_TEACHERS, found)
+    return found
+
+
+def is_corpus_file(teacher: str) -> bool:
+    """Whether a teacher is the file of a corpus."""
+    return teacher != CORPUS_TEACHER and teacher != "" and teacher not in POLICIES
+
+
+def argument_error_text(error: TypeError) -> str:
+    """Return what an error says of arguments that there are not, without Python's own words."""
+    words = str(error).partition(" was raised from")[0]  # Gymnasium says what else it was given
+    return f"unknown: {words.rpartition('argument ')[2]}" if "keyword argument" in words else words
+
+
+def _apply_override(data: dict[Any, Any], text: str) -> None:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise InputError(f"an override: expected ENTRY=VALUE, found {text!r}")
+    *path, last = name.strip().split(".")
+    ((_, own),) = data.items()
+    try:
+        for key in path:
+            own = own.setdefault(key, {})
+        own[last] = load_yaml(value)
+    except (AttributeError, TypeError, InputError):
+        raise InputError(f"an override: expected an entry of the file, found {text!r}") from None

@@ -1,0 +1,70 @@
+"""Which kernels agents learn from and are tested on: the table ``splits.yaml``, by name.
+
+A selection of an experiment may name a part of a split, ``split:train`` or ``split:stencils/test``,
+as one of its entries; ``split:train`` is ``split:usual/train``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from polygym.errors import InputError
+from polygym.mdp.problems.loading import program_targets
+
+SPLITS_FILE = Path(__file__).with_name("splits.yaml")
+SPLIT_PREFIX = "split:"
+_DEFAULT_SPLIT = "usual"
+_PARTS = ("train", "test")
+
+
+@cache
+def _table() -> dict[str, dict[str, list[str]]]:
+    import yaml
+
+    found: dict[str, dict[str, list[str]]] = yaml.safe_load(SPLITS_FILE.read_text(encoding="utf-8"))
+    return found
+
+
+def split_names() -> tuple[str, ...]:
+    """Return what may stand behind ``split:``."""
+    every = tuple(f"{split}/{part}" for split in _table() for part in _PARTS)
+    return (*_PARTS, *every)
+
+
+def split_part(name: str) -> tuple[str, ...]:
+    """Return the kernels of a part of a split.
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    if name not in split_names():
+        raise InputError(
+            f"a split: expected one of {', '.join(SPLIT_PREFIX + one for one in split_names())}, "
+            "found "
+            f"{SPLIT_PREFIX}{name}"
+        )
+    split, _, which = name.rpartition("/")
+    return program_targets(", ".join(_table()[split or _DEFAULT_SPLIT][which]))
+
+
+def selected_kernels(selection: str) -> tuple[str, ...]:
+    """Return the kernels and files of a selection in which parts of splits may stand.
+
+    Raises:
+        InputError: a part is none, or the rest is no selection.
+    """
+    entries = [one.strip() for one in selection.split(",")]
+    parts = [one for one in entries if one.startswith(SPLIT_PREFIX)]
+    rest = [one for one in entries if not one.startswith(SPLIT_PREFIX)]
+    found = [name for one in parts for name in split_part(one.removeprefix(SPLIT_PREFIX))]
+    if not found:
+        return program_targets(selection)
+    excluded = [one.removeprefix("!").strip() for one in rest if one.startswith("!")]
+    added = [one for one in rest if not one.startswith("!")]
+    gone = set(program_targets(", ".join(excluded))) if excluded else set()
+    more = program_targets(", ".join(added)) if added else ()
+    kept = [name for name in dict.fromkeys((*found, *more)) if name not in gone]
+    if not kept:
+        raise InputError(f"a selection: expected something to be left of {selection!r}")
+    return tuple(kept)

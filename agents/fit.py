@@ -1,0 +1,217 @@
+"""Make the weights of the learned policy, and trees, from corpora of measurements: one command.
+
+    polygym collect near.sqlite --near --work 8e6:4e8 --each 24 --threads 2 --seed 22
+    python -m agents.fit --corpus near.sqlite --out runs/learned
+
+Programs, not rows, are dealt into folds: networks that have not seen a program say what they
+promise of its schedules and mappings, beside boosted trees that have not seen it either, and from
+that follows how careful the policy has to be (`caution`, `least_gain`): among the settings under
+which it makes at most four cases in a hundred slower than isl's schedule by more than 5 %, of those
+that take a millisecond at least, one that gains most but for chance, and makes fewest slower. The
+last corpus alone says so if it has enough cases, since code changes. To questions about the mapping
+the answers that gain most are given, and none if that is less than a hundredth
+(:mod:`agents.pretraining.calibration`). Then trees and both networks learn from all programs:
+trees.model is what searches, the automatic schedule and the policy ask, learned.npz what the policy
+asks besides. Held-out kernels, and what does the same, are never among them.
+
+Every stage is kept in --out, and the same command goes on after Ctrl-C or a kill.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from agents.command_line import exit_code, parser_of
+from agents.pretraining import boosted_trees
+from agents.pretraining.calibration import (
+    HeldOutScores,
+    calibrate,
+    calibrate_mappings,
+    variant_calibration_at,
+)
+from agents.pretraining.dataset import Array, CalibrationDataset, dataset_of_corpora
+from agents.pretraining.folds import FOLD_COUNT, fold_path, fold_samples, held_out_rows, save_array
+from polygym.autoschedule.storage_choice import LEAST_VARIANT_GAIN
+from polygym.autoschedule.weights import PolicyWeights
+from polygym.cost.models.cost_model import MODEL_VERSION, ModelCard
+from polygym.cost.models.score_network import ScoreNetwork
+from polygym.cost.models.score_network_training import ScoreNetworkOptions, train_score_network
+from polygym.errors import InputError
+from polygym.runtime.evaluation.fingerprint import machine_fingerprint
+from polygym.search.corpus.packing import SHIPPED_CORPORA
+
+NETWORK_PARTS = ("rows", "loops")
+TREES = "trees.model"
+
+Tell = Callable[[str], None]
+
+
+def fit_policy(
+    files: Sequence[Path], folder: Path, options: ScoreNetworkOptions, tell: Tell
+) -> PolicyWeights:
+    """Return the weights that follow from corpora, with what was kept in the folder.
+
+    Raises:
+        InputError: there is nothing to learn from.
+    """
+    began = time.monotonic()
+    folder.mkdir(parents=True, exist_ok=True)
+    if (kept := folder / "lessons.npz").exists():
+        lessons = CalibrationDataset.load(kept)
+    else:
+        lessons = dataset_of_corpora(files, folder, tell)
+        lessons.save(kept)
+    tell(
+        f"{len(lessons.seconds)} rows of {len(np.unique(lessons.case_index))} cases, "
+        f"{len(np.unique(lessons.program_index))} programs"
+    )
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0)), get_context("forkserver")) as pool:
+        rows, loops = (
+            _held_out_scores(lessons, kept, part, options, pool, tell) for part in NETWORK_PARTS
+        )
+        trees = boosted_trees.held_out_tree_scores(lessons, kept, options.seed, tell)
+        said = HeldOutScores(rows, loops, trees)
+        chosen = calibrate(lessons, said)
+        of_mappings = calibrate_mappings(lessons, said, chosen.caution)
+        of_homes = variant_calibration_at(lessons, said, LEAST_VARIANT_GAIN)
+        tell(f"schedules: {chosen}")
+        tell(f"mappings: {of_mappings}")
+        tell(f"homes: {of_homes}")
+        members = [
+            [pool.submit(_member, kept, part, options, number) for number in range(options.members)]
+            for part in NETWORK_PARTS
+        ]
+        networks = [_joined_networks([one.result() for one in some], tell) for some in members]
+    boosted_trees.fit_trees(lessons, files, trees, options.seed).save(folder / TREES)
+    card = ModelCard(
+        "learned policy", "pairs and times", len(lessons.seconds),
+        len(np.unique(lessons.case_index)), len(np.unique(lessons.program_index)), options.seed,
+        machine_fingerprint().key, machine_fingerprint().processor, time.monotonic() - began,
+        {
+            "corpora": [file.name for file in files],
+            "left out": asdict(chosen),
+            "mappings left out": {"gain": of_mappings.gain, "cases": of_mappings.cases},
+            "homes left out": asdict(of_homes),
+            "command": "python -m agents.fit",
+        },
+    )  # fmt: skip
+    return PolicyWeights(
+        networks[0], networks[1], chosen.caution, chosen.least_gain, card, of_mappings.least_gain
+    )
+
+
+def _member(kept: Path, part: str, options: ScoreNetworkOptions, number: int) -> ScoreNetwork:
+    """Return a member that has learned from all programs, as a network of its own."""
+    torch.set_num_threads(1)
+    lessons = CalibrationDataset.load(kept)
+    samples, names = fold_samples(lessons, part, np.ones(len(lessons.seconds), np.bool_))
+    return train_score_network(samples, names, options, [number])
+
+
+def _joined_networks(members: Sequence[ScoreNetwork], tell: Tell) -> ScoreNetwork:
+    tell(f"{len(members)} members have learned from all programs")
+    return replace(members[0], members=tuple(one.members[0] for one in members))
+
+
+def _held_out_scores(
+    lessons: CalibrationDataset,
+    kept: Path,
+    part: str,
+    options: ScoreNetworkOptions,
+    pool: ProcessPoolExecutor,
+    tell: Tell,
+) -> Array:
+    """Return members' scores of every row by networks that have not seen its program."""
+    jobs = [
+        None if fold_path(kept, part, number).exists()
+        else pool.submit(_fold, kept, part, options, number)
+        for number in range(FOLD_COUNT)
+    ]  # fmt: skip
+    scores = np.full((len(lessons.seconds), options.members), np.nan)
+    for number, job in enumerate(jobs):
+        if job is not None:
+            job.result()
+            tell(f"{part}: fold {number + 1} of {FOLD_COUNT}")
+        scores[held_out_rows(lessons, part, options.seed, number)[0]] = np.load(
+            fold_path(kept, part, number)
+        ).T
+    return scores
+
+
+def _fold(kept: Path, part: str, options: ScoreNetworkOptions, number: int) -> None:
+    """Have networks learn from all programs but those of a fold, and keep what they say of it."""
+    torch.set_num_threads(1)
+    lessons = CalibrationDataset.load(kept)
+    asked, others = held_out_rows(lessons, part, options.seed, number)
+    samples, names = fold_samples(lessons, part, others)
+    features = lessons.rows if part == "rows" else lessons.features
+    found = train_score_network(samples, names, options).scores(features[asked])
+    save_array(found, fold_path(kept, part, number))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Teach; return 0, 1 after Ctrl-C, 2 for what cannot be done."""
+    parser = parser_of("teach", __doc__)
+    parser.add_argument(
+        "--corpus", type=Path, action="append", default=[], metavar="FILE", dest="corpora",
+        help="a corpus to learn from beside those that come with polygym",
+    )  # fmt: skip
+    parser.add_argument("--alone", action="store_true", help="learn from --corpus alone")
+    parser.add_argument("--out", type=Path, required=True, help="a folder for all stages")
+    parser.add_argument("--epochs", type=int, default=ScoreNetworkOptions().epochs)
+    parser.add_argument("--members", type=int, default=ScoreNetworkOptions().members)
+    parser.add_argument("--seed", type=int, default=0, help="the dice of folds and networks")
+    options = parser.parse_args(arguments)
+    return exit_code(
+        lambda: _fit(options), "ended; what is done is kept, and the same command goes on"
+    )
+
+
+def _fit(options: Namespace) -> None:
+    if options.epochs < 1 or options.members < 1 or options.seed < 0:
+        raise InputError("--epochs and --members: expected numbers from 1 on, --seed from 0")
+    files = [
+        *([] if options.alone else [one.path for one in SHIPPED_CORPORA.values()]),
+        *options.corpora,
+    ]
+    if not files:
+        raise InputError("--alone: expected a --corpus, found none")
+    network = ScoreNetworkOptions(members=options.members, epochs=options.epochs, seed=options.seed)
+    _expect_same(options.out, files, network)
+    weights = fit_policy(files, options.out, network, lambda text: print(text, flush=True))
+    weights.save(options.out / "learned.npz")
+    print(f"weights: {options.out / 'learned.npz'}, trees: {options.out / TREES}")
+
+
+def _expect_same(folder: Path, files: Sequence[Path], options: ScoreNetworkOptions) -> None:
+    """Refuse to go on with what was begun from other corpora, options or features."""
+    now: dict[str, Any] = {
+        "corpora": [[file.name, file.stat().st_size if file.exists() else 0] for file in files],
+        "options": repr(options),
+        "features": MODEL_VERSION,
+    }
+    about = folder / "teach.json"
+    if about.exists() and json.loads(about.read_text()) != now:
+        raise InputError(
+            f"{folder}: expected what was begun there, found other corpora, options or "
+            "features of another version"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    about.write_text(json.dumps(now))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

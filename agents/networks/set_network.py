@@ -1,0 +1,208 @@
+"""A network over the tables of an observation, which does not depend on the order of statements.
+
+From the tables to a context and a score for every action::
+
+    statements ─┐ rows, generator, point, nest          ┌─ attention ─┐
+                ├─ token of each statement ─────────────┤             ├─ pooled ─┐
+    dependences ┘ token of each, with its two statements┘             ┘          │
+    progress, question, candidate, the nest and the dependence looked at ────────┴─ context
+    context ─ scores of next_dim, next_dep, select_dep, and of the coefficients
+    context, a row of ``choices`` ─ the score of that answer, by the same weights for each row
+    context ─ the value of the state
+
+Statements look at the dependences that touch them (attention whose weights are 0 for all others),
+and all are pooled by a mean and a maximum over the rows that exist. So a permutation of statements,
+with the rows of everything that names them, changes nothing but the order of sums; the tests say
+so.
+
+Tables are cut to the rows that some observation of a batch uses, which come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from polygym.mdp.mapping_decisions import ANSWERS
+from polygym.mdp.observation.arrays import (
+    DEPENDENCE_COLUMNS,
+    MOST_DEPENDENCES,
+    MOST_STATEMENTS,
+    PROGRESS_COLUMNS,
+    REMAINING_COLUMNS,
+    ROW_COLUMNS,
+    STATEMENT_COLUMNS,
+)
+from polygym.mdp.observation.mapping_arrays import NEST_COLUMNS, QUESTION_COLUMNS, mapping_arrays
+from polygym.mdp.observation.storage_arrays import STORAGE_CHOICES_COLUMNS, STORAGE_QUESTION_COLUMNS
+from polygym.mdp.task_options import CONSTRUCTION_ACTIONS
+
+_EXISTS = DEPENDENCE_COLUMNS.index("exists")
+_SOURCE, _SINK = DEPENDENCE_COLUMNS.index("source"), DEPENDENCE_COLUMNS.index("sink")
+_IS_CURRENT = DEPENDENCE_COLUMNS.index("looked_at")
+_IS_MOVED = STATEMENT_COLUMNS.index("moved")
+_STORING = STORAGE_QUESTION_COLUMNS.index("storing")
+_IS_CURRENT_NEST = NEST_COLUMNS.index("at_hand")
+
+_ROW = len(ROW_COLUMNS)
+
+
+class SetNetwork(nn.Module):
+    """Scores of all actions of an episode, and the value of its state.
+
+    ``coefficients`` is how many there are to choose from, 1 + max_coefficient; with ``decides`` the
+    observations are those of Optimize-v0, and there are answers to score. With ``stores`` the first
+    answers are about storage, of which the observation has two arrays.
+    """
+
+    def __init__(
+        self,
+        dimensions: int,
+        coefficients: int,
+        *,
+        decides: bool,
+        stores: bool = False,
+        width: int = 64,
+    ) -> None:
+        super().__init__()
+        self.dimensions, self.decides, self.width = dimensions, decides, width
+        self.stores = stores
+        of_nest = len(NEST_COLUMNS) if decides else 0
+        of_statement = len(STATEMENT_COLUMNS) + (dimensions + 2) * _ROW + of_nest
+        self.of_statement = _layers(of_statement, width, width)
+        self.of_dependence = _layers(len(DEPENDENCE_COLUMNS) + 2 * width, width, width)
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.mixed = _layers(2 * width, width, width)
+        context = 6 * width + len(PROGRESS_COLUMNS) + len(REMAINING_COLUMNS)
+        if decides:
+            shapes = mapping_arrays()
+            self.of_candidate = _layers(shapes["candidate"].size, width, width)
+            self.of_nest = _layers(of_nest, width, width)
+            self.of_choice = _layers(width + shapes["choices"].shape[1], width, 1)
+            context += 2 * width + len(QUESTION_COLUMNS)
+        if stores:
+            self.of_home = _layers(width + len(STORAGE_CHOICES_COLUMNS), width, 1)
+            context += len(STORAGE_QUESTION_COLUMNS)
+        self.of_context = _layers(context, 2 * width, width)
+        self.construction = nn.Linear(width, CONSTRUCTION_ACTIONS)
+        self.coefficients = nn.Linear(width, coefficients)
+        self.value = _layers(width, width, 1)
+
+    def forward(self, observation: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Return a context for every observation, and the scores of its actions."""
+        shown = {name: array.float() for name, array in observation.items()}
+        context = self._context(shown)
+        scores = [self.construction(context), self.coefficients(context)]
+        answers = self._scored(context, shown["choices"], self.of_choice) if self.decides else None
+        if self.stores:
+            homes = self._scored(context, shown["homes"], self.of_home)
+            storing = shown["home"][:, _STORING, None] > 0
+            answers = homes if answers is None else torch.where(storing, homes, answers)
+        if answers is not None:
+            scores.append(answers)
+        return context, torch.cat(scores, -1)
+
+    def _scored(self, context: Tensor, table: Tensor, layers: nn.Module) -> Tensor:
+        """Return the scores of answers, of which a table has a row each."""
+        rows = table.reshape(len(context), ANSWERS, -1)
+        beside = context[:, None, :].expand(-1, ANSWERS, -1)
+        found: Tensor = layers(torch.cat([beside, rows], -1)).squeeze(-1)
+        return found
+
+    def _context(self, shown: Mapping[str, Tensor]) -> Tensor:
+        statements, exists, moved = self._statements(shown)
+        dependences, is_there, looked_at = self._dependences(shown, statements)
+        statements = self._mixed(shown, statements, dependences, is_there)
+        parts = [
+            *_pooled(statements, exists),
+            *_pooled(dependences, is_there),
+            _weighted_mean(statements, moved * exists),
+            (dependences * looked_at[..., None]).sum(1),
+            shown["progress"],
+            torch.log2(1.0 + shown["remaining"]),
+        ]
+        if self.decides:
+            nests = self.of_nest(self._nests(shown))
+            at_hand = self._nests(shown)[..., _IS_CURRENT_NEST]
+            parts += [
+                (nests * at_hand[..., None]).sum(1),
+                self.of_candidate(shown["candidate"]),
+                shown["question"],
+            ]
+        if self.stores:
+            parts.append(shown["home"])
+        found: Tensor = self.of_context(torch.cat(parts, -1))
+        return found
+
+    def _statements(self, shown: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        """Return a token for every statement, whether it exists, and whether it is moved."""
+        table = shown["statements"].reshape(-1, MOST_STATEMENTS, len(STATEMENT_COLUMNS))
+        used = max(1, int(table[..., _EXISTS].sum(1).max()))
+        table = table[:, :used]
+        rows = shown["rows"].reshape(-1, self.dimensions, MOST_STATEMENTS, _ROW)[:, :, :used]
+        parts = [table, rows.transpose(1, 2).flatten(2)]
+        for name in ("generator", "point"):
+            parts.append(shown[name].reshape(-1, MOST_STATEMENTS, _ROW)[:, :used])
+        if self.decides:
+            nests = self._nests(shown)
+            none = torch.zeros_like(nests[:, :1])
+            places = shown["nest_of"][:, :used].long()[..., None].expand(-1, -1, nests.shape[2])
+            parts.append(torch.cat([none, nests], 1).gather(1, places))
+        exists = table[..., _EXISTS]
+        tokens = self.of_statement(torch.cat(parts, -1)) * exists[..., None]
+        return tokens, exists, table[..., _IS_MOVED]
+
+    def _nests(self, shown: Mapping[str, Tensor]) -> Tensor:
+        return shown["nests"].reshape(len(shown["nests"]), -1, len(NEST_COLUMNS))
+
+    def _dependences(
+        self, shown: Mapping[str, Tensor], statements: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return a token for every dependence, whether it exists, and whether it is looked at."""
+        table = shown["dependences"].reshape(-1, MOST_DEPENDENCES, len(DEPENDENCE_COLUMNS))
+        used = max(1, int(table[..., _EXISTS].sum(1).max()))
+        table = table[:, :used]
+        ends = []
+        for column in (_SOURCE, _SINK):
+            places = table[..., column].long().clamp(0, statements.shape[1] - 1)
+            ends.append(statements.gather(1, places[..., None].expand(-1, -1, self.width)))
+        # Which rows the two statements are in says nothing.
+        own = table.clone()
+        own[..., _SOURCE] = own[..., _SINK] = 0.0
+        exists = table[..., _EXISTS]
+        tokens = self.of_dependence(torch.cat([own, *ends], -1)) * exists[..., None]
+        return tokens, exists, table[..., _IS_CURRENT]
+
+    def _mixed(
+        self, shown: Mapping[str, Tensor], statements: Tensor, dependences: Tensor, exists: Tensor
+    ) -> Tensor:
+        """Let every statement look at the dependences that begin or end there."""
+        table = shown["dependences"].reshape(-1, MOST_DEPENDENCES, len(DEPENDENCE_COLUMNS))
+        table = table[:, : dependences.shape[1]]
+        places = torch.arange(statements.shape[1], device=statements.device)[None, :, None]
+        touches = (table[..., _SOURCE][:, None] == places) | (table[..., _SINK][:, None] == places)
+        touches = touches & (exists[:, None] > 0)
+        scores = self.query(statements) @ self.key(dependences).transpose(1, 2)
+        scores = (scores / self.width**0.5).masked_fill(~touches, -1e9)
+        weights = torch.softmax(scores, -1) * touches
+        seen = weights @ dependences
+        found: Tensor = statements + self.mixed(torch.cat([statements, seen], -1))
+        return found
+
+
+def _layers(inputs: int, width: int, outputs: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(inputs, width), nn.ReLU(), nn.Linear(width, outputs))
+
+
+def _weighted_mean(tokens: Tensor, weights: Tensor) -> Tensor:
+    total = weights.sum(1, keepdim=True).clamp(min=1.0)
+    return (tokens * weights[..., None]).sum(1) / total
+
+
+def _pooled(tokens: Tensor, exists: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the mean and the maximum of the tokens that exist; 0 where none does."""
+    highest = tokens.masked_fill(exists[..., None] == 0, -1e9).amax(1)
+    return _weighted_mean(tokens, exists), highest * (exists.sum(1, keepdim=True) > 0)

@@ -1,0 +1,75 @@
+"""What a policy is, and how an episode is run with one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import gymnasium
+
+from polygym.envs.base import PolygymEnv
+from polygym.mdp.observation.arrays import Observation
+
+
+class EnvPolicy(Protocol):
+    """Chooses the next action of an environment.
+
+    A network looks at the observation, a rule at the episode behind it (``inner(env).episode``), a
+    search at copies of the environment (``inner_env(env).fork()``).
+    """
+
+    def __call__(self, env: gymnasium.Env[Any, Any], observation: Observation) -> int:
+        """Return an action; the environment is not changed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSummary:
+    """How an episode ended: the sum of its rewards, its length, and the last ``info``."""
+
+    reward: float
+    steps: int
+    info: dict[str, Any]
+
+
+def inner_env(env: gymnasium.Env[Any, Any]) -> PolygymEnv:
+    """Return the polygym environment inside of wrappers."""
+    found = env.unwrapped
+    if not isinstance(found, PolygymEnv):
+        raise TypeError(f"expected one of polygym's environments, found {type(found).__name__}")
+    return found
+
+
+def run_steps(
+    env: gymnasium.Env[Any, Any],
+    policy: EnvPolicy,
+    *,
+    seed: int | None = None,
+    options: dict[str, Any] | None = None,
+) -> Iterator[EpisodeSummary]:
+    """Let the policy act until the episode ends; yield what there is at its begin and every step.
+
+    Each time it is what the ending would be if that were one; the last one is.
+    """
+    observation, info = env.reset(seed=seed, options=options)
+    found, over = EpisodeSummary(0.0, 0, info), False
+    yield found
+    while not over:
+        observation, reward, terminated, truncated, info = env.step(policy(env, observation))
+        found = EpisodeSummary(found.reward + float(reward), found.steps + 1, info)
+        over = terminated or truncated
+        yield found
+
+
+def run_episode(
+    env: gymnasium.Env[Any, Any],
+    policy: EnvPolicy,
+    *,
+    seed: int | None = None,
+    options: dict[str, Any] | None = None,
+) -> EpisodeSummary:
+    """Reset the environment and let the policy act until the episode ends."""
+    (ending,) = deque(run_steps(env, policy, seed=seed, options=options), maxlen=1)
+    return ending

@@ -1,0 +1,3 @@
+"""pretraining: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,202 @@
+"""What the learned policy learns from: the rows of corpora with their features, case by case.
+
+A row has the features of its planned loops
+(:mod:`polygym.cost.features.candidates.candidate_vector`), and, where its mapping is the default
+one, those of its schedule's rows (:mod:`polygym.cost.features.schedules.schedule_vector`). Held-out
+kernels, and what does the same, are left out whatever a corpus holds.
+
+What follows from a corpus is kept in a file, since it takes some minutes: two cores share the
+cases. Lessons of several corpora are put together, and programs told apart by their names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, fields
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES
+from polygym.cost.features.schedules.program_features import ProgramFeatures
+from polygym.cost.features.schedules.schedule_vector import (
+    SCHEDULE_FEATURE_NAMES,
+    schedule_features,
+)
+from polygym.cost.models.model_files import model_file_digest
+from polygym.errors import InputError, PolygymError
+from polygym.mapping.mapping import parse_mapping
+from polygym.mapping.sizes import scop_sizes
+from polygym.poly.schedule import parse_schedule
+from polygym.poly.scheduling.baselines import isl_schedule
+from polygym.search.corpus.packing import open_packed
+from polygym.search.corpus.samples import (
+    CaseRows,
+    by_variant,
+    case_rows,
+    featurize,
+    program_of,
+    without_tests,
+)
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibrationDataset:
+    """The rows of all cases, as arrays with an entry for each.
+
+    ``case_index``, ``program_index`` and ``corpus_index`` are numbers, and ``names`` has the
+    programs' names. ``rows`` are nan where ``is_default`` says that the mapping is another one;
+    ``is_isl`` says that the schedule is isl's usual one. What was measured of a program in several
+    homes is one case, with several numbers in ``variant_index``, of which the least is as it was
+    written, if that was measured.
+    """
+
+    features: Array
+    rows: Array
+    seconds: Array
+    case_index: Array
+    program_index: Array
+    is_isl: Array
+    is_default: Array
+    names: Array
+    corpus_index: Array
+    variant_index: Array
+
+    def save(self, path: Path) -> None:
+        """Write everything to a file, whole or not at all."""
+        partial = path.with_suffix(".partial.npz")
+        every: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        np.savez_compressed(partial, **every)
+        os.replace(partial, path)
+
+    @staticmethod
+    def load(path: Path) -> CalibrationDataset:
+        """Read a file that :meth:`save` wrote."""
+        with np.load(path, allow_pickle=False) as archive:
+            return CalibrationDataset(
+                **{one.name: archive[one.name] for one in fields(CalibrationDataset)}
+            )
+
+
+def dataset_of_corpora(
+    files: Sequence[Path], folder: Path, tell: Callable[[str], None]
+) -> CalibrationDataset:
+    """Return what is to be learned from corpora, packed ones or databases; keep it in a folder.
+
+    Raises:
+        InputError: a file is no corpus, or there is nothing in them to learn from.
+    """
+    found = []
+    for file in files:
+        with open_packed(file) as corpus:
+            kept, left = without_tests(case_rows(corpus))
+        tell(f"{file.name}: {len(kept)} cases; {left} are held out")
+        if not kept:
+            continue
+        own = folder / f"lessons-{model_file_digest(file)}.npz"
+        if not own.exists():
+            _dataset_of_cases(kept, tell).save(own)
+        found.append(CalibrationDataset.load(own))
+    if not found:
+        raise InputError("corpora: expected cases to learn from, found none")
+    return concatenate_datasets(found)
+
+
+def concatenate_datasets(found: Sequence[CalibrationDataset]) -> CalibrationDataset:
+    """Return the rows of several corpora; cases stay apart, programs of one name are one.
+
+    Which of the corpora a row is of is said by a number, 0 for the first.
+    """
+    names = np.unique(np.concatenate([one.names for one in found]))
+    every: dict[str, Array] = {
+        one.name: np.concatenate([getattr(part, one.name) for part in found])
+        for one in fields(CalibrationDataset)
+    }
+    for name in ("case", "home"):
+        numbers = [getattr(one, name) for one in found]
+        firsts = np.cumsum([0, *(int(one.max()) + 1 for one in numbers[:-1])])
+        every[name] = np.concatenate([a + first for a, first in zip(numbers, firsts, strict=True)])
+    every["program"] = np.concatenate(
+        [np.searchsorted(names, one.names)[one.program_index] for one in found]
+    )
+    of_each = [len(one.seconds) for one in found]
+    return CalibrationDataset(
+        **{**every, "names": names, "corpus": np.repeat(np.arange(len(found)), of_each)}
+    )
+
+
+def _dataset_of_cases(
+    groups: Sequence[CaseRows], tell: Callable[[str], None]
+) -> CalibrationDataset:
+    parts = []
+    cores = len(os.sched_getaffinity(0))
+    cases, own = zip(*by_variant(groups), strict=True)
+    with ProcessPoolExecutor(cores, get_context("forkserver")) as pool:
+        for number, part in enumerate(pool.map(_rows_of_case, own), start=1):
+            parts.append({**part, "case": cases[number - 1]})
+            if number % 50 == 0 or number == len(groups):
+                tell(f"features of {number} of {len(groups)} cases")
+    return _joined_columns(parts)
+
+
+def _rows_of_case(group: CaseRows) -> dict[str, Any]:
+    """Return the rows of a case; none where isl would take too long."""
+    found: dict[str, list[Any]] = {
+        name: [] for name in ("features", "rows", "seconds", "is_isl", "is_default")
+    }
+    try:
+        with TemporaryDirectory() as folder:
+            program = program_of(group.visit, folder)
+        usual = isl_schedule(program.scop)
+        ground = ProgramFeatures.of(
+            program.scop, scop_sizes(program.scop, dict(program.parameters))
+        )
+    except PolygymError:
+        return {"program": group.visit.case.program, **found}
+    default = parse_mapping(f"threads={group.visit.threads}")
+    for row, seen in featurize(group):
+        schedule = parse_schedule(row.schedule, program.scop)
+        is_default = parse_mapping(row.mapping) == default
+        found["features"].append(seen.vector)
+        found["rows"].append(
+            schedule_features(ground, schedule).vector
+            if is_default
+            else np.full(len(SCHEDULE_FEATURE_NAMES), np.nan)
+        )
+        found["seconds"].append(row.seconds)
+        found["is_isl"].append(schedule == usual)
+        found["is_default"].append(is_default)
+    return {"program": group.visit.case.program, **found}
+
+
+def _joined_columns(parts: Iterable[dict[str, Any]]) -> CalibrationDataset:
+    found = [one for one in parts if one["seconds"]]
+    if not found:
+        raise InputError("corpora: expected cases to learn from, found none")
+    names = sorted({one["program"] for one in found})
+    counts = [len(one["seconds"]) for one in found]
+    _, cases = np.unique([one["case"] for one in found], return_inverse=True)
+
+    def joined(name: str, kind: Any, *shape: int) -> Array:
+        every = [np.array(one[name], dtype=kind).reshape(-1, *shape) for one in found]
+        return np.concatenate(every)
+
+    return CalibrationDataset(
+        joined("features", np.float32, len(FEATURE_NAMES)),
+        joined("rows", np.float32, len(SCHEDULE_FEATURE_NAMES)),
+        joined("seconds", np.float64),
+        np.repeat(cases, counts),
+        np.repeat([names.index(one["program"]) for one in found], counts),
+        joined("is_isl", np.bool_),
+        joined("is_default", np.bool_),
+        np.array(names),
+        np.zeros(sum(counts), np.int64),
+        np.repeat(np.arange(len(found)), counts),
+    )

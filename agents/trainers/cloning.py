@@ -1,0 +1,70 @@
+"""Behaviour cloning: a network learns to decide as a teacher did.
+
+A step is one decision that is learned from. Within a leg the decisions come in an order by dice,
+all of them before any comes again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from agents.experiments.options import CloningOptions
+from agents.trainers.demonstrations import load_demonstrations
+from agents.trainers.fitting import fit_batch
+from agents.trainers.policy_dataset import PolicyDataset
+from agents.trainers.trainer_state import load_trainer_state, steps_of_interval
+from agents.trainers.training_tables import TrainingEpisode
+
+if TYPE_CHECKING:
+    from agents.experiments.reading import Experiment
+
+
+@dataclass(slots=True)
+class CloningLearner:
+    """Fits a network to demonstrations, which are gathered once for all seeds."""
+
+    experiment: Experiment
+    model: Any
+    demonstrations: PolicyDataset
+    seed: int
+    replay_suffix: str = ""
+    metrics: dict[str, float] = field(default_factory=dict)
+
+    @staticmethod
+    def resume(experiment: Experiment, seed: int, checkpoint: Path) -> CloningLearner:
+        """Return the learner of the leg behind a checkpoint.
+
+        Raises:
+            InputError: the teacher has nothing to show.
+        """
+        found = load_trainer_state(experiment, seed, checkpoint)
+        shown = load_demonstrations(experiment, checkpoint.parent.parent)
+        return CloningLearner(experiment, found.model, shown, found.seed)
+
+    def save_replay(self, file: Path) -> None:
+        """Write nothing: demonstrations do not change."""
+
+    def train_interval(self) -> list[TrainingEpisode]:
+        """Learn from so many decisions; no episodes are played."""
+        options = CloningOptions(**self.experiment.hyperparameters)
+        left = steps_of_interval(self.experiment, self.model)
+        numbers = _shuffled_passes(len(self.demonstrations), np.random.default_rng(self.seed))
+        while left > 0:
+            size = min(options.batch_size, left)
+            fit_batch(
+                self.model, self.demonstrations.batch([next(numbers) for _ in range(size)]), options
+            )
+            self.model.num_timesteps += size
+            left -= size
+        return []
+
+
+def _shuffled_passes(count: int, rng: np.random.Generator) -> Iterator[int]:
+    """Yield the numbers below a count in an order by dice, then in another one, and so on."""
+    while True:
+        yield from rng.permutation(count).tolist()

@@ -1,0 +1,40 @@
+"""Which learner does the legs of an algorithm; each is imported when it is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agents.trainers.learner_protocol import Learner
+
+if TYPE_CHECKING:
+    from agents.experiments.reading import Experiment
+    from polygym.envs.remote_evaluation import RemoteEvaluator
+
+
+def learner_of(
+    experiment: Experiment, seed: int, checkpoint: Path, elsewhere: RemoteEvaluator | None = None
+) -> Learner:
+    """Return who does the next leg: what is in the checkpoint, or a beginner where there is none.
+
+    ``elsewhere`` is who measures the ends of episodes, if that is not done here; it is for the
+    algorithms of :mod:`agents.trainers.delayed_rewards`.
+
+    Raises:
+        InputError: there is nothing to learn from.
+    """
+    if experiment.algorithm == "cloning":
+        from agents.trainers.cloning import CloningLearner
+
+        return CloningLearner.resume(experiment, seed, checkpoint)
+    if experiment.algorithm == "expert-iteration":
+        from agents.trainers.expert_iteration import ExpertIterationLearner
+
+        return ExpertIterationLearner.resume(experiment, seed, checkpoint)
+    if experiment.algorithm == "knossos":
+        from agents.trainers.knossos import KnossosLearner
+
+        return KnossosLearner.resume(experiment, seed, checkpoint)
+    from agents.trainers.baselines import LibraryLearner
+
+    return LibraryLearner.resume(experiment, seed, checkpoint, elsewhere)

@@ -1,0 +1,71 @@
+"""How every leg begins: a model from the checkpoint, an environment of its own, new dice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+
+from agents.experiments.models import load_model, new_model
+from agents.experiments.reading import make_env
+from agents.experiments.wrappers import KernelOrderWrapper
+from agents.trainers.tensorboard_logs import tensorboard_folder
+from agents.trainers.training_tables import read_rows
+
+if TYPE_CHECKING:
+    from agents.experiments.reading import Experiment
+
+
+@dataclass(frozen=True, slots=True)
+class TrainerState:
+    """A model, its environment, alone as it is and in the vector that models take, and a seed."""
+
+    model: Any
+    env: Any
+    envs: Any
+    seed: int
+
+
+def load_trainer_state(experiment: Experiment, seed: int, checkpoint: Path) -> TrainerState:
+    """Return what a leg begins with; all dice are those of the seed and the steps so far."""
+    from stable_baselines3.common.utils import set_random_seed
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    envs = DummyVecEnv([lambda: make_env(experiment)])
+    if checkpoint.exists():
+        model = load_model(experiment.algorithm, checkpoint, envs)
+    else:
+        place = tensorboard_folder(checkpoint.parent)
+        model = new_model(
+            experiment, envs, interval_seed(seed, 0), None if place is None else str(place)
+        )
+    leg = interval_seed(seed, int(model.num_timesteps))
+    set_random_seed(leg)
+    model.action_space.seed(leg)
+    envs.seed(leg)
+    done = read_rows(checkpoint.with_name("episodes.csv"))
+    _resume_wrappers(
+        envs.envs[0], seed, sum(int(row["steps"]) <= int(model.num_timesteps) for row in done)
+    )
+    return TrainerState(model, envs.envs[0], envs, leg)
+
+
+def steps_of_interval(experiment: Experiment, model: Any) -> int:
+    """Return how many steps the leg has that a model begins; the last one may be shorter."""
+    return min(experiment.every, experiment.steps - int(model.num_timesteps))
+
+
+def interval_seed(seed: int, steps: int) -> int:
+    """Return the seed of the leg that begins after so many steps."""
+    return int(np.random.SeedSequence([seed, steps]).generate_state(1)[0] % 2**31)
+
+
+def _resume_wrappers(env: Any, seed: int, episodes: int) -> None:
+    """Have the wrappers go on with the kernels where the leg before has ended."""
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, KernelOrderWrapper):
+            env.resume_at(seed, episodes)
+        env = env.env

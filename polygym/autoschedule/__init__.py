@@ -1,0 +1,3 @@
+"""autoschedule: to be described."""
+
+__all__: list[str] = []

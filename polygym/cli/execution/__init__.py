@@ -1,0 +1,3 @@
+"""execution: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,175 @@
+"""Measuring one program for ``bench``: all contenders compiled, then run in turn by one clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from polygym.cli.failures import error_report
+from polygym.cli.interrupts import interrupts_deferred
+from polygym.cli.options.schedules import ResolvedSchedule, ScheduleMaker, automatic_schedule
+from polygym.cli.output.array_figures import array_figures, non_finite_arrays
+from polygym.cli.output.bench_table import BenchEntry, speedup_of
+from polygym.errors import PolygymError
+from polygym.mapping.mapping import Mapping as MachineMapping
+from polygym.poly.dependences import dependences
+from polygym.poly.transform.splitting.conditions import NO_SPLITTING
+from polygym.poly.transform.storage.plan import SOURCE_STORAGE
+from polygym.programs import Program
+from polygym.runtime.evaluation.c_compilers import C_COMPILERS, compile_with
+from polygym.runtime.evaluation.compilation import compile_problem, compile_schedule
+from polygym.runtime.evaluation.time_limits import code_within
+from polygym.runtime.worker.options import MeasureOptions
+from polygym.runtime.worker.outcome import Outcome, ProblemError
+from polygym.runtime.worker.problem import CompiledProgram, Problem
+from polygym.runtime.worker.timing import GENEROUS_LIMIT, Repetition
+from polygym.runtime.worker.worker import Worker
+
+ORIGINAL = "original"
+"""What the order of the text is called among the contenders."""
+
+
+@dataclass(frozen=True, slots=True)
+class BenchOptions:
+    """How every program is measured: its schedules, other compilers, the mapping, the rounds.
+
+    If it is ``limited``, the limit of every program is computed, too. ``decides`` has the names of
+    the schedules with which storage and cuts are decided, for arrays of ``storage_limit`` bytes,
+    ``variants`` those from files, with what cuts a program and stores its values as a file says.
+    """
+
+    schedules: Mapping[str, ScheduleMaker]
+    compilers: tuple[str, ...]
+    mapping: MachineMapping
+    repeat: int
+    limited: bool = False
+    decides: frozenset[str] = frozenset()
+    storage_limit: int | None = None
+    variants: Mapping[str, Callable[[Program], Program]] = field(default_factory=dict)
+
+    @property
+    def contenders(self) -> tuple[str, ...]:
+        """The names of all that run, in the order of the columns."""
+        return (*self.schedules, *self.compilers)
+
+
+@dataclass(slots=True)
+class CompiledContenders:
+    """What there is to say about contenders, by name: texts, why there is no code, choices.
+
+    ``programs`` has the program of each schedule, cut and stored as that has it.
+    """
+
+    texts: dict[str, str] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    choices: dict[str, dict[str, Any]] = field(default_factory=dict)
+    programs: dict[str, Program] = field(default_factory=dict)
+
+
+def bench_program(
+    worker: Worker, label: str, program: Program, options: BenchOptions
+) -> tuple[tuple[BenchEntry, ...], list[str]]:
+    """Measure all schedules of one program; what fails is an entry that says so.
+
+    With them come the names of the output arrays in which not all values are finite.
+    """
+    endless: list[str] = []
+    outcomes: dict[str, Outcome] = {}
+    said = CompiledContenders()
+    candidates: dict[str, CompiledProgram] = {}
+    try:
+        problem, candidates = _compile(program, options, said)
+        try:
+            session = worker.open(problem, Repetition(minimum=1))
+            programs = tuple(candidates.values())
+            found = session.measure_together(
+                programs, options.repeat, MeasureOptions(time_limit=GENEROUS_LIMIT)
+            )
+            outcomes = dict(zip(candidates, found, strict=True))
+            endless = non_finite_arrays(array_figures(program, session))
+            session.close()
+        except ProblemError as error:
+            outcomes = dict.fromkeys(candidates, error.outcome)
+    except (PolygymError, MemoryError, RecursionError) as error:
+        said.errors = dict.fromkeys(options.contenders, error_report(error).message)
+    base = outcomes.get(ORIGINAL)
+    entries = tuple(
+        BenchEntry(
+            label,
+            name,
+            said.texts.get(name, ""),
+            outcomes.get(name),
+            said.errors.get(name, ""),
+            speedup_of(base, outcomes.get(name)),
+            options.mapping.simplification_note(candidates[name].applied_mapping)
+            if name in candidates and name != ORIGINAL
+            else "",
+            said.choices.get(name),
+            variant=_variant_of(
+                said.programs.get(name, program), name in options.schedules and name != ORIGINAL
+            ),
+        )
+        for name in options.contenders
+    )
+    return entries, endless
+
+
+def _variant_of(program: Program, is_of_it: bool) -> dict[str, str]:
+    """Return where a contender's program is cut and keeps its values, else that it does not."""
+    cuts, plan = (
+        (program.splitting, program.storage) if is_of_it else (NO_SPLITTING, SOURCE_STORAGE)
+    )
+    return {"splitting": str(cuts), "storage": str(plan)}
+
+
+def _compile(
+    program: Program, how: BenchOptions, said: CompiledContenders
+) -> tuple[Problem, dict[str, CompiledProgram]]:
+    """Compile all contenders; add what there is to say about them."""
+    with interrupts_deferred():
+        dependences(program.scop)  # what all of them need
+    problem = code_within(lambda: compile_problem(program))
+    candidates = {}
+    for name, make in how.schedules.items():
+        try:
+            given, own, found = code_within(partial(_compile_contender, program, name, make, how))
+            said.texts[name] = str(given.schedule)
+            if (choice := given.to_json()) is not None:
+                said.choices[name] = choice
+            said.programs[name] = own
+            if isinstance(found, str):
+                said.errors[name] = found
+            else:
+                candidates[name] = found or problem.original
+        except (PolygymError, MemoryError, RecursionError) as error:
+            said.errors[name] = error_report(error).message
+    for name in how.compilers:
+        said.texts[name] = " ".join(C_COMPILERS[name].flags(how.mapping.threads))
+        try:
+            with interrupts_deferred():
+                candidates[name] = compile_with(name, program, how.mapping.threads)
+        except PolygymError as error:
+            said.errors[name] = error_report(error).message
+    return problem, candidates
+
+
+def _compile_contender(
+    program: Program, name: str, make: ScheduleMaker, how: BenchOptions
+) -> tuple[ResolvedSchedule, Program, CompiledProgram | str | None]:
+    """Return a schedule, its program, and its code or why there is none; of the original one is."""
+    sizes = dict(program.parameters)
+    if name == ORIGINAL:
+        return make(program.as_written, sizes, how.mapping), program, None
+    if name in how.decides:
+        given = automatic_schedule(program, how.mapping, how.storage_limit)
+    else:
+        program = how.variants[name](program) if name in how.variants else program
+        given = make(program.scop, sizes, how.mapping)
+    if given.variant is not None:
+        program = given.variant.program
+    try:
+        return given, program, compile_schedule(program, given.schedule, how.mapping)
+    except (PolygymError, MemoryError, RecursionError) as error:
+        return given, program, error_report(error).message

@@ -1,0 +1,3 @@
+"""options: to be described."""
+
+__all__: list[str] = []

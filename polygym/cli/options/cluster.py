@@ -1,0 +1,54 @@
+"""``--on``: have a command's work done by a cluster.
+
+What a fleet is made of is imported for those that ask for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from polygym.cli.output.console import write_text
+from polygym.search.runner.ray.fleet.address import ClusterAddress, parse_address
+
+if TYPE_CHECKING:
+    from polygym.search.runner.ray.fleet.fleet import Fleet
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def cluster_option(function: F) -> F:
+    """Add ``--on``, an address or nothing."""
+    return click.option(
+        "--on",
+        callback=_parse_cluster,
+        metavar="ray[://HOST:PORT]",
+        help="Have a Ray cluster measure instead of this machine: the one that RAY_ADDRESS names, "
+        "or a head's (needs polygym[ray] here and on the nodes). See docs/cluster.md.",
+    )(function)
+
+
+def _parse_cluster(
+    _: click.Context, __: click.Parameter, value: str | None
+) -> ClusterAddress | None:
+    """Return the cluster that a word names."""
+    if value is None:
+        return None
+    from polygym.search.runner.ray.ray_transport import expect_ray
+
+    found = parse_address(value)
+    expect_ray()
+    return found
+
+
+@contextmanager
+def open_fleet(address: ClusterAddress) -> Iterator[Fleet]:
+    """Give the fleet of a cluster, which is let go of at the end."""
+    from polygym.search.runner.ray.fleet.fleet import Fleet
+    from polygym.search.runner.ray.ray_transport import RayTransport
+
+    with Fleet(RayTransport(address.text), lambda text: write_text(text, err=True)) as fleet:
+        yield fleet

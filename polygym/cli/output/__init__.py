@@ -1,0 +1,3 @@
+"""output: to be described."""
+
+__all__: list[str] = []

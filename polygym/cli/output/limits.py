@@ -1,0 +1,69 @@
+"""The limit of a program on this machine, as commands show it beside times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from polygym.cli.output.console import format_seconds
+from polygym.cost.limit.bound import Limit, compute_limit
+from polygym.cost.limit.demand import program_demand
+from polygym.errors import PolygymError
+from polygym.mapping.mapping import Mapping
+from polygym.programs import Program
+from polygym.runtime.evaluation.time_limits import count_within
+from polygym.runtime.peaks.machine_peaks import Peaks
+from polygym.runtime.peaks.peak_cache import cached_peaks, peaks_for
+
+
+def limit_under(mapping: Mapping, program: Program) -> Limit:
+    """Return the limit of a program under a mapping; the machine is measured if it never was.
+
+    Raises:
+        PolygymError: it takes isl too long, or the machine cannot be measured.
+    """
+    return _limit(peaks_for, mapping, program)
+
+
+def known_limit(mapping: Mapping, program: Program) -> Limit | None:
+    """Return the limit of a program where the machine was measured before, and None elsewhere."""
+    if (peaks := cached_peaks(mapping.threads)) is None:
+        return None
+    try:
+        return _limit(lambda _: peaks, mapping, program)
+    except PolygymError:
+        return None
+
+
+def limit_share(one: Limit, time: float) -> float:
+    """Return which part of the limit code reaches that takes so long."""
+    return one.seconds / time if time else 0.0
+
+
+def limit_sentence(one: Limit, time: float) -> str:
+    """Say how near to its limit a program is.
+
+    Example: ``22.4 ms (41 % of it reached; bound by compute)``.
+    """
+    share = f"{limit_share(one, time):.2%} of it reached"
+    return f"{format_seconds(one.seconds)} ({share}; {binding_resource(one)})"
+
+
+def busy_machine_note(peaks: Peaks) -> str:
+    """Say that peaks may be too low; nothing where the machine was ours."""
+    if not peaks.background_load:
+        return ""
+    return (
+        f"the machine was busy when its peaks were measured (others had "
+        f"{peaks.background_load:.1f} "
+        "cores): they may be too low; polygym machine --again"
+    )
+
+
+def binding_resource(one: Limit) -> str:
+    """Say what a program is bound by."""
+    return f"bound by {one.bottleneck.value}"
+
+
+def _limit(peaks: Callable[[int], Peaks], mapping: Mapping, program: Program) -> Limit:
+    demand = count_within(lambda: program_demand(program))
+    return compute_limit(demand, peaks(mapping.threads), reassociates=mapping.tolerance is not None)

@@ -1,0 +1,141 @@
+"""What a sweep shows while it is at work, and at its end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from polygym.cli.output.console import write_text
+from polygym.cli.output.tables import print_table
+from polygym.cli.output.text import printable, shorten
+from polygym.cost.limit.bound import limit_share_text
+from polygym.search.sweep.progress import ProgramProgress, SweepPhase, SweepProgress
+from polygym.search.sweep.statistics import KernelSummary
+
+_SECONDS_BETWEEN_LINES = 30.0
+_LONGEST_NAME = 24
+
+
+@contextmanager
+def sweep_progress() -> Iterator[Callable[[SweepProgress], None]]:
+    """Give a function that shows how far a sweep is; standard error is where."""
+    if not sys.stderr.isatty():
+        yield _lines()
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live:
+        yield lambda progress: live.update(Text(printable(_screen(progress))), refresh=True)
+
+
+def progress_line(progress: SweepProgress) -> str:
+    """Return a moment of a sweep in a line.
+
+    Example: ``searching: 120 of 900 explored, about 12 min left; gemm 40, best 3.21x``.
+    """
+    parts = [f"{progress.phase.value}: {progress.explored} of {progress.total} explored"]
+    if progress.seconds_left is not None and progress.phase is SweepPhase.SEARCH:
+        parts.append(f"about {format_duration(progress.seconds_left)} left")
+    if progress.nodes:
+        parts.append(progress.nodes)
+    text = ", ".join(parts)
+    busy = ", ".join(_program_cell(one) for one in progress.busy)
+    return f"{text}; {busy}" if busy else text
+
+
+def format_duration(seconds: float) -> str:
+    """Return a time to wait.
+
+    >>> duration(50), duration(720), duration(9000)
+    ('50 s', '12 min', '2 h 30 min')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def print_summaries(summaries: Sequence[KernelSummary]) -> None:
+    """Write a row for every program."""
+    names = list(dict.fromkeys(name for one in summaries for name in one.references))
+    limited = any(one.limit for one in summaries)
+    print_table(
+        (
+            "KERNEL",
+            "BEST",
+            *(name.upper() for name in names),
+            *["OF LIMIT"] * limited,
+            "EXPLORED",
+            "DISTINCT",
+            "OK",
+            "WRONG",
+            "CRASHED",
+        ),
+        [
+            (
+                shorten(one.label, _LONGEST_NAME),
+                format_speedup(one.best),
+                *(format_speedup(one.references.get(name)) for name in names),
+                *[limit_share_text(one.share_of_limit)] * limited,
+                one.explored,
+                one.distinct,
+                one.ok,
+                one.defects.wrong,
+                one.defects.crashed,
+            )
+            for one in summaries
+        ],
+        "lr" + "r" * (len(names) + 5 + limited),
+    )
+
+
+def format_speedup(value: float | None) -> str:
+    """Return a speedup as text."""
+    return "-" if value is None else f"{value:.2f}x"
+
+
+def print_resume_hint(command: str) -> None:
+    """Say how to go on."""
+    write_text("interrupted; the same command goes on:", err=True)
+    write_text(f"  {command}", err=True)
+
+
+def _screen(progress: SweepProgress) -> str:
+    """Return the lines of a terminal: one for the sweep, one for every ten programs with a best."""
+    found = [one for one in progress.programs if one.best is not None]
+    rows = [
+        "  ".join(
+            f"{shorten(_label(one), 14):>14} {format_speedup(one.best):>7}"
+            for one in found[k : k + 3]
+        )
+        for k in range(0, len(found), 3)
+    ]
+    warning = [f"{progress.wrong} wrong outputs"] if progress.wrong else []
+    warning += [f"{progress.crashed} crashes"] if progress.crashed else []
+    return "\n".join([*rows, *warning, progress_line(progress)])
+
+
+def _program_cell(one: ProgramProgress) -> str:
+    return f"{_label(one)} {one.explored}, best {format_speedup(one.best)}"
+
+
+def _label(one: ProgramProgress) -> str:
+    return Path(one.kernel).stem if "/" in one.kernel else one.kernel
+
+
+def _lines() -> Callable[[SweepProgress], None]:
+    last = -_SECONDS_BETWEEN_LINES
+
+    def show(progress: SweepProgress) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _SECONDS_BETWEEN_LINES:
+            last = now
+            write_text(progress_line(progress), err=True)
+
+    return show

@@ -1,0 +1,37 @@
+"""What has to be closed: leaving its block does it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import Self
+
+
+class Closeable(ABC):
+    """Something with a ``close``, which a ``with`` block calls at its end, whatever ends it.
+
+    >>> class Door(Closing):
+    ...     def close(self) -> None:
+    ...         print("closed")
+    >>> with Door():
+    ...     print("open")
+    open
+    closed
+    """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what it holds."""
+
+    def __enter__(self) -> Self:
+        """Return it; leaving the block closes it."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()

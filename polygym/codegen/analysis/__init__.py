@@ -1,0 +1,3 @@
+"""analysis: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,171 @@
+"""Does a nest write what it reads of an array elsewhere? And which box holds what it reads?
+
+A tile of an array may be copied before some loops if nothing in them writes it. That is so of every
+array that no statement of the nest writes; and where one does, of the elements that are read if
+they are others than those that are written::
+
+    for b: for c < b: for i: for j in 64b .. 64b + 63: for k in 64c .. 64c + 63:
+      A[i][j] -= A[i][k] * A[j][k]
+
+From the loop i on inwards, b and c stand still. A[j][k] is of a column up to 64c + 63, which is
+less than the 64b from which on columns are written. So the difference of two subscripts in the same
+place, at any two iterations of the loops inside, is at least 1: the elements are others. It is
+bounded as subscripts are that have to stay in their array
+(:mod:`polygym.codegen.analysis.value_ranges`).
+
+The *hull* of loops is a box around their iterations: bounds that depend on each other are taken at
+their widest. With j <= min(64b + 63, i - 1) and i <= 64a + 63 it is j <= min(64b + 63, 64a + 62).
+It may be larger than the smallest one, so that nothing is copied unless all of it is inside of the
+array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from polygym.codegen.analysis.loop_counters import counter_form
+from polygym.codegen.analysis.value_ranges import (
+    BoundContext,
+    LinearForm,
+    ProofBudget,
+    ProofBudgetError,
+    VariableBounds,
+    constant_form,
+)
+from polygym.codegen.loopir.index_arithmetic import (
+    coefficient,
+    depends_on,
+    maximum,
+    min_max_operands,
+    minimum,
+    substitute,
+)
+from polygym.codegen.loopir.ir import Index, IndexOperator, Loop
+
+_MAX_STEPS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class PathCondition:
+    """A condition that ``holds``, or does not, inside of so many ``loops``."""
+
+    loops: int
+    index: Index
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramPoint:
+    """A place inside of some ``outer`` loops, and what is known there.
+
+    The ``conditions`` hold around; ``sizes`` are the values of the ``parameters``, if known.
+    """
+
+    outer: tuple[Loop, ...]
+    conditions: tuple[PathCondition, ...]
+    parameters: tuple[str, ...]
+    sizes: Mapping[str, int] | None
+
+    def are_disjoint(
+        self,
+        written: Sequence[Sequence[Index]],
+        read: Sequence[Index],
+        inner: Sequence[Loop],
+    ) -> bool:
+        """Whether no element that is written in the ``inner`` loops is one that is read in them.
+
+        All of them are of one array, given by their subscripts.
+        """
+        try:
+            here = _context_inside(self._context(), inner)
+            forms = [[here.form(subscript) for subscript in one] for one in written]
+            # The names of counters mean another iteration from here on.
+            there = _context_inside(here, inner)
+            own = [there.form(subscript) for subscript in read]
+            return all(_is_disjoint(there, one, own) for one in forms)
+        except ProofBudgetError:
+            return False
+
+    def are_in_bounds(
+        self, extents: Sequence[Index], subscripts: Sequence[Index], inner: Sequence[Loop]
+    ) -> bool:
+        """Whether all elements in the ``inner`` loops are inside of an array."""
+        try:
+            here = _context_inside(self._context(), inner)
+            for subscript, extent in zip(subscripts, extents, strict=True):
+                form = here.form(subscript)
+                room = here.form(extent).plus(form, -1)
+                if not (here.is_at_least(form, 0) and here.is_at_least(room, 1)):
+                    return False
+            return True
+        except ProofBudgetError:
+            return False
+
+    def _context(self) -> BoundContext:
+        """Return what is known here."""
+        context = BoundContext({}, {}, ProofBudget(steps_left=_MAX_STEPS))
+        context.forms_by_name = {
+            name: context.new_variable(VariableBounds())
+            if self.sizes is None
+            else constant_form(self.sizes[name])
+            for name in self.parameters
+        }
+        for place in range(len(self.outer) + 1):
+            for one in self.conditions:
+                if one.loops == place:
+                    context.assume(one.index, holds=one.holds)
+            context = _context_inside(context, self.outer[place : place + 1])
+        return context
+
+
+def _is_disjoint(
+    context: BoundContext, written: Sequence[LinearForm], read: Sequence[LinearForm]
+) -> bool:
+    """Whether two elements differ in a subscript."""
+    return any(
+        context.is_at_least(one.plus(other, -1), 1) or context.is_at_least(other.plus(one, -1), 1)
+        for one, other in zip(written, read, strict=True)
+    )
+
+
+def _context_inside(context: BoundContext, loops: Sequence[Loop]) -> BoundContext:
+    """Return what is known inside of some loops."""
+    for loop in loops:
+        context = context.with_names({})
+        context = context.with_names({loop.variable: counter_form(context, loop)})
+    return context
+
+
+def box_hull(inner: Sequence[Loop], wanted: Sequence[Loop]) -> tuple[Loop, ...] | None:
+    """Return the ``wanted`` of the ``inner`` loops with bounds that depend on none of these.
+
+    None where the widest bounds are not known.
+    """
+    found = []
+    for loop in wanted:
+        lower = _widest_bound(loop.lower, inner, IndexOperator.MAXIMUM)
+        upper = _widest_bound(loop.upper, inner, IndexOperator.MINIMUM)
+        if lower is None or upper is None or loop.step != 1:
+            return None
+        found.append(replace(loop, lower=lower, upper=upper))
+    return tuple(found)
+
+
+def _widest_bound(bound: Index, inner: Sequence[Loop], operator: IndexOperator) -> Index | None:
+    """Return what is no greater than any lower bound over some loops, or no less than any upper.
+
+    Counters are replaced by the ends of their loops, the innermost first, in each piece.
+    """
+    found = []
+    for piece in min_max_operands(bound, operator):
+        for loop in reversed(inner):
+            if not depends_on(piece, loop.variable):
+                continue
+            step = coefficient(piece, loop.variable)
+            if step is None:
+                return None
+            is_low = (step > 0) == (operator is IndexOperator.MAXIMUM)
+            piece = substitute(piece, {loop.variable: loop.lower if is_low else loop.upper})
+        found.append(piece)
+    return maximum(*found) if operator is IndexOperator.MAXIMUM else minimum(*found)

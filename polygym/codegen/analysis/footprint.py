@@ -1,0 +1,270 @@
+"""What loops touch of an array, as relations of isl's: read off the text of the loops alone.
+
+An access in the text is a relation from the values of the counters around it to elements. ::
+
+    for c0 = 0 .. n - 1 by 4:  lanes l = c0 .. c0 + 3:   w[l] = …
+
+    { [c0, l] -> [l] : 0 <= c0 < n and c0 mod 4 = 0 and c0 <= l <= c0 + 3 }
+
+The relation may have more than what really happens (a lane that a mask leaves out, a condition that
+isl's language does not have), and never less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+import islpy as isl
+
+from polygym.codegen.loopir.index_arithmetic import min_max_operands, substitute_in
+from polygym.codegen.loopir.ir import (
+    Block,
+    Guard,
+    Index,
+    IndexConstant,
+    IndexOperation,
+    IndexOperator,
+    IndexVariable,
+    Instance,
+    Lanes,
+    Loop,
+    LoopProgram,
+    Node,
+    loops_in,
+    map_children,
+)
+
+_ISL_OPERATORS = {
+    IndexOperator.ADD: " + ",
+    IndexOperator.SUBTRACT: " - ",
+    IndexOperator.MULTIPLY: " * ",
+    IndexOperator.REMAINDER_NONNEGATIVE: " mod ",
+    IndexOperator.REMAINDER_ZERO_TEST: " mod ",
+    IndexOperator.EQUAL: " = ",
+    IndexOperator.LESS: " < ",
+    IndexOperator.LESS_EQUAL: " <= ",
+    IndexOperator.GREATER: " > ",
+    IndexOperator.GREATER_EQUAL: " >= ",
+    IndexOperator.AND: " and ",
+    IndexOperator.OR: " or ",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class InstancePath:
+    """The way down the text to an instance: loops, outermost first, their numbers, conditions.
+
+    Loops are numbered in the order of the text; a condition comes with whether it holds.
+    """
+
+    loops: tuple[Loop, ...] = ()
+    loop_numbers: tuple[int, ...] = ()
+    conditions: tuple[tuple[Index, bool], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LoopAccess:
+    """An access to an array in the text: the statement, the way to it, lanes, and subscripts."""
+
+    statement: str
+    path: InstancePath
+    lanes: Lanes | None
+    subscripts: tuple[Index, ...]
+
+
+def instances_with_paths(body: Node) -> Iterator[tuple[Instance, InstancePath]]:
+    """Yield every instance of the text with the way down to it."""
+    count = 0
+
+    def walk(node: Node, way: InstancePath) -> Iterator[tuple[Instance, InstancePath]]:
+        nonlocal count
+        match node:
+            case Block(children):
+                for child in children:
+                    yield from walk(child, way)
+            case Loop(body=inside):
+                number, count = count, count + 1
+                loops, numbers = (*way.loops, node), (*way.loop_numbers, number)
+                yield from walk(inside, replace(way, loops=loops, loop_numbers=numbers))
+            case Guard(condition, then, otherwise):
+                for branch, holds in ((then, True), (otherwise, False)):
+                    if branch is not None:
+                        known = (*way.conditions, (condition, holds))
+                        yield from walk(branch, replace(way, conditions=known))
+            case Instance():
+                yield node, way
+            case _:
+                assert_never(node)
+
+    yield from walk(body, InstancePath())
+
+
+def with_named_lanes(program: LoopProgram) -> Node:
+    """Return the body with a name of its own for what counts the lanes of an instance.
+
+    Passes call it as the counter of the loop that the lanes were made of, which is around it still.
+    """
+    taken = {loop.variable for loop in loops_in(program.body)} | set(program.scop.names)
+    names: dict[str, str] = {}
+
+    def named(node: Node) -> Node:
+        if not isinstance(node, Instance):
+            return map_children(node, named)
+        if node.lanes is None:
+            return node
+        variable = node.lanes.variable
+        if variable not in names:
+            names[variable] = f"{variable}_lane"
+            while names[variable] in taken:
+                names[variable] += "_"
+            taken.add(names[variable])
+        name = names[variable]
+        own = substitute_in(replace(node, lanes=None), {variable: IndexVariable(name)})
+        assert isinstance(own, Instance)
+        return replace(own, lanes=replace(node.lanes, variable=name))
+
+    return named(program.body)
+
+
+def accesses_of(
+    program: LoopProgram, array: str, *, writes: bool | None = None
+) -> tuple[LoopAccess, ...]:
+    """Return the accesses to an array, equal ones of an instance once.
+
+    They are those that write, or those that read, as ``writes`` says; all if it is None.
+    """
+    statements = {one.name: one for one in program.scop.statements}
+    found = []
+    for instance, way in instances_with_paths(program.body):
+        statement = statements[instance.statement]
+        is_written = statement.write.array == array and writes is not False
+        own = [instance.write] if is_written else []
+        own += [
+            subscripts
+            for access, subscripts in zip(statement.reads, instance.reads, strict=True)
+            if access.array == array and not writes
+        ]
+        for subscripts in dict.fromkeys(own):
+            found.append(LoopAccess(statement.name, way, instance.lanes, subscripts))
+    return tuple(found)
+
+
+def access_relation(touch: LoopAccess, program: LoopProgram) -> isl.Map:
+    """Return the relation from the counters around an access, and its lane, to elements.
+
+    Raises:
+        isl.Error: a subscript or a bound is nothing that isl's language has.
+    """
+    sizes = dict(program.sizes or ())
+    names = [loop.variable for loop in touch.path.loops]
+    conditions = [text for loop in touch.path.loops for text in _bound_texts(loop, sizes)]
+    conditions += [_condition_text(*one, sizes) for one in touch.path.conditions]
+    if touch.lanes is not None:
+        lane, base = touch.lanes.variable, isl_index_text(touch.lanes.base, sizes)
+        names.append(lane)
+        conditions.append(f"{base} <= {lane} <= {base} + {touch.lanes.width - 1}")
+    known = [parameter.name for parameter in program.scop.parameters]
+    if len({*names, *known}) < len(names) + len(known):
+        raise isl.Error("two counters of one name")  # which isl would take for equal ones
+    texts = []
+    for chosen, subscripts in _case_split(touch.subscripts):
+        own = [*conditions, *(_condition_text(*one, sizes) for one in chosen)]
+        results = ", ".join(isl_index_text(one, sizes) for one in subscripts)
+        texts.append(
+            f"[{', '.join(names)}] -> [{results}]{' : ' if own else ''}{' and '.join(own)}"
+        )
+    found = isl.Map(f"{parameter_prefix(program)}{{ {'; '.join(texts)} }}")
+    if program.sizes is not None:
+        return found
+    return found.intersect_params(isl.Set(program.scop.context))
+
+
+def _case_split(
+    indices: tuple[Index, ...], known: tuple[tuple[Index, bool], ...] = ()
+) -> Iterator[tuple[tuple[tuple[Index, bool], ...], tuple[Index, ...]]]:
+    """Yield what indices are without choices between values, and under which conditions.
+
+    ``(i > 0 ? i - 1 : n)`` is i - 1 where i > 0 holds, and n where it does not.
+    """
+    found = next((one for index in indices for one in min_max_parts(index)), None)
+    if found is None:
+        yield known, indices
+        return
+    condition, then, otherwise = found.operands
+    for holds, value in ((True, then), (False, otherwise)):
+        own = tuple(_substitute_part(index, found, value) for index in indices)
+        yield from _case_split(own, (*known, (condition, holds)))
+
+
+def min_max_parts(index: Index) -> Iterator[IndexOperation]:
+    """Yield the choices in an index between values without choices."""
+    if isinstance(index, IndexOperation):
+        for one in index.operands:
+            yield from min_max_parts(one)
+        if index.operator is IndexOperator.SELECT:
+            yield index
+
+
+def _substitute_part(index: Index, part: Index, value: Index) -> Index:
+    """Return an index with a value in the place of a part of it."""
+    if index == part:
+        return value
+    if not isinstance(index, IndexOperation):
+        return index
+    return replace(
+        index, operands=tuple(_substitute_part(one, part, value) for one in index.operands)
+    )
+
+
+def _condition_text(condition: Index, holds: bool, sizes: Mapping[str, int]) -> str:
+    text = isl_index_text(condition, sizes)
+    return text if holds else f"not {text}"
+
+
+def parameter_prefix(program: LoopProgram) -> str:
+    """Return what stands before a relation's text: the parameters, if they are not known."""
+    if program.sizes is not None:
+        return ""
+    return f"[{', '.join(parameter.name for parameter in program.scop.parameters)}] -> "
+
+
+def _bound_texts(loop: Loop, sizes: Mapping[str, int]) -> Iterator[str]:
+    """Yield what a loop's bounds say of its counter."""
+    name = loop.variable
+    for piece in min_max_operands(loop.lower, IndexOperator.MAXIMUM):
+        yield f"{name} >= {isl_index_text(piece, sizes)}"
+    for piece in min_max_operands(loop.upper, IndexOperator.MINIMUM):
+        yield f"{name} <= {isl_index_text(piece, sizes)}"
+    if loop.step > 1:
+        yield f"({name} - {isl_index_text(loop.lower, sizes)}) mod {loop.step} = 0"
+
+
+def isl_index_text(index: Index, sizes: Mapping[str, int]) -> str:
+    """Return an index in isl's language, with known sizes in their places."""
+    match index:
+        case IndexConstant(value):
+            return str(value)  # isl's reader knows 8 * c0, and not (8) * c0
+        case IndexVariable(name):
+            return str(sizes[name]) if name in sizes else name
+        case IndexOperation(operator, operands):
+            parts = [isl_index_text(one, sizes) for one in operands]
+            match operator:
+                case IndexOperator.NEGATE:
+                    return f"(-{parts[0]})"
+                case (
+                    IndexOperator.DIVIDE_EXACT
+                    | IndexOperator.DIVIDE_FLOOR
+                    | IndexOperator.DIVIDE_NONNEGATIVE
+                ):
+                    return f"floor({parts[0]}/{parts[1]})"
+                case IndexOperator.MINIMUM | IndexOperator.MAXIMUM:
+                    name = "min" if operator is IndexOperator.MINIMUM else "max"
+                    return f"{name}({', '.join(parts)})"
+                case IndexOperator.SELECT:
+                    raise isl.Error("a choice between values where none is expected")
+                case _:
+                    return f"({_ISL_OPERATORS[operator].join(parts)})"
+        case _:
+            assert_never(index)

@@ -1,0 +1,26 @@
+"""Loop IR → C: any schedule as a function that a C compiler takes.
+
+The function has the arguments of the source's, in their order, and computes what the machine code
+computes: both are printed from the same loop IR. Compile it with the contraction that C compilers
+do by default (``-ffp-contract=on``; gcc's ``fast`` may fuse across statements) to get the same
+bits. Globals of the source are declared ``extern``.
+
+* ``function``: the function: loops, guards, statements;
+* ``declarations``: its arguments and arrays;
+* ``prelude``: what stands above it: headers, prototypes, definitions;
+* ``index``: bounds, conditions and subscripts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polygym.lazy_imports import lazy_attributes
+
+if TYPE_CHECKING:
+    from polygym.codegen.c.function import print_c
+    from polygym.codegen.c.index_text import print_index
+else:
+    __getattr__ = lazy_attributes(__name__)
+
+__all__ = ["print_c", "print_index"]

@@ -1,0 +1,185 @@
+"""The function: a loop program's loops, guards and instances as C.
+
+Loop counters are ``long``. A parallel loop has an OpenMP pragma, the lanes of a vector are a short
+loop around their one statement. A subscript that is computed is checked before it is used: where it
+is out of range, the program says so and ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import assert_never
+
+from polygym.codegen.c.declarations import (
+    allocations,
+    argument_declarations,
+    deallocations,
+    global_declarations,
+    local_declarations,
+)
+from polygym.codegen.c.index_text import UNARY_PRECEDENCE, print_index
+from polygym.codegen.c.prelude import prelude_lines
+from polygym.codegen.common.loop_annotation import ParallelLoop, annotation_text
+from polygym.codegen.common.reductions import ReductionOperator
+from polygym.codegen.loopir.index_arithmetic import add_constant, minimum, substitute_in
+from polygym.codegen.loopir.ir import (
+    Block,
+    Guard,
+    Index,
+    IndexConstant,
+    IndexOperation,
+    IndexOperator,
+    IndexVariable,
+    Instance,
+    Lanes,
+    Loop,
+    LoopProgram,
+    Node,
+)
+from polygym.ir.expressions import Access, Expression, IteratorValue, Update, walk
+from polygym.ir.printer import c_expression
+from polygym.ir.scop import Array, Scop, StorageClass
+
+
+def print_c(program: LoopProgram, comment: str = "", *, annotated: bool = False) -> str:
+    """Return a compilable C function; ``comment`` stands above it.
+
+    In ``annotated`` C it stands behind the head of a loop what the loop has been given to do.
+    """
+    scop = program.scop
+    body = list(_lines(program, program.body, 1, annotated))
+    lines = [f"/* {comment} */"] if comment else []
+    lines += prelude_lines(scop, "\n".join(body))
+    lines += global_declarations(scop)
+    lines += ["", f"void {scop.name}({', '.join(argument_declarations(scop)) or 'void'})", "{"]
+    lines += [*local_declarations(scop), *allocations(scop), *body, *deallocations(scop)]
+    return "\n".join([*lines, "}", ""]).lstrip("\n")
+
+
+def _lines(program: LoopProgram, node: Node, depth: int, annotated: bool) -> Iterator[str]:
+    """Yield the lines of a node."""
+    indent = "  " * depth
+    match node:
+        case Block(children):
+            for child in children:
+                yield from _lines(program, child, depth, annotated)
+        case Loop(variable, lower, upper, step, body, annotation):
+            if isinstance(annotation, ParallelLoop) and program.threads > 1:
+                kind = "dynamic" if annotation.is_dynamic else "static"
+                yield (
+                    f"{indent}#pragma omp parallel for schedule({kind}) "
+                    f"num_threads({program.threads})"
+                    f"{_reduction_clauses(program.scop, annotation.reductions)}"
+                )
+            text = annotation_text(annotation) if annotated else ""
+            note = f"  /* {text} */" if text else ""
+            yield f"{indent}{_loop_header(variable, lower, upper, step)} {{{note}"
+            yield from _lines(program, body, depth + 1, annotated)
+            yield f"{indent}}}"
+        case Guard(condition, then, otherwise):
+            yield f"{indent}if ({print_index(condition)}) {{"
+            yield from _lines(program, then, depth + 1, annotated)
+            if otherwise is not None:
+                yield f"{indent}}} else {{"
+                yield from _lines(program, otherwise, depth + 1, annotated)
+            yield f"{indent}}}"
+        case Instance(lanes=lanes):
+            if lanes is None:
+                note = _stream_comment(program, node.statement) if annotated else ""
+                yield f"{indent}{_assignment(program, node)}{note}"
+                return
+            lane = f"{lanes.variable}_"
+            one = substitute_in(replace(node, lanes=None), {lanes.variable: IndexVariable(lane)})
+            yield f"{indent}{_loop_header(lane, lanes.base, _last_lane(lanes), 1)}"
+            yield from _lines(program, one, depth + 1, annotated)
+        case _:
+            assert_never(node)
+
+
+def _stream_comment(program: LoopProgram, statement: str) -> str:
+    """Return what a statement does beyond the caches, as a comment."""
+    reads = program.scop.statement(statement).reads
+    notes = ["past the caches"] if statement in program.nontemporal_stores else []
+    asked = sorted((one for one in program.prefetches if one.statement == statement), key=repr)
+    notes += [f"asks for {reads[a.read].array} at {a.variable} + {a.distance}" for a in asked]
+    return f"  /* {'; '.join(notes)} */" if notes else ""
+
+
+def _reduction_clauses(scop: Scop, sums: tuple[tuple[str, ReductionOperator], ...]) -> str:
+    """Return OpenMP's clauses for arrays that threads copy, as `` reduction(+: q[0:n])``."""
+    clauses = []
+    for name, operator in sums:
+        array = scop.array(name)
+        sections = "".join(f"[0:{extent}]" for extent in array.c_extents)
+        if not sections and array.storage_class is StorageClass.ARGUMENT:
+            sections = "[0:1]"
+        clauses.append(f" reduction({operator.value}: {name}{sections})")
+    return "".join(clauses)
+
+
+def _last_lane(lanes: Lanes) -> Index:
+    """Return the variable's value in the last lane that exists."""
+    last = add_constant(lanes.base, lanes.width - 1)
+    if lanes.active is None:
+        return last
+    end = add_constant(IndexOperation(IndexOperator.ADD, (lanes.base, lanes.active)), -1)
+    return minimum(last, end)
+
+
+def _loop_header(variable: str, lower: Index, upper: Index, step: int) -> str:
+    """Return ``for (...)``, with ``<`` where the bound was written as something minus one."""
+    match upper:
+        case IndexOperation(IndexOperator.SUBTRACT, (bound, IndexConstant(1))):
+            condition = f"{variable} < {print_index(bound, 7)}"
+        case _:
+            condition = f"{variable} <= {print_index(upper, 7)}"
+    return f"for (long {variable} = {print_index(lower)}; {condition}; {variable} += {step})"
+
+
+def _assignment(program: LoopProgram, instance: Instance) -> str:
+    statement = program.scop.statement(instance.statement)
+    reads = {
+        access: _element_text(program.scop.array(access.array), subscripts)
+        for access, subscripts in zip(statement.reads, instance.reads, strict=True)
+    }
+    values = dict(zip(statement.iterators, instance.iterators, strict=True))
+
+    types = {
+        node.name: node.type for node in walk(statement.body) if isinstance(node, IteratorValue)
+    }
+
+    def load(access: Access) -> str:
+        return reads[access]
+
+    def iterator(name: str) -> str:
+        return f"(({types[name].value}){print_index(values[name], UNARY_PRECEDENCE)})"
+
+    subscripts_of = dict(zip(statement.reads, instance.reads, strict=True))
+
+    def gather(access: Access, computed: tuple[str, ...]) -> str:
+        array = program.scop.array(access.array)
+        texts = [print_index(subscript) for subscript in subscripts_of[access]]
+        for dimension, text in zip(access.gathered, computed, strict=True):
+            size = array.c_extents[dimension]
+            said = f"{access.text}, dimension {dimension} of {array.name}"
+            texts[dimension] = f'polygym_in({text}, {size}, "{said}")'
+        return array.name + "".join(f"[{text}]" for text in texts)
+
+    def text(expression: Expression) -> str:
+        return c_expression(expression, load, iterator, gather=gather)
+
+    match statement.body:
+        case Update(access, condition, computed, value):
+            guard = "" if condition is None else f"if ({text(condition)}) "
+            return f"{guard}{gather(access, tuple(map(text, computed)))} = {text(value)};"
+        case _:
+            target = _element_text(program.scop.array(statement.write.array), instance.write)
+            return f"{target} = {text(statement.body)};"
+
+
+def _element_text(array: Array, subscripts: tuple[Index, ...]) -> str:
+    """Return an element as C; a scalar behind a pointer argument is dereferenced."""
+    if not array.rank and array.storage_class is StorageClass.ARGUMENT:
+        return f"(*{array.name})"
+    return array.name + "".join(f"[{print_index(subscript)}]" for subscript in subscripts)

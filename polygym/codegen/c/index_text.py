@@ -1,0 +1,93 @@
+"""Indices as C: bounds, conditions and subscripts, with no more parentheses than C needs."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from polygym.codegen.loopir.ir import (
+    Index,
+    IndexConstant,
+    IndexOperation,
+    IndexOperator,
+    IndexVariable,
+)
+
+_MACROS = {
+    IndexOperator.MINIMUM: ("min", "((a) < (b) ? (a) : (b))"),
+    IndexOperator.MAXIMUM: ("max", "((a) > (b) ? (a) : (b))"),
+    IndexOperator.DIVIDE_FLOOR: ("floord", "((a) < 0 ? -((-(a) + (b) - 1) / (b)) : (a) / (b))"),
+}
+
+# Operator text and precedence, as in C's grammar: a higher number binds tighter.
+_INFIX = {
+    IndexOperator.MULTIPLY: ("*", 9),
+    IndexOperator.DIVIDE_EXACT: ("/", 9),
+    IndexOperator.DIVIDE_NONNEGATIVE: ("/", 9),
+    IndexOperator.REMAINDER_NONNEGATIVE: ("%", 9),
+    IndexOperator.REMAINDER_ZERO_TEST: ("%", 9),
+    IndexOperator.ADD: ("+", 8),
+    IndexOperator.SUBTRACT: ("-", 8),
+    IndexOperator.LESS: ("<", 6),
+    IndexOperator.LESS_EQUAL: ("<=", 6),
+    IndexOperator.GREATER: (">", 6),
+    IndexOperator.GREATER_EQUAL: (">=", 6),
+    IndexOperator.EQUAL: ("==", 5),
+    IndexOperator.AND: ("&&", 2),
+    IndexOperator.OR: ("||", 1),
+}
+UNARY_PRECEDENCE = 10
+"""The precedence of a sign, and of a cast."""
+_AND_PRECEDENCE, _ATOM_PRECEDENCE = 2, 11
+
+
+def macro_definitions(text: str) -> list[str]:
+    """Return the definitions of the macros that a text uses."""
+    return [
+        f"#define polygym_{name}(a, b) {definition}"
+        for name, definition in _MACROS.values()
+        if f"polygym_{name}(" in text
+    ]
+
+
+def print_index(index: Index, precedence: int = 0) -> str:
+    """Return an index as C text, in parentheses where the surroundings bind tighter."""
+    text, own = _text_and_precedence(index)
+    return f"({text})" if own < precedence else text
+
+
+def _text_and_precedence(index: Index) -> tuple[str, int]:
+    match index:
+        case IndexConstant(value):
+            return str(value), _ATOM_PRECEDENCE if value >= 0 else UNARY_PRECEDENCE
+        case IndexVariable(name):
+            return name, _ATOM_PRECEDENCE
+        case IndexOperation(IndexOperator.NEGATE, (operand,)):
+            return f"-{print_index(operand, _ATOM_PRECEDENCE)}", UNARY_PRECEDENCE
+        case IndexOperation(IndexOperator.SELECT, (condition, then, otherwise)):
+            parts = (print_index(condition, 1), print_index(then), print_index(otherwise))
+            return "{} ? {} : {}".format(*parts), 0
+        case IndexOperation(operator, operands) if operator in _MACROS:
+            return _macro_call(operator, operands), _ATOM_PRECEDENCE
+        case IndexOperation(operator, operands):
+            symbol, own = _INFIX[operator]
+            if operator is IndexOperator.OR:
+                # Compilers warn about && inside || without parentheses.
+                return f" {symbol} ".join(
+                    print_index(o, _AND_PRECEDENCE + 1) for o in operands
+                ), own
+            first, *others = operands
+            pieces = [print_index(first, own)]
+            pieces += [print_index(other, own + 1) for other in others]
+            return f" {symbol} ".join(pieces), own
+        case _:
+            assert_never(index)
+
+
+def _macro_call(operator: IndexOperator, operands: tuple[Index, ...]) -> str:
+    """Return nested calls of a two-argument macro."""
+    name, _ = _MACROS[operator]
+    first, *others = operands
+    text = print_index(first)
+    for other in others:
+        text = f"polygym_{name}({text}, {print_index(other)})"
+    return text

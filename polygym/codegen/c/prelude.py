@@ -1,0 +1,102 @@
+"""What stands above the function: headers, prototypes, and definitions that its text needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polygym.codegen.c.index_text import macro_definitions
+from polygym.codegen.common.exponential import EXPONENTIALS, exponential_c_code
+from polygym.codegen.common.special_functions.c_text import special_function_c_code
+from polygym.codegen.common.special_functions.definitions import SPECIAL_FUNCTIONS
+from polygym.ir.expressions import Call, MathFunction, walk
+from polygym.ir.foreign_functions import ForeignFunction
+from polygym.ir.gathers import computed_subscripts
+from polygym.ir.scop import Scop
+from polygym.ir.types import ScalarType
+
+_SUBSCRIPT_CHECK = """static long polygym_in(long subscript, long size, const char *access)
+{
+  if (subscript < 0 || subscript >= size) {
+    fprintf(stderr, "%s: expected a subscript from 0 to %ld, found %ld\\n", access, size - 1,
+            subscript);
+    exit(1);
+  }
+  return subscript;
+}"""
+
+_BFLOAT_CONVERSIONS = """typedef uint16_t polygym_bfloat16;
+static inline float polygym_from_bfloat16(polygym_bfloat16 x)
+{
+  union { uint32_t bits; float value; } found = { (uint32_t)x << 16 };
+  return found.value;
+}
+static inline polygym_bfloat16 polygym_to_bfloat16(double x)
+{
+  union { float value; uint32_t bits; } found = { (float)x };
+  double back = found.value;
+  if (x != x)
+    return (polygym_bfloat16)(found.bits >> 16 | 0x40);
+  /* What is lost shows in the last bit, so that it is rounded once. */
+  found.bits -= __builtin_fabs(back) > __builtin_fabs(x);
+  found.bits |= back != x;
+  return (polygym_bfloat16)((found.bits + 0x7fff + (found.bits >> 16 & 1)) >> 16);
+}"""
+
+
+def prelude_lines(scop: Scop, text: str) -> Iterator[str]:
+    """Yield what a function of a program needs whose body has this text."""
+    yield from _headers(scop)
+    yield from _prototypes(scop)
+    if ScalarType.BFLOAT in _scalar_types(scop):
+        yield _BFLOAT_CONVERSIONS
+    if not scop.contraction:
+        yield "#pragma STDC FP_CONTRACT OFF"
+    yield from macro_definitions(text)
+    for scalar in EXPONENTIALS:
+        name = MathFunction.EXPONENTIAL.c_name(scalar)
+        if f"{name}(" in text:
+            yield exponential_c_code(scalar, name)
+    for function in sorted(SPECIAL_FUNCTIONS, key=lambda one: one.value):
+        single = function.c_name(ScalarType.FLOAT) + "(" in text
+        if single or function.c_name(ScalarType.DOUBLE) + "(" in text:
+            yield special_function_c_code(function, single=single)
+    if computed_subscripts(scop):
+        yield _SUBSCRIPT_CHECK
+
+
+def _scalar_types(scop: Scop) -> frozenset[ScalarType]:
+    """Return the types of arrays and of what is computed."""
+    computed = {node.type for s in scop.statements for node in walk(s.body)}
+    return frozenset(computed | {array.type for array in scop.arrays})
+
+
+def _headers(scop: Scop) -> Iterator[str]:
+    """Yield the lines that include what the function uses."""
+    types = _scalar_types(scop)
+    if ScalarType.BFLOAT in types or any(one.is_fixed_width for one in types):
+        yield "#include <stdint.h>"
+    calls = _library_calls(scop)
+    checks = bool(computed_subscripts(scop))
+    if calls:
+        yield "#include <math.h>"
+    if any(call.function.value in ("toupper", "tolower") for call in calls):
+        yield "#include <ctype.h>"
+    if checks:
+        yield "#include <stdio.h>"
+    if checks or any(call.function is MathFunction.ABS for call in calls):
+        yield "#include <stdlib.h>"
+
+
+def _prototypes(scop: Scop) -> list[str]:
+    """Return the declarations of the functions of a user's library."""
+    found = {}
+    for call in _library_calls(scop):
+        if isinstance(call.function, ForeignFunction) and call.function.library:
+            name = call.function.name
+            takes = ", ".join(one.value for one in call.function.parameter_types) or "void"
+            found[name] = f"{call.type.value} {name}({takes}) __attribute__((const));"
+    return list(found.values())
+
+
+def _library_calls(scop: Scop) -> list[Call]:
+    return [node for s in scop.statements for node in walk(s.body) if isinstance(node, Call)]

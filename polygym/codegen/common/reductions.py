@@ -1,0 +1,163 @@
+"""Statements that sum up, multiply up, or keep the greatest or the least: ``x = x ⊕ e``.
+
+Their instances may run in any order, as far as the element x is concerned, if ⊕ is associative and
+commutative: then x ends as the first value ⊕ all terms, however these are taken together. Exactly
+so are the operations on integers, which wrap around, and their maxima and minima. For floats a sum
+or a product in another order is another number, near by; which is what a mapping allows that says
+``reassociate=on``. The maximum of floats is the same number in any order, unless NaN or zeros of
+both signs are among them (:mod:`polygym.codegen.llvm.loops.emit_min_max`).
+
+What is recognised: x + e, e + x, x - e, sums with x as one of their terms, as in x + e - f;
+products in the same way, without divisions; ``a > x ? a : x`` and what means the same, fmax and
+fmin; the operators ``&``, ``|``, ``^``. Whether the rest of the body reads x by another name is not
+looked at: whoever takes terms in another order has to know that it does not.
+
+>>> Operator.SUM.value, Operator.PRODUCT.is_idempotent, Operator.GREATEST.is_idempotent
+('+', False, True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from polygym.codegen.common.math_support import MIN_MAX_OPERATORS
+from polygym.ir.expressions import (
+    Binary,
+    BinaryOperator,
+    Call,
+    Comparison,
+    ComparisonOperator,
+    Conditional,
+    Expression,
+    Gather,
+    Load,
+    Update,
+    loaded_accesses,
+    walk,
+)
+from polygym.ir.scop import Statement
+from polygym.ir.types import ScalarType
+
+_GREATER = (ComparisonOperator.GREATER, ComparisonOperator.GREATER_EQUAL)
+_LESS = (ComparisonOperator.LESS, ComparisonOperator.LESS_EQUAL)
+_MIN_BYTES = 4  # narrower numbers are rounded, or cut off, as they are stored
+
+
+class ReductionOperator(Enum):
+    """What takes terms together; the value is OpenMP's name of it."""
+
+    SUM = "+"
+    PRODUCT = "*"
+    MAXIMUM = "max"
+    MINIMUM = "min"
+    AND = "&"
+    OR = "|"
+    XOR = "^"
+
+    @property
+    def is_min_max(self) -> bool:
+        """Whether it is a maximum or a minimum."""
+        return self in (ReductionOperator.MAXIMUM, ReductionOperator.MINIMUM)
+
+    @property
+    def is_idempotent(self) -> bool:
+        """Whether x ⊕ x is x, so that every chain may begin with the element itself."""
+        return self.is_min_max or self in (ReductionOperator.AND, ReductionOperator.OR)
+
+
+_BITWISE_OPERATORS = {
+    BinaryOperator.BIT_AND: ReductionOperator.AND,
+    BinaryOperator.BIT_OR: ReductionOperator.OR,
+    BinaryOperator.BIT_XOR: ReductionOperator.XOR,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MinMaxUpdate:
+    """A statement that keeps the greater of its element and ``operand``, or the smaller.
+
+    ``start`` is the number of the operand's first read.
+    """
+
+    operand: Expression
+    start: int
+    is_maximum: bool
+
+
+def reduction_operator(statement: Statement) -> ReductionOperator | None:
+    """Return the operator of a reduction; None if a statement is none."""
+    body, own = statement.body, statement.accumulator_reads
+    if isinstance(body, Update) or statement.write.gathered or body.type.size < _MIN_BYTES:
+        return None
+    if any(isinstance(node, Gather) for node in walk(body)):
+        return None
+    if (extreme := min_max_of(statement)) is not None:
+        return ReductionOperator.MAXIMUM if extreme.is_maximum else ReductionOperator.MINIMUM
+    if len(own) != 1:
+        return None
+    (number,) = own
+    kinds = {_operator_of_step(*step) for step in _operator_path(body, number)}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def is_order_independent(operator: ReductionOperator, kind: ScalarType) -> bool:
+    """Whether terms of a type may be taken in any order without a bit of difference."""
+    return kind.is_integer or operator.is_min_max
+
+
+def min_max_of(statement: Statement) -> MinMaxUpdate | None:
+    """Return what a statement keeps the extreme of; None if it is no such statement."""
+    body = statement.body
+    match body:
+        case Conditional(Comparison(operator, left, right), then, otherwise):
+            if operator not in (*_GREATER, *_LESS) or {left, right} != {then, otherwise}:
+                return None
+            is_maximum = (operator in _GREATER) is (then == left)
+        case Call(function, (left, right)) if function in MIN_MAX_OPERATORS:
+            is_maximum = MIN_MAX_OPERATORS[function] == ">"
+        case _:
+            return None
+    return _other_operand(statement, left, right, is_maximum)
+
+
+def _other_operand(
+    statement: Statement, left: Expression, right: Expression, is_maximum: bool
+) -> MinMaxUpdate | None:
+    """Return the operand beside the statement's own element, which must not read that element."""
+    own = [statement.reads[number] for number in statement.accumulator_reads]
+    for element, operand, start in ((right, left, 0), (left, right, len(loaded_accesses(left)))):
+        if isinstance(element, Load) and element.access in own:
+            if any(access in own for access in loaded_accesses(operand)):
+                return None
+            return MinMaxUpdate(operand, start, is_maximum)
+    return None
+
+
+def _operator_of_step(operator: BinaryOperator | None, is_left: bool) -> ReductionOperator | None:
+    """Return what a step of the way stands for; of a difference, x is what is subtracted from."""
+    match operator:
+        case BinaryOperator.ADD:
+            return ReductionOperator.SUM
+        case BinaryOperator.SUBTRACT if is_left:
+            return ReductionOperator.SUM
+        case BinaryOperator.MULTIPLY:
+            return ReductionOperator.PRODUCT
+        case BinaryOperator.BIT_AND | BinaryOperator.BIT_OR | BinaryOperator.BIT_XOR:
+            return _BITWISE_OPERATORS[operator]
+        case _:
+            return None
+
+
+def _operator_path(body: Expression, number: int) -> Iterator[tuple[BinaryOperator | None, bool]]:
+    """Yield the operators on the way from a body to a read, and whether it goes on to the left."""
+    start = 0
+    while not isinstance(body, Load):
+        if not isinstance(body, Binary):
+            yield None, False
+            return
+        middle = start + len(loaded_accesses(body.left))
+        is_left = number < middle
+        yield body.operator, is_left
+        body, start = (body.left, start) if is_left else (body.right, middle)

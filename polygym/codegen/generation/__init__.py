@@ -1,0 +1,3 @@
+"""generation: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,119 @@
+"""isl's AST as the loop IR: the same nodes, and the same arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import islpy as isl
+
+from polygym.codegen.loopir.ir import (
+    Block,
+    Guard,
+    Index,
+    IndexConstant,
+    IndexOperation,
+    IndexOperator,
+    IndexVariable,
+    Instance,
+    Loop,
+    Node,
+)
+from polygym.errors import InternalError
+from polygym.poly.isl_values import isl_c_text, to_int
+
+_OPERATORS = {
+    isl.ast_expr_op_type.minus: IndexOperator.NEGATE,
+    isl.ast_expr_op_type.add: IndexOperator.ADD,
+    isl.ast_expr_op_type.sub: IndexOperator.SUBTRACT,
+    isl.ast_expr_op_type.mul: IndexOperator.MULTIPLY,
+    isl.ast_expr_op_type.div: IndexOperator.DIVIDE_EXACT,
+    isl.ast_expr_op_type.fdiv_q: IndexOperator.DIVIDE_FLOOR,
+    isl.ast_expr_op_type.pdiv_q: IndexOperator.DIVIDE_NONNEGATIVE,
+    isl.ast_expr_op_type.pdiv_r: IndexOperator.REMAINDER_NONNEGATIVE,
+    isl.ast_expr_op_type.zdiv_r: IndexOperator.REMAINDER_ZERO_TEST,
+    isl.ast_expr_op_type.min: IndexOperator.MINIMUM,
+    isl.ast_expr_op_type.max: IndexOperator.MAXIMUM,
+    isl.ast_expr_op_type.cond: IndexOperator.SELECT,
+    isl.ast_expr_op_type.select: IndexOperator.SELECT,
+    isl.ast_expr_op_type.eq: IndexOperator.EQUAL,
+    isl.ast_expr_op_type.lt: IndexOperator.LESS,
+    isl.ast_expr_op_type.le: IndexOperator.LESS_EQUAL,
+    isl.ast_expr_op_type.gt: IndexOperator.GREATER,
+    isl.ast_expr_op_type.ge: IndexOperator.GREATER_EQUAL,
+    isl.ast_expr_op_type.and_: IndexOperator.AND,
+    isl.ast_expr_op_type.and_then: IndexOperator.AND,
+    isl.ast_expr_op_type.or_: IndexOperator.OR,
+    isl.ast_expr_op_type.or_else: IndexOperator.OR,
+}
+
+
+def node_from_isl(
+    node: isl.AstNode, leaf: Callable[[isl.AstNode], Instance], marks: dict[int, str]
+) -> Node:
+    """Convert a node of isl's AST, whose leaves are given; ``marks`` gets the names of marks."""
+    kind = node.get_type()
+    if kind == isl.ast_node_type.for_:
+        return _loop_from_isl(node, leaf, marks)
+    if kind == isl.ast_node_type.if_:
+        else_node = node.if_get_else_node() if node.if_has_else_node() else None
+        otherwise = None if else_node is None else node_from_isl(else_node, leaf, marks)
+        return Guard(
+            index_from_isl(node.if_get_cond()),
+            node_from_isl(node.if_get_then_node(), leaf, marks),
+            otherwise,
+        )
+    if kind == isl.ast_node_type.block:
+        children = node.block_get_children()
+        return Block(
+            tuple(
+                node_from_isl(children.get_at(k), leaf, marks) for k in range(children.n_ast_node())
+            )
+        )
+    if kind == isl.ast_node_type.user:
+        return leaf(node)
+    if kind == isl.ast_node_type.mark:
+        marked = node_from_isl(node.mark_get_node(), leaf, marks)
+        marks[id(marked)] = node.mark_get_id().get_name()
+        return marked
+    raise InternalError(f"an isl AST node of a kind that is never asked for: {isl_c_text(node)}")
+
+
+def _loop_from_isl(
+    node: isl.AstNode, leaf: Callable[[isl.AstNode], Instance], marks: dict[int, str]
+) -> Node:
+    """Convert a loop; a degenerate one (a single iteration) keeps its counter as a constant."""
+    variable = node.for_get_iterator().get_id().get_name()
+    lower = index_from_isl(node.for_get_init())
+    body = node_from_isl(node.for_get_body(), leaf, marks)
+    if node.for_is_degenerate():
+        return Loop(variable, lower, lower, 1, body)
+    condition = index_from_isl(node.for_get_cond())
+    match condition:
+        case IndexOperation(IndexOperator.LESS_EQUAL, (IndexVariable(name), upper)) if (
+            name == variable
+        ):
+            inclusive: Index = upper
+        case IndexOperation(IndexOperator.LESS, (IndexVariable(name), upper)) if name == variable:
+            inclusive = IndexOperation(IndexOperator.SUBTRACT, (upper, IndexConstant(1)))
+        case _:
+            raise InternalError(f"an isl loop with an unforeseen condition: {isl_c_text(node)}")
+    step = node.for_get_inc()
+    return Loop(variable, lower, inclusive, to_int(step.get_val()), body)
+
+
+def index_from_isl(expression: isl.AstExpr) -> Index:
+    """Convert an expression of isl's AST."""
+    kind = expression.get_type()
+    if kind == isl.ast_expr_type.int:
+        return IndexConstant(to_int(expression.get_val()))
+    if kind == isl.ast_expr_type.id:
+        return IndexVariable(expression.get_id().get_name())
+    operator = _OPERATORS.get(expression.get_op_type())
+    if operator is None:
+        raise InternalError(
+            f"an isl AST expression of an unforeseen kind: {isl_c_text(expression)}"
+        )
+    return IndexOperation(
+        operator,
+        tuple(index_from_isl(expression.get_op_arg(k)) for k in range(expression.get_op_n_arg())),
+    )

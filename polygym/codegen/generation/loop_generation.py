@@ -1,0 +1,230 @@
+"""Schedule tree → isl AST → loop IR.
+
+isl's AST generator scans the domains in the order of the tree. At every statement of its AST the
+inverse of the schedule says which instance runs there; composing each access with it gives the
+subscripts in terms of the loops' counters, simplified by isl in the context of the surrounding
+loops. Example: T[i, j] of y = Ax under (i + j, i) reads ``x[c0 - c1]`` inside loops c0 and c1.
+Subscripts that are computed are 0 here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import assert_never
+
+import islpy as isl
+
+from polygym.codegen.common.loop_annotation import SEQUENTIAL_LOOP, LoopAnnotation
+from polygym.codegen.generation.isl_ast import index_from_isl, node_from_isl
+from polygym.codegen.generation.speculative_reads import speculative_read
+from polygym.codegen.loopir.ir import (
+    Block,
+    Guard,
+    Index,
+    IndexConstant,
+    Instance,
+    Loop,
+    LoopProgram,
+    Node,
+)
+from polygym.codegen.loopir.names import counter_depth, counter_names
+from polygym.codegen.tree.ir import Tree, loop_path, reordered_reductions_in, tree_depth
+from polygym.codegen.tree.isl_tree import BRANCH_PREFIX, to_isl
+from polygym.codegen.validate.order import check_legal_order
+from polygym.ir.scop import Scop, Statement
+from polygym.mapping.sizes import Sizes, at_sizes, known_sizes
+from polygym.poly.evaluation import evaluate_extent
+from polygym.poly.isl_budget import bounded_operations, unbounded_operations
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.may_accesses import anchor_access
+
+
+def generate_loops(
+    tree: Tree, legal: LegalSchedule, sizes: Sizes | None = None, *, whole: bool = False
+) -> LoopProgram:
+    """Return the loops that run the program in the order of the tree, for all or given sizes.
+
+    ``without_splitting`` loops are not split where what runs in them changes: conditions inside
+    tell.
+    """
+    scop = legal.scop
+    sizes = known_sizes(scop, sizes)
+    with bounded_operations("generating loops"):
+        build = isl.AstBuild.from_context(at_sizes(isl.Set(scop.context), sizes))
+        extents = tuple(
+            tuple(
+                index_from_isl(build.expr_from_pw_aff(isl.PwAff(extent)))
+                if sizes is None
+                else IndexConstant(evaluate_extent(extent, sizes))
+                for extent in array.extents
+            )
+            for array in scop.arrays
+        )
+        instances: list[Instance] = []
+        annotate = _InstanceRecorder(scop, instances, sizes)
+        # Instances that share one time are enumerated by further loops, which no member stands for.
+        counters = counter_names(scop, tree_depth(tree) + scop.depth)
+        build = build.set_iterators(_isl_ids(counters))
+        build, keep = build.set_at_each_domain(annotate)
+        ast = build.node_from_schedule(to_isl(tree, legal, sizes, without_splitting=whole))
+        del keep  # the callback had to live until here
+        if annotate.failure is not None:
+            raise annotate.failure
+        with (
+            unbounded_operations()
+        ):  # reading what is there; isl would leave out numbers at its bound
+            marks: dict[int, str] = {}
+            read = node_from_isl(ast, _instance_lookup(instances), marks)
+        numbers = {id(instance): number for number, instance in enumerate(instances)}
+        check_legal_order(
+            read, annotate.released(), numbers, scop, sizes, reordered_reductions_in(tree)
+        )
+    places = {node: int(mark.removeprefix(BRANCH_PREFIX)) for node, mark in marks.items()}
+    body = with_annotations(read, tree, places)
+    known = None if sizes is None else tuple(sizes.items())
+    return LoopProgram(scop, body, extents, annotate.guarded, sizes=known)
+
+
+def _isl_ids(names: tuple[str, ...]) -> isl.IdList:
+    identifiers = isl.IdList.alloc(isl.DEFAULT_CONTEXT, len(names))
+    for name in names:
+        identifiers = identifiers.add(isl.Id(name))
+    return identifiers
+
+
+def with_annotations(node: Node, tree: Tree, places: Mapping[int, int] | None = None) -> Node:
+    """Give every loop the annotation of the member that it stands for.
+
+    ``places`` has the number of the branch for nodes, by their id, that are for some tiles alone.
+
+    Loop number k around a statement is member number k on the statement's way down the tree, and
+    isl names its counter so. A loop of a single iteration may have vanished, and its annotation
+    with it.
+    """
+    annotations: dict[tuple[str, int | None], tuple[LoopAnnotation, ...]] = {}
+    known = places or {}
+
+    def annotation(statement: str, branch: int | None, position: int) -> LoopAnnotation:
+        if (statement, branch) not in annotations:
+            members = loop_path(tree, statement, branch)
+            annotations[statement, branch] = tuple(member.annotation for member in members)
+        own = annotations[statement, branch]
+        return own[position] if position < len(own) else SEQUENTIAL_LOOP
+
+    def walk(node: Node, branch: int | None) -> tuple[Node, str]:
+        """Return the node with annotations, and the name of a statement in it."""
+        branch = known.get(id(node), branch)
+        match node:
+            case Block(()):  # at these sizes nothing runs
+                return node, ""
+            case Block(children):
+                walked = [walk(child, branch) for child in children]
+                return Block(tuple(child for child, _ in walked)), walked[0][1]
+            case Loop(variable, lower, upper, step, body):
+                body, statement = walk(body, branch)
+                own = annotation(statement, branch, counter_depth(variable))
+                return Loop(variable, lower, upper, step, body, own), statement
+            case Guard(condition, then, otherwise):
+                then, statement = walk(then, branch)
+                return Guard(
+                    condition, then, None if otherwise is None else walk(otherwise, branch)[0]
+                ), statement
+            case Instance():
+                return node, node.statement
+            case _:
+                assert_never(node)
+
+    return walk(node, None)[0]
+
+
+def _instance_lookup(instances: list[Instance]) -> Callable[[isl.AstNode], Instance]:
+    """Return what runs at a leaf, which has its number."""
+    return lambda leaf: instances[int(leaf.get_annotation().get_name().removeprefix("instance_"))]
+
+
+class _InstanceRecorder:
+    """Called by isl at every statement of its AST: records what runs there under a number."""
+
+    def __init__(self, scop: Scop, instances: list[Instance], sizes: Sizes | None) -> None:
+        self.instances = instances
+        self.counters: list[isl.Map] = []
+        self.failure: Exception | None = None
+        self.statements = {statement.name: statement for statement in scop.statements}
+        reads = {
+            one.name: [speculative_read(scop, one, access, sizes) for access in one.reads]
+            for one in scop.statements
+        }
+        self.functions = {
+            one.name: (
+                isl.PwMultiAff.from_map(at_sizes(anchor_access(one.write), sizes)),
+                tuple(function for function, _ in reads[one.name]),
+            )
+            for one in scop.statements
+        }
+        self.guarded = frozenset(
+            (name, number)
+            for name, found in reads.items()
+            for number, (_, is_guarded) in enumerate(found)
+            if is_guarded
+        )
+
+    def __call__(self, node: isl.AstNode, build: isl.AstBuild) -> isl.AstNode:
+        """Annotate a node; an exception must not pass through isl, which would lose its memory.
+
+        Nor may isl run out of operations in here: it would leave holes in its expressions.
+        """
+        with unbounded_operations():
+            try:
+                self._record(build)
+            except Exception as error:
+                self.failure = self.failure or error
+            return node.set_annotation(isl.Id(f"instance_{len(self.instances) - 1}"))
+
+    def released(self) -> list[isl.Map]:
+        """Return the maps of the leaves; islpy keeps this object, which is to keep no sets."""
+        found, self.counters, self.functions = self.counters, [], {}
+        return found
+
+    def _record(self, build: isl.AstBuild) -> None:
+        schedule = isl.Map.from_union_map(build.get_schedule())
+        statement = self.statements[schedule.get_tuple_name(isl.dim_type.in_)]
+        instance_at = isl.PwMultiAff.from_map(schedule.reverse())
+        write, reads = self.functions[statement.name]
+        running = schedule.range()
+        self.counters.append(schedule)
+        self.instances.append(
+            Instance(
+                statement.name,
+                _iterators(statement, instance_at, build),
+                _subscripts(write, instance_at, running, build),
+                tuple(_subscripts(read, instance_at, running, build) for read in reads),
+            )
+        )
+
+
+def _iterators(
+    statement: Statement, instance_at: isl.PwMultiAff, build: isl.AstBuild
+) -> tuple[Index, ...]:
+    """Return the values of the statement's iterators in terms of the loops' counters."""
+    return tuple(
+        index_from_isl(build.expr_from_pw_aff(instance_at.get_pw_aff(position)))
+        for position in range(statement.depth)
+    )
+
+
+def _subscripts(
+    access: isl.PwMultiAff, instance_at: isl.PwMultiAff, running: isl.Set, build: isl.AstBuild
+) -> tuple[Index, ...]:
+    """Return the subscripts of an access in terms of the loops' counters, which stand in a set.
+
+    An access under a condition that never holds here is never made; isl has no expression for it,
+    and any subscripts will do.
+    """
+    at_counters = access.pullback_pw_multi_aff(instance_at)
+    if at_counters.domain().is_disjoint(running):
+        return tuple(IndexConstant(0) for _ in range(access.dim(isl.dim_type.out)))
+    expression = build.access_from_pw_multi_aff(at_counters)
+    return tuple(
+        index_from_isl(expression.get_op_arg(position))
+        for position in range(1, expression.get_op_n_arg())
+    )

@@ -1,0 +1,3 @@
+"""access: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,198 @@
+"""Elements at computed subscripts, none of them out of range.
+
+X[I[i]] reads I[i], compares it with the size of X and reads X there, or X[0] where it is outside;
+then it notes that (:mod:`polygym.codegen.llvm.runtime_checks`), by the number of the site
+(:mod:`polygym.ir.gathers`)::
+
+    s = I[i];  fine = 0 <= s < n;  note = max(note, fine ? 0 : sites - number);  X[fine ? s : 0]
+
+There is no branch in it: loops with gathers run in vectors as others do.
+
+An update is written to in the same way, but for one difference: where a subscript is outside,
+nothing is.
+
+In lanes a subscript that is the same in all of them, that of LUT[I[i, k]][j] along j, is compared
+once, and the row that it names is read like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from llvmlite import ir
+
+from polygym.codegen.llvm.access.emit_memory import MemoryEmitter
+from polygym.codegen.llvm.core.emit_index import Environment, emit_index
+from polygym.codegen.llvm.core.lane_set import LaneSet, is_vector
+from polygym.codegen.llvm.core.runtime_checks import RuntimeChecks, begin_runtime_checks
+from polygym.codegen.llvm.core.types import I32, I64, LaneType, splat
+from polygym.codegen.loopir.index_arithmetic import coefficient
+from polygym.codegen.loopir.ir import Index, IndexVariable, Instance, LoopProgram
+from polygym.ir.expressions import (
+    Access,
+    Expression,
+    Gather,
+    IteratorValue,
+    Update,
+    loaded_accesses,
+    walk,
+)
+from polygym.ir.gathers import computed_subscripts
+from polygym.ir.scop import Statement
+
+
+@dataclass(frozen=True)
+class SubscriptChecks:
+    """What is checked as a function runs, and where it is noted.
+
+    ``numbers`` are those of the sites, by statement, read and dimension; ``sizes`` those of the
+    arrays.
+    """
+
+    runtime_checks: RuntimeChecks
+    numbers: Mapping[tuple[str, int, int], int]
+    sizes: Mapping[str, tuple[Index, ...]]
+
+    def for_callee(self, builder: ir.IRBuilder, shared: Any) -> SubscriptChecks:
+        """Return what a function uses that is called from here; ``shared`` is its argument."""
+        return SubscriptChecks(
+            self.runtime_checks.for_callee(builder, shared), self.numbers, self.sizes
+        )
+
+
+@dataclass(frozen=True)
+class CheckedAccess:
+    """Where a gather stands: read number ``number`` of an instance."""
+
+    statement: Statement
+    instance: Instance
+    number: int
+    environment: Environment
+    lanes: LaneSet | None
+
+
+def begin_subscript_checks(
+    builder: ir.IRBuilder, program: LoopProgram, *, is_instrumented: bool = False
+) -> SubscriptChecks | None:
+    """Return the checks of a kernel that begins at the builder, None where it needs none."""
+    found = computed_subscripts(program.scop)
+    if not (found or program.unproved_accesses or is_instrumented):
+        return None
+    names = (array.name for array in program.scop.arrays)
+    return SubscriptChecks(
+        begin_runtime_checks(builder, len(found)),
+        {(one.statement, one.read, one.dimension): k for k, one in enumerate(found)},
+        dict(zip(names, program.extents, strict=True)),
+    )
+
+
+def emit_gather(
+    builder: ir.IRBuilder,
+    memo: MemoryEmitter,
+    checks: SubscriptChecks,
+    parameters: Environment,
+    site: CheckedAccess,
+    node: Gather,
+    values: list[Any],
+    *,
+    check: bool,
+) -> Any:
+    """Return the element at computed subscripts; in lanes, one for every lane."""
+    lanes = site.lanes
+    alike = lanes is None or _is_uniform(site, node, lanes)
+    if lanes is not None and alike:
+        values = [builder.extract_element(value, ir.Constant(I32, 0)) for value in values]
+    found, environment, _ = _checked_subscripts(
+        builder, checks, parameters, site, node.access, node.subscripts, values
+    )
+    where = (node.access.array, found, environment)
+    if lanes is None:
+        return memo.load(*where, check=check)
+    if alike:
+        return memo.load_lanes(*where, lanes, check=check)
+    return memo.gather_lanes(*where, lanes, check=check)
+
+
+def emit_update(
+    builder: ir.IRBuilder,
+    memo: MemoryEmitter,
+    checks: SubscriptChecks | None,
+    parameters: Environment,
+    site: CheckedAccess,
+    node: Update,
+    values: list[Any],
+    value: Any,
+    *,
+    check: bool,
+) -> None:
+    """Store a value at computed subscripts, unless one of them is out of range."""
+    access = node.access
+    if not values:
+        subscripts = site.instance.reads[site.number]
+        memo.store(value, access.array, subscripts, site.environment, check=check)
+        return
+    assert checks is not None
+    found, environment, outside = _checked_subscripts(
+        builder, checks, parameters, site, access, node.subscripts, values
+    )
+    with builder.if_then(builder.not_(reduce(builder.or_, outside))):
+        memo.store(value, access.array, found, environment, check=check)
+
+
+def _checked_subscripts(
+    builder: ir.IRBuilder,
+    checks: SubscriptChecks,
+    parameters: Environment,
+    site: CheckedAccess,
+    access: Access,
+    computed: Sequence[Expression],
+    values: Sequence[Any],
+) -> tuple[tuple[Index, ...], Environment, list[Any]]:
+    """Note which computed subscripts are out of range.
+
+    Return all subscripts, with 0 in the place of those, the environment in which they have values,
+    and for each of the computed ones whether it is out of range.
+    """
+    lanes, environment = site.lanes, site.environment
+    subscripts = list(site.instance.reads[site.number])
+    outside = []
+    for dimension, subscript, value in zip(access.gathered, computed, values, strict=True):
+        if subscript.type.bits < I64.width:
+            wide = I64 if not is_vector(value) else LaneType(I64, value.type.count)
+            extend = builder.sext if subscript.type.is_signed else builder.zext
+            value = extend(value, wide)
+        size = emit_index(builder, checks.sizes[access.array][dimension], parameters)
+        if is_vector(value):
+            size = splat(builder, size, value.type.count)
+        # One comparison for both ends: without its sign, a negative number is a large one.
+        bad = builder.icmp_unsigned(">=", value, size)
+        if is_vector(value) and lanes is not None and lanes.mask is not None:
+            # Not `and`: a lane that does not exist may have no value.
+            bad = builder.select(lanes.mask, bad, ir.Constant(bad.type, None))
+        number = checks.numbers[site.statement.name, site.number, dimension]
+        checks.runtime_checks.record_gather(builder, number, bad)
+        name = f"#{dimension}"
+        environment = environment | {
+            name: builder.select(bad, ir.Constant(value.type, None), value)
+        }
+        subscripts[dimension] = IndexVariable(name)
+        outside.append(bad)
+    return tuple(subscripts), environment, outside
+
+
+def _is_uniform(site: CheckedAccess, node: Gather, lanes: LaneSet) -> bool:
+    """Whether the computed subscripts are the same in all lanes, as all is that they need."""
+    first = site.number + 1
+    read = site.instance.reads[first : site.number + len(loaded_accesses(node))]
+    values = dict(zip(site.statement.iterators, site.instance.iterators, strict=True))
+    indices = [index for subscripts in read for index in subscripts]
+    indices += [
+        values[one.name]
+        for subscript in node.subscripts
+        for one in walk(subscript)
+        if isinstance(one, IteratorValue)
+    ]
+    return all(coefficient(index, lanes.variable) == 0 for index in indices)

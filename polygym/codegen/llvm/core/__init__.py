@@ -1,0 +1,3 @@
+"""core: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,200 @@
+"""Index arithmetic in 64-bit integers, which always has a value.
+
+isl promises things of its expressions (that a division leaves no remainder, that a dividend is not
+negative), but only where their value counts. Code computes them elsewhere, too: both arms of a
+selection, all operands of a connective, bounds of loops that do not run, lanes that do not exist.
+An instruction that is told the promise (``exact``) has no value there, only *poison*, and a branch
+on that is undefined behaviour: programs crashed by it. So no promise is passed on. Every operator
+is a function of all integers, but where a
+division is proved to leave no remainder: the same one as in Python and in the printed C::
+
+    -7 / 4, of all three kinds of division   -2     rounded down
+    -7 % 4                                    1     never negative
+
+That costs an instruction or three, and none where the divisor is a power of two.
+
+What is promised is that nothing wraps (``nsw``), without which LLVM does not recognise affine
+accesses. :mod:`polygym.codegen.validate.ranges` proves it, for every part of every
+expression and all values that its variables may have, whether guards hold or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from functools import reduce
+from typing import Any, assert_never
+
+from llvmlite import ir
+
+from polygym.codegen.llvm.core.types import I64
+from polygym.codegen.loopir.ir import (
+    Index,
+    IndexConstant,
+    IndexOperation,
+    IndexOperator,
+    IndexVariable,
+)
+from polygym.codegen.loopir.linear_sums import LinearSum
+from polygym.errors import InternalError
+
+Environment = dict[str, ir.Value]
+
+_COMPARISONS = {
+    IndexOperator.EQUAL: "==",
+    IndexOperator.LESS: "<",
+    IndexOperator.LESS_EQUAL: "<=",
+    IndexOperator.GREATER: ">",
+    IndexOperator.GREATER_EQUAL: ">=",
+}
+
+
+def emit_index(
+    builder: ir.IRBuilder,
+    index: Index,
+    environment: Environment,
+    exact: Container[Index] = (),
+) -> Any:
+    """Return the LLVM value of an index: i64, or i1 for comparisons and connectives.
+
+    ``exact`` are divisions that are proved to leave no remainder, for all values that the variables
+    have in their loops: of these LLVM is told so.
+    """
+    match index:
+        case IndexConstant(value):
+            if not -(2**63) <= value < 2**63:
+                raise InternalError(f"the coefficient {value} does not fit 64 bits")
+            return ir.Constant(I64, value)
+        case IndexVariable(name):
+            return environment[name]
+        case IndexOperation(operator, operands):
+            values = [emit_index(builder, operand, environment, exact) for operand in operands]
+            if operator is IndexOperator.DIVIDE_EXACT and index in exact:
+                return builder.sdiv(*values, flags=["exact"])
+            return _emit_operation(builder, operator, values)
+        case _:
+            assert_never(index)
+
+
+def emit_sum(
+    builder: ir.IRBuilder, linear: LinearSum, environment: Environment, exact: Container[Index] = ()
+) -> Any:
+    """Return the LLVM value of a sum, its constant added last.
+
+    Its parts are other numbers than those of the index that it was made of, of which it is known
+    that they do not wrap. So nothing is promised of them: the sum is the same, modulo 2^64.
+    """
+    terms, constant = linear
+    total: Any = None
+    for term, factor in terms.items():
+        value = emit_index(builder, term, environment, exact)
+        if factor != 1:
+            value = builder.mul(value, _modulo(factor))
+        total = value if total is None else builder.add(total, value)
+    return _modulo(constant) if total is None else builder.add(total, _modulo(constant))
+
+
+def _modulo(number: int) -> ir.Constant:
+    """Return the 64-bit number that is equal to another one modulo 2^64."""
+    return ir.Constant(I64, (number + 2**63) % 2**64 - 2**63)
+
+
+def emit_condition(builder: ir.IRBuilder, index: Index, environment: Environment) -> Any:
+    """Return an index as i1, true where it is not zero."""
+    return _as_truth(builder, emit_index(builder, index, environment))
+
+
+def _as_truth(builder: ir.IRBuilder, value: Any) -> Any:
+    """Return a truth value as it is and a number compared with zero: isl writes `1` for true."""
+    if value.type.width == 1:
+        return value
+    return builder.icmp_signed("!=", value, ir.Constant(value.type, 0))
+
+
+def _emit_operation(builder: ir.IRBuilder, operator: IndexOperator, values: list[Any]) -> Any:
+    match operator:
+        case IndexOperator.NEGATE:
+            return builder.sub(ir.Constant(I64, 0), values[0], flags=["nsw"])
+        case IndexOperator.ADD:
+            return builder.add(*values, flags=["nsw"])
+        case IndexOperator.SUBTRACT:
+            return builder.sub(*values, flags=["nsw"])
+        case IndexOperator.MULTIPLY:
+            return builder.mul(*values, flags=["nsw"])
+        case (
+            IndexOperator.DIVIDE_EXACT
+            | IndexOperator.DIVIDE_FLOOR
+            | IndexOperator.DIVIDE_NONNEGATIVE
+        ):
+            return _emit_quotient(builder, values[0], _divisor(values[1]))
+        case IndexOperator.REMAINDER_NONNEGATIVE:
+            return _emit_remainder(builder, values[0], _divisor(values[1]))
+        case IndexOperator.REMAINDER_ZERO_TEST:
+            # Its sign does not matter, only whether it is 0.
+            return builder.srem(values[0], ir.Constant(I64, _divisor(values[1])))
+        case IndexOperator.MINIMUM | IndexOperator.MAXIMUM:
+            sign = "<" if operator is IndexOperator.MINIMUM else ">"
+            return reduce(
+                lambda best, other: builder.select(
+                    builder.icmp_signed(sign, other, best), other, best
+                ),
+                values,
+            )
+        case IndexOperator.SELECT:
+            condition, then, otherwise = values
+            return builder.select(_as_truth(builder, condition), then, otherwise)
+        case IndexOperator.AND:
+            return reduce(builder.and_, [_as_truth(builder, value) for value in values])
+        case IndexOperator.OR:
+            return reduce(builder.or_, [_as_truth(builder, value) for value in values])
+        case (
+            IndexOperator.EQUAL
+            | IndexOperator.LESS
+            | IndexOperator.LESS_EQUAL
+            | IndexOperator.GREATER
+            | IndexOperator.GREATER_EQUAL
+        ):
+            return builder.icmp_signed(_COMPARISONS[operator], *values)
+        case _:
+            assert_never(operator)
+
+
+def _divisor(value: Any) -> int:
+    """Return a divisor: a positive number, so that no division is undefined."""
+    if not isinstance(value, ir.Constant) or value.constant <= 0:
+        raise InternalError(f"a divisor of an index: expected a positive number, found {value}")
+    return int(value.constant)
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number & (number - 1) == 0
+
+
+def _emit_quotient(builder: ir.IRBuilder, dividend: Any, divisor: int) -> Any:
+    """Round the quotient down: q = trunc(a / d), minus 1 when the remainder is negative.
+
+    Example: -7 and 4 give q = -1 with remainder -3, so -2. The sign bit of the remainder, spread by
+    an arithmetic shift, is that -1. A shift alone rounds down where the divisor is a power of two.
+
+    Neither q·d nor a - q·d wraps: they lie between 0 and a, and between -d and d.
+    """
+    if _is_power_of_two(divisor):
+        return builder.ashr(dividend, ir.Constant(I64, divisor.bit_length() - 1))
+    number = ir.Constant(I64, divisor)
+    quotient = builder.sdiv(dividend, number)
+    remainder = builder.sub(dividend, builder.mul(quotient, number, flags=["nsw"]), flags=["nsw"])
+    return builder.add(quotient, _sign(builder, remainder), flags=["nsw"])
+
+
+def _emit_remainder(builder: ir.IRBuilder, dividend: Any, divisor: int) -> Any:
+    """Return what the quotient, rounded down, leaves: the divisor more where it is negative."""
+    if _is_power_of_two(divisor):
+        return builder.and_(dividend, ir.Constant(I64, divisor - 1))
+    number = ir.Constant(I64, divisor)
+    remainder = builder.srem(dividend, number)
+    more = builder.and_(_sign(builder, remainder), number)
+    return builder.add(remainder, more, flags=["nsw"])
+
+
+def _sign(builder: ir.IRBuilder, value: Any) -> Any:
+    """Return -1 for a negative number, else 0."""
+    return builder.ashr(value, ir.Constant(I64, 63))

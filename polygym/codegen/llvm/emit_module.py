@@ -1,0 +1,268 @@
+"""The module.
+
+The module has two functions that matter. ``kernel`` takes a pointer for every array of the Scop,
+each ``noalias`` (the arguments of a program are distinct arrays), and its parameters as i64.
+``polygym_run`` is what the outside calls::
+
+    int32_t polygym_run(void **arguments, int64_t *nanoseconds);
+
+``arguments`` holds the arrays' addresses in the order of ``Scop.arrays`` (but for those that the
+kernel makes for itself), then the addresses of the parameters' int64_t values in the order of
+``Scop.parameters``. It reads the monotonic clock right before and right after the kernel, stores
+the difference, and returns what :mod:`polygym.codegen.llvm.core.binary_interface` says.
+
+Scalars that nobody sees afterwards, and those that the kernel makes for itself, live in registers:
+they get a slot on the stack which LLVM promotes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+from llvmlite import ir
+
+from polygym.codegen.common.packing_candidates import CACHE_LINE
+from polygym.codegen.llvm.access.emit_gather import begin_subscript_checks
+from polygym.codegen.llvm.core.binary_interface import ENTRY_POINT, FORK_FUNCTION, OUT_OF_MEMORY
+from polygym.codegen.llvm.core.emit_index import Environment, emit_index
+from polygym.codegen.llvm.core.heap import (
+    allocate_memory,
+    preallocate,
+    release,
+    rounded_up,
+    staggered_offset,
+)
+from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder
+from polygym.codegen.llvm.core.stack_storage import STACK_STORAGE, allocate_stack_arrays
+from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER
+from polygym.codegen.llvm.emit_function import FunctionEmitter
+from polygym.codegen.loopir.ir import Block, Guard, Instance, Loop, LoopProgram, Node
+from polygym.codegen.recurrences.streams.emit import settle
+from polygym.codegen.transforms.vectorization import element_size
+from polygym.ir.scop import Array, Scop, StorageClass
+
+CLOCK_MONOTONIC = 1
+NANOSECONDS_PER_SECOND = 1_000_000_000
+
+
+def emit_llvm(program: LoopProgram, *, is_instrumented: bool = False) -> str:
+    """Return the text of an LLVM module, not yet optimised.
+
+    Code that is watched notes every promise that it does not keep: a sum that wraps, an element
+    that is outside, a vector without lanes. That is for tests.
+    """
+    module = ir.Module(name=program.scop.name)
+    kernel = _emit_kernel(module, program, is_instrumented=is_instrumented)
+    _emit_entry(module, kernel, program)
+    return str(module)
+
+
+class _Attributes(ir.values.FunctionAttributes):  # type: ignore[misc]
+    """Function attributes with those that say how wide vectors may be."""
+
+    _known = ir.values.FunctionAttributes._known | {
+        f'"{name}"="{bits}"'
+        for name in ("prefer-vector-width", "min-legal-vector-width")
+        for bits in (128, 256, 512)
+    }
+
+
+def _emit_kernel(module: ir.Module, program: LoopProgram, *, is_instrumented: bool) -> ir.Function:
+    """Emit the ``kernel`` function."""
+    scop = program.scop
+    given = _caller_arrays(scop)
+    count = len(given)
+    signature = ir.FunctionType(I32, [POINTER] * count + [I64] * len(scop.parameters))
+    function = ir.Function(module, signature, "kernel")
+    function.linkage = "internal"
+    function.attributes = _Attributes(["noinline", "nounwind"])
+    widest = _widest_vector_bits(program, program.body)
+    if widest:
+        # A CPU may prefer narrower vectors than it has; those that were chosen are to be used.
+        function.attributes.add(f'"prefer-vector-width"="{widest}"')
+        function.attributes.add(f'"min-legal-vector-width"="{widest}"')
+    kind = CheckedBuilder if is_instrumented else ir.IRBuilder
+    builder = kind(function.append_basic_block("entry"))
+    parameters: Environment
+    if program.sizes is None:
+        names = (parameter.name for parameter in scop.parameters)
+        parameters = dict(zip(names, function.args[count:], strict=True))
+    else:
+        parameters = {name: ir.Constant(I64, value) for name, value in program.sizes}
+    storage: dict[str, Any] = {}
+    extents: dict[str, tuple[Any, ...]] = {}
+    for array, argument in zip(given, function.args[:count], strict=True):
+        argument.add_attribute("noalias")
+        storage[array.name] = _array_address(module, builder, program, array, argument)
+    new: list[Array] = []
+    for array, sizes in zip(scop.arrays, program.extents, strict=True):
+        extents[array.name] = tuple(emit_index(builder, size, parameters) for size in sizes)
+        if array.storage_class is StorageClass.SCRATCH and not array.rank:
+            storage[array.name] = builder.alloca(LLVM_TYPE[array.type], name=array.name)
+        elif array.storage_class is StorageClass.SCRATCH:
+            new.append(array)
+    own = {
+        array.name: _allocation_size(
+            builder, array, extents[array.name], staggered_offset(place, len(new))
+        )
+        for place, array in enumerate(new)
+    }
+    if len(new) > 1:
+        preallocate(module, builder, reduce(builder.add, own.values()))
+    made: list[Any] = []
+    for place, array in enumerate(new):
+        memory = _allocate_array(module, builder, array, own[array.name], made)
+        behind = ir.Constant(I64, staggered_offset(place, len(new)))
+        storage[array.name] = builder.gep(memory, [behind], source_etype=ir.IntType(8))
+    storage |= allocate_stack_arrays(builder, program)
+    checks = begin_subscript_checks(builder, program, is_instrumented=is_instrumented)
+    if isinstance(builder, CheckedBuilder) and checks is not None:
+        builder.checks = checks.runtime_checks
+    emitter = FunctionEmitter(module, program, builder, parameters, storage, extents, checks)
+    emitter.emit_node(program.body, dict(parameters))
+    if program.nontemporal_stores:
+        settle(module, builder)
+    _release_arrays(module, builder, made)
+    builder.ret(
+        ir.Constant(I32, 0) if checks is None else checks.runtime_checks.return_code(builder)
+    )
+    return function
+
+
+def _caller_arrays(scop: Scop) -> tuple[Array, ...]:
+    """Return the arrays that the caller has; the kernel makes the others for itself."""
+    own = STACK_STORAGE | {StorageClass.SCRATCH}
+    return tuple(array for array in scop.arrays if array.storage_class not in own)
+
+
+def _allocation_size(
+    builder: ir.IRBuilder, array: Array, sizes: tuple[Any, ...], behind: int
+) -> Any:
+    """Return how much memory an array takes that begins so far behind its begin, whole lines."""
+    size: Any = ir.Constant(I64, array.type.size)
+    for extent in sizes:
+        size = builder.mul(size, extent)
+    # One byte more, since there may be no element.
+    return rounded_up(builder, builder.add(size, ir.Constant(I64, behind + 1)), CACHE_LINE)
+
+
+def _allocate_array(
+    module: ir.Module, builder: ir.IRBuilder, array: Array, total_size: Any, allocated: list[Any]
+) -> Any:
+    """Return new memory for an array; where there is none, give back what is there and return 1.
+
+    In ``allocated`` stands all memory that there is, to be given back.
+    """
+    memory = allocate_memory(module, builder, total_size, array.name)
+    missing = builder.icmp_unsigned("==", memory, ir.Constant(POINTER, None))
+    with builder.if_then(missing, likely=False):
+        _release_arrays(module, builder, allocated)
+        builder.ret(ir.Constant(I32, OUT_OF_MEMORY))
+    allocated.append(memory)
+    return memory
+
+
+def _release_arrays(module: ir.Module, builder: ir.IRBuilder, allocated: Sequence[Any]) -> None:
+    for memory in allocated:
+        release(module, builder, memory)
+
+
+def _widest_vector_bits(program: LoopProgram, node: Node) -> int:
+    """Return the bits of the widest vector in a node, 0 where there is none."""
+    match node:
+        case Block(children):
+            return max((_widest_vector_bits(program, child) for child in children), default=0)
+        case Loop():
+            return _widest_vector_bits(program, node.body)
+        case Guard(_, then, otherwise):
+            rest = 0 if otherwise is None else _widest_vector_bits(program, otherwise)
+            return max(_widest_vector_bits(program, then), rest)
+        case Instance(statement, lanes=lanes):
+            if lanes is None:
+                return 0
+            size = element_size(program.scop, statement)
+            return lanes.width * 8 * size
+
+
+def _array_address(
+    module: ir.Module, builder: ir.IRBuilder, program: LoopProgram, array: Array, argument: Any
+) -> Any:
+    """Return where an array lives: its argument, or a stack slot for a private scalar.
+
+    What has constants before the region starts with them in either place.
+    """
+    if isinstance(array.initial, tuple):
+        return _initialized_array(module, builder, program, array, argument)
+    if array.rank:
+        return argument
+    kind = LLVM_TYPE[array.type]
+    slot = argument if array.live_out else builder.alloca(kind, name=array.name)
+    if array.initial is not None:
+        builder.store(ir.Constant(kind, array.initial), slot)
+    elif slot is not argument:
+        builder.store(builder.load(argument, typ=kind), slot)
+    return slot
+
+
+def _initialized_array(
+    module: ir.Module, builder: ir.IRBuilder, program: LoopProgram, array: Array, argument: Any
+) -> Any:
+    """Return an array that the source initialises: a constant one, or a copy of it to write."""
+    kind = LLVM_TYPE[array.type]
+    values = array.initial
+    assert isinstance(values, tuple)
+    row = ir.ArrayType(kind, len(values))
+    constant = ir.GlobalVariable(module, row, f"{array.name}.initial")
+    constant.linkage = "internal"
+    constant.global_constant = True
+    constant.initializer = ir.Constant(row, [ir.Constant(kind, value) for value in values])
+    if all(s.write.array != array.name for s in program.scop.statements):
+        return constant
+    copy = module.declare_intrinsic("llvm.memcpy", [POINTER, POINTER, I64])
+    size = ir.Constant(I64, len(values) * array.type.size)
+    builder.call(copy, [argument, constant, size, ir.Constant(ir.IntType(1), 0)])
+    return argument
+
+
+def _emit_entry(module: ir.Module, kernel: ir.Function, program: LoopProgram) -> None:
+    """Emit ``polygym_run``: unpack the arguments, read the clock around the kernel."""
+    function = ir.Function(module, ir.FunctionType(I32, [POINTER, POINTER]), ENTRY_POINT)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    block, nanoseconds = function.args
+    arguments = []
+    count = len(_caller_arrays(program.scop))
+    for position in range(count + len(program.scop.parameters)):
+        slot = builder.gep(block, [ir.Constant(I64, position)], source_etype=POINTER)
+        argument = builder.load(slot, typ=POINTER)
+        arguments.append(argument if position < count else builder.load(argument, typ=I64))
+    if program.threads > 1 and FORK_FUNCTION in module.globals:
+        _emit_thread_start(module, builder, program.threads)
+    clock = ir.Function(module, ir.FunctionType(I32, [I32, POINTER]), "clock_gettime")
+    times = [builder.alloca(I64, 2) for _ in range(2)]
+    builder.call(clock, [ir.Constant(I32, CLOCK_MONOTONIC), times[0]])
+    code = builder.call(kernel, arguments)
+    builder.call(clock, [ir.Constant(I32, CLOCK_MONOTONIC), times[1]])
+    start, end = (_nanoseconds(builder, time) for time in times)
+    builder.store(builder.sub(end, start), nanoseconds)
+    builder.ret(code)
+
+
+def _emit_thread_start(module: ir.Module, builder: ir.IRBuilder, count: int) -> None:
+    """Emit a parallel region without work: starting threads is none of the kernel's time."""
+    idle = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), "idle")
+    idle.linkage = "internal"
+    ir.IRBuilder(idle.append_basic_block("entry")).ret_void()
+    nothing = ir.Constant(POINTER, None)
+    builder.call(
+        module.globals[FORK_FUNCTION], [idle, nothing, ir.Constant(I32, count), ir.Constant(I32, 0)]
+    )
+
+
+def _nanoseconds(builder: ir.IRBuilder, timespec: Any) -> Any:
+    """Return a ``struct timespec`` (two 64-bit fields) as nanoseconds."""
+    seconds = builder.load(timespec, typ=I64)
+    field = builder.gep(timespec, [ir.Constant(I64, 1)], source_etype=I64)
+    fraction = builder.load(field, typ=I64)
+    return builder.add(builder.mul(seconds, ir.Constant(I64, NANOSECONDS_PER_SECOND)), fraction)

@@ -1,0 +1,3 @@
+"""expressions: to be described."""
+
+__all__: list[str] = []

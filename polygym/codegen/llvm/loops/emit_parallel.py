@@ -1,0 +1,347 @@
+"""Parallel loops, outlined and shared out among threads.
+
+A parallel loop becomes two functions. ``region`` runs the iterations from one bound to another; it
+takes everything that it needs as arguments, the arrays ``noalias`` as the kernel does. ``task`` is
+what each thread runs: it takes tickets from a counter that all of them share, and with every ticket
+a chunk of the iterations, until none is left. ::
+
+    for i in lower .. upper:              polygym_fork(task, {lower, upper, ticket = 0, …}, threads)
+      body                          →
+                                          task: while (k = ticket++) < chunks:
+                                                  region(chunk k)
+
+With tickets it does not matter how many threads really come, so ``polygym_fork`` may be OpenMP's
+(``GOMP_parallel``, which libgomp and libomp both have) or simply a call of the task. There are as
+many chunks as threads in a static loop, and many more in a dynamic one.
+
+Threads that meet cost time (:mod:`polygym.codegen.common.synchronization_cost`). So the region is
+called directly when the loop has one iteration or there is too little to do, or no memory for
+copies of what is reduced (:mod:`polygym.codegen.llvm.loops.emit_reduction_copies`); what there is
+to do is estimated from the bounds of the loops inside, each taken at the middle of the loops around
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, assert_never
+
+from llvmlite import ir
+
+from polygym.codegen.common.loop_annotation import ParallelLoop
+from polygym.codegen.common.synchronization_cost import MIN_PARALLEL_WORK
+from polygym.codegen.llvm.access.protocols import OutliningEmitter
+from polygym.codegen.llvm.core.binary_interface import FORK_FUNCTION
+from polygym.codegen.llvm.core.declarations import declare_function
+from polygym.codegen.llvm.core.emit_index import Environment, emit_index
+from polygym.codegen.llvm.core.heap import release
+from polygym.codegen.llvm.core.runtime_checks import CheckedBuilder
+from polygym.codegen.llvm.core.stack_storage import STACK_STORAGE, allocate_stack_arrays
+from polygym.codegen.llvm.core.types import I32, I64, LLVM_TYPE, POINTER
+from polygym.codegen.llvm.loops.emit_reduction_copies import (
+    ReductionCopy,
+    allocate_copies,
+    combine_copies,
+    copy_address,
+    initialize_copy,
+    reduction_copies,
+)
+from polygym.codegen.loopir.ir import (
+    Block,
+    Guard,
+    Instance,
+    Loop,
+    Node,
+    instances_in,
+)
+from polygym.codegen.recurrences.streams.emit import settle
+from polygym.ir.scop import StorageClass
+
+"""The function that runs a task in several threads; whoever loads the code provides it."""
+
+_WORK_PER_VECTOR = 2  # a vector of instances takes about as long as two
+_WORK_PER_COPIED_ELEMENT = 1  # for each element of each thread's copy
+_DYNAMIC_CHUNKS = 16  # for each thread
+
+_I64_ONE = ir.Constant(I64, 1)
+_TASK_TYPE = ir.FunctionType(ir.VoidType(), [POINTER])
+_LOWER, _UPPER, _CHUNKS, _TICKET, _FIRST_FREE = range(5)
+
+
+def emit_parallel(emitter: OutliningEmitter, loop: Loop, environment: Environment) -> None:
+    """Emit a parallel loop at the place of the emitter's builder."""
+    builder, threads = emitter.builder, emitter.program.threads
+    lower = emit_index(builder, loop.lower, environment)
+    upper = emit_index(builder, loop.upper, environment)
+    region, captured = _emit_region(emitter, loop, environment)
+    count = _trip_count(builder, loop, lower, upper)
+    wanted = threads * (_DYNAMIC_CHUNKS if _is_dynamic(loop) else 1)
+    chunks = _minimum(builder, count, ir.Constant(I64, wanted))
+    middle = _midpoint(builder, lower, upper)
+    inside = _estimated_work(builder, loop.body, environment | {loop.variable: middle})
+    copies = _reduction_copies(emitter, loop)
+    least = max(
+        [
+            MIN_PARALLEL_WORK,
+            *(threads * copy.elements * _WORK_PER_COPIED_ELEMENT for copy in copies),
+        ]
+    )
+    enough = builder.icmp_signed(">=", builder.mul(count, inside), ir.Constant(I64, least))
+    worth_it = builder.and_(enough, builder.icmp_signed(">", count, ir.Constant(I64, 1)))
+    arrays = [emitter.storage[copy.array] for copy in copies]
+    memory = None
+    if copies:
+        memory = allocate_copies(
+            emitter.module, builder, copies, builder.select(worth_it, chunks, _I64_ONE)
+        )
+        is_there = builder.icmp_unsigned("!=", memory, ir.Constant(POINTER, None))
+        worth_it = builder.and_(worth_it, is_there)
+    with builder.if_else(worth_it) as (shared, alone):
+        with shared:
+            values = [lower, upper, chunks, ir.Constant(I64, 0), *captured]
+            frame = _store_arguments(builder, values if memory is None else [*values, memory])
+            places = [captured.index(array) for array in arrays]
+            own = tuple(zip(copies, places, strict=True))
+            task = _emit_task(emitter.module, region, captured, loop.step, own)
+            fork = declare_function(
+                emitter.module,
+                FORK_FUNCTION,
+                ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I32, I32]),
+            )
+            if emitter.program.nontemporal_stores:
+                settle(emitter.module, builder)  # what this thread has stored, the others read
+            builder.call(fork, [task, frame, ir.Constant(I32, threads), ir.Constant(I32, 0)])
+            if memory is not None:
+                combine_copies(builder, copies, arrays, memory, chunks)
+        with alone:
+            builder.call(region, [lower, upper, *captured])
+    if memory is not None:
+        release(emitter.module, builder, memory)
+
+
+def _reduction_copies(emitter: OutliningEmitter, loop: Loop) -> tuple[ReductionCopy, ...]:
+    """Return the copies that every chunk of a loop has."""
+    assert isinstance(loop.annotation, ParallelLoop)
+    return reduction_copies(emitter, loop.annotation.reductions)
+
+
+def _is_dynamic(loop: Loop) -> bool:
+    return isinstance(loop.annotation, ParallelLoop) and loop.annotation.is_dynamic
+
+
+@dataclass(frozen=True, slots=True)
+class _Captured:
+    """What a region needs of the function around it, and the values in their order.
+
+    First comes where ``arrays`` are; of ``scalars``, which nobody writes, their values: the slot of
+    one stays a register of the caller's. Then, unless sizes are known, the extents of these arrays
+    and the parameters; then the ``counters`` of loops around; last, where notes go, if anywhere.
+    """
+
+    arrays: tuple[str, ...]
+    scalars: frozenset[str]
+    counters: tuple[str, ...]
+    values: list[Any]
+
+
+def _capture(emitter: OutliningEmitter, environment: Environment) -> _Captured:
+    """Return what is captured at the place of the emitter's builder."""
+    program = emitter.program
+    written = {statement.write.array for statement in program.scop.statements}
+    own = {array.name for array in program.scop.arrays if array.storage_class in STACK_STORAGE}
+    arrays = tuple(name for name in emitter.storage if name not in own)
+    found = {name: program.scop.array(name) for name in arrays}
+    scalars = frozenset(name for name in arrays if not found[name].rank and name not in written)
+    counters = tuple(name for name in environment if name not in emitter.parameters)
+    values = []
+    for name in arrays:
+        pointer, kind = emitter.storage[name], LLVM_TYPE[found[name].type]
+        values.append(emitter.builder.load(pointer, typ=kind) if name in scalars else pointer)
+    if program.sizes is None:  # known ones are constants, in every function the same
+        values += [value for name in arrays for value in emitter.extents[name]]
+        values += emitter.parameters.values()
+    values += (environment[name] for name in counters)
+    if emitter.checks is not None:
+        values.append(emitter.checks.runtime_checks.shared)
+    return _Captured(arrays, scalars, counters, values)
+
+
+def _emit_region(
+    emitter: OutliningEmitter, loop: Loop, environment: Environment
+) -> tuple[ir.Function, list[Any]]:
+    """Emit the function that runs part of the loop; return it and what it captures."""
+    program, captured = emitter.program, _capture(emitter, environment)
+    function = _region_function(emitter, captured.values)
+    builder = type(emitter.builder)(function.append_basic_block("entry"))
+    lower, upper, *rest = function.args
+    checks = None if emitter.checks is None else emitter.checks.for_callee(builder, rest.pop())
+    if isinstance(builder, CheckedBuilder) and checks is not None:
+        builder.checks = checks.runtime_checks
+    given = iter(rest)
+    storage = _region_storage(emitter, builder, captured, given)
+    extents, parameters = dict(emitter.extents), emitter.parameters
+    if program.sizes is None:
+        for name in captured.arrays:
+            extents[name] = tuple(islice(given, len(emitter.extents[name])))
+        parameters = dict(zip(emitter.parameters, given, strict=False))
+    counters = dict(zip(captured.counters, given, strict=True))
+    inner = emitter.for_function(builder, parameters, storage, extents, checks)
+    held = loop.annotation.scalar_replacement if isinstance(loop.annotation, ParallelLoop) else None
+    chunk = loop if held is None else replace(loop, annotation=held)
+    inner.emit_counted_loop(chunk, lower, upper, parameters | counters)
+    if not program.nontemporal_stores.isdisjoint(one.statement for one in instances_in(loop.body)):
+        settle(emitter.module, builder)
+    if checks is not None:
+        checks.runtime_checks.publish(builder)
+    builder.ret_void()
+    return function, captured.values
+
+
+def _region_storage(
+    emitter: OutliningEmitter,
+    builder: ir.IRBuilder,
+    captured: _Captured,
+    given: Iterator[ir.Argument],
+) -> dict[str, Any]:
+    """Return where arrays are in a region that has just begun; the first arguments say so."""
+    program, storage = emitter.program, dict[str, Any]()
+    for name, argument in zip(captured.arrays, given, strict=False):
+        if name in captured.scalars:
+            slot = builder.alloca(argument.type, name=name)
+            builder.store(argument, slot)
+            storage[name] = slot
+            continue
+        is_scratch = program.scop.array(name).storage_class is StorageClass.SCRATCH
+        if is_scratch or isinstance(emitter.storage[name], ir.Argument):
+            argument.add_attribute("noalias")
+        storage[name] = argument
+    return storage | allocate_stack_arrays(builder, program)
+
+
+def _region_function(emitter: OutliningEmitter, captured: list[Any]) -> ir.Function:
+    """Return a function over part of a loop, with the attributes of the one around it."""
+    module = emitter.module
+    signature = ir.FunctionType(ir.VoidType(), [I64, I64, *(value.type for value in captured)])
+    function = ir.Function(module, signature, module.get_unique_name("region"))
+    function.linkage = "internal"
+    function.attributes = type(emitter.builder.function.attributes)()
+    for attribute in emitter.builder.function.attributes:
+        function.attributes.add(attribute)
+    return function
+
+
+def _emit_task(
+    module: ir.Module,
+    region: ir.Function,
+    captured: list[Any],
+    step: int,
+    copies: Sequence[tuple[ReductionCopy, int]],
+) -> ir.Function:
+    """Emit what a thread runs: chunk after chunk, as long as there are tickets.
+
+    The ``copies`` of a chunk take the places of what has been captured, by its number; their memory
+    comes last in the frame.
+    """
+    function = ir.Function(module, _TASK_TYPE, module.get_unique_name("task"))
+    function.linkage = "internal"
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    (frame,) = function.args
+    lower, upper, chunks = (
+        builder.load(_argument_address(builder, frame, position), typ=I64)
+        for position in (_LOWER, _UPPER, _CHUNKS)
+    )
+    arguments = [
+        builder.load(_argument_address(builder, frame, _FIRST_FREE + position), typ=value.type)
+        for position, value in enumerate(captured)
+    ]
+    size = ir.Constant(I64, step)
+    trips = builder.add(builder.sdiv(builder.sub(upper, lower), size), ir.Constant(I64, 1))
+    head = builder.append_basic_block("ticket")
+    body = builder.append_basic_block("chunk")
+    end = builder.append_basic_block("end")
+    builder.branch(head)
+    builder.position_at_end(head)
+    ticket = builder.atomic_rmw(
+        "add", _argument_address(builder, frame, _TICKET), ir.Constant(I64, 1), "monotonic"
+    )
+    builder.cbranch(builder.icmp_signed("<", ticket, chunks), body, end)
+    builder.position_at_end(body)
+
+    def begin_of(number: Any) -> Any:
+        """Return where a chunk begins: chunks differ by one iteration at most."""
+        before = builder.sdiv(builder.mul(trips, number), chunks)
+        return builder.add(lower, builder.mul(before, size))
+
+    own = list(arguments)
+    if copies:
+        memory = builder.load(
+            _argument_address(builder, frame, _FIRST_FREE + len(captured)), typ=POINTER
+        )
+        for copy, number in copies:
+            own[number] = copy_address(builder, copy, memory, ticket, copies[-1][0].end)
+            initialize_copy(builder, copy, own[number], arguments[number])
+    first = begin_of(ticket)
+    after = begin_of(builder.add(ticket, ir.Constant(I64, 1)))
+    builder.call(region, [first, builder.sub(after, size), *own])
+    builder.branch(head)
+    builder.position_at_end(end)
+    builder.ret_void()
+    return function
+
+
+def _store_arguments(builder: ir.IRBuilder, values: list[Any]) -> Any:
+    """Return memory with the values, 8 bytes each; it lives as long as the function's frame."""
+    with builder.goto_entry_block():
+        frame = builder.alloca(I64, len(values))
+    frame.type = POINTER  # what it holds are addresses, too
+    for position, value in enumerate(values):
+        builder.store(value, _argument_address(builder, frame, position))
+    return frame
+
+
+def _argument_address(builder: ir.IRBuilder, frame: Any, position: int) -> Any:
+    return builder.gep(frame, [ir.Constant(I64, position)], source_etype=I64)
+
+
+def _trip_count(builder: ir.IRBuilder, loop: Loop, lower: Any, upper: Any) -> Any:
+    """Return how many iterations a loop has: 0 at least."""
+    span = builder.add(builder.sub(upper, lower), ir.Constant(I64, loop.step))
+    some = builder.icmp_signed(">", span, ir.Constant(I64, 0))
+    count = builder.sdiv(span, ir.Constant(I64, loop.step))
+    return builder.select(some, count, ir.Constant(I64, 0))
+
+
+def _midpoint(builder: ir.IRBuilder, lower: Any, upper: Any) -> Any:
+    return builder.ashr(builder.add(lower, upper), ir.Constant(I64, 1))
+
+
+def _minimum(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    return builder.select(builder.icmp_signed("<", left, right), left, right)
+
+
+def _estimated_work(builder: ir.IRBuilder, node: Node, environment: Environment) -> Any:
+    """Return about how many instances run in a node."""
+    match node:
+        case Instance(lanes=lanes):
+            return ir.Constant(I64, 1 if lanes is None else _WORK_PER_VECTOR)
+        case Guard(_, then, otherwise):
+            work = _estimated_work(builder, then, environment)
+            if otherwise is None:
+                return work
+            other = _estimated_work(builder, otherwise, environment)
+            return builder.select(builder.icmp_signed(">", work, other), work, other)
+        case Block(children):
+            total: Any = ir.Constant(I64, 0)
+            for child in children:
+                total = builder.add(total, _estimated_work(builder, child, environment))
+            return total
+        case Loop(variable, low, high, _, body):
+            lower = emit_index(builder, low, environment)
+            upper = emit_index(builder, high, environment)
+            inside = environment | {variable: _midpoint(builder, lower, upper)}
+            trips = _trip_count(builder, node, lower, upper)
+            return builder.mul(trips, _estimated_work(builder, body, inside))
+        case _:
+            assert_never(node)

@@ -1,0 +1,191 @@
+"""Which loops are the same: a key that leaves out where counters begin, and what they are called.
+
+Schedules that differ by constants alone, [j + 2n, i] and [j - 1, i], become loops whose counters
+run from other numbers on; what they do, and when, is the same. So every counter is counted from the
+constant of its lower bound on. ::
+
+    for c1 = -4000 .. -2001:  x[c1 + 4000] = …        →    for 0 = 0 .. 1999:  x[0] = …
+    for c2 = 7 .. 2006:  x[c2 - 7] = …                →    (the counter number 0)
+
+Two programs of one key do the same in the same order, in the same vectors and threads. Loops whose
+instances are shifted against each other have different keys, and may have where they have not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import assert_never
+
+from polygym.codegen.loopir.index_arithmetic import add_constant, substitute
+from polygym.codegen.loopir.ir import (
+    Block,
+    Guard,
+    Index,
+    IndexConstant,
+    IndexOperation,
+    IndexOperator,
+    IndexVariable,
+    Instance,
+    Lanes,
+    Loop,
+    LoopProgram,
+    Node,
+)
+from polygym.codegen.loopir.linear_sums import to_linear_sum
+
+_QUOTIENTS = (
+    IndexOperator.DIVIDE_EXACT,
+    IndexOperator.DIVIDE_FLOOR,
+    IndexOperator.DIVIDE_NONNEGATIVE,
+)
+_REMAINDERS = (IndexOperator.REMAINDER_NONNEGATIVE, IndexOperator.REMAINDER_ZERO_TEST)
+_COMPARISONS = (
+    IndexOperator.EQUAL,
+    IndexOperator.LESS,
+    IndexOperator.LESS_EQUAL,
+    IndexOperator.GREATER,
+    IndexOperator.GREATER_EQUAL,
+)
+
+
+def canonical_key(program: LoopProgram) -> str:
+    """Return a text that two programs share only if they do the same in the same order."""
+    ahead = sorted((one.statement, one.read, one.distance) for one in program.prefetches)
+    whole = (
+        _KeyWriter().node(program.body, {}),
+        program.scop,
+        program.sizes,
+        program.extents,
+        program.mapping,
+        program.guarded_reads,
+        program.unproved_accesses,
+        program.nontemporal_stores,
+        tuple(ahead),
+    )
+    return hashlib.sha256(_value_text(whole).encode()).hexdigest()[:32]
+
+
+class _KeyWriter:
+    """Goes through a program and numbers its counters."""
+
+    def __init__(self) -> None:
+        self.counters = 0
+
+    def node(self, node: Node, values: Mapping[str, Index]) -> str:
+        """Return the text of a node; ``values`` are the counters around it, by number."""
+        match node:
+            case Block(children):
+                return f"{{{' '.join(self.node(child, values) for child in children)}}}"
+            case Loop(variable, lower, upper, step, body, annotation):
+                terms, begins = _terms_and_constant(substitute(lower, values))
+                ends = _canonical_text(add_constant(substitute(upper, values), -begins))
+                head = f"for {_sum_text(terms, 0)} {ends} {step} {_value_text(annotation)}"
+                return f"{head} {self.node(body, self._with_counter(variable, begins, values))}"
+            case Guard(condition, then, otherwise):
+                last = "" if otherwise is None else self.node(otherwise, values)
+                test = _canonical_text(substitute(condition, values))
+                return f"if {test} {self.node(then, values)} {last};"
+            case Instance():
+                return self._instance(node, values)
+            case _:
+                assert_never(node)
+
+    def _instance(self, instance: Instance, values: Mapping[str, Index]) -> str:
+        lanes = ""
+        match instance.lanes:
+            case Lanes(variable, base, width, active):
+                terms, begins = _terms_and_constant(substitute(base, values))
+                count = "" if active is None else _canonical_text(substitute(active, values))
+                lanes = f"{_sum_text(terms, 0)} {width} {count}"
+                values = self._with_counter(variable, begins, values)
+        subscripts = (instance.iterators, instance.write, *instance.reads)
+        own = (
+            ",".join(_canonical_text(substitute(one, values)) for one in every)
+            for every in subscripts
+        )
+        return f"{instance.statement} {lanes} [{'] ['.join(own)}];"
+
+    def _with_counter(
+        self, variable: str, begins: int, values: Mapping[str, Index]
+    ) -> dict[str, Index]:
+        """Return the counters with one more, which is counted from a number on."""
+        counter = IndexVariable(str(self.counters))
+        self.counters += 1
+        return {**values, variable: add_constant(counter, begins)}
+
+
+def _canonical_text(index: Index) -> str:
+    """Return the text of an index, however its sums are written.
+
+    >>> i = Variable("i")
+    >>> _plain(Operation(IndexOperator.SUBTRACT, (plus(i, 3), Number(3))))
+    '1*i+0'
+    >>> _plain(Operation(IndexOperator.DIVIDE_FLOOR, (plus(i, 9), Number(4))))
+    '1*DIVIDE_FLOOR(1*i+1 4)+2'
+    >>> _plain(Operation(IndexOperator.MAXIMUM, (plus(i, 9), Number(4))))
+    '1*MAXIMUM(0 1*i+5)+4'
+    """
+    return _sum_text(*_terms_and_constant(index))
+
+
+def _sum_text(terms: Mapping[str, int], constant: int) -> str:
+    found = sorted(f"{factor}*{term}" for term, factor in terms.items())
+    return "+".join((*found, str(constant)))
+
+
+def _terms_and_constant(index: Index) -> tuple[dict[str, int], int]:
+    """Return texts with their factors, and a number."""
+    terms, constant = to_linear_sum(index)
+    found: dict[str, int] = {}
+    for term, factor in terms.items():
+        text, more = _term_and_constant(term)
+        found[text] = found.get(text, 0) + factor
+        constant += factor * more
+    return {text: factor for text, factor in found.items() if factor}, constant
+
+
+def _term_and_constant(term: Index) -> tuple[str, int]:
+    """Return what is no sum as a text and a number beside it, as that of max(i + 9, 4) is 4."""
+    match term:
+        case IndexVariable(name):
+            return name, 0
+        case IndexConstant(value):
+            return "1", value
+        case IndexOperation(IndexOperator.MINIMUM | IndexOperator.MAXIMUM as operator, operands):
+            sums = [_terms_and_constant(one) for one in operands]
+            least = min(constant for _, constant in sums)
+            texts = sorted(_sum_text(terms, constant - least) for terms, constant in sums)
+            return f"{operator.name}({' '.join(texts)})", least
+        case IndexOperation(operator, (dividend, IndexConstant(divisor))) if operator in _QUOTIENTS:
+            terms, constant = _terms_and_constant(dividend)
+            whole, rest = divmod(constant, divisor)
+            return f"{operator.name}({_sum_text(terms, rest)} {divisor})", whole
+        case IndexOperation(operator, (dividend, IndexConstant(divisor))) if (
+            operator in _REMAINDERS
+        ):
+            terms, constant = _terms_and_constant(dividend)
+            return f"{operator.name}({_sum_text(terms, constant % divisor)} {divisor})", 0
+        case IndexOperation(operator, (left, right)) if operator in _COMPARISONS:
+            between = IndexOperation(IndexOperator.SUBTRACT, (left, right))
+            return f"{operator.name}({_canonical_text(between)})", 0
+        case IndexOperation(operator, operands):
+            return f"{operator.name}({' '.join(map(_canonical_text, operands))})", 0
+        case _:
+            assert_never(term)
+
+
+def _value_text(value: object) -> str:
+    """Return the text of a value of this package's, the same in every process."""
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, frozenset):
+        return f"<{' '.join(sorted(map(_value_text, value)))}>"
+    if isinstance(value, tuple):
+        return f"({' '.join(map(_value_text, value))})"
+    if is_dataclass(value):
+        own = (_value_text(getattr(value, field.name)) for field in fields(value))
+        return f"{type(value).__name__}({' '.join(own)})"
+    return repr(value)

@@ -1,0 +1,161 @@
+"""Indices as sums: what two of them differ by, however they are written.
+
+``64·c0 + 63`` and ``63 + 64·c0 - 0`` are the same sum, {c0: 64} + 63. What is no sum (a minimum, a
+quotient) counts as one term, under its own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias, assert_never
+
+from polygym.codegen.loopir.ir import (
+    Index,
+    IndexConstant,
+    IndexOperation,
+    IndexOperator,
+    IndexVariable,
+)
+
+LinearSum: TypeAlias = tuple[dict[Index, int], int]
+"""Coefficients, none of them 0, and a constant."""
+
+
+def to_linear_sum(index: Index) -> LinearSum:
+    """Return an index as a sum.
+
+    >>> n = Variable("n")
+    >>> as_sum(Operation(IndexOperator.SUBTRACT, (Number(3), Operation(IndexOperator.ADD, (n, n)))))
+    ({Variable(name='n'): -2}, 3)
+    """
+    match index:
+        case IndexConstant(value):
+            return {}, value
+        case IndexVariable():
+            return {index: 1}, 0
+        case IndexOperation(IndexOperator.NEGATE, (operand,)):
+            return _scale_sum(to_linear_sum(operand), -1)
+        case IndexOperation(IndexOperator.ADD, (first, second)):
+            return _add_sums(to_linear_sum(first), to_linear_sum(second))
+        case IndexOperation(IndexOperator.SUBTRACT, (first, second)):
+            return _add_sums(to_linear_sum(first), _scale_sum(to_linear_sum(second), -1))
+        case IndexOperation(
+            IndexOperator.MULTIPLY,
+            (IndexConstant(value), operand) | (operand, IndexConstant(value)),
+        ):
+            return _scale_sum(to_linear_sum(operand), value)
+        case IndexOperation():
+            return {index: 1}, 0
+        case _:
+            assert_never(index)
+
+
+def constant_difference(index: Index, other: Index) -> int | None:
+    """Return ``index - other`` if it is a number, else None.
+
+    >>> tile = Operation(IndexOperator.MULTIPLY, (Number(64), Variable("c0")))
+    >>> difference(Operation(IndexOperator.ADD, (tile, Number(63))), tile)
+    63
+    """
+    terms: dict[Index, int] = {}
+    constant = _accumulate(terms, index, 1) + _accumulate(terms, other, -1)
+    return None if any(terms.values()) else constant
+
+
+def _accumulate(terms: dict[Index, int], index: Index, factor: int) -> int:
+    """Add a multiple of an index to a sum, whose terms may come to be 0; return its constant.
+
+    It makes no sums on the way as :func:`to_linear_sum` does, which has terms in another order.
+    """
+    match index:
+        case IndexConstant(value):
+            return factor * value
+        case IndexOperation(IndexOperator.ADD, (first, second)):
+            return _accumulate(terms, first, factor) + _accumulate(terms, second, factor)
+        case IndexOperation(IndexOperator.SUBTRACT, (first, second)):
+            return _accumulate(terms, first, factor) + _accumulate(terms, second, -factor)
+        case IndexOperation(IndexOperator.NEGATE, (operand,)):
+            return _accumulate(terms, operand, -factor)
+        case IndexOperation(
+            IndexOperator.MULTIPLY,
+            (IndexConstant(value), operand) | (operand, IndexConstant(value)),
+        ):
+            return _accumulate(terms, operand, factor * value)
+        case IndexVariable() | IndexOperation():
+            terms[index] = terms.get(index, 0) + factor
+            return 0
+        case _:
+            assert_never(index)
+
+
+def linearized_offset(subscripts: Sequence[Index], sizes: Sequence[int]) -> LinearSum:
+    """Return the number of an element in its array as a sum; ``sizes`` are the inner dimensions'.
+
+    >>> i, j = Variable("i"), Variable("j")
+    >>> flattened((Operation(IndexOperator.ADD, (i, Number(1))), j), (100,))
+    ({Variable(name='i'): 100, Variable(name='j'): 1}, 100)
+    """
+    found: LinearSum = ({}, 0)
+    for size, subscript in zip((1, *sizes), subscripts, strict=True):
+        found = _add_sums(_scale_sum(found, size), to_linear_sum(subscript))
+    return found
+
+
+def from_linear_sum(linear_sum: LinearSum) -> Index:
+    """Return a sum as an index.
+
+    >>> from_sum(({Variable("n"): 1}, -1)) == Operation(
+    ...     IndexOperator.SUBTRACT, (Variable("n"), Number(1))
+    ... )
+    True
+    """
+    terms, constant = linear_sum
+    index: Index | None = None
+    for term, factor in terms.items():
+        own = (
+            term
+            if abs(factor) == 1
+            else IndexOperation(IndexOperator.MULTIPLY, (IndexConstant(abs(factor)), term))
+        )
+        if index is None:
+            index = own if factor > 0 else IndexOperation(IndexOperator.NEGATE, (own,))
+            continue
+        operator = IndexOperator.ADD if factor > 0 else IndexOperator.SUBTRACT
+        index = IndexOperation(operator, (index, own))
+    if index is None:
+        return IndexConstant(constant)
+    if constant == 0:
+        return index
+    operator = IndexOperator.ADD if constant > 0 else IndexOperator.SUBTRACT
+    return IndexOperation(operator, (index, IndexConstant(abs(constant))))
+
+
+def add_indices(index: Index, other: Index) -> Index:
+    """Return what two indices add up to, written as a sum."""
+    return from_linear_sum(to_linear_sum(IndexOperation(IndexOperator.ADD, (index, other))))
+
+
+def subtract_indices(index: Index, other: Index) -> Index:
+    """Return by how much an index is greater than another one, written as a sum.
+
+    >>> n = Variable("n")
+    >>> minus(Operation(IndexOperator.ADD, (n, Number(3))), n)
+    Number(value=3)
+    """
+    return from_linear_sum(to_linear_sum(IndexOperation(IndexOperator.SUBTRACT, (index, other))))
+
+
+def _scale_sum(found: LinearSum, factor: int) -> LinearSum:
+    terms, constant = found
+    if factor == 0:
+        return {}, 0
+    return {term: factor * value for term, value in terms.items()}, factor * constant
+
+
+def _add_sums(first: LinearSum, second: LinearSum) -> LinearSum:
+    terms = dict(first[0])
+    for term, value in second[0].items():
+        terms[term] = terms.get(term, 0) + value
+        if terms[term] == 0:
+            del terms[term]
+    return terms, first[1] + second[1]

@@ -1,0 +1,104 @@
+"""Loops that stand directly in each other, and what passes over the loops ask about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from polygym.codegen.common.loop_annotation import SEQUENTIAL_LOOP
+from polygym.codegen.loopir.index_arithmetic import add_constant, min_max_operands, minimum
+from polygym.codegen.loopir.ir import (
+    Block,
+    Index,
+    IndexOperation,
+    IndexOperator,
+    IndexVariable,
+    Instance,
+    Loop,
+    Node,
+)
+from polygym.codegen.loopir.linear_sums import constant_difference
+
+
+def sequence_parts(node: Node) -> Iterator[Node]:
+    """Yield what runs one after the other, with no loop around it."""
+    match node:
+        case Block(children):
+            for child in children:
+                yield from sequence_parts(child)
+        case _:
+            yield node
+
+
+def perfect_nest(loop: Loop) -> tuple[Loop, ...]:
+    """Return the loops that stand directly inside each other, from this one on."""
+    found = [loop]
+    while isinstance(found[-1].body, Loop):
+        found.append(found[-1].body)
+    return tuple(found)
+
+
+def wrap_in_loops(loops: Sequence[Loop], inside: Node) -> Node:
+    """Return a node with a chain of loops around it."""
+    for loop in reversed(loops):
+        inside = replace(loop, body=inside)
+    return inside
+
+
+def only_instances(node: Node) -> tuple[Instance, ...] | None:
+    """Return the instances of a node that has nothing else; None where there is more."""
+    parts = tuple(sequence_parts(node))
+    instances = tuple(part for part in parts if isinstance(part, Instance))
+    return instances if len(instances) == len(parts) else None
+
+
+def constant_spans(loop: Loop) -> Iterator[tuple[Index, Index, int]]:
+    """Yield a piece of the lower bound and one of the upper that differ by a number, and that.
+
+    From ``64·c0`` to ``min(64·c0 + 63, n - 1)`` it is one pair, with 63.
+    """
+    for first in min_max_operands(loop.lower, IndexOperator.MAXIMUM):
+        for last in min_max_operands(loop.upper, IndexOperator.MINIMUM):
+            length = constant_difference(last, first)
+            if length is not None:
+                yield first, last, length
+
+
+def strip_mine(loop: Loop, count: int, name: str) -> tuple[Loop, Loop]:
+    """Return a loop over strips of so many iterations, by its counter's name, and that over one.
+
+    ::
+
+        for i in 3 .. n   →   for s in 3 .. n by 8: for i in s .. min(s + 7, n)
+    """
+    first = IndexVariable(name)
+    last = minimum(add_constant(first, count - 1), loop.upper)
+    strips = replace(loop, variable=name, step=count, annotation=SEQUENTIAL_LOOP)
+    return strips, replace(loop, lower=first, upper=last)
+
+
+def undo_strip_mining(loops: Sequence[Loop]) -> tuple[Loop, ...]:
+    """Return loops around each other, of which those that run in strips do so no more.
+
+    >>> i = Loop("i", Variable("m"), Variable("n"), 1, Block(()))
+    >>> without_strips(in_strips(i, 8, "s")) == (i,), without_strips([i]) == (i,)
+    (True, True)
+    """
+    found: list[Loop] = []
+    for loop in loops:
+        for place, strips in enumerate(found):
+            whole = replace(loop, lower=strips.lower, upper=strips.upper)
+            _, inner = strip_mine(whole, strips.step, strips.variable)
+            if inner == loop and strips.step > 1:
+                found[place] = whole
+                break
+        else:
+            found.append(loop)
+    return tuple(found)
+
+
+def conjunction(conditions: Sequence[Index]) -> Index:
+    """Return the condition that all of one or more hold."""
+    return (
+        conditions[0] if len(conditions) == 1 else IndexOperation(IndexOperator.AND, (*conditions,))
+    )

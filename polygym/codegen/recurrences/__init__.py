@@ -1,0 +1,3 @@
+"""recurrences: to be described."""
+
+__all__: list[str] = []

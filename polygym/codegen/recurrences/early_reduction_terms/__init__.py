@@ -1,0 +1,3 @@
+"""early_reduction_terms: to be described."""
+
+__all__: list[str] = []

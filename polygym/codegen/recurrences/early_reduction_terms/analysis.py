@@ -1,0 +1,234 @@
+"""Terms of a sum that need nothing of their tile: they run before it, as a product.
+
+Where the terms of a sum may be taken in any order, they need not wait until their element has been
+set out upon, nor for each other; what they read has to be complete, no more. In tiles of a band
+that is so for most of them::
+
+    for i downwards: for j upwards:                        (tiles a of i, b of j)
+      S: t[i][j] = max(t[i][j], t[i][j - 1])
+      T: for i < k < j:  t[i][j] = max(t[i][j], t[i][k] + t[k + 1][j])
+
+    Band(a, b) → Band(i, j) → Sequence{ S; T: Band(k) }
+        →   Band(a, b) → Sequence{ where nothing of tile c of k is of tile (a, b):
+                                       T: Band(c) → Band(i, j: vector, k: held)
+                                   S, and T of the other c: Band(i, j) → Sequence{ S; T: Band(k) } }
+
+With tiles of 32, all t[i][k] are complete before the tile begins if k is in another tile than j,
+and all t[k + 1][j] if k + 1 is in another tile than i. So T for a tile c strictly between is a
+product of two blocks, but for the operator: vectors, copies, its element in a register. What is
+left are the two c at the ends, a few hundredths of all where there are many tiles.
+
+*Which terms.* Let E map an instance to the values of all loops around, tiles included, and let C
+be the pairs that have to keep their order (:mod:`polygym.codegen.common.reduction_order`). Late
+is what waits for something in its own tile,
+
+    L = { t : s → t in C, E(s) = E(t) },
+
+and with N the numbers of tiles, that of k too, the terms with numbers in F = N(T) - N(L) run first.
+
+Side condition: that the terms may be taken in any order: of integers always, of floats under
+``reassociate=on``. For then, within one tile, nothing that has to run before one of F runs at all,
+and what has to run after one of F does, since F comes first. Between tiles nothing changes. Among
+themselves the terms of F keep the order that they have, which only those of one element need.
+
+It is done at known sizes, for one statement of a band, the only one of its loop along the sum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polygym.codegen.common.reduction_order import ordering_conflicts, reorderable_reductions
+from polygym.codegen.tree.analysis.access_strides import StrideKind
+from polygym.codegen.tree.analysis.loop_roles import assign_roles
+from polygym.codegen.tree.analysis.planner_context import PlannerContext
+from polygym.codegen.tree.analysis.tile_coordinates import (
+    TileCoordinates,
+    floor_texts,
+    separating_conditions,
+)
+from polygym.codegen.tree.analysis.trip_counts import member_trip_count
+from polygym.codegen.tree.floored_row import FlooredRow
+from polygym.codegen.tree.inner_loops.arrangement import Arrangement, distributed_arrangement
+from polygym.codegen.tree.ir import Band, BandMember, Leaf, loop_path, restrict_member
+from polygym.codegen.tree.loop_context import LoopContext
+from polygym.codegen.tree.tile_predicate import TilePredicate
+from polygym.mapping.sizes import at_sizes
+from polygym.poly.schedule import ScheduleRow
+
+_MIN_TILES = 4
+_MAX_VECTORS = 2
+
+
+@dataclass(frozen=True)
+class EarlyTermsCandidate:
+    """Statement ``name`` of a band, the loop of its sum, and similar ``reductions``."""
+
+    name: str
+    reduction_member: BandMember
+    reductions: frozenset[str]
+
+
+@dataclass(frozen=True)
+class EarlyTerms:
+    """What is done with terms that need nothing of their tile.
+
+    They run in ``tiles``, a loop over those along the sum, and in the points of the ``band`` inside
+    as arranged under a ``context``. ``early_predicate`` tells them from the others;
+    ``late_predicate`` is the same for all statements.
+    """
+
+    band: Band
+    tiles: BandMember
+    arrangement: Arrangement
+    early_predicate: TilePredicate
+    late_predicate: TilePredicate
+    context: PlannerContext
+
+
+def early_terms_candidate(
+    band: Band, loop_context: LoopContext, context: PlannerContext
+) -> EarlyTermsCandidate | None:
+    """Return a sum below a band that would be a product if its terms had nothing to wait for."""
+    return context.memoized(
+        "terms", band, loop_context, lambda own: _early_terms_candidate(band, loop_context, own)
+    )
+
+
+def _early_terms_candidate(
+    band: Band, loop_context: LoopContext, context: PlannerContext
+) -> EarlyTermsCandidate | None:
+    mapping, scop = context.mapping, context.scop
+    if context.sizes is None or not (context.has_vectors and mapping.registers):
+        return None
+    if not mapping.is_tiled or mapping.order or len(band.members) < 2:
+        return None
+    for name in band.statements:
+        below = loop_path(band.child, name)
+        if (
+            not scop.statement(name).accumulator_reads
+            or len(below) != 1
+            or not any(below[0].rows[0].iterators)
+        ):
+            continue
+        sums = reorderable_reductions(scop, name, reassociate=mapping.reassociate)
+        if sums and _is_product(_point_members(band, name, below[0]), name, loop_context, context):
+            return EarlyTermsCandidate(name, below[0], sums)
+    return None
+
+
+def find_early_terms(
+    band: Band,
+    terms: EarlyTermsCandidate,
+    level: tuple[BandMember, ...],
+    size: int,
+    loop_context: LoopContext,
+    context: PlannerContext,
+) -> EarlyTerms | None:
+    """Return which terms run before their tile, and how; None where they are few.
+
+    ``level`` are the loops over tiles around the band, ``size`` is that of tiles along the sum.
+    """
+    scop, name, sizes = context.scop, terms.name, context.sizes
+    assert sizes is not None
+    context = _with_narrow_vectors(size, name, context)
+    (row,) = terms.reduction_member.rows
+    along = BandMember((FlooredRow((row,), size),), coincident=False)
+    if member_trip_count(scop, (name,), along, loop_context.parameters, sizes) < _MIN_TILES:
+        return None
+    place = band.statements.index(name)
+    numbers = tuple(dict.fromkeys(part for member in level for part in member.terms))
+    own = (*(FlooredRow((part.rows[place],), part.size) for part in numbers), *along.terms)
+    alone = Band((name,), _point_members(band, name, terms.reduction_member), Leaf())
+    tiles = TileCoordinates(scop, alone, own, loop_context.parameters, sizes)
+    inside = tiles.tiles_of(name)
+    late = tiles.tiles_of_points(name, _late_terms(band, terms, numbers, loop_context, context))
+    conditions = separating_conditions(inside.subtract(late).coalesce(), {name: inside})
+    if not conditions or tiles.is_empty_where(name, conditions):
+        return None
+    below = _tile_context(band, terms, loop_context)
+    alone = replace(alone, members=below.with_coincidence(alone.members, (name,)))
+    found = distributed_arrangement(alone, below, context)
+    if found is None or not any(
+        one.roles.has_all_roles and one.replaced_statements for one in found.groups
+    ):
+        return None
+    rows = [
+        row if one == name else _zero_row(scop.statement(one).depth, len(loop_context.parameters))
+        for one in band.statements
+    ]
+    where = TilePredicate(own, conditions, statement=name, reductions=terms.reductions)
+    every = (*numbers, FlooredRow(tuple(rows), size))
+    rest = replace(where, tile_coordinates=every, is_complement=True)
+    return EarlyTerms(alone, along, found, where, rest, context)
+
+
+def _with_narrow_vectors(size: int, name: str, context: PlannerContext) -> PlannerContext:
+    """Return the setting with as many vectors at once as a tile has."""
+    if context.mapping.vector_copies is not None:
+        return context
+    most = max(1, size // context.lanes((name,)))
+    return replace(context, mapping=replace(context.mapping, vector_copies=min(_MAX_VECTORS, most)))
+
+
+def _point_members(band: Band, name: str, along: BandMember) -> tuple[BandMember, ...]:
+    """Return the loops over points around a term, as if they had nothing to wait for."""
+    own = (restrict_member(one, band.statements, (name,)) for one in band.members)
+    return (*(replace(one, coincident=True) for one in own), along)
+
+
+def _is_product(
+    members: tuple[BandMember, ...], name: str, loop_context: LoopContext, context: PlannerContext
+) -> bool:
+    moves = context.access_strides((name,), loop_context.rows, members)
+    last = len(members) - 1
+    if moves[last][name].write is not StrideKind.ZERO:
+        return False
+    chosen = assign_roles(members, moves, has_vectors=True, registers=True)
+    return chosen.has_all_roles and chosen.reduction == last
+
+
+def _tile_context(band: Band, terms: EarlyTermsCandidate, loop_context: LoopContext) -> LoopContext:
+    """Return what surrounds free terms: there is nothing to order but those of one element."""
+    own = loop_context.for_branch((terms.name,))
+    place = band.statements.index(terms.name)
+    pairs = own.pairs
+    for member in band.members:
+        row = member.rows[place]
+        pairs = tuple(one.unordered_by(one.distance(row, row, own.parameters)) for one in pairs)
+    left = tuple(one for one in pairs if not one.is_empty)
+    return replace(own, pairs=left, is_parallel=True)
+
+
+def _late_terms(
+    band: Band,
+    terms: EarlyTermsCandidate,
+    numbers: tuple[FlooredRow, ...],
+    loop_context: LoopContext,
+    context: PlannerContext,
+) -> isl.Set:
+    """Return the terms that wait for something in their own tile."""
+    scop = context.scop
+
+    def there(name: str) -> isl.Map:
+        """Return the map from instances to the values of all loops around the tile's points."""
+        statement, place = scop.statement(name), band.statements.index(name)
+        parts = [(row, 1) for row in loop_context.rows[name]]
+        parts += [(part.rows[place], part.size) for part in numbers]
+        values = floor_texts(parts, statement.iterators, loop_context.parameters, context.sizes)
+        return isl.Map(f"{{ {name}[{', '.join(statement.iterators)}] -> [{values}] }}")
+
+    own = there(terms.name)
+    late = isl.Set.empty(own.domain().get_space())
+    for source, sink, pairs in ordering_conflicts(scop, frozenset({terms.reductions})):
+        if sink != terms.name or source not in band.statements:
+            continue
+        together = there(source).apply_range(own.reverse())
+        late = late.union(at_sizes(pairs, context.sizes).intersect(together).range())
+    return late
+
+
+def _zero_row(depth: int, parameters: int) -> ScheduleRow:
+    return ScheduleRow((0,) * depth, (0,) * parameters, 0)

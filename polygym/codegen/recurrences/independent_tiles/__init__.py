@@ -1,0 +1,3 @@
+"""independent_tiles: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""recurrence_lanes: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,343 @@
+"""Which accesses of a recurrence along rows go through turned tiles, when its rows run in lanes.
+
+Nothing is changed here (:mod:`polygym.codegen.recurrences.recurrence_lanes.transform` carries it
+out). ::
+
+    for i (rows):  for j:  y[i][j] = x[i][j] + b * y[i][j - 1]
+
+In lanes along i, ``y[i][j]`` goes down a column; along j it is contiguous. While a block of columns
+runs, a tile stands for that part of the array, turned: the lanes are neighbours there. Accesses to
+one array whose rows are the same and whose columns differ by a number share a tile, here x[i][j]
+has one and y[i][j], y[i][j - 1] have the other; so do reads of rows near each other, if that is
+less to turn (:mod:`polygym.codegen.recurrences.recurrence_lanes.row_groups`). Others stay as they
+are: what lies along i in memory already, and what is the same for all rows.
+
+While the block runs, what a tile stands for must not be touched in the array itself. So all
+accesses to an array that is written are of one row and go through one tile, or none does. At the
+end the columns that were written go back: all instances run, so these are the columns of one write
+in every iteration, and a second write must be of the same column.
+
+What has to be in a tile beforehand is what is read before it is written: of an array that is only
+read everything; where the write comes first, or the read is of columns that are written in earlier
+iterations, nothing but the columns in front of the block. In the example j runs upwards, and of y
+that is column j - 1 of the first j.
+
+A block has so many columns that its tiles stay in a cache: 64 at most, and the level 1 cache, where
+no more rows take turns than a processor follows by itself while it fetches what comes next, which
+are taken to be 24; else 256, and the level 2 cache, since of each row it has to notice anew that it
+goes on. (adi's forward sweep along rows, n = 1000, with 50 rows of three arrays, one thread: 3.2 ns
+for a point with 64 columns, 2.3 with 256, 2.2 with 512. A recurrence that reads 16 rows of one
+array: 0.64 with 64, 0.78 with 256.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import prod
+from typing import TypeAlias
+
+from polygym.codegen.common.loop_annotation import LaneRows, ScalarReplacement, SequentialLoop
+from polygym.codegen.common.packing_candidates import CACHE_LINE
+from polygym.codegen.loopir.index_arithmetic import coefficient, depends_on, substitute
+from polygym.codegen.loopir.ir import Index, Instance, Loop, LoopProgram
+from polygym.codegen.loopir.linear_sums import to_linear_sum
+from polygym.codegen.loopir.nests import only_instances
+from polygym.codegen.recurrences.recurrence_lanes.row_groups import (
+    NearRow,
+    RowKey,
+    SubscriptTerms,
+    TileFormat,
+    group_rows,
+    row_key_and_shift,
+)
+from polygym.codegen.transforms.vectorization import element_size, has_masked_form
+from polygym.ir.scop import Array, Scop
+
+_MAX_COLUMNS, _PREFETCHED_COLUMNS, _MIN_COLUMNS = 256, 64, 16
+_MAX_PREFETCHED_ROWS = 24
+_L1_BYTES = 24 << 10  # of a level 1 cache of 32 KB
+
+RowFamily: TypeAlias = tuple[str, RowKey, SubscriptTerms]
+"""An array, a row that others are shifted from, and the column but for a number."""
+ShiftedRow: TypeAlias = tuple[RowFamily, int]
+"""A family, and by how much the row is shifted."""
+RowGroup: TypeAlias = tuple[RowFamily, tuple[int, ...]]
+"""A family, and the shifts of what shares a tile there, the least one first."""
+
+
+class TilePrefill(Enum):
+    """Which columns of a tile come from the array before a block runs."""
+
+    NONE = 0
+    IN_FRONT = 1  # those that iterations before the block have written
+    ALL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RowTile:
+    """A tile for part of an array: the subscripts of its first ``rows``, and the least ``column``.
+
+    Some accesses are shifted by rows, ``extra_rows`` at most: it has so many more rows than lanes
+    run. Along the columns ``direction`` is 1 or -1 for each iteration; its accesses are ``span``
+    columns apart at most. ``written`` is how far behind the least column the write is, None without
+    one.
+    """
+
+    array: Array
+    rows: tuple[Index, ...]
+    extra_rows: int
+    column: Index
+    direction: int
+    span: int
+    written: int | None
+    prefill: TilePrefill
+
+    def lengths(self, height: int, columns: int) -> tuple[int, int]:
+        """Return how many columns and how many rows it has room for: whole lines of a cache."""
+        line = CACHE_LINE // self.array.type.size
+
+        def whole(length: int) -> int:
+            return -(-length // line) * line
+
+        return whole(columns + self.span), whole(height + self.extra_rows)
+
+    def size(self, height: int, columns: int) -> int:
+        """Return how many bytes it takes."""
+        return prod(self.lengths(height, columns)) * self.array.type.size
+
+
+@dataclass(frozen=True, slots=True)
+class TileReference:
+    """The number of the tile of an access, and the row of the tile that the first lane accesses."""
+
+    tile: int
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlan:
+    """The loop over ``rows``, the one inside, and what runs there, in ``width`` lanes.
+
+    ``tiles`` are needed for blocks of so many ``columns``; ``reads`` and ``writes`` say where in
+    which of them every access of every instance is, None where it stays.
+    """
+
+    rows: Loop
+    inner: Loop
+    instances: tuple[Instance, ...]
+    width: int
+    columns: int
+    tiles: tuple[RowTile, ...]
+    reads: tuple[tuple[TileReference | None, ...], ...]
+    writes: tuple[TileReference | None, ...]
+
+    @property
+    def height(self) -> int:
+        """How many rows run together."""
+        assert isinstance(self.rows.annotation, LaneRows)
+        return self.width * self.rows.annotation.count
+
+
+@dataclass(frozen=True, slots=True)
+class _RowAccess:
+    """An access of instance ``instance_number``: its subscripts, and whether it writes."""
+
+    instance_number: int
+    array: str
+    subscripts: tuple[Index, ...]
+    writes: bool
+
+
+class _UnsupportedAccessError(Exception):
+    """Something is accessed in another way."""
+
+
+def plan_rows(loop: Loop, program: LoopProgram, max_bytes: int) -> RowPlan | None:
+    """Return the plan for a loop over rows; None where it cannot run in lanes with tiles.
+
+    These take ``max_bytes`` at most, in bytes, unless the smallest ones take more.
+    """
+    along, annotation = loop.body, loop.annotation
+    assert isinstance(annotation, LaneRows)
+    if not isinstance(along, Loop) or not isinstance(
+        along.annotation, SequentialLoop | ScalarReplacement
+    ):
+        return None
+    instances = only_instances(along.body)
+    if instances is None or loop.step != 1 or along.step != 1:
+        return None
+    names = [instance.statement for instance in instances]
+    statements = [program.scop.statement(name) for name in names]
+    guarded = {name for name, _ in program.guarded_reads}
+    if len({*names}) < len(names) or not guarded.isdisjoint(names):
+        return None
+    if not all(map(has_masked_form, statements)):
+        return None
+    width = annotation.bits // (8 * max(element_size(program.scop, name) for name in names))
+    if width < 2:
+        return None
+    try:
+        return _plan(loop, along, instances, width, program.scop, max_bytes)
+    except _UnsupportedAccessError:
+        return None
+
+
+def _plan(
+    rows: Loop, along: Loop, instances: tuple[Instance, ...], width: int, scop: Scop, max_bytes: int
+) -> RowPlan | None:
+    places: dict[ShiftedRow, list[_RowAccess]] = {}
+    homes: dict[str, set[ShiftedRow | None]] = {}
+    found: list[tuple[_RowAccess, ShiftedRow | None]] = []
+    for touch in _accesses(instances, scop):
+        where = _shifted_row(touch, rows.variable, along.variable)
+        found.append((touch, where))
+        homes.setdefault(touch.array, set()).add(where)
+        if where is not None:
+            places.setdefault(where, []).append(touch)
+    written = {touch.array for touch, _ in found if touch.writes}
+    if not places or any(len(homes[name]) > 1 for name in written):
+        return None
+    assert isinstance(rows.annotation, LaneRows)
+    height = width * rows.annotation.count
+    runs = _row_groups(places, height, scop)
+    tiles = tuple(_row_tile(run, places, along.variable, scop) for run in runs)
+    where_in = {
+        (family, shift): TileReference(number, shift - shifts[0])
+        for number, (family, shifts) in enumerate(runs)
+        for shift in shifts
+    }
+    by_instance: list[list[TileReference | None]] = [[] for _ in instances]
+    for touch, where in found:
+        by_instance[touch.instance_number].append(None if where is None else where_in[where])
+    return RowPlan(
+        rows,
+        along,
+        instances,
+        width,
+        _block_columns(tiles, height, max_bytes),
+        tiles,
+        tuple(tuple(accesses[1:]) for accesses in by_instance),
+        tuple(accesses[0] for accesses in by_instance),
+    )
+
+
+def _row_groups(
+    places: Mapping[ShiftedRow, Sequence[_RowAccess]], height: int, scop: Scop
+) -> tuple[RowGroup, ...]:
+    """Return the families and shifts that share a tile, in the order of their first accesses."""
+    families: dict[RowFamily, list[NearRow]] = {}
+    for (family, shift), touches in places.items():
+        offsets = [to_linear_sum(touch.subscripts[-1])[1] for touch in touches]
+        families.setdefault(family, []).append(NearRow(shift, min(offsets), max(offsets)))
+    found: dict[ShiftedRow, RowGroup] = {}
+    for family, near in families.items():
+        line = CACHE_LINE // scop.array(family[0]).type.size
+        for run in group_rows(near, TileFormat(height, line, _MAX_COLUMNS, _MIN_COLUMNS)):
+            shifts = tuple(row.shift for row in run)
+            found |= {(family, shift): (family, shifts) for shift in shifts}
+    return tuple(dict.fromkeys(found[where] for where in places))
+
+
+def _accesses(instances: Sequence[Instance], scop: Scop) -> Iterator[_RowAccess]:
+    """Yield the accesses of instances: of each the write first, then its reads."""
+    for place, instance in enumerate(instances):
+        statement = scop.statement(instance.statement)
+        yield _RowAccess(place, statement.write.array, instance.write, True)
+        for access, subscripts in zip(statement.reads, instance.reads, strict=True):
+            yield _RowAccess(place, access.array, subscripts, False)
+
+
+def _shifted_row(touch: _RowAccess, rows: str, along: str) -> ShiftedRow | None:
+    """Return which tile an access goes to; None where it is contiguous, or the same, for lanes.
+
+    Raises:
+        _OtherwiseError: it is neither, and no tile helps.
+    """
+    steps = [coefficient(subscript, rows) for subscript in touch.subscripts]
+    if None in steps:
+        raise _UnsupportedAccessError
+    if not any(steps):
+        if touch.writes:
+            raise _UnsupportedAccessError
+        return None
+    if not any(steps[:-1]) and steps[-1] == 1:
+        return None
+    *others, last = touch.subscripts
+    is_row = steps[-1] == 0 and coefficient(last, along) in (1, -1)
+    if not is_row or any(depends_on(subscript, along) for subscript in others):
+        raise _UnsupportedAccessError
+    terms, _ = to_linear_sum(last)
+    row, shift = row_key_and_shift(others, rows)
+    return (touch.array, row, frozenset(terms.items())), shift
+
+
+def _row_tile(
+    run: RowGroup, places: Mapping[ShiftedRow, Sequence[_RowAccess]], along: str, scop: Scop
+) -> RowTile:
+    """Return the tile of some accesses, which are in the order in which they run in each row.
+
+    Raises:
+        _OtherwiseError: two of them write different columns, or elements are narrow.
+    """
+    family, shifts = run
+    touches = [touch for shift in shifts for touch in places[family, shift]]
+    offsets = [to_linear_sum(touch.subscripts[-1])[1] for touch in touches]
+    least, span = min(offsets), max(offsets) - min(offsets)
+    first = touches[offsets.index(least)]
+    direction = coefficient(first.subscripts[-1], along)
+    array = scop.array(first.array)
+    if array.type.size < 4 or direction is None or span > _MIN_COLUMNS:
+        raise _UnsupportedAccessError
+    written = {offset for offset, touch in zip(offsets, touches, strict=True) if touch.writes}
+    if len(written) > 1:
+        raise _UnsupportedAccessError
+    column = next(iter(written), None)
+    return RowTile(
+        array,
+        touches[0].subscripts[:-1],
+        shifts[-1] - shifts[0],
+        first.subscripts[-1],
+        direction,
+        span,
+        None if column is None else column - least,
+        _prefill(touches, offsets, column, direction),
+    )
+
+
+def _prefill(
+    touches: Sequence[_RowAccess], offsets: Sequence[int], written: int | None, direction: int
+) -> TilePrefill:
+    """Return what of a tile is read before it is written.
+
+    Within an instance reads come before the write, though the write is listed first.
+    """
+    writer = next((touch.instance_number for touch in touches if touch.writes), None)
+    if written is None or writer is None:
+        return TilePrefill.ALL
+    found = TilePrefill.NONE
+    for touch, offset in zip(touches, offsets, strict=True):
+        behind = direction * (written - offset)
+        if touch.writes or (behind == 0 and touch.instance_number > writer):
+            continue
+        if behind <= 0:
+            return TilePrefill.ALL
+        found = TilePrefill.IN_FRONT
+    return found
+
+
+def _block_columns(tiles: Sequence[RowTile], height: int, max_bytes: int) -> int:
+    """Return how many columns a block has, so that there is room for its tiles."""
+    most = _MAX_COLUMNS
+    if sum(height + tile.extra_rows for tile in tiles) <= _MAX_PREFETCHED_ROWS:
+        most, max_bytes = _PREFETCHED_COLUMNS, min(max_bytes, _L1_BYTES)
+    for columns in range(most, _MIN_COLUMNS, -_MIN_COLUMNS):
+        if sum(tile.size(height, columns) for tile in tiles) <= max_bytes:
+            return columns
+    return _MIN_COLUMNS
+
+
+def least_column(tile: RowTile, along: str, first: Index, last: Index) -> Index:
+    """Return the least column of the accesses of a tile, in iterations from first to last."""
+    return substitute(tile.column, {along: first if tile.direction > 0 else last})

@@ -1,0 +1,3 @@
+"""skewed_copies: to be described."""
+
+__all__: list[str] = []

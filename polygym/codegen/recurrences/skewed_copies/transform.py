@@ -1,0 +1,257 @@
+"""Diagonals in vectors, through copies in which they are rows.
+
+::
+
+    for t, w:                                   for t', w' (tiles):
+      for i (diagonal):                           for i, j of what the tile reads:
+        A[i][w - i] = f(A[i - 1][w - i],    →       B[i + j - d][i - e] = A[i][j]
+                        A[i][w - i - 1], …)       for t, w:
+                                                    for i (vectors):
+                                                      B[w - d][i - e] = f(B[w - 1 - d][i - 1 - e],
+                                                                          B[w - 1 - d][i - e], …)
+                                                  for i, j of what the tile writes:
+                                                    A[i][j] = B[i + j - d][i - e]
+
+Which regions get copies, and why that is right, is in
+:mod:`polygym.codegen.recurrences.skewed_copies.plan`: the largest ones for whose copies a level 2
+cache has room. The loops that copy are isl's; what they touch is read off their text and compared
+with what has to be copied. Diagonals without copies are jammed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polygym.codegen.analysis.footprint import InstancePath
+from polygym.codegen.common.loop_annotation import DiagonalLoop, UnrollAndJam, VectorLoop
+from polygym.codegen.generation.set_scanning import scan_set
+from polygym.codegen.loopir.ir import (
+    Block,
+    Guard,
+    Index,
+    IndexConstant,
+    Instance,
+    Loop,
+    LoopProgram,
+    Node,
+    loops_in,
+    map_children,
+)
+from polygym.codegen.loopir.names import CodegenNames
+from polygym.codegen.recurrences.skewed_copies.plan import (
+    SkewedCopy,
+    SkewRegion,
+    has_exact_footprint,
+    plan_copies,
+)
+from polygym.codegen.transforms.copy_statements import copy_back_statement, copy_in_statement
+from polygym.codegen.transforms.packed_tiles import tile_array
+from polygym.codegen.transforms.tile_packing import with_renamed_registers
+from polygym.codegen.transforms.vectorization import statements_in
+from polygym.errors import InternalError
+from polygym.ir.access_replacement import replace_accesses
+from polygym.ir.scop import Array, Statement
+from polygym.poly.isl_budget import attempt_bounded, unbounded_operations
+
+_MAX_ISL_OPERATIONS = 2_000_000
+_MAX_TOTAL_BYTES = 512 << 10
+
+
+def apply_skewed_copies(program: LoopProgram) -> LoopProgram:
+    """Apply every ``DiagonalLoop`` annotation: vectors through copies, else a jammed loop."""
+    if not any(isinstance(loop.annotation, DiagonalLoop) for loop in loops_in(program.body)):
+        return program
+    skewing = _SkewedCopies(program)
+    body = skewing.visit_node(program.body, InstancePath())
+    scop = replace(
+        program.scop,
+        arrays=(*program.scop.arrays, *skewing.arrays),
+        statements=(*program.scop.statements, *skewing.statements),
+    )
+    return replace(program, scop=scop, body=body, extents=(*program.extents, *skewing.extents))
+
+
+@dataclass(frozen=True, slots=True)
+class _DeclaredCopy:
+    """A copy with its array, and the loops that copy there and back, with their statements."""
+
+    copy: SkewedCopy
+    array: Array
+    copy_in: tuple[Node, Statement] | None
+    copy_back: tuple[Node, Statement] | None
+
+
+class _SkewedCopies:
+    """Goes through a program, and collects the arrays and statements that it takes."""
+
+    def __init__(self, program: LoopProgram) -> None:
+        self.program = program
+        self.names = CodegenNames(program.scop)
+        self.counters = {loop.variable for loop in loops_in(program.body)}
+        self.arrays: list[Array] = []
+        self.extents: list[tuple[Index, ...]] = []
+        self.statements: list[Statement] = []
+        self.room = _MAX_TOTAL_BYTES
+
+    def visit_node(self, node: Node, way: InstancePath) -> Node:
+        """Return what becomes of a node, to which the loops and conditions of a way lead."""
+        match node:
+            case Loop(annotation=DiagonalLoop(copies=copies)):
+                return replace(node, annotation=UnrollAndJam(copies))
+            case Instance():
+                return node
+        skewed = self._transform_region(node, way)
+        if skewed is not None:
+            return skewed
+        match node:
+            case Loop(body=body):
+                return replace(
+                    node, body=self.visit_node(body, replace(way, loops=(*way.loops, node)))
+                )
+            case Guard(condition, then, otherwise):
+                within = [
+                    replace(way, conditions=(*way.conditions, (condition, holds)))
+                    for holds in (True, False)
+                ]
+                other = None if otherwise is None else self.visit_node(otherwise, within[1])
+                return Guard(condition, self.visit_node(then, within[0]), other)
+            case _:
+                return map_children(node, lambda part: self.visit_node(part, way))
+
+    def _transform_region(self, node: Node, way: InstancePath) -> Node | None:
+        """Return a region with copies, None where it gets none."""
+        if not any(isinstance(loop.annotation, DiagonalLoop) for loop in loops_in(node)):
+            return None
+        region = SkewRegion(node, way, self.program)
+        region = replace(region, program=region.isolated_program(node))
+        copies = plan_copies(region)
+        if copies is None or sum(copy.size for copy in copies) > self.room:
+            return None
+        try:
+            with unbounded_operations(), attempt_bounded(_MAX_ISL_OPERATIONS):
+                made = [self._declare_copy(copy, region) for copy in copies]
+        except (isl.Error, InternalError):
+            return None
+        if None in made:
+            return None
+        found = [one for one in made if one is not None]
+        for one in found:
+            self.room -= one.copy.size
+            self.arrays.append(one.array)
+            self.extents.append(tuple(map(IndexConstant, one.copy.padded_lengths)))
+        there = [one.copy_in for one in found if one.copy_in is not None]
+        back = [one.copy_back for one in found if one.copy_back is not None]
+        self.statements += [statement for _, statement in (*there, *back)]
+        moved = self._redirect_accesses(node, found)
+        return Block((*(loops for loops, _ in there), moved, *(loops for loops, _ in back)))
+
+    def _declare_copy(self, copy: SkewedCopy, region: SkewRegion) -> _DeclaredCopy | None:
+        """Return a copy with the loops that fill and empty it; None where isl's are not exact."""
+        array = copy.skew.array
+        name = self.names.fresh(f"{array.name}_skewed")
+        declared = tile_array(array, name, copy.padded_lengths)
+        iterators = tuple(self.names.fresh(f"{name}_{place}") for place in range(array.rank))
+        here = ["0"] * array.rank
+        back_name = self.names.fresh(f"{name}_back")
+        statements = (
+            copy_in_statement(array, name, iterators, here),
+            copy_back_statement(array, name, back_name, iterators, here),
+        )
+        found: list[tuple[Node, Statement] | None] = []
+        for statement, wanted in zip(statements, (copy.read, copy.written), strict=True):
+            if wanted is None:
+                found.append(None)
+                continue
+            loops = self._copy_loops(copy, region, statement, wanted)
+            alone = replace(
+                region,
+                program=replace(
+                    region.program,
+                    scop=replace(
+                        region.program.scop,
+                        arrays=(*region.program.scop.arrays, declared),
+                        statements=(*region.program.scop.statements, statement),
+                    ),
+                    extents=(
+                        *region.program.extents,
+                        tuple(map(IndexConstant, copy.padded_lengths)),
+                    ),
+                ),
+            )
+            if not has_exact_footprint(alone, loops, array.name, wanted):
+                return None
+            found.append((loops, statement))
+        return _DeclaredCopy(copy, declared, found[0], found[1])
+
+    def _copy_loops(
+        self, copy: SkewedCopy, region: SkewRegion, statement: Statement, wanted: isl.Map
+    ) -> Node:
+        """Return the loops that copy elements there, or back."""
+        is_back = statement.write.array == copy.skew.array.name
+        counters = [
+            self._fresh_counter(f"{statement.name}_{place}") for place in range(len(copy.origin))
+        ]
+
+        def instance(subscripts: tuple[Index, ...]) -> Instance:
+            place = copy.copy_subscripts(subscripts)
+            write, read = (subscripts, place) if is_back else (place, subscripts)
+            return Instance(statement.name, subscripts, write, (read,))
+
+        return scan_set(wanted, region.counter_values(), region.counters, counters, instance)
+
+    def _fresh_counter(self, name: str) -> str:
+        """Return a name for a counter that nothing has yet."""
+        found = self.names.fresh(name)
+        while found in self.counters:
+            found = self.names.fresh(f"{found}_")
+        self.counters.add(found)
+        return found
+
+    def _redirect_accesses(self, node: Node, made: Sequence[_DeclaredCopy]) -> Node:
+        """Return a region whose statements use the copies, and whose diagonals run in vectors."""
+        copies = {one.copy.skew.array.name: one for one in made}
+        renamed: dict[str, str] = {}
+        scop = self.program.scop
+        for name in sorted(statements_in(node)):
+            statement = scop.statement(name)
+            accesses = (statement.write, *statement.reads)
+            elsewhere = {
+                one: replace(one, array=copies[one.array].array.name)
+                for one in accesses
+                if one.array in copies
+            }
+            if elsewhere:
+                renamed[name] = self.names.fresh(f"{name}_skewed")
+                write = elsewhere.get(statement.write, statement.write)
+                body = replace_accesses(statement.body, elsewhere)
+                self.statements.append(
+                    replace(statement, name=renamed[name], write=write, body=body)
+                )
+
+        def walk(part: Node) -> Node:
+            match part:
+                case Loop(annotation=DiagonalLoop(bits=bits)):
+                    return replace(part, body=walk(part.body), annotation=VectorLoop(bits, 1))
+                case Loop():
+                    return map_children(with_renamed_registers(part, renamed), walk)
+                case Instance(statement=name) if name in renamed:
+                    statement = scop.statement(name)
+
+                    def place(array: str, subscripts: tuple[Index, ...]) -> tuple[Index, ...]:
+                        own = copies.get(array)
+                        return subscripts if own is None else own.copy.copy_subscripts(subscripts)
+
+                    reads = zip(statement.reads, part.reads, strict=True)
+                    return replace(
+                        part,
+                        statement=renamed[name],
+                        write=place(statement.write.array, part.write),
+                        reads=tuple(place(read.array, one) for read, one in reads),
+                    )
+                case _:
+                    return map_children(part, walk)
+
+        return walk(node)

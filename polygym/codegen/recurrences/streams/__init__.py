@@ -1,0 +1,3 @@
+"""streams: to be described."""
+
+__all__: list[str] = []

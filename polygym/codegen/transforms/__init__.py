@@ -1,0 +1,3 @@
+"""transforms: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,278 @@
+"""Sums start where they are added up: what sets an element runs right before the loops of its sum.
+
+::
+
+    for i, j: S: C[i][j] = 0                          for i, j:
+    for i, j: for k: T: C[i][j] += …         →          S: C[i][j] = 0
+                                                        for k: T: C[i][j] += …
+
+So the element is in a register from its first value to its last (codegen/llvm/emit_hold.py): it is
+neither stored before nor loaded, which costs most where rows are short. A vector of which some
+lanes are masked is not forwarded from a store to the load after it: processors wait until it has
+reached the cache.
+
+It is done where a loop that holds (codegen/common/loop_annotation.py) has what T writes, and the
+loops of S run over the same elements as those around it, once each: every subscript has one counter
+of S, or none, and in the same place one of T's that differs from it by a number, with the same
+bounds. S does in the end what the loops of T do, in vectors or copies.
+
+Side conditions: nothing between S and T, and nothing else in the loops of T, touches the array or
+writes what S reads; T touches only the element that it writes. Example: with S before ``for i: for
+j < i`` and T below ``for j: for i > j`` the elements are the same, but the bounds are not: S stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from polygym.codegen.common.loop_annotation import ScalarReplacement, VectorLoop
+from polygym.codegen.loopir.index_arithmetic import (
+    add_constant,
+    coefficient,
+    depends_on,
+    substitute,
+    substitute_in,
+)
+from polygym.codegen.loopir.ir import (
+    Block,
+    Index,
+    IndexOperation,
+    IndexOperator,
+    IndexVariable,
+    Instance,
+    Loop,
+    Node,
+    instances_in,
+    map_children,
+)
+from polygym.codegen.loopir.linear_sums import constant_difference
+from polygym.codegen.loopir.nests import (
+    only_instances,
+    perfect_nest,
+    sequence_parts,
+    undo_strip_mining,
+    wrap_in_loops,
+)
+from polygym.codegen.transforms.vectorization import (
+    element_size,
+    has_narrowing,
+    is_vectorizable,
+    statements_in,
+)
+from polygym.ir.scop import Scop, StorageClass
+
+
+@dataclass(frozen=True, slots=True)
+class _InitNest:
+    """A nest of loops around one instance that sets elements, and has them to itself."""
+
+    loops: tuple[Loop, ...]
+    instance: Instance
+
+
+def sink_reduction_init(node: Node, scop: Scop, guarded: frozenset[str]) -> Node:
+    """Move statements that set elements to where these are added up.
+
+    ``guarded`` are statements with a read that is only made under a condition.
+    """
+    if not isinstance(node, Block):
+        return map_children(node, lambda part: sink_reduction_init(part, scop, guarded))
+    parts = [sink_reduction_init(part, scop, guarded) for part in sequence_parts(node)]
+    return Block(tuple(_sink_in_sequence(parts, scop, guarded)))
+
+
+def _sink_in_sequence(parts: Sequence[Node], scop: Scop, guarded: frozenset[str]) -> Iterator[Node]:
+    """Yield what runs one after the other, each part without what could move to a later one."""
+    left = list(parts)
+    while left:
+        part = left.pop(0)
+        if not isinstance(part, Loop):
+            yield part
+            continue
+        loops = perfect_nest(part)
+        kept: list[Instance] = []
+        instances = only_instances(loops[-1].body)
+        if instances is None or any(
+            isinstance(loop.annotation, ScalarReplacement) for loop in loops
+        ):
+            yield part
+            continue
+        for place, instance in enumerate(instances):
+            beside = (*kept, *instances[place + 1 :])
+            if (
+                instance.statement in guarded
+                or _reads_a_tile(instance, scop)
+                or _has_conflict(Block(beside), instance, scop)
+                or not _sink_into_later(_InitNest(loops, instance), left, scop)
+            ):
+                kept.append(instance)
+        if len(kept) == len(instances):
+            yield part
+        elif kept:
+            yield wrap_in_loops(loops, Block(tuple(kept)) if len(kept) > 1 else kept[0])
+
+
+def _reads_a_tile(instance: Instance, scop: Scop) -> bool:
+    """Whether an instance reads what lives on a thread's stack, and may be filled there alone."""
+    arrays = (scop.array(access.array) for access in scop.statement(instance.statement).reads)
+    return any(array.storage_class is StorageClass.TILE for array in arrays)
+
+
+def _sink_into_later(init_nest: _InitNest, later: list[Node], scop: Scop) -> bool:
+    """Move a statement into the first later part that has to do with it; say whether it went."""
+    for place, part in enumerate(later):
+        if _has_conflict(part, init_nest.instance, scop):
+            moved = _insert_init(part, init_nest, scop)
+            if moved is not None:
+                later[place] = moved
+            return moved is not None
+    return False
+
+
+def _has_conflict(node: Node, instance: Instance, scop: Scop) -> bool:
+    """Whether a node touches what an instance writes, or writes what it reads."""
+    statement = scop.statement(instance.statement)
+    reads = {access.array for access in statement.reads}
+    for name in statements_in(node):
+        other = scop.statement(name)
+        touched = {other.write.array, *(access.array for access in other.reads)}
+        if statement.write.array in touched or other.write.array in reads:
+            return True
+    return False
+
+
+def _insert_init(
+    node: Node, init_nest: _InitNest, scop: Scop, path: tuple[Loop, ...] = ()
+) -> Node | None:
+    """Return a node with the setting before its loops that hold; None where it does not fit."""
+    match node:
+        case Block(children):
+            concerned = [
+                place
+                for place, child in enumerate(children)
+                if _has_conflict(child, init_nest.instance, scop)
+            ]
+            if len(concerned) != 1:
+                return None
+            moved = _insert_init(children[concerned[0]], init_nest, scop, path)
+            if moved is None:
+                return None
+            return Block(
+                tuple(moved if place in concerned else c for place, c in enumerate(children))
+            )
+        case Loop(annotation=ScalarReplacement(statements)):
+            there = _reduction_in(node, init_nest.instance, scop)
+            if there is None or there.statement not in statements:
+                return None
+            started = _init_at_reduction(init_nest, there, undo_strip_mining(path), scop)
+            return None if started is None else Block((started, node))
+        case Loop():
+            body = _insert_init(node.body, init_nest, scop, (*path, node))
+            return None if body is None else replace(node, body=body)
+        case _:
+            return None
+
+
+def _reduction_in(loop: Loop, instance: Instance, scop: Scop) -> Instance | None:
+    """Return the only instance in loops that touches the array, if it touches one element of it."""
+    array = scop.statement(instance.statement).write.array
+    touching = [one for one in instances_in(loop) if _has_conflict(one, instance, scop)]
+    if len(touching) != 1:
+        return None
+    (found,) = touching
+    is_sum = scop.statement(found.statement).write.array == array
+    return found if is_sum and _reads_own_element(found, scop) else None
+
+
+def _init_at_reduction(
+    init_nest: _InitNest, there: Instance, path: Sequence[Loop], scop: Scop
+) -> Instance | None:
+    """Return the instance in terms of the counters around a sum; None if they do not match."""
+    values = _match_counters(init_nest, there, path)
+    if values is None or not _has_same_bounds(init_nest.loops, path, values):
+        return None
+    if not _reads_own_element(init_nest.instance, scop):
+        return None
+    found = substitute_in(init_nest.instance, values)
+    assert isinstance(found, Instance)
+    found = replace(found, write=there.write)
+    return found if _fits_vectors(found, there, path, scop) else None
+
+
+def _reads_own_element(instance: Instance, scop: Scop) -> bool:
+    """Whether an instance reads of the array that it writes at most the same element."""
+    statement = scop.statement(instance.statement)
+    return all(
+        access.array != statement.write.array
+        or (subscripts == instance.write and not access.gathered)
+        for access, subscripts in zip(statement.reads, instance.reads, strict=True)
+    )
+
+
+def _match_counters(
+    init_nest: _InitNest, there: Instance, path: Sequence[Loop]
+) -> dict[str, Index] | None:
+    """Return the counters of the setting in terms of those around the sum.
+
+    Every counter of the one goes with one of the other, from which it differs by a number: found in
+    the one subscript that has them.
+    """
+    counters = [loop.variable for loop in init_nest.loops]
+    around_it = [loop.variable for loop in path]
+    values: dict[str, Index] = {}
+    used: list[str] = []
+    for own, other in zip(init_nest.instance.write, there.write, strict=True):
+        mine = [name for name in counters if depends_on(own, name)]
+        theirs = [name for name in around_it if depends_on(other, name)]
+        if not mine and not theirs:
+            if constant_difference(own, other) != 0:
+                return None
+            continue
+        if len(mine) != 1 or len(theirs) != 1 or mine[0] in values or theirs[0] in used:
+            return None
+        if coefficient(own, mine[0]) != 1 or coefficient(other, theirs[0]) != 1:
+            return None
+        apart = constant_difference(
+            IndexOperation(IndexOperator.SUBTRACT, (other, IndexVariable(theirs[0]))),
+            IndexOperation(IndexOperator.SUBTRACT, (own, IndexVariable(mine[0]))),
+        )
+        if apart is None:
+            return None
+        values[mine[0]] = add_constant(IndexVariable(theirs[0]), apart)
+        used.append(theirs[0])
+    return values if len(values) == len(counters) == len(around_it) else None
+
+
+def _has_same_bounds(loops: Sequence[Loop], path: Sequence[Loop], values: dict[str, Index]) -> bool:
+    """Whether loops run over the same elements, each of them one by one."""
+    by_counter = {loop.variable: loop for loop in path}
+    for loop in loops:
+        value = values[loop.variable]
+        (other,) = (found for name, found in by_counter.items() if depends_on(value, name))
+        apart = constant_difference(value, IndexVariable(other.variable))
+        if apart is None or loop.step != 1 or other.step != 1:
+            return False
+        for mine, theirs in ((loop.lower, other.lower), (loop.upper, other.upper)):
+            if constant_difference(substitute(mine, values), add_constant(theirs, apart)) != 0:
+                return False
+    return True
+
+
+def _fits_vectors(found: Instance, there: Instance, path: Sequence[Loop], scop: Scop) -> bool:
+    """Whether the loops of a sum can run an instance in vectors if that is what they do."""
+    statement = scop.statement(found.statement)
+    for loop in path:
+        if not isinstance(loop.annotation, VectorLoop):
+            continue
+        if not is_vectorizable(statement) or has_narrowing(statement):
+            return False
+        if element_size(scop, found.statement) > element_size(scop, there.statement):
+            return False
+        for access, subscripts in zip(statement.reads, found.reads, strict=True):
+            steps = [coefficient(subscript, loop.variable) for subscript in subscripts]
+            if access.gathered or any(step != 0 for step in steps[:-1]):
+                return False
+            if steps and steps[-1] not in (0, 1):
+                return False
+    return True

@@ -1,0 +1,322 @@
+"""Which tiles of which reads go through small turned copies, and where these are made.
+
+Nothing is changed here: a plan is a value, one for each innermost nest of a program
+(:mod:`polygym.codegen.transforms.tile_packing` carries it out). ::
+
+    for jt, kt: for i: for j in jt (vectors): for k in kt: C[i][j] += A[i][k] * B[j][k]
+
+The vector runs along j and reads B down a column. From i on inwards the loops are a box, in which B
+is read at (j, k): so a copy of the tile can be made before the loop i, inside jt and kt.
+
+A copy is made where the loops from there on inwards are a box: their bounds do not depend on each
+other, and each subscript of the read is one of their counters plus something that they share. The
+innermost place is taken at which the copy has a size that is known and small enough, at which no
+loop inside runs in threads, at which each element is read 16 times or more, and the same elements
+are copied twice at most. Side condition, as for whole arrays: nothing in this part of the program
+writes the array. No condition stands between the place and the read.
+
+An array that is written in this part may be copied too, inside of the loops that other nests share:
+if what this nest writes of it, in the loops from the place on inwards, are other elements
+(:mod:`polygym.codegen.analysis.disjointness`). There is no copy of the whole array in its place, so
+the same elements may be copied often, and the loops need not be a box: what is copied is the box
+around them. Other threads may be writing what it has beyond what is read; nobody looks at that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import inf, prod
+from typing import assert_never
+
+from polygym.codegen.analysis.disjointness import PathCondition, ProgramPoint, box_hull
+from polygym.codegen.common.loop_annotation import ParallelLoop, UnrollAndJam, VectorLoop
+from polygym.codegen.common.packing_candidates import MIN_REUSE, dimension_to_transpose
+from polygym.codegen.loopir.index_arithmetic import coefficient, depends_on
+from polygym.codegen.loopir.ir import (
+    Block,
+    Guard,
+    Index,
+    Instance,
+    Loop,
+    LoopProgram,
+    Node,
+)
+from polygym.codegen.loopir.nests import (
+    constant_spans,
+    only_instances,
+    perfect_nest,
+    sequence_parts,
+)
+from polygym.codegen.transforms.packed_tiles import tile_lengths
+from polygym.codegen.transforms.vectorization import statements_in
+from polygym.ir.scop import Array
+
+MAX_TILE_COPIES = 2
+MAX_TILE_BYTES = 256 << 10
+MAX_TOTAL_TILE_BYTES = 512 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class LoopNest:
+    """Loops directly inside each other, with nothing but instances inside of them.
+
+    ``outer`` are the loops around the nest; inside those from ``unconditional_loops`` on there is
+    no condition. ``written`` are the arrays that the part of the program writes, ``conditions``
+    what holds around the nest.
+    """
+
+    outer: tuple[Loop, ...]
+    loops: tuple[Loop, ...]
+    instances: tuple[Instance, ...]
+    unconditional_loops: int
+    written: frozenset[str]
+    conditions: tuple[PathCondition, ...] = ()
+
+    @property
+    def all_loops(self) -> tuple[Loop, ...]:
+        """All loops around the instances, the outermost first."""
+        return (*self.outer, *self.loops)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTile:
+    """A copy of a tile of an array, made before the loop number ``depth`` around the instances.
+
+    The ``loops`` run over its dimensions, which have these ``lengths``; ``subscripts`` are those of
+    the read.
+    """
+
+    array: Array
+    subscripts: tuple[Index, ...]
+    depth: int
+    loops: tuple[Loop, ...]
+    lengths: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """How many bytes it takes."""
+        return prod(self.lengths) * self.array.type.size
+
+
+@dataclass(frozen=True, slots=True)
+class NestPlan:
+    """The tiles of a nest, and for every read of every instance the number of its tile, if any."""
+
+    tiles: tuple[PlannedTile, ...]
+    reads: tuple[tuple[int | None, ...], ...]
+
+
+def plan_tiles(program: LoopProgram) -> tuple[NestPlan, ...]:
+    """Return the plans of all innermost nests, in their order in the text.
+
+    The stack has room for so many bytes altogether, which the first ones take.
+    """
+    guarded = frozenset(name for name, _ in program.guarded_reads)
+    room = MAX_TOTAL_TILE_BYTES
+    plans = []
+    for nest in innermost_nests(program):
+        plan = _plan_nest(nest, program, guarded, room)
+        room -= sum(tile.size for tile in plan.tiles)
+        plans.append(plan)
+    return tuple(plans)
+
+
+def innermost_nests(program: LoopProgram) -> Iterator[LoopNest]:
+    """Yield the innermost nests of a program, in their order in the text."""
+    for part in sequence_parts(program.body):
+        names = statements_in(part)
+        written = frozenset(program.scop.statement(name).write.array for name in names)
+        yield from _nests(part, _NestContext(written))
+
+
+@dataclass(frozen=True, slots=True)
+class _NestContext:
+    """What is around a node, as a nest has it."""
+
+    written: frozenset[str]
+    outer: tuple[Loop, ...] = ()
+    unconditional_loops: int = 0
+    conditions: tuple[PathCondition, ...] = ()
+
+    def with_condition(self, condition: Index, *, holds: bool) -> _NestContext:
+        """Return the same with a condition."""
+        depth = len(self.outer)
+        found = (*self.conditions, PathCondition(depth, condition, holds))
+        return replace(self, unconditional_loops=depth, conditions=found)
+
+
+def _nests(node: Node, around: _NestContext) -> Iterator[LoopNest]:
+    match node:
+        case Block(children):
+            for child in children:
+                yield from _nests(child, around)
+        case Guard(condition, then, otherwise):
+            yield from _nests(then, around.with_condition(condition, holds=True))
+            if otherwise is not None:
+                yield from _nests(otherwise, around.with_condition(condition, holds=False))
+        case Instance():
+            return
+        case Loop():
+            loops = perfect_nest(node)
+            inside = loops[-1].body
+            instances = only_instances(inside)
+            if instances is None:
+                yield from _nests(inside, replace(around, outer=(*around.outer, *loops)))
+            else:
+                yield LoopNest(
+                    around.outer,
+                    loops,
+                    instances,
+                    around.unconditional_loops,
+                    around.written,
+                    around.conditions,
+                )
+        case _:
+            assert_never(node)
+
+
+def _plan_nest(
+    nest: LoopNest, program: LoopProgram, guarded: frozenset[str], max_bytes: int
+) -> NestPlan:
+    """Return the tiles of a nest that fit into so many bytes."""
+    scop = program.scop
+    vector = next(
+        (one.variable for one in nest.loops if isinstance(one.annotation, VectorLoop)), None
+    )
+    if vector is None or len({one.statement for one in nest.instances}) < len(nest.instances):
+        return NestPlan((), ())
+    found: dict[tuple[str, tuple[Index, ...]], PlannedTile] = {}
+    reads: list[tuple[int | None, ...]] = []
+    for instance in nest.instances:
+        statement = scop.statement(instance.statement)
+        is_fit = statement.name not in guarded and not any(r.gathered for r in statement.reads)
+        numbers: list[int | None] = []
+        for access, subscripts in zip(statement.reads, instance.reads, strict=True):
+            key = (access.array, subscripts)
+            if is_fit and key not in found:
+                tile = _plan_tile(nest, vector, scop.array(access.array), subscripts, program)
+                if tile is not None and tile.size <= max_bytes:
+                    found[key], max_bytes = tile, max_bytes - tile.size
+            numbers.append(list(found).index(key) if is_fit and key in found else None)
+        reads.append(tuple(numbers))
+    return NestPlan(tuple(found.values()), tuple(reads))
+
+
+def _plan_tile(
+    nest: LoopNest, vector: str, array: Array, subscripts: tuple[Index, ...], program: LoopProgram
+) -> PlannedTile | None:
+    """Return the tile of a read, copied as far inside as it can be; None where it cannot."""
+    is_written = array.name in nest.written
+    first = (
+        max(nest.unconditional_loops, len(nest.outer)) if is_written else nest.unconditional_loops
+    )
+    steps = [coefficient(subscript, vector) for subscript in subscripts]
+    known = [step for step in steps if step is not None]
+    if len(known) < len(steps) or dimension_to_transpose(known) is None:
+        return None
+    for depth in reversed(range(first, len(nest.all_loops))):
+        outer, inner = nest.all_loops[:depth], nest.all_loops[depth:]
+        loops = _dimension_loops(inner, vector, subscripts)
+        if loops is not None and is_written:
+            loops = box_hull(inner, loops)
+        elif not _is_box(inner):
+            continue
+        if loops is None:
+            continue
+        if any(isinstance(loop.annotation, UnrollAndJam | VectorLoop) for loop in outer):
+            continue  # its iterations run together, and there is one tile
+        counts = {loop.variable: max_trip_count(loop) for loop in inner}
+        if not all(counts.values()):
+            continue  # unknown, or a loop that never runs
+        sizes = tuple(counts[loop.variable] or 0 for loop in loops)
+        if not is_written and _copy_repeats(outer, loops, subscripts) > MAX_TILE_COPIES:
+            continue
+        used = {loop.variable for loop in loops}
+        again = prod(count or 0 for name, count in counts.items() if name not in used)
+        if again < MIN_REUSE or prod(sizes) * array.type.size > MAX_TILE_BYTES:
+            continue
+        if is_written and not _is_unwritten(nest, depth, array, subscripts, loops, program):
+            continue
+        lengths = tile_lengths(loops, sizes, subscripts, array.type.size)
+        return PlannedTile(array, subscripts, depth, loops, lengths)
+    return None
+
+
+def _is_unwritten(
+    nest: LoopNest,
+    depth: int,
+    array: Array,
+    subscripts: tuple[Index, ...],
+    box: tuple[Loop, ...],
+    program: LoopProgram,
+) -> bool:
+    """Whether a nest writes nothing of what it reads of an array, and the box is inside of it."""
+    scop, inner = program.scop, nest.all_loops[depth:]
+    writes = [(scop.statement(one.statement).write, one.write) for one in nest.instances]
+    if any(isinstance(loop.annotation, ParallelLoop) for loop in inner):
+        return False
+    if any(access.gathered for access, _ in writes):
+        return False
+    written = [place for access, place in writes if access.array == array.name]
+    names = tuple(parameter.name for parameter in scop.parameters)
+    sizes = None if program.sizes is None else dict(program.sizes)
+    around = ProgramPoint(nest.all_loops[:depth], nest.conditions, names, sizes)
+    extents = program.extents[scop.arrays.index(array)]
+    return around.are_in_bounds(extents, subscripts, box) and around.are_disjoint(
+        written, subscripts, inner
+    )
+
+
+def _copy_repeats(
+    outer: Sequence[Loop], loops: Sequence[Loop], subscripts: Sequence[Index]
+) -> float:
+    """Return how often loops around a tile have the same elements copied, at most."""
+    needed = [*subscripts, *(bound for loop in loops for bound in (loop.lower, loop.upper))]
+    times = 1.0
+    for loop in reversed(outer):
+        if any(depends_on(index, loop.variable) for index in needed):
+            needed += (loop.lower, loop.upper)
+        else:
+            times *= max_trip_count(loop) or inf
+    return times
+
+
+def _dimension_loops(
+    inner: Sequence[Loop], vector: str, subscripts: tuple[Index, ...]
+) -> tuple[Loop, ...] | None:
+    """Return the loops whose counters the subscripts are, plus something that they share.
+
+    The one that runs in vectors comes last.
+    """
+    found: list[Loop] = []
+    for subscript in subscripts:
+        own = [loop for loop in inner if depends_on(subscript, loop.variable)]
+        if not own:
+            continue
+        if len(own) > 1 or own[0] in found or coefficient(subscript, own[0].variable) != 1:
+            return None
+        found.append(own[0])
+    if all(loop.variable != vector for loop in found) or len(found) < 2:
+        return None
+    return tuple(sorted(found, key=lambda loop: loop.variable == vector))
+
+
+def _is_box(inner: Sequence[Loop]) -> bool:
+    """Whether loops have bounds that do not depend on each other, and run in one thread."""
+    return all(
+        loop.step == 1
+        and not isinstance(loop.annotation, ParallelLoop)
+        and not any(
+            depends_on(bound, other.variable)
+            for bound in (loop.lower, loop.upper)
+            for other in inner
+        )
+        for loop in inner
+    )
+
+
+def max_trip_count(loop: Loop) -> int | None:
+    """Return how many iterations a loop has at most; None where that is not known."""
+    found = [length + 1 for _, _, length in constant_spans(loop)]
+    return max(0, min(found)) if found else None

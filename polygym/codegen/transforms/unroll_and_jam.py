@@ -1,0 +1,275 @@
+"""Unroll and jam: several iterations of a loop together, inside the loops below it.
+
+::
+
+    for i:                           for i by 2:
+      for k:                →          for k:
+        S(i, k)                          S(i, k); S(i + 1, k)
+                                     for the rest of i: for k: S(i, k)
+
+What one iteration loaded the next one finds in a register, and independent chains of operations
+fill the processor's pipelines. Side condition: the iterations of the loop are independent, so any
+interleaving of them that keeps the order within each is right. Or the loop and those inside it may
+be permuted with each other, and there is one statement in them: then what runs together runs in the
+order (k, i), a block of i's in place of one, as in a tile. Pairs that depend on each other have
+δ ≥ 0 along both loops, and the instances keep their order at equal k.
+
+Where the bounds of an inner loop depend on the jammed one, the copies have only part of their
+iterations in common. With lower bounds l(i) and upper bounds u(i), and the copies i, …, i + c - 1::
+
+    for k in max l .. min u:      all copies together
+    for every copy:               first k in l .. max l - 1, at the end k in min u + 1 .. u
+
+Both parts may be long (a triangle's), but only the last c or so iterations are. The greatest lower
+bound over the copies is found at the first or the last of them when l is a maximum of affine
+pieces, and likewise the smallest upper bound of a minimum; other bounds are left alone, and the
+copies then run one after the other.
+
+That order is right for iterations that wait for each other too: δ ≥ 0 along k, so that no pair goes
+from what is shared to what comes first, or from the end to either, and within these parts the loops
+run as they did.
+
+Example, c = 2, ``for i: for k = i .. n``: at i = 4 the copies share k = 5 .. n, and copy 4 runs
+k = 4 alone before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from polygym.codegen.common.loop_annotation import SEQUENTIAL_LOOP, UnrollAndJam
+from polygym.codegen.loopir.index_arithmetic import (
+    add_constant,
+    depends_on,
+    is_monotone,
+    maximum,
+    minimum,
+    substitute,
+    substitute_in,
+)
+from polygym.codegen.loopir.ir import (
+    Block,
+    Guard,
+    Index,
+    IndexConstant,
+    IndexOperation,
+    IndexOperator,
+    IndexVariable,
+    Instance,
+    Lanes,
+    Loop,
+    Node,
+    map_children,
+)
+from polygym.codegen.loopir.linear_sums import constant_difference
+
+
+@dataclass(frozen=True, slots=True)
+class UnrolledCopies:
+    """Executions of a body that run together: ``variable`` is ``base`` plus each offset.
+
+    With ``width`` above 1 every copy is a vector of so many lanes. Counted from ``base`` on,
+    ``active`` lanes exist (all when None). ``fresh_variable`` is a variable name that nothing else
+    uses.
+    """
+
+    variable: str
+    base: Index
+    offsets: tuple[int, ...]
+    fresh_variable: str
+    width: int = 1
+    active: Index | None = None
+
+    @property
+    def first(self) -> Index:
+        """The smallest value of the variable."""
+        return add_constant(self.base, self.offsets[0])
+
+    @property
+    def last(self) -> Index:
+        """The greatest value of the variable."""
+        if self.active is None:
+            return add_constant(self.base, self.offsets[-1] + self.width - 1)
+        return minimum(
+            add_constant(self.base, self.offsets[-1] + self.width - 1),
+            add_constant(IndexOperation(IndexOperator.ADD, (self.base, self.active)), -1),
+        )
+
+    def active_from(self, offset: int) -> Index | None:
+        """Return how many lanes of the vector at an offset exist; None if all do."""
+        match self.active:
+            case None:
+                return None
+            case IndexConstant(count):
+                return None if count - offset >= self.width else IndexConstant(count - offset)
+            case _:
+                return add_constant(self.active, -offset)
+
+
+def jam_loops(node: Node) -> Node:
+    """Carry out every annotation of the kind Jam, outermost first."""
+    match node:
+        case Loop(annotation=UnrollAndJam(copies)) if copies > 1 and node.step == 1:
+            return _jam_loop(node, copies)
+        case Loop(annotation=UnrollAndJam()):
+            return replace(node, body=jam_loops(node.body), annotation=SEQUENTIAL_LOOP)
+        case _:
+            return map_children(node, jam_loops)
+
+
+def _jam_loop(loop: Loop, count: int) -> Node:
+    """Return the main loop, ``count`` iterations at a time, and the loop over the rest."""
+    name = loop.variable
+    copies = UnrolledCopies(name, IndexVariable(name), tuple(range(count)), f"{name}_")
+    main = Loop(
+        name,
+        loop.lower,
+        add_constant(loop.upper, 1 - count),
+        count,
+        jam_loops(interleave(loop.body, copies)),
+    )
+    rest = Loop(name, remainder_start(loop, count), loop.upper, 1, jam_loops(loop.body))
+    return main_and_remainder(loop, count, main, rest)
+
+
+def main_and_remainder(loop: Loop, count: int, main: Loop, rest: Loop) -> Node:
+    """Return both parts of a loop, or the one that has iterations, where that is known.
+
+    ``main`` runs blocks of ``count`` iterations, ``rest`` what does not fill one.
+    """
+    last = constant_difference(loop.upper, loop.lower)
+    if last is None:
+        return Block((main, rest))
+    blocks, left = divmod(max(0, last + 1), count)
+    return Block((main,) * (blocks > 0) + (rest,) * (left > 0 or blocks == 0))
+
+
+def remainder_start(loop: Loop, count: int) -> Index:
+    """Return where the iterations begin that do not fill a block of ``count``.
+
+    >>> from polygym.codegen.c import print_index
+    >>> print_index(rest_start(Loop("i", Number(0), Variable("m"), 1, Block(())), 4))
+    '4 * polygym_floord(polygym_max(0, m + 1), 4)'
+
+    With no iterations at all the start lies below the lower bound by what it lies above the upper
+    one, so it must be kept from running: the quotient is taken of 0 at least.
+    """
+    last = constant_difference(loop.upper, loop.lower)
+    if last is not None:
+        return add_constant(loop.lower, max(0, last + 1) // count * count)
+    zero = loop.lower == IndexConstant(0)
+    trips = add_constant(
+        loop.upper if zero else IndexOperation(IndexOperator.SUBTRACT, (loop.upper, loop.lower)), 1
+    )
+    whole = IndexOperation(
+        IndexOperator.MULTIPLY,
+        (
+            IndexConstant(count),
+            IndexOperation(
+                IndexOperator.DIVIDE_FLOOR, (maximum(IndexConstant(0), trips), IndexConstant(count))
+            ),
+        ),
+    )
+    return whole if zero else IndexOperation(IndexOperator.ADD, (loop.lower, whole))
+
+
+def interleave(node: Node, copies: UnrolledCopies) -> Node:
+    """Return a node that runs ``node`` for all copies, interleaved where it can be."""
+    match node:
+        case Instance():
+            return _copy_instances(node, copies)
+        case Loop():
+            return _interleave_loop(node, copies)
+        case Guard(condition) if depends_on(condition, copies.variable):
+            return _run_in_sequence(node, copies)
+        case Block() | Guard():
+            return map_children(node, lambda part: interleave(part, copies))
+        case _:
+            assert_never(node)
+
+
+def _copy_instances(instance: Instance, copies: UnrolledCopies) -> Node:
+    """Return one instance for each copy."""
+    found: list[Node] = []
+    for offset in copies.offsets:
+        base = add_constant(copies.base, offset)
+        if copies.width == 1:
+            found.append(substitute_in(instance, {copies.variable: base}))
+            continue
+        assert instance.lanes is None
+        lanes = Lanes(copies.variable, base, copies.width, copies.active_from(offset))
+        found.append(
+            Instance(instance.statement, instance.iterators, instance.write, instance.reads, lanes)
+        )
+    return found[0] if len(found) == 1 else Block(tuple(found))
+
+
+def _interleave_loop(loop: Loop, copies: UnrolledCopies) -> Node:
+    """Return the loop with all copies inside, and the iterations that they do not share."""
+    name = copies.variable
+    if not (depends_on(loop.lower, name) or depends_on(loop.upper, name)):
+        body = interleave(loop.body, copies)
+        return Loop(loop.variable, loop.lower, loop.upper, loop.step, body, loop.annotation)
+    ends = (copies.first, copies.last)
+    start = bound_over_copies(loop.lower, name, ends, IndexOperator.MAXIMUM)
+    end = bound_over_copies(loop.upper, name, ends, IndexOperator.MINIMUM)
+    if start is None or end is None or loop.step != 1:
+        return _run_in_sequence(loop, copies)
+    # The copies' own bounds are over the spare variable; what is shared is not.
+    own = substitute_in(loop, {name: IndexVariable(copies.fresh_variable)})
+    assert isinstance(own, Loop)
+    parts: list[Node] = []
+    if depends_on(loop.lower, name):
+        high = minimum(add_constant(start, -1), own.upper)
+        parts.append(_loop_over_copies(copies, replace(own, upper=high)))
+    parts.append(replace(loop, lower=start, upper=end, body=interleave(loop.body, copies)))
+    if depends_on(loop.upper, name):
+        # Where nothing is shared, all of the iterations are left, but none before the first.
+        low = maximum(add_constant(end, 1), start if depends_on(loop.lower, name) else loop.lower)
+        parts.append(_loop_over_copies(copies, replace(own, lower=low)))
+    return Block(tuple(parts))
+
+
+def bound_over_copies(
+    bound: Index, variable: str, ends: tuple[Index, Index], operator: IndexOperator
+) -> Index | None:
+    """Return the extreme of a bound over a variable's values, or None when that is not known.
+
+    ``ends`` are the first and the last of the values.
+    """
+    if not depends_on(bound, variable):
+        return bound
+    pieces: Sequence[Index]
+    match bound:
+        case IndexOperation(inner, operands) if inner is operator:
+            pieces = operands
+        case _:
+            pieces = (bound,)
+    found: list[Index] = []
+    for piece in pieces:
+        if not is_monotone(piece, variable):
+            return None
+        found += [substitute(piece, {variable: end}) for end in ends]
+    return maximum(*found) if operator is IndexOperator.MAXIMUM else minimum(*found)
+
+
+def _run_in_sequence(node: Node, copies: UnrolledCopies) -> Node:
+    """Return a loop that runs a node for one copy after the other."""
+    return _loop_over_copies(
+        copies, substitute_in(node, {copies.variable: IndexVariable(copies.fresh_variable)})
+    )
+
+
+def _loop_over_copies(copies: UnrolledCopies, node: Node) -> Node:
+    """Return a loop of the spare variable over the copies."""
+    assert _is_dense(copies)
+    return Loop(copies.fresh_variable, copies.first, copies.last, 1, node)
+
+
+def _is_dense(copies: UnrolledCopies) -> bool:
+    """Whether the copies are all values from the first to the last."""
+    return copies.offsets == tuple(
+        copies.width * position for position in range(len(copies.offsets))
+    )

@@ -1,0 +1,176 @@
+"""Vectors: iterations of a loop as lanes, all executing one statement before the next.
+
+::
+
+    for j:                           for j by 8:
+      S(j); T(j)            →          S(j .. j + 7); T(j .. j + 7)
+                                     for the rest, by 8: the same, masked
+
+Side condition: the iterations of the loop are independent. Loops inside stay loops, around vectors:
+a reduction that runs inside the lanes keeps the order of each lane's sum, so the result is the same
+bit for bit. With ``count`` above 1, so many vectors run together, as
+:mod:`polygym.codegen.transforms.unroll_and_jam` has it, which also explains what happens to inner
+loops whose bounds depend on the lane.
+
+A statement that cannot be computed in lanes (a division of integers traps, a call has no vector
+form, a read needs its guard, a gather is made under a condition, a store may not happen) leaves its
+loop as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polygym.codegen.common.loop_annotation import SEQUENTIAL_LOOP, VectorLoop
+from polygym.codegen.common.math_support import has_vector_form
+from polygym.codegen.loopir.index_arithmetic import add_constant
+from polygym.codegen.loopir.ir import (
+    IndexConstant,
+    IndexOperation,
+    IndexOperator,
+    IndexVariable,
+    Loop,
+    Node,
+    instances_in,
+    map_children,
+)
+from polygym.codegen.loopir.linear_sums import constant_difference
+from polygym.codegen.transforms.unroll_and_jam import (
+    UnrolledCopies,
+    interleave,
+    main_and_remainder,
+    remainder_start,
+)
+from polygym.ir.expressions import (
+    Binary,
+    BinaryOperator,
+    Call,
+    Cast,
+    Conditional,
+    Expression,
+    Gather,
+    IteratorValue,
+    ParameterValue,
+    Update,
+    walk,
+)
+from polygym.ir.scop import Scop, Statement
+from polygym.ir.types import ScalarType
+
+_SCALAR_OPERATORS = frozenset(
+    {BinaryOperator.REMAINDER, BinaryOperator.SHIFT_LEFT, BinaryOperator.SHIFT_RIGHT}
+)
+
+
+def vectorize(node: Node, scop: Scop, guarded: frozenset[str]) -> Node:
+    """Carry out every :class:`~polygym.codegen.common.loop_annotation.VectorLoop` annotation.
+
+    ``guarded`` are statements with a read that is only made under a condition.
+    """
+    match node:
+        case Loop(step=step, body=body, annotation=VectorLoop(bits, count)):
+            names = statements_in(body)
+            able = step == 1 and names.isdisjoint(guarded)
+            if able and all(is_vectorizable(scop.statement(name)) for name in names):
+                width = bits // (8 * max(element_size(scop, name) for name in names))
+                if width > 1:
+                    maskable = not any(has_narrowing(scop.statement(name)) for name in names)
+                    return _vectorize_loop(node, width, count, is_maskable=maskable)
+            return replace(node, body=vectorize(body, scop, guarded), annotation=SEQUENTIAL_LOOP)
+        case _:
+            return map_children(node, lambda part: vectorize(part, scop, guarded))
+
+
+def _vectorize_loop(loop: Loop, width: int, count: int, *, is_maskable: bool) -> Node:
+    """Return the loop over whole blocks of vectors and the masked loop over the rest.
+
+    What cannot be masked runs one by one in the rest.
+    """
+    name, block = loop.variable, width * count
+    counter = IndexVariable(name)
+    copies = UnrolledCopies(name, counter, tuple(range(0, block, width)), f"{name}_", width)
+    main = Loop(
+        name, loop.lower, add_constant(loop.upper, 1 - block), block, interleave(loop.body, copies)
+    )
+    start = remainder_start(loop, block)
+    if not is_maskable:
+        rest = Loop(name, start, loop.upper, 1, loop.body)
+        return main_and_remainder(loop, block, main, rest)
+    last = constant_difference(loop.upper, loop.lower)
+    if last is None:
+        left = add_constant(IndexOperation(IndexOperator.SUBTRACT, (loop.upper, counter)), 1)
+        masked = UnrolledCopies(name, counter, (0,), f"{name}_", width, left)
+        rest = Loop(name, start, loop.upper, width, interleave(loop.body, masked))
+    else:
+        # How many are left is known: they run together too, in as few vectors as will do.
+        remaining = (last + 1) % block
+        offsets = tuple(range(0, max(1, remaining), width))
+        masked = UnrolledCopies(name, counter, offsets, f"{name}_", width, IndexConstant(remaining))
+        rest = Loop(name, start, loop.upper, block, interleave(loop.body, masked))
+    return main_and_remainder(loop, block, main, rest)
+
+
+def statements_in(node: Node) -> frozenset[str]:
+    """Return the names of the statements that run in a node."""
+    return frozenset(instance.statement for instance in instances_in(node))
+
+
+def element_size(scop: Scop, statement: str) -> int:
+    """Return the bytes of the largest element that a statement handles."""
+    body = scop.statement(statement).body
+    return max(scop.widest_element((statement,)), *(node.type.size for node in walk(body)))
+
+
+def has_narrowing(statement: Statement) -> bool:
+    """Whether something in the body makes integers of fewer bits of integers.
+
+    LLVM 22 stores such vectors wrongly under a mask that leaves one lane: all bits of the wider
+    integer, beyond the element.
+    """
+    for node in walk(statement.body):
+        match node:
+            case Cast(operand, type_):
+                if type_.is_storage_only and not operand.type.is_storage_only:
+                    return True  # the upper bits of an integer are cut off
+                source, target = operand.type, type_
+            case IteratorValue(_, type_) | ParameterValue(_, type_):
+                source, target = ScalarType.LONG, type_
+            case _:
+                continue
+        if source.is_integer and target.is_integer and source.size > target.size:
+            return True
+    return False
+
+
+def is_vectorizable(statement: Statement) -> bool:
+    """Whether the body can be computed in lanes."""
+    return all(_has_vector_form(node) for node in walk(statement.body))
+
+
+def has_masked_form(statement: Statement) -> bool:
+    """Whether a statement can be computed in lanes, under a mask too, and computes no subscript."""
+    accesses = (statement.write, *statement.reads)
+    return (
+        is_vectorizable(statement)
+        and not has_narrowing(statement)
+        and not any(access.gathered for access in accesses)
+    )
+
+
+def _has_vector_form(node: Expression) -> bool:
+    match node:
+        case Binary(operator, _, _, type_):
+            divides = operator is BinaryOperator.DIVIDE and type_.is_integer
+            return operator not in _SCALAR_OPERATORS and not divides
+        case Cast(operand, type_):
+            return not (operand.type.is_floating and type_.is_integer)
+        case Call(function):
+            return has_vector_form(function)
+        case Update():
+            return False
+        case Conditional(_, then, otherwise):
+            return not any(
+                isinstance(inner, Gather) for arm in (then, otherwise) for inner in walk(arm)
+            )
+        case _:
+            return True

@@ -1,0 +1,136 @@
+"""What decisions about loops depend on, beside the loops themselves; known before any is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from collections.abc import Mapping as Dictionary
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from polygym.codegen.common.packing_candidates import PackingCandidates
+from polygym.codegen.tree.analysis.access_strides import AccessStrides, stride_table
+from polygym.codegen.tree.analysis.loop_order import (
+    OriginalLoops,
+    innermost_positions,
+    loop_numbers,
+    moved_innermost,
+)
+from polygym.codegen.tree.ir import Band, BandMember
+from polygym.codegen.tree.loop_context import LoopContext
+from polygym.codegen.tree.planning_memo import NO_MEMO, PlanningMemo
+from polygym.ir.scop import Scop
+from polygym.mapping.machine import Machine
+from polygym.mapping.mapping import Mapping
+from polygym.mapping.sizes import Sizes
+from polygym.poly.schedule import ScheduleRow
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class PlannerContext:
+    """A program, a mapping, and a machine.
+
+    ``packing`` says which reads may go to turned copies, None where none may; ``sizes`` are the
+    values of the parameters, None where code is for all of them. ``original_loops`` are those of
+    the schedule, by whose numbers the mapping may ask for an order.
+    """
+
+    scop: Scop
+    mapping: Mapping
+    machine: Machine
+    packing: PackingCandidates | None = None
+    sizes: Sizes | None = None
+    memo: PlanningMemo = NO_MEMO
+    original_loops: OriginalLoops = field(default_factory=dict)
+
+    def with_mapping(self, mapping: Mapping) -> PlannerContext:
+        """Return the same with another mapping."""
+        return PlannerContext(
+            self.scop,
+            mapping,
+            self.machine,
+            self.packing,
+            self.sizes,
+            self.memo,
+            self.original_loops,
+        )
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether loops may run in vectors."""
+        return self.mapping.has_vectors
+
+    @property
+    def vector_bits(self) -> int:
+        """The width of a vector: the mapping's, else the machine's."""
+        return self.mapping.vector_bits_on(self.machine.vector_bits)
+
+    def lanes(self, statements: tuple[str, ...]) -> int:
+        """Return how many of the widest elements of some statements a vector has."""
+        return self.vector_bits // (8 * self.scop.widest_element(statements))
+
+    def innermost(
+        self, statements: tuple[str, ...], members: Sequence[BandMember]
+    ) -> tuple[int, ...]:
+        """Return the places of the members that the mapping wants innermost, in their order."""
+        asked = self.mapping.order
+        return innermost_positions(asked, self._loop_numbers(statements, members)) if asked else ()
+
+    def has_requested_order(self, found: Sequence[BandMember], band: Band, name: str) -> bool:
+        """Whether those loops around a statement that come from a band run as is asked for."""
+        if not self.mapping.order:
+            return True
+        own = self._loop_numbers(band.statements, band.members)
+        order = [one for one in self._loop_numbers((name,), found) if one in own]
+        asked = [one for one in self.mapping.order if one in order]
+        return order[len(order) - len(asked) :] == asked
+
+    def in_requested_order(
+        self, statements: tuple[str, ...], members: Sequence[BandMember]
+    ) -> tuple[BandMember, ...]:
+        """Return the members of a permutable band in the order that the mapping asks for."""
+        last = self.innermost(statements, members)
+        return tuple(members[place] for place in moved_innermost(range(len(members)), last))
+
+    def memoized(
+        self,
+        what: str,
+        band: Band,
+        loop_context: LoopContext,
+        answer: Callable[[PlannerContext], Answer],
+    ) -> Answer:
+        """Return what there is to say of a band, worked out if what it depends on is new.
+
+        That is: in the mapping what the answer asks of it, and all else that there is.
+        """
+        own = tuple([self.original_loops.get(name) for name in band.statements])
+        return self.memo.get_or_compute_for_mapping(
+            (what, band, loop_context, self.packing, own),
+            self.mapping,
+            lambda asked: answer(self.with_mapping(asked)),
+        )
+
+    def _loop_numbers(
+        self, statements: tuple[str, ...], members: Sequence[BandMember]
+    ) -> tuple[int, ...]:
+        """Return the numbers by which a mapping may name members."""
+        own = tuple([self.original_loops[name] for name in statements])
+        return self.memo.get_or_compute(
+            ("numbers", statements, tuple(members), own),
+            lambda: loop_numbers(statements, members, self.original_loops),
+        )
+
+    def access_strides(
+        self,
+        statements: tuple[str, ...],
+        outer: Dictionary[str, Sequence[ScheduleRow]],
+        members: Sequence[BandMember],
+    ) -> tuple[Dictionary[str, AccessStrides], ...]:
+        """Return how accesses move with every member, inside of loops with the ``outer`` rows."""
+        rows = tuple(one.rows for one in members)
+        around = tuple(tuple(outer[name]) for name in statements)
+        return self.memo.get_or_compute(
+            ("moves", statements, around, rows, self.packing),
+            lambda: stride_table(self.scop, statements, outer, rows, self.packing, self.memo),
+        )

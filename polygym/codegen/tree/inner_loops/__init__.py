@@ -1,0 +1,3 @@
+"""inner_loops: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,447 @@
+"""From the tree of a schedule to the tree of a mapping: every transformation, in its place.
+
+The walk goes down the tree with the pairs of instances that no loop further out orders. What it
+does to a band depends on what stands below:
+
+* a sequence with further loops: the band is tiled, and its points *sink* into the branches, if
+  dependences allow it (:mod:`polygym.codegen.tree.sink_points`);
+* the bands of a sum over several loops: its element is held through all of them
+  (:mod:`polygym.codegen.tree.plan_nested_reduction`);
+* a band, in which nothing would run in vectors: the band is tiled in its coincident members, and
+  their points run *through* the others into the band below
+  (:mod:`polygym.codegen.tree.transforms.interchange_inward`);
+* a sum whose terms may be taken in any order: those that need nothing of their tile run before it
+  (:mod:`polygym.codegen.tree.find_early_terms`);
+* a sequence under loops of which only the inner ones may sink: all are tiled, and the outer
+  ones stay above it (:mod:`polygym.codegen.tree.transforms.partial_sinking`);
+* nothing but statements, parted in one step or in several: it is tiled, its points get their order
+  and their annotations (:mod:`polygym.codegen.tree.inner_loops.arrangement`), others in tiles in
+  which nothing but sums waits (:mod:`polygym.codegen.tree.find_independent_tiles`);
+* anything else: it is tiled if sizes are asked for, or if a wavefront gives threads what they need;
+  its points stay above what is below.
+
+The tiles themselves are made in one place, :mod:`polygym.codegen.tree.tile_bands`, and the
+outermost coincident loop on every way down becomes parallel
+(:mod:`polygym.codegen.tree.transforms.parallelization`), and, where terms may be added in any
+order, loops that wait for sums alone (:mod:`polygym.codegen.tree.transforms.parallel_reductions`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from polygym.codegen.common.packing_candidates import PackingCandidates, packing_candidates
+from polygym.codegen.recurrences.early_reduction_terms.analysis import (
+    early_terms_candidate,
+    find_early_terms,
+)
+from polygym.codegen.recurrences.independent_tiles.analysis import (
+    IndependentTiles,
+    find_independent_tiles,
+    may_have_independent_tiles,
+)
+from polygym.codegen.tree.analysis.loop_order import loops_of, reorder_bands
+from polygym.codegen.tree.analysis.planner_context import PlannerContext
+from polygym.codegen.tree.inner_loops.arrangement import (
+    Arrangement,
+    apply_arrangement,
+    choose_arrangement,
+)
+from polygym.codegen.tree.inner_loops.nested_reduction import NestedReduction, plan_nested_reduction
+from polygym.codegen.tree.ir import (
+    Band,
+    BandMember,
+    Branch,
+    Leaf,
+    SequenceNode,
+    Tree,
+    flatten_sequences,
+    independent_groups,
+    is_innermost,
+)
+from polygym.codegen.tree.loop_context import LoopContext
+from polygym.codegen.tree.planning.tile_sizes import (
+    SINK_TILE,
+    early_term_sizes,
+    independent_tile_sizes,
+    outer_band_sizes,
+    partly_sunk_sizes,
+    point_band_sizes,
+    reduction_sizes,
+)
+from polygym.codegen.tree.planning_memo import NO_MEMO, PlanningMemo
+from polygym.codegen.tree.transforms.interchange_inward import InwardInterchange, interchange_inward
+from polygym.codegen.tree.transforms.parallel_reductions import ReductionParallelizer
+from polygym.codegen.tree.transforms.parallelization import Parallelizer
+from polygym.codegen.tree.transforms.partial_sinking import PartlySunk, sink_partly
+from polygym.codegen.tree.transforms.sinking import SunkBranch, sink_points
+from polygym.codegen.tree.transforms.tile_levels import tile_bands
+from polygym.ir.scop import Scop
+from polygym.mapping.machine import Machine
+from polygym.mapping.mapping import Mapping
+from polygym.mapping.sizes import Sizes, known_sizes
+from polygym.poly.isl_budget import bounded_operations
+from polygym.poly.legality import LegalSchedule
+
+
+def plan_tree(
+    tree: Tree,
+    legal: LegalSchedule,
+    mapping: Mapping,
+    machine: Machine,
+    sizes: Sizes | None = None,
+    memo: PlanningMemo = NO_MEMO,
+    *,
+    keep_term_order: bool = False,
+) -> Tree:
+    """Return the tree of loops that a mapping makes of a schedule's tree.
+
+    ``memo`` is that of earlier plans for the same program at the same sizes on the same machine.
+    With ``keep_term_order`` no terms of sums run before their tile.
+    """
+    known, parameters = known_sizes(legal.scop, sizes), legal.schedule.parameters
+    threads = Parallelizer(legal.scop, mapping, parameters, known, memo)
+    if mapping.keeps_schedule_order:
+        return threads.parallelize_tree(tree, parallel=False) if mapping.is_parallel else tree
+    names = tuple(part.statement for part in legal.schedule.statements)
+    loops = memo.get_or_compute(("loops", tree, names), lambda: loops_of(tree, names))
+    if mapping.only_permutes_bands:
+        tree = reorder_bands(tree, mapping, loops)
+        return threads.parallelize_tree(tree, parallel=False) if mapping.is_parallel else tree
+    with bounded_operations("mapping the schedule to the machine"):
+        around = LoopContext.of(legal, memo)
+        groups = memo.get_or_compute(
+            ("parts", tree, names), lambda: independent_groups(tree, names)
+        )
+        packing = packing_in(groups, legal.scop, mapping.pack, sizes, memo)
+        setting = PlannerContext(legal.scop, mapping, machine, packing, known, memo, loops)
+        found = _TreePlanner(setting, threads, keep_term_order).tree(tree, around)
+        if not (mapping.reassociate and mapping.is_parallel) or known is None:
+            return found
+        sums = ReductionParallelizer(legal.scop, mapping, parameters, known, machine.level_2 // 2)
+        return sums.parallelize_tree(found, around.pairs)
+
+
+def packing_in(
+    groups: tuple[frozenset[str], ...],
+    scop: Scop,
+    pack: bool,
+    sizes: Sizes | None,
+    memo: PlanningMemo,
+) -> PackingCandidates | None:
+    """Return what may be packed in a schedule's parts, if anything; it is remembered."""
+    return memo.get_or_compute(
+        ("packing", groups, pack), lambda: packing_candidates(scop, sizes, groups, pack=pack)
+    )
+
+
+@dataclass(frozen=True)
+class _TreePlanner:
+    """The walk; holds what every step needs to see.
+
+    Bands come with ``tiled``, the sizes of the tiles that their members have further out already.
+    """
+
+    context: PlannerContext
+    parallelizer: Parallelizer
+    keep_term_order: bool = False
+
+    @property
+    def mapping(self) -> Mapping:
+        """The mapping."""
+        return self.context.mapping
+
+    def tree(self, tree: Tree, loop_context: LoopContext) -> Tree:
+        """Return the mapped tree."""
+        match tree:
+            case Leaf():
+                return tree
+            case SequenceNode():
+                return tree.with_children(
+                    lambda branch: self.branch(branch, loop_context.for_branch(branch.statements))
+                )
+            case Band():
+                own = self.mapping.for_nest(tree.statements)
+                walk = (
+                    self.with_mapping(replace(self.mapping, nests=(), **dict(own))) if own else self
+                )
+                return walk.band(tree, (1,) * len(tree.members), loop_context)
+
+    def branch(self, branch: Branch, loop_context: LoopContext) -> Tree:
+        """Return the mapped tree of a branch, which asks the mapping for what matters to it."""
+        setting, tree = self.context, branch.child
+        if not isinstance(tree, Band):
+            return self.tree(tree, loop_context)
+        own = tuple([setting.original_loops[name] for name in branch.statements])
+        return setting.memo.get_or_compute_for_mapping(
+            ("branch", tree, loop_context, setting.packing, own, self.keep_term_order),
+            self.mapping,
+            lambda asked: self.with_mapping(asked).tree(tree, loop_context),
+        )
+
+    def with_mapping(self, mapping: Mapping) -> _TreePlanner:
+        """Return the same walk under another mapping."""
+        if mapping is self.mapping:
+            return self
+        return _TreePlanner(
+            self.context.with_mapping(mapping),
+            self.parallelizer.with_mapping(mapping),
+            self.keep_term_order,
+        )
+
+    def _with_contiguous_chunks(self) -> _TreePlanner:
+        """Return the same walk where a thread gets iterations that follow each other."""
+        return replace(self, parallelizer=replace(self.parallelizer, contiguous_chunks=True))
+
+    def band(self, band: Band, tiled: tuple[int, ...], loop_context: LoopContext) -> Tree:
+        """Map a band of points."""
+        if is_innermost(band):
+            return self._points(band, tiled, loop_context)
+        sinks = self.mapping.sink and self.mapping.is_tiled
+        if sinks:
+            if (branches := sink_points(band, loop_context)) is not None:
+                return self._tile_sunk(band, branches, tiled, loop_context)
+            if (found := plan_nested_reduction(band, loop_context, self.context)) is not None:
+                return self._tile_reduction(band, found, tiled, loop_context)
+            if (through := self._interchange(band, loop_context)) is not None:
+                ran = self._tile_interchanged(band, through, tiled, loop_context)
+                if ran is not None:
+                    return ran
+        row = flatten_sequences(band.child)
+        if row is None and (first := self._tile_early_terms(band, tiled, loop_context)) is not None:
+            return first
+        if sinks and (partly := sink_partly(band, loop_context, self.context)) is not None:
+            return self._tile_partly_sunk(band, partly, tiled, loop_context)
+        if row is not None:
+            return self._points(replace(band, child=row), tiled, loop_context)
+        return self._tile_outer(band, tiled, loop_context)
+
+    def _points(self, band: Band, tiled: tuple[int, ...], loop_context: LoopContext) -> Tree:
+        """Map a band below which there are no more loops."""
+        found, points = self._arrange(band, loop_context)
+        if may_have_independent_tiles(band, loop_context, self.context):
+            sizes = independent_tile_sizes(band, tiled, loop_context, self.context)
+            tiles = self._tiles(band, sizes, loop_context)
+            free = tiles.levels and find_independent_tiles(
+                band, tiles.levels[-1], loop_context, self.context
+            )
+            if free:
+                return tiles.around(
+                    self._split_independent(points, band.statements, free, tiles.is_parallel)
+                )
+        sizes = point_band_sizes(band, found, tiled, loop_context, self.context)
+        tiles = self._tiles(band, sizes, loop_context)
+        return tiles.around(self.parallelizer.parallelize_tree(points, parallel=tiles.is_parallel))
+
+    def _arrange(self, band: Band, loop_context: LoopContext) -> tuple[Arrangement, Tree]:
+        """Return who does what among the points of a band, and their loops."""
+
+        def arrange(setting: PlannerContext) -> tuple[Arrangement, Tree]:
+            found = choose_arrangement(band, loop_context, setting)
+            return found, apply_arrangement(band, found, setting)
+
+        return self.context.memoized("points", band, loop_context, arrange)
+
+    def _split_independent(
+        self, points: Tree, statements: tuple[str, ...], free: IndependentTiles, parallel: bool
+    ) -> Tree:
+        """Return the loops of tiles that wait for something, and those of the free ones."""
+        other = replace(free.predicate, tile_coordinates=free.tile_coordinates, is_complement=True)
+        own = apply_arrangement(free.band, free.arrangement, free.context)
+        branches = (
+            Branch(statements, points, other),
+            Branch(free.band.statements, own, free.predicate),
+        )
+        return self.parallelizer.parallelize_tree(SequenceNode(branches), parallel=parallel)
+
+    def _tile_sunk(
+        self,
+        band: Band,
+        branches: tuple[SunkBranch, ...],
+        tiled: tuple[int, ...],
+        loop_context: LoopContext,
+    ) -> Tree:
+        """Tile a band whose points have sunk into the branches."""
+        count = len(band.members)
+        usual = (SINK_TILE,) * count
+        if self.mapping.reassociate and count == 1 and not band.members[0].coincident:
+            usual = (1,)  # a sum, whose chains are not to be taken together for every tile
+        sizes = _remaining_sizes(self.mapping.tile_for(count) or usual, tiled)
+        tiles = self._tiles(band, sizes, loop_context)
+        inner = loop_context.with_threads(parallel=tiles.is_parallel)
+        now = _merged_sizes(tiled, sizes)
+        mapped = (
+            Branch(
+                sunk.band.statements,
+                self.band(
+                    sunk.band,
+                    (*now, *(1,) * sunk.own_members),
+                    inner.for_branch(sunk.band.statements),
+                ),
+            )
+            for sunk in branches
+        )
+        return tiles.around(SequenceNode(tuple(mapped)))
+
+    def _tile_partly_sunk(
+        self, band: Band, partly: PartlySunk, tiled: tuple[int, ...], loop_context: LoopContext
+    ) -> Tree:
+        """Tile a band of which some points stay and the others sink.
+
+        Tiles beside each other may write parts of the same rows, of which processors fetch more
+        than is asked for: so a thread gets tiles that follow each other.
+        """
+        sizes = partly_sunk_sizes(band, tiled, loop_context, self.context)
+        tiles = self._with_contiguous_chunks()._tiles(band, sizes, loop_context)
+        members, parallel = self.parallelizer.parallelize_members(
+            band.statements, band.members[: partly.staying_count], parallel=tiles.is_parallel
+        )
+        below = partly.loop_context.with_threads(parallel=parallel)
+        now = _merged_sizes(tiled, sizes)[partly.staying_count :]
+        return tiles.around(Band(band.statements, members, self.band(partly.sunk_band, now, below)))
+
+    def _tile_reduction(
+        self, band: Band, found: NestedReduction, tiled: tuple[int, ...], loop_context: LoopContext
+    ) -> Tree:
+        """Tile the free members of a sum over several loops."""
+        points = tuple(band.members[place] for place in found.places)
+        before = tuple(tiled[place] for place in found.places)
+        sizes = reduction_sizes(found, self.mapping, parallel=loop_context.is_parallel)
+        sizes = _remaining_sizes(sizes, before)
+        tiles = self._tiles(Band(band.statements, points, found.tree), sizes, loop_context)
+        return tiles.around(
+            self.parallelizer.parallelize_tree(found.tree, parallel=tiles.is_parallel)
+        )
+
+    def _interchange(self, band: Band, loop_context: LoopContext) -> InwardInterchange | None:
+        """Let coincident members run inside the band below, unless that has vectors as it is."""
+        through = interchange_inward(band, loop_context)
+        if through is None:
+            return None
+        assert isinstance(band.child, Band)
+        inside = loop_context.inside_members(band.members, band.statements)
+        if not is_innermost(band.child):
+            return through
+        return (
+            None if choose_arrangement(band.child, inside, self.context).is_profitable else through
+        )
+
+    def _tile_interchanged(
+        self,
+        band: Band,
+        through: InwardInterchange,
+        tiled: tuple[int, ...],
+        loop_context: LoopContext,
+    ) -> Tree | None:
+        """Tile the members that run inside; None where that gains nothing."""
+        inside, below = through.inner_band, through.loop_context
+        points = tuple(band.members[place] for place in through.moved_positions)
+        before = tuple(tiled[place] for place in through.moved_positions)
+        rest = (1,) * (len(inside.members) - len(points))
+        sizes = (SINK_TILE,) * len(points)
+        if (whole := self.mapping.tile_for(len(band.members))) is not None:
+            sizes = tuple(whole[place] for place in through.moved_positions)
+        elif is_innermost(inside):
+            found = choose_arrangement(inside, below, self.context)
+            if not found.is_profitable:
+                return None
+            every = point_band_sizes(inside, found, (*before, *rest), below, self.context)
+            own = every[: len(points)]
+            sizes = own if any(size > 1 for size in own) else sizes
+        sizes = _remaining_sizes(sizes, before)
+        tiles = self._tiles(Band(band.statements, points, inside), sizes, loop_context)
+        now = _merged_sizes(before, sizes)
+        tree = self.band(inside, (*now, *rest), below.with_threads(parallel=tiles.is_parallel))
+        staying = self.context.in_requested_order(band.statements, through.staying_members)
+        return tiles.around(Band(band.statements, staying, tree))
+
+    def _tile_early_terms(
+        self, band: Band, tiled: tuple[int, ...], loop_context: LoopContext
+    ) -> Tree | None:
+        """Let terms of a sum run before the rest of their tile; None where that is not possible."""
+        terms = (
+            None
+            if self.keep_term_order
+            else early_terms_candidate(band, loop_context, self.context)
+        )
+        if terms is None:
+            return None
+        sizes = early_term_sizes(band, tiled, loop_context, self.context)
+        tiles = self._tiles(band, sizes, loop_context)
+        if (
+            len({*sizes}) > 1
+            or sizes[0] == 1
+            or (self.mapping.is_parallel and not tiles.is_parallel)
+        ):
+            return None
+        free = find_early_terms(
+            band, terms, tiles.levels[-1], sizes[-1], loop_context, self.context
+        )
+        if free is None:
+            return None
+        below = loop_context.inside_members(band.members, band.statements).with_threads(
+            parallel=tiles.is_parallel
+        )
+        rest = Band(band.statements, band.members, self.tree(band.child, below))
+        first = Band(
+            (terms.name,),
+            (free.tiles,),
+            apply_arrangement(free.band, free.arrangement, free.context),
+        )
+        branches = (
+            Branch((terms.name,), first, free.early_predicate),
+            Branch(band.statements, rest, free.late_predicate),
+        )
+        return tiles.around(SequenceNode(branches))
+
+    def _tile_outer(self, band: Band, tiled: tuple[int, ...], loop_context: LoopContext) -> Tree:
+        """Map a band whose points stay above what is below."""
+        tiles = self._tiles(
+            band,
+            outer_band_sizes(band, tiled, loop_context, self.mapping, self.context.scop),
+            loop_context,
+        )
+        ordered = self.context.in_requested_order(band.statements, band.members)
+        members, parallel = self.parallelizer.parallelize_members(
+            band.statements, ordered, parallel=tiles.is_parallel
+        )
+        below = loop_context.inside_members(band.members, band.statements).with_threads(
+            parallel=parallel
+        )
+        return tiles.around(Band(band.statements, members, self.tree(band.child, below)))
+
+    def _tiles(self, band: Band, sizes: tuple[int, ...], loop_context: LoopContext) -> _TileBands:
+        """Return the tiles around a band, the outermost coincident one parallel."""
+        outer: list[tuple[BandMember, ...]] = []
+        parallel = loop_context.is_parallel
+        for level in tile_bands(band.members, sizes, band.statements, self.mapping, loop_context):
+            level, parallel = self.parallelizer.parallelize_members(
+                band.statements, level, parallel=parallel
+            )
+            outer.append(level)
+        return _TileBands(band.statements, tuple(outer), parallel)
+
+
+@dataclass(frozen=True)
+class _TileBands:
+    """Bands of tiles, the outermost first; ``is_parallel`` says whether they run in threads."""
+
+    statements: tuple[str, ...]
+    levels: tuple[tuple[BandMember, ...], ...]
+    is_parallel: bool
+
+    def around(self, tree: Tree) -> Tree:
+        """Return the tree with the tiles around it."""
+        for level in reversed(self.levels):
+            tree = Band(self.statements, level, tree)
+        return tree
+
+
+def _remaining_sizes(sizes: tuple[int, ...], tiled: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sizes with 1 for what is tiled further out."""
+    return tuple(1 if done > 1 else size for size, done in zip(sizes, tiled, strict=True))
+
+
+def _merged_sizes(tiled: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sizes of the tiles that members have now, from before or from here."""
+    return tuple(max(pair) for pair in zip(tiled, sizes, strict=True))

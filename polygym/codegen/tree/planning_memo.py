@@ -1,0 +1,68 @@
+"""What is remembered while the schedules of a program are planned under many mappings.
+
+Planning asks again and again what does not depend on the mapping, or on a part of it alone: how
+accesses move, which pairs are still unordered below some loops, which loop runs in vectors. With a
+memory such questions are answered once, also those that a schedule's tree was built by, and those
+of another schedule with the same loops. It belongs to one program and one process, and is handed in
+by who plans many mappings; without one every answer is worked out, so that the effort that a plan
+takes never depends on what was planned before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+from polygym.mapping.mapping import Mapping
+from polygym.mapping.mapping_memo import MappingMemo
+
+Answer = TypeVar("Answer")
+
+_MAX_ANSWERS = 20_000
+
+
+class PlanningMemo:
+    """Answers by question; a question names who asks and all that the answer depends on."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._known: dict[Hashable, Any] = {}
+
+    def get_or_compute(self, question: Hashable, answer: Callable[[], Answer]) -> Answer:
+        """Return the answer to a question, which is worked out if it is new."""
+        try:
+            found: Answer = self._known[question]
+        except KeyError:
+            found = answer()
+            if len(self._known) >= _MAX_ANSWERS:
+                self._known.clear()
+            self._known[question] = found
+        return found
+
+    def get_or_compute_for_mapping(
+        self, question: Hashable, mapping: Mapping, answer: Callable[[Mapping], Answer]
+    ) -> Answer:
+        """Return the answer to a question about a mapping, on which nothing else depends.
+
+        It is worked out if it is new, or new for what it depends on in the mapping.
+        """
+        answers: MappingMemo[Answer] = self.get_or_compute(question, MappingMemo)
+        return answers.get_or_compute(mapping, answer)
+
+
+class NoMemo(PlanningMemo):
+    """A memory that keeps nothing."""
+
+    def get_or_compute(self, question: Hashable, answer: Callable[[], Answer]) -> Answer:
+        """Work the answer out."""
+        return answer()
+
+    def get_or_compute_for_mapping(
+        self, question: Hashable, mapping: Mapping, answer: Callable[[Mapping], Answer]
+    ) -> Answer:
+        """Work the answer out."""
+        return answer(mapping)
+
+
+NO_MEMO = NoMemo()
+"""No memory."""

@@ -1,0 +1,297 @@
+"""Loops that wait for nothing but sums, shared out among threads (``reassociate=on``).
+
+::
+
+    for i: for j:                          each of two threads has a zeroed copy of q, for its i's
+      { q[j] += A[i][j];   →                 for its i: for j: { own q[j] += A[i][j]; … }
+        t[i] += A[i][j]; }                 then q[j] = (q[j] + first q[j]) + second q[j]
+
+Every iteration of i waits for the one before, but only because all add to the same elements. If
+terms may be added in any order, threads may have copies of q of their own, which begin with what
+changes nothing and are taken together at the end, in the order of the parts of the loop: for a
+number of threads the result is always the same.
+
+Let P be the pairs of instances that depend on each other, are inside of one execution of the loop,
+and differ in its counter. The loop may be shared out if every one of P is on an array R, of which
+
+* all that the statements inside do is to reduce it (R[f] = R[f] ⊕ e), with one operator;
+* none of them reads it otherwise: so no instance inside needs a value of R that is not its own;
+* ⊕ takes terms in any order: sums, products, and of integers also maxima, minima and bits. (Maxima
+  of floats might be another one of two zeros, or forget a NaN.)
+
+Then whatever two threads do at the same time is independent, or reduces copies that are apart. That
+P has no other pairs is no matter of values that were needed before some of them were left out: for
+arrays other than R, all pairs are still there.
+
+What sets R before, or reads it after, and shares the loop, parts ways first where it may.
+
+It is done where no other loop of its band runs in threads. If one does further inside, that goes on
+to be, unless copies are so small that they stay in the level 2 cache: starting threads once is
+better than many times. It is done at known sizes, where the terms are many more than the elements
+of all copies, and these take no more than 64 MiB together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TypeAlias
+
+from polygym.codegen.common.loop_annotation import SEQUENTIAL_LOOP as ALONE
+from polygym.codegen.common.loop_annotation import (
+    LaneRows,
+    ParallelLoop,
+    ScalarReplacement,
+    SequentialLoop,
+)
+from polygym.codegen.common.reductions import ReductionOperator, reduction_operator
+from polygym.codegen.common.synchronization_cost import MIN_PARALLEL_WORK
+from polygym.codegen.tree.analysis.trip_counts import row_trip_count
+from polygym.codegen.tree.dependence_queries import (
+    are_never_carried,
+    are_weakly_ordered,
+    order_groups,
+    pairs_within,
+    unordered_pairs,
+)
+from polygym.codegen.tree.ir import (
+    Band,
+    BandMember,
+    Branch,
+    Leaf,
+    SequenceNode,
+    Tree,
+    loop_path,
+    restrict_member,
+)
+from polygym.ir.scop import Scop, StorageClass
+from polygym.mapping.mapping import Mapping, WorkSharing
+from polygym.mapping.sizes import Sizes
+from polygym.poly.distance import DependencePairs
+from polygym.poly.evaluation import evaluate_extent
+
+_ReducedArrays: TypeAlias = tuple[tuple[str, ReductionOperator], ...]
+"""Arrays of which threads have copies, and what takes these together."""
+
+MAX_COPY_BYTES = 64 << 20
+"""How many bytes the copies of all threads may take together."""
+
+_MIN_TERMS_PER_ELEMENT = 4  # for each element of a copy
+
+
+@dataclass(frozen=True)
+class ReductionParallelizer:
+    """Parallelize loops that carry sums; copies up to ``cached_bytes`` stay in a cache."""
+
+    scop: Scop
+    mapping: Mapping
+    parameters: tuple[str, ...]
+    sizes: Sizes
+    cached_bytes: int
+
+    def parallelize_tree(self, tree: Tree, pairs: tuple[DependencePairs, ...]) -> Tree:
+        """Return a tree in which such loops run in threads, with the pairs that are alive in it."""
+        match tree:
+            case Leaf():
+                return tree
+            case SequenceNode():
+                return tree.with_children(
+                    lambda branch: self.parallelize_tree(
+                        branch.child, pairs_within(pairs, branch.statements)
+                    )
+                )
+            case Band():
+                return self._parallelize_band(tree, pairs)
+
+    def _parallelize_band(self, band: Band, pairs: tuple[DependencePairs, ...]) -> Tree:
+        if any(isinstance(member.annotation, ParallelLoop) for member in band.members):
+            return band
+        alive = pairs
+        for place, member in enumerate(band.members):
+            if isinstance(member.annotation, SequentialLoop | ScalarReplacement):
+                sums = self._privatized_arrays(band, member, pairs)
+                if sums and self._is_profitable(band, place, sums):
+                    return self._parallelized(band, place, sums)
+            pairs = _unordered_pairs(pairs, band.statements, member, self.parameters)
+        found = self.parallelize_tree(band.child, pairs)
+        if found == band.child and (apart := self._distributed(band, alive)) is not None:
+            return apart
+        return replace(band, child=found)
+
+    def _distributed(self, band: Band, pairs: tuple[DependencePairs, ...]) -> Tree | None:
+        """Return a band in threads whose statements part ways first; None where that is no help.
+
+        What sets an element before its terms, or reads it after them, may have become part of the
+        same loops, at their first iteration or their last: it can run apart where no pair of what
+        the loops around leave unordered leads backwards.
+        """
+        names = band.statements
+        reduced = {
+            self.scop.statement(name).write.array
+            for name in names
+            if reduction_operator(self.scop.statement(name)) is not None
+        }
+        others = [name for name in names if self._uses_otherwise(name, reduced)]
+        rest = tuple(name for name in names if name not in others)
+        turned = any(isinstance(member.annotation, LaneRows) for member in band.members)
+        if not (others and rest) or turned:
+            return None
+        order = order_groups([*((name,) for name in others), rest], pairs)
+        if order is None:
+            return None
+        branches = tuple(Branch(group, _restrict_tree(band, group)) for group in order)
+        found = self.parallelize_tree(SequenceNode(branches), pairs)
+        return found if any(one.reductions for one in _parallel_annotations(found)) else None
+
+    def _uses_otherwise(self, name: str, reduced: Collection[str]) -> bool:
+        """Whether a statement does something else with arrays that others reduce."""
+        statement = self.scop.statement(name)
+        is_own = reduction_operator(statement) is not None
+        accesses = [] if is_own else [statement.write]
+        accesses += [
+            access
+            for number, access in enumerate(statement.reads)
+            if not (is_own and number in statement.accumulator_reads)
+        ]
+        return any(access.array in reduced for access in accesses)
+
+    def _privatized_arrays(
+        self, band: Band, member: BandMember, pairs: Iterable[DependencePairs]
+    ) -> _ReducedArrays:
+        """Return the arrays of which threads need copies; nothing if those are not enough."""
+        found: dict[str, None] = {}
+        for pair in pairs:
+            if all(
+                ask([pair], band.statements, part.rows, self.parameters)
+                for part in member.terms
+                for ask in (are_weakly_ordered, are_never_carried)
+            ):
+                continue
+            (array, *others) = pair.dependence.arrays
+            if others:
+                return ()
+            found[array] = None
+        operators = tuple((array, self._operator(band, array)) for array in found)
+        kept = tuple((array, one) for array, one in operators if one is not None)
+        return kept if len(kept) == len(operators) else ()
+
+    def _operator(self, band: Band, array: str) -> ReductionOperator | None:
+        """Return that with which statements reduce an array, if that is all they do with it."""
+        if self.scop.array(array).storage_class is StorageClass.TILE:
+            return None
+        kinds: set[ReductionOperator] = set()
+        for name in band.statements:
+            statement = self.scop.statement(name)
+            own = statement.accumulator_reads if statement.write.array == array else frozenset()
+            if any(
+                access.array == array and number not in own
+                for number, access in enumerate(statement.reads)
+            ):
+                return None
+            if statement.write.array != array:
+                continue
+            operator = reduction_operator(statement)
+            if operator is None or (operator.is_min_max and statement.body.type.is_floating):
+                return None
+            kinds.add(operator)
+        return kinds.pop() if len(kinds) == 1 else None
+
+    def _is_profitable(self, band: Band, place: int, sums: _ReducedArrays) -> bool:
+        """Whether there is much more to do than copies have elements, which are not too many."""
+        if dict(self.mapping.for_nest(band.statements)).get("parallel") is WorkSharing.OFF:
+            return False
+        elements = bytes_of_all = 0
+        for name, _ in sums:
+            array = self.scop.array(name)
+            count = prod(evaluate_extent(extent, self.sizes) for extent in array.extents)
+            elements += count
+            bytes_of_all += count * array.type.size
+        threads = self.mapping.threads
+        if threads * bytes_of_all > MAX_COPY_BYTES:
+            return False
+        if bytes_of_all > self.cached_bytes and any(_parallel_annotations(band)):
+            return False
+        terms = max(self._term_count(band, place, name) for name in band.statements)
+        return terms >= max(MIN_PARALLEL_WORK, _MIN_TERMS_PER_ELEMENT * threads * elements)
+
+    def _term_count(self, band: Band, place: int, name: str) -> int:
+        """Return how many instances of a statement one execution of the loop has, at most."""
+        statement = self.scop.statement(name)
+        inside = loop_path(Band(band.statements, band.members[place:], band.child), name)
+        rows = dict.fromkeys(part.rows[0] for member in inside for part in member.terms)
+        return prod(row_trip_count(statement, row, self.parameters, self.sizes) for row in rows)
+
+    def _parallelized(self, band: Band, place: int, sums: _ReducedArrays) -> Band:
+        """Return the band with a member in threads, and nothing in threads inside of it."""
+        member = band.members[place]
+        held = member.annotation if isinstance(member.annotation, ScalarReplacement) else None
+        own = replace(member, annotation=ParallelLoop(False, sums, held))
+        members = (*band.members[:place], own, *band.members[place + 1 :])
+        return Band(band.statements, members, _without_parallel_loops(band.child))
+
+
+def _unordered_pairs(
+    pairs: tuple[DependencePairs, ...],
+    statements: tuple[str, ...],
+    member: BandMember,
+    parameters: tuple[str, ...],
+) -> tuple[DependencePairs, ...]:
+    """Return the pairs that a loop leaves unordered; of tiles, and of their sums, it may be all."""
+    if len(member.terms) > 1 or member.terms[0].size > 1:
+        return pairs
+    return unordered_pairs(pairs, statements, member.rows, parameters)
+
+
+def _restrict_tree(tree: Tree, remaining: tuple[str, ...]) -> Tree:
+    """Return a tree with some of its statements alone."""
+    match tree:
+        case Leaf():
+            return tree
+        case SequenceNode(branches):
+            kept = [
+                (branch, tuple(name for name in branch.statements if name in remaining))
+                for branch in branches
+            ]
+            left = tuple(
+                Branch(own, _restrict_tree(branch.child, own), branch.predicate)
+                for branch, own in kept
+                if own
+            )
+            alone = len(left) == 1 and left[0].predicate is None
+            return left[0].child if alone else SequenceNode(left)
+        case Band(statements, members, child):
+            fewer = tuple(restrict_member(member, statements, remaining) for member in members)
+            return Band(remaining, fewer, _restrict_tree(child, remaining))
+
+
+def _parallel_annotations(tree: Tree) -> Iterator[ParallelLoop]:
+    """Yield the annotations of the loops of a tree that run in threads."""
+    match tree:
+        case Leaf():
+            return
+        case SequenceNode(branches):
+            for branch in branches:
+                yield from _parallel_annotations(branch.child)
+        case Band(_, members, child):
+            for member in members:
+                if isinstance(member.annotation, ParallelLoop):
+                    yield member.annotation
+            yield from _parallel_annotations(child)
+
+
+def _without_parallel_loops(tree: Tree) -> Tree:
+    """Return a tree in which no loop runs in threads."""
+    match tree:
+        case Leaf():
+            return tree
+        case SequenceNode():
+            return tree.with_children(lambda branch: _without_parallel_loops(branch.child))
+        case Band(statements, members, child):
+            changed = tuple(
+                replace(member, annotation=ALONE)
+                if isinstance(member.annotation, ParallelLoop)
+                else member
+                for member in members
+            )
+            return Band(statements, changed, _without_parallel_loops(child))

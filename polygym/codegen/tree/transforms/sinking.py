@@ -1,0 +1,83 @@
+"""Sinking: the points of a tiled band move into the branches below it (imperfect nests).
+
+::
+
+    Band(i, j) → Sequence{ S: Leaf, T: Band(k) }
+        →   Band(⌊i/64⌋, ⌊j/64⌋) → Sequence{ S: Band(i, j), T: Band(i, j, k) }
+
+Each branch then has a band of its own, with roles of its own: S runs in vectors along j, and T
+holds in registers what it adds up along k. Within one tile all of S now runs before all of T.
+
+Side conditions, asked of the pairs that no loop around the band orders:
+
+* none leads from a later branch to an earlier one: in ``for i { S: a[i] = b[i - 1]; T: b[i] = … }``
+  S needs what T has left one iteration before, and nothing sinks;
+* the points and the members of a branch's own band become one band only if they are permutable
+  with each other; else the points are a band around it.
+
+What is coincident is decided anew for each branch: pairs between branches do not count any more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polygym.codegen.tree.dependence_queries import are_weakly_ordered
+from polygym.codegen.tree.ir import Band, Branch, SequenceNode, restrict_member
+from polygym.codegen.tree.loop_context import LoopContext
+
+
+@dataclass(frozen=True)
+class SunkBranch:
+    """The band of one branch with the points of the band above, of ``own_members`` members."""
+
+    band: Band
+    own_members: int
+
+
+def sink_points(band: Band, loop_context: LoopContext) -> tuple[SunkBranch, ...] | None:
+    """Return the bands of the branches after sinking, or None where that is not legal."""
+    if not isinstance(band.child, SequenceNode):
+        return None
+    sequence = band.child
+    return loop_context.memo.get_or_compute(
+        ("sink", band, loop_context), lambda: _sunk_branches(band, sequence, loop_context)
+    )
+
+
+def _sunk_branches(
+    band: Band, sequence: SequenceNode, loop_context: LoopContext
+) -> tuple[SunkBranch, ...] | None:
+    if _has_backward_pair(sequence, loop_context):
+        return None
+    return tuple(
+        _sink_into_branch(band, branch, loop_context.for_branch(branch.statements))
+        for branch in sequence.branches
+    )
+
+
+def _has_backward_pair(sequence: SequenceNode, loop_context: LoopContext) -> bool:
+    """Whether some pair leads from a later branch to an earlier one."""
+    group = {
+        name: place for place, branch in enumerate(sequence.branches) for name in branch.statements
+    }
+    return any(
+        group[pair.dependence.source] > group[pair.dependence.sink] for pair in loop_context.pairs
+    )
+
+
+def _sink_into_branch(band: Band, branch: Branch, loop_context: LoopContext) -> SunkBranch:
+    """Return a branch with the points of the band above moved into it."""
+    statements = branch.statements
+    points = tuple(restrict_member(member, band.statements, statements) for member in band.members)
+    match branch.child:
+        case Band(_, members, child) if all(
+            are_weakly_ordered(loop_context.pairs, statements, member.rows, loop_context.parameters)
+            for member in members
+        ):
+            joined = loop_context.with_coincidence((*points, *members), statements)
+            return SunkBranch(Band(statements, joined, child), len(members))
+        case child:
+            return SunkBranch(
+                Band(statements, loop_context.with_coincidence(points, statements), child), 0
+            )

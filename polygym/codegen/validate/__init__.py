@@ -1,0 +1,3 @@
+"""validate: to be described."""
+
+__all__: list[str] = []

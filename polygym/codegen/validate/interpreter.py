@@ -1,0 +1,367 @@
+"""Loops as Python functions, which run their instances in their order without touching any array.
+
+``make_runner`` makes a function that returns the instances that loops run, ``make_sampler`` one
+that returns some of them: of every loop the first iteration, the last one, those where conditions
+inside turn over (:mod:`polygym.codegen.loopir.turning_points_of`) and some between, more of outer
+loops than of inner ones. ``make_follower`` makes one that returns what runs of a statement while
+every counter has the value that it is told.
+
+Example: for ``for (c0 = 0; c0 <= n - 1; c0++) S(c0);`` the first is ::
+
+    def run(v0):
+      found = []
+      add = found.append
+      for v1 in counted((0), (v0 - (1)) + 1, 1):
+        add(('S', (v1, )))
+      return found
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, TypeAlias, assert_never
+
+from polygym.codegen.loopir.ir import (
+    Block,
+    Guard,
+    Index,
+    IndexConstant,
+    IndexOperation,
+    IndexOperator,
+    IndexVariable,
+    Instance,
+    Loop,
+    Node,
+    instances_in,
+)
+from polygym.codegen.loopir.names import counter_depth
+from polygym.codegen.loopir.turning_points import turning_points_of
+from polygym.codegen.validate.order import WrongLoopsError
+
+InstancePoint: TypeAlias = tuple[str, tuple[int, ...]]
+"""An instance: the statement and the values of its iterators."""
+
+CounterValues: TypeAlias = tuple[int | None, ...]
+"""The values of the counters c0, c1, …; None stands for a loop that is not there."""
+
+InstanceExecution: TypeAlias = tuple[InstancePoint, int, CounterValues]
+"""An instance that ran, by which statement of the loops' text, and where the counters stood."""
+
+_MAX_ITERATIONS = 500_000
+
+# How many iterations of a loop a sample has, and how many of them stand together at each end, the
+# outermost loop first, and the rest as the last; by what that is multiplied until there are enough.
+_SAMPLE_SIZES = (40, 10, 5, 3, 2)
+_SAMPLE_ENDS = (8, 3, 1, 1, 1)
+_SAMPLE_FACTORS = (1, 2, 4, 8, 16)
+_ENOUGH_SAMPLES = 1_000
+_MAX_SAMPLED = 30_000
+_MAX_FOLLOWED = 2_000
+
+_INFIX = {
+    IndexOperator.ADD: "+",
+    IndexOperator.SUBTRACT: "-",
+    IndexOperator.MULTIPLY: "*",
+    IndexOperator.DIVIDE_EXACT: "//",
+    IndexOperator.DIVIDE_FLOOR: "//",
+    IndexOperator.DIVIDE_NONNEGATIVE: "//",
+    IndexOperator.REMAINDER_NONNEGATIVE: "%",
+    IndexOperator.REMAINDER_ZERO_TEST: "%",
+    IndexOperator.EQUAL: "==",
+    IndexOperator.LESS: "<",
+    IndexOperator.LESS_EQUAL: "<=",
+    IndexOperator.GREATER: ">",
+    IndexOperator.GREATER_EQUAL: ">=",
+    IndexOperator.AND: "and",
+    IndexOperator.OR: "or",
+}
+
+
+def make_runner(body: Node, parameters: Sequence[str]) -> Callable[..., list[InstancePoint]]:
+    """Return the function from the values of parameters to all instances that run."""
+    return _FunctionText(_CountedRange()).function(body, parameters)
+
+
+def make_sampler(
+    body: Node, parameters: Sequence[str]
+) -> Callable[..., tuple[list[InstanceExecution], bool]]:
+    """Return the function from the values of parameters to some of the instances that run.
+
+    Where loops are few or short, more of them is taken, until there is enough or all. The second
+    value says whether it got as far as the last loops.
+    """
+    sampled = _SampledRange()
+    run = _SampledText(sampled).function(body, parameters)
+
+    def enough(*values: int) -> tuple[list[InstanceExecution], bool]:
+        found: list[InstanceExecution] = []
+        to_the_end = True
+        for more in _SAMPLE_FACTORS:
+            sampled.restart(more)
+            larger = run(*values)
+            if found and sampled.left <= 0:
+                break  # it ended before the last loops, which the smaller one has reached
+            found, to_the_end = larger, sampled.left > 0
+            if len(found) >= _ENOUGH_SAMPLES or not sampled.is_part:
+                break
+        return found, to_the_end
+
+    return enough
+
+
+def make_follower(
+    body: Node, parameters: Sequence[str], statement: str
+) -> Callable[..., list[InstanceExecution] | None] | None:
+    """Return the function from the values of parameters and of counters to the instances that run.
+
+    It returns None where too many loops have no value, and there is none where the statement is
+    nowhere in the loops.
+    """
+    if not any(instance.statement == statement for instance in instances_in(body)):
+        return None
+    counted = _CountedRange()
+    runs: dict[tuple[bool, ...], Callable[..., list[InstanceExecution]]] = {}
+
+    def follow(*values: Any) -> list[InstanceExecution] | None:
+        pinned = tuple(value is not None for value in values[-1])
+        run = runs.get(pinned)
+        if run is None:
+            run = runs[pinned] = _PinnedText(counted, statement, pinned).function(body, parameters)
+        counted.left = _MAX_FOLLOWED
+        try:
+            return run(*values)
+        except WrongLoopsError:
+            return None
+
+    return follow
+
+
+class _CountedRange:
+    """``range``, as long as all loops together do not run too often."""
+
+    def __init__(self) -> None:
+        """Nothing has run yet."""
+        self.left = _MAX_ITERATIONS
+
+    def __call__(self, lower: int, end: int, step: int) -> Sequence[int]:
+        """Return the iterations of one loop."""
+        found = range(lower, end, step)
+        self.left -= len(found)
+        if self.left < 0:
+            raise WrongLoopsError("isl's loops run far more often than there are instances")
+        return found
+
+
+class _SampledRange:
+    """Some iterations of ``range``: the first, the last, those around turns, and some between."""
+
+    def __init__(self) -> None:
+        """Nothing has run yet."""
+        self.restart(1)
+
+    def restart(self, more: int) -> None:
+        """Begin a sample with so many times as much of every loop as usual."""
+        self.more = more
+        self.is_part = False
+        self.left = _MAX_SAMPLED
+        self.random = Random(0)
+
+    def __call__(
+        self, lower: int, end: int, step: int, level: int, turns: Sequence[int]
+    ) -> Sequence[int]:
+        """Return some iterations of one loop."""
+        if self.left <= 0:
+            return ()
+        kept, ends = self.more * _SAMPLE_SIZES[level], _SAMPLE_ENDS[level]
+        iterations = range(lower, end, step)
+        if len(iterations) <= kept:
+            self.left -= len(iterations)
+            return iterations
+        self.is_part = True
+        last = len(iterations) - 1
+        at_ends = {*range(ends), *range(last + 1 - ends, last + 1)}
+        places = set(at_ends)
+        for turn in turns:
+            place = (turn - lower) // step
+            places.update(near for near in (place, place + 1, place - 1) if 0 <= near <= last)
+        if len(places) > kept:
+            rest = sorted(places - at_ends)
+            places = {*at_ends, *self.random.sample(rest, max(0, kept - len(at_ends)))}
+        while len(places) < kept:
+            places.add(self.random.randrange(last))
+        self.left -= len(places)
+        return [iterations[place] for place in sorted(places)]
+
+
+class _FunctionText:
+    """Loops as the text of a Python function that returns the instances in their order."""
+
+    # What the function is given besides the parameters.
+    _arguments: tuple[str, ...] = ()
+
+    def __init__(self, counted: Callable[..., Sequence[int]]) -> None:
+        self.counted = counted
+        self.lines: list[str] = []
+        self.names: dict[str, str] = {}
+
+    def function(self, body: Node, parameters: Sequence[str]) -> Callable[..., list[Any]]:
+        """Write the function, and return it, ready to be called."""
+        for name in parameters:
+            self._name(name)
+        self.lines.append(f"def run({', '.join([*self.names.values(), *self._arguments])}):")
+        self.lines += ["  found = []", "  add = found.append"]
+        self._node(body, 1)
+        self.lines.append("  return found")
+        space: dict[str, Any] = {"counted": self.counted}
+        exec("\n".join(self.lines), space)
+        run: Callable[..., list[Any]] = space["run"]
+        return run
+
+    def _name(self, variable: str) -> str:
+        return self.names.setdefault(variable, f"v{len(self.names)}")
+
+    def _node(self, node: Node, depth: int) -> None:
+        lead = "  " * depth
+        match node:
+            case Block(()):
+                self.lines.append(f"{lead}pass")
+            case Block(children):
+                for child in children:
+                    self._node(child, depth)
+            case Loop():
+                self._loop(node, depth)
+            case Guard(condition, then, otherwise):
+                self.lines.append(f"{lead}if {self._index(condition)}:")
+                self._node(then, depth + 1)
+                if otherwise is not None:
+                    self.lines.append(f"{lead}else:")
+                    self._node(otherwise, depth + 1)
+            case Instance(statement, iterators):
+                point = "".join(f"{self._index(index)}, " for index in iterators)
+                self.lines.append(f"{lead}add({self._entry(f'({statement!r}, ({point}))')})")
+            case _:
+                assert_never(node)
+
+    def _loop(self, loop: Loop, depth: int) -> None:
+        bounds = f"{self._index(loop.lower)}, {self._index(loop.upper)} + 1, {loop.step}"
+        name, more = self._name(loop.variable), self._more(loop)
+        self.lines.append(f"{'  ' * depth}for {name} in counted({bounds}{more}):")
+        self._node(loop.body, depth + 1)
+
+    def _entry(self, point: str) -> str:
+        """Return what is found of an instance."""
+        return point
+
+    def _more(self, loop: Loop) -> str:
+        """Return further arguments with which a loop's iterations are chosen."""
+        return ""
+
+    def _index(self, index: Index) -> str:
+        match index:
+            case IndexConstant(value):
+                return f"({value})"
+            case IndexVariable(name):
+                return self._name(name)
+            case IndexOperation(operator, operands):
+                parts = [self._index(operand) for operand in operands]
+                match operator:
+                    case IndexOperator.NEGATE:
+                        return f"(-{parts[0]})"
+                    case IndexOperator.MINIMUM:
+                        return f"min({', '.join(parts)})"
+                    case IndexOperator.MAXIMUM:
+                        return f"max({', '.join(parts)})"
+                    case IndexOperator.SELECT:
+                        return f"({parts[1]} if {parts[0]} else {parts[2]})"
+                    case _:
+                        return f"({f' {_INFIX[operator]} '.join(parts)})"
+            case _:
+                assert_never(index)
+
+
+class _LocatedText(_FunctionText):
+    """Loops that say of every instance which statement of the text has run it, and the counters."""
+
+    def __init__(self, counted: Callable[..., Sequence[int]]) -> None:
+        super().__init__(counted)
+        self._leaves = 0
+        self._around: dict[int, str] = {}
+
+    def _node(self, node: Node, depth: int) -> None:
+        if not isinstance(node, Loop):
+            super()._node(node, depth)
+            return
+        place = counter_depth(node.variable)
+        self._around[place] = self._name(node.variable)
+        super()._node(node, depth)
+        del self._around[place]
+
+    def _entry(self, point: str) -> str:
+        self._leaves += 1
+        places = range(max(self._around, default=-1) + 1)
+        counters = "".join(f"{self._around.get(place)}, " for place in places)
+        return f"({point}, {self._leaves - 1}, ({counters}))"
+
+
+class _SampledText(_LocatedText):
+    """Loops of which only some iterations run."""
+
+    _level = 0
+
+    def _node(self, node: Node, depth: int) -> None:
+        is_loop = isinstance(node, Loop) and node.lower != node.upper
+        self._level += is_loop
+        super()._node(node, depth)
+        self._level -= is_loop
+
+    def _more(self, loop: Loop) -> str:
+        level = min(max(self._level, 1), len(_SAMPLE_SIZES)) - 1
+        return (
+            f", {level}, ({''.join(f'{self._index(turn)}, ' for turn in turning_points_of(loop))})"
+        )
+
+
+class _PinnedText(_LocatedText):
+    """Loops around one statement, whose counters have the values of the tuple ``at``.
+
+    ``pinned`` says which do; the loop of such a counter is a question, whether it comes there::
+
+      v1 = at[0]
+      if (0) <= v1 and v1 <= (v0 - (1)):
+    """
+
+    _arguments = ("at",)
+
+    def __init__(
+        self, counted: Callable[..., Sequence[int]], statement: str, pinned: Sequence[bool]
+    ) -> None:
+        super().__init__(counted)
+        self._statement = statement
+        self._pinned = pinned
+
+    def _node(self, node: Node, depth: int) -> None:
+        if any(instance.statement == self._statement for instance in instances_in(node)):
+            super()._node(node, depth)
+        else:
+            self.lines.append(f"{'  ' * depth}pass")
+
+    def _loop(self, loop: Loop, depth: int) -> None:
+        place = counter_depth(loop.variable)
+        if place >= len(self._pinned) or not self._pinned[place]:
+            super()._loop(loop, depth)
+            return
+        lead, name = "  " * depth, self._name(loop.variable)
+        # Without max and min, which are calls: most questions are settled by the first bound.
+        tests = [f"{one} <= {name}" for one in self._each(loop.lower, IndexOperator.MAXIMUM)]
+        tests += [f"{name} <= {one}" for one in self._each(loop.upper, IndexOperator.MINIMUM)]
+        if loop.step != 1:
+            tests.append(f"({name} - {self._index(loop.lower)}) % {loop.step} == 0")
+        self.lines += [f"{lead}{name} = at[{place}]", f"{lead}if {' and '.join(tests)}:"]
+        self._node(loop.body, depth + 1)
+
+    def _each(self, bound: Index, operator: IndexOperator) -> list[str]:
+        """Return the operands of the greatest or the least of several, or what there is alone."""
+        if isinstance(bound, IndexOperation) and bound.operator is operator:
+            return [text for one in bound.operands for text in self._each(one, operator)]
+        return [self._index(bound)]

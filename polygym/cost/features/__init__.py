@@ -1,0 +1,3 @@
+"""features: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""candidates: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,334 @@
+"""What the compiler knows of statements' loops, for many statements of many candidates at once.
+
+A step of annealing looks at a hundred candidates; one after the other, numbers of a few loops each,
+they would take most of the time of a step. Here they are arrays with a row for every nest (N), or
+for every reference of one (R), and a column for each of the W loops that there are at most; what a
+nest does not have is filled up with loops that run once. :data:`NEST_COLUMNS` and :data:`RELATIONS`
+of
+:mod:`polygym.cost.features.candidates.nest_vectors` say what comes out.
+
+How a statement runs is in the annotations of its loops: one of them takes vectors, some are jammed,
+one or none is shared out among threads. Cycles are those of an operation: as many as it waits for
+loads and stores, or for the term before it in a sum, or half of one; over lanes and threads.
+
+Example: C[i][j] += A[i][k] * B[k][j] with 2 vectors of 8 along j and 4 copies of i, C held. In one
+step of k a block of 4 · 2 vectors loads B twice and broadcasts A four times; these are 6 accesses
+for 2 · 8 operations, 0.375, so a vector of 8 elements takes the half cycle that it takes at least.
+
+What vectors read from copies in which it lies side by side
+(:mod:`polygym.cost.features.candidates.pack_estimates`) is no gather: in C[i][j] += A[i][k] *
+B[j][k] that is B, and for each operation as many elements are copied as all its copies have, over
+all operations. *Turned* is a nest whose rows or diagonals run in lanes through turned or skewed
+tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from polygym.codegen.common.loop_annotation import (
+    DiagonalLoop,
+    LaneRows,
+    ParallelLoop,
+    ScalarReplacement,
+    UnrollAndJam,
+    VectorLoop,
+)
+from polygym.cost.features.candidates.pack_estimates import PackedReferences, estimate_packs
+from polygym.cost.features.loops.column_names import ADD_LATENCY, NEST_COLUMNS, UNSCALED, signed_log
+from polygym.cost.features.loops.footprints import (
+    StackedLoops,
+    cache_traffic,
+    relation_features,
+    stacked_footprints,
+    traffic_and_length_columns,
+    working_sets,
+)
+from polygym.cost.features.loops.nests import Floats, StatementNest, snap_to_zero
+from polygym.cost.features.loops.stacked_statements import Flags, Integers, StackedReferences
+from polygym.cost.features.statements.statement_work import StatementWork
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StatementArrays:
+    """What statements do wherever they stand."""
+
+    operations: Floats
+    instances: Floats
+    is_reduction: Flags
+    references: StackedReferences
+
+    @staticmethod
+    def of(works: Sequence[StatementWork]) -> StatementArrays:
+        """Put statements on top of each other."""
+        return StatementArrays(
+            np.array([work.operations for work in works], dtype=np.float64),
+            np.array([work.instances for work in works], dtype=np.float64),
+            np.array([work.is_reduction for work in works], dtype=np.bool_),
+            StackedReferences.of(works),
+        )
+
+    def select(self, chosen: Sequence[int]) -> StatementArrays:
+        """Return some of them, any as often as it is named."""
+        places = np.array(chosen, dtype=np.int64)
+        return StatementArrays(
+            self.operations[places],
+            self.instances[places],
+            self.is_reduction[places],
+            self.references.of_statements(places),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _VectorBlocks:
+    """What is worked on at once: lanes of vectors, copies of them, sums that are held.
+
+    ``vector`` is the loop that runs in vectors, ``parallel`` the one that is shared out, -1 where
+    there is none; ``jam`` are copies of loops, N·W. Those that are ``is_recurrence_lanes`` have
+    rows or diagonals that run in lanes.
+    """
+
+    vector: Integers
+    bits: Floats
+    vectors: Floats
+    jam: Floats
+    is_promoted: Flags
+    is_recurrence_lanes: Flags
+    parallel: Integers
+
+    @staticmethod
+    def of(nests: Sequence[StatementNest], width: int) -> _VectorBlocks:
+        """Look at the annotations of nests."""
+        count = len(nests)
+        turned = np.zeros(count, dtype=np.bool_)
+        vector, parallel = np.full(count, -1), np.full(count, -1)
+        bits, vectors = np.zeros(count), np.ones(count)
+        jam, held = np.zeros((count, width)), np.zeros(count, dtype=np.bool_)
+        for one, nest in enumerate(nests):
+            for place, annotation in enumerate(nest.annotations):
+                match annotation:
+                    case (
+                        UnrollAndJam(copies) | LaneRows(copies=copies) | DiagonalLoop(copies=copies)
+                    ):
+                        jam[one, place] = copies
+                        turned[one] |= not isinstance(annotation, UnrollAndJam)
+                    case VectorLoop(wide, number):
+                        vector[one], bits[one], vectors[one] = place, wide, number
+                    case ScalarReplacement(statements):
+                        held[one] |= nest.work.name in statements
+                    case ParallelLoop() if parallel[one] < 0:
+                        parallel[one] = place
+                    case _:
+                        pass
+        return _VectorBlocks(vector, bits, vectors, jam, held, turned, parallel)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ThreadShares:
+    """Threads of nests; ``is_inside_loops``: loops surround the parallel one."""
+
+    threads: Floats
+    per_thread: Floats
+    starts: Floats
+    imbalance: Floats
+    is_inside_loops: Flags
+
+
+def nest_columns(
+    statements: StatementArrays, nests: Sequence[StatementNest], threads: Sequence[int]
+) -> tuple[Floats, Floats]:
+    """Return what is known of nests, N·K, and their relation features.
+
+    Each is of the statement with its number, and may use so many threads. What comes out of a nest
+    does not depend on the others, to the last bit.
+    """
+    found = _stacked_loops(nests, statements.references)
+    seen = stacked_footprints(statements.references, found)
+    working = working_sets(statements.references, seen)
+    alone = traffic_and_length_columns(
+        statements.operations,
+        statements.instances,
+        found.counts,
+        found.lengths,
+        working,
+        cache_traffic(statements.references, found, seen, working),
+    )
+    blocks = _VectorBlocks.of(nests, found.lengths.shape[1])
+    lanes, jams = _vector_lanes(statements, blocks), _jam_factors(found, blocks)
+    copies = estimate_packs(nests, blocks.vector, statements.references, found)
+    accesses = _accesses_per_operation(statements, found, blocks, lanes, jams, copies)
+    chain = _chain_cycles(statements, found, blocks, jams)
+    sharing = _thread_shares(statements, found, blocks, np.array(threads, dtype=np.float64))
+    filled = _lane_utilization(found, blocks, lanes)
+    needed = np.maximum(0.5, np.maximum(accesses[:, 0], chain))
+    by_name = {
+        **alone,
+        "lanes": filled,
+        "copies": jams * blocks.vectors,
+        "held": blocks.is_promoted,
+        "turned": blocks.is_recurrence_lanes,
+        "threads": sharing.threads,
+        "per_thread": sharing.per_thread,
+        "starts": sharing.starts,
+        "imbalance": sharing.imbalance,
+        "waves": sharing.is_inside_loops,
+        **dict(zip(_PER_OPERATION, accesses.T, strict=True)),
+        "copied_per_operation": _copied_per_operation(statements, copies),
+        "chain": chain,
+        "unit_strides": _unit_strides(statements.references, found),
+        "cycles": alone["operations"] / filled * needed / sharing.threads * sharing.imbalance,
+        "loop_overhead": alone["loop_overhead"] / sharing.threads,
+    }
+    known = np.stack([by_name[name] for name in NEST_COLUMNS], axis=1)
+    known = np.asarray(np.where(UNSCALED, known, signed_log(known)))
+    return known, relation_features(statements.references, statements.instances, found, seen)
+
+
+_PER_OPERATION = tuple(
+    f"{what}_per_operation" for what in ("memory", "gathers", "broadcasts", "stores", "packed")
+)
+
+
+def _stacked_loops(nests: Sequence[StatementNest], references: StackedReferences) -> StackedLoops:
+    """Return the loops of nests, with how each reference moves along them."""
+    counts = np.array([len(nest.lengths) for nest in nests], dtype=np.int64)
+    width = max(1, int(counts.max()))
+    lengths, box = np.ones((len(nests), width)), np.ones((len(nests), width))
+    directions = np.zeros((len(nests), references.access_strides.shape[2], width))
+    for place, nest in enumerate(nests):
+        depth, count = nest.directions.shape
+        lengths[place, :count], box[place, :count] = nest.lengths, nest.box
+        directions[place, :depth, :count] = nest.directions
+    moves = snap_to_zero(_subscript_strides(references, directions))
+    return StackedLoops(counts, lengths, box, moves, _element_strides(references, moves))
+
+
+def _subscript_strides(references: StackedReferences, directions: Floats) -> Floats:
+    """Return how subscripts move: a product of matrices, term by term.
+
+    (Libraries add in another order where there is more to add, and what is known of a nest would
+    depend on which others stand beside it.)
+    """
+    found = np.zeros((*references.access_strides.shape[:2], directions.shape[2]))
+    for place in range(directions.shape[1]):
+        found += (
+            references.access_strides[:, :, place, None]
+            * directions[references.owners, None, place, :]
+        )
+    return found
+
+
+def _element_strides(references: StackedReferences, moves: Floats) -> Floats:
+    """Return by how many elements references move in memory."""
+    found = np.zeros((moves.shape[0], moves.shape[2]))
+    for place in range(moves.shape[1]):
+        found += references.strides[:, place, None] * moves[:, place]
+    return found
+
+
+def _vector_lanes(statements: StatementArrays, blocks: _VectorBlocks) -> Floats:
+    """Return how many of the widest elements of a nest a vector has, 1 without vectors."""
+    references = statements.references
+    widest = np.maximum.reduceat(references.bytes, references.starts)
+    return np.asarray(np.where(blocks.vector < 0, 1.0, np.maximum(1.0, blocks.bits / (8 * widest))))
+
+
+def _jam_factors(found: StackedLoops, blocks: _VectorBlocks) -> Floats:
+    """Return how many iterations of jammed loops run together, no more than there are."""
+    copies = np.where(blocks.jam > 0, np.minimum(blocks.jam, found.lengths), 1.0)
+    return np.asarray(copies.prod(axis=1))
+
+
+def _lane_utilization(found: StackedLoops, blocks: _VectorBlocks, lanes: Floats) -> Floats:
+    """Return how many lanes have something to do, on average: the last vector may be short."""
+    length = found.lengths[np.arange(len(lanes)), blocks.vector]
+    return np.asarray(np.where(blocks.vector < 0, lanes, length / np.ceil(length / lanes)))
+
+
+def _accesses_per_operation(
+    statements: StatementArrays,
+    found: StackedLoops,
+    blocks: _VectorBlocks,
+    lanes: Floats,
+    jams: Floats,
+    copies: PackedReferences,
+) -> Floats:
+    """Return loads and stores of a block of copies for each operation, N·5.
+
+    All of them, then those that are gathered, broadcast, stored, and read from copies.
+    """
+    references = statements.references
+    owners = references.owners
+    has_vector = (blocks.vector >= 0)[owners]
+    along = np.abs(found.strides[np.arange(len(owners)), blocks.vector[owners]])
+    along = np.where(has_vector, along, 0.0)
+    across = ((found.strides != 0.0) & (blocks.jam > 0)[owners]).any(axis=1)
+    times = np.where(across, jams[owners], 1.0) * np.where(along > 0, blocks.vectors[owners], 1.0)
+    held = blocks.is_promoted[owners] & references.writes
+    reads = np.where(held, 0.0, references.reads) * times
+    is_far, is_still = along > 1.0, has_vector & (along == 0.0)
+    apart = np.where(is_far, lanes[owners], 1.0)
+    gathers = np.where(is_far & ~copies.reads, reads * apart, 0.0)
+    broadcasts = np.where(is_still, reads, 0.0)
+    loads = np.where((is_far & ~copies.reads) | is_still, 0.0, reads)
+    stores = np.where(references.writes & ~held, times * apart, 0.0)
+    side_by_side = np.where(copies.reads, reads, 0.0)
+    every = loads + gathers + broadcasts + stores
+    each = np.stack([every, gathers, broadcasts, stores, side_by_side], axis=1)
+    operations = np.maximum(1.0, statements.operations * jams * blocks.vectors)
+    return np.asarray(np.add.reduceat(each, references.starts, axis=0) / operations[:, None])
+
+
+def _copied_per_operation(statements: StatementArrays, copies: PackedReferences) -> Floats:
+    """Return how many elements are copied for each operation."""
+    elements = np.add.reduceat(copies.elements, statements.references.starts)
+    return np.asarray(elements / np.maximum(1.0, statements.operations * statements.instances))
+
+
+def _chain_cycles(
+    statements: StatementArrays, found: StackedLoops, blocks: _VectorBlocks, jams: Floats
+) -> Floats:
+    """Return for how many cycles there is to wait for each operation, as in a sum.
+
+    A term waits for the one before it, together with its copies: in ``C += alpha * A * B`` three
+    operations wait four cycles, in two copies six do.
+    """
+    references = statements.references
+    last = np.maximum(found.counts - 1, 0)[references.owners]
+    still = references.writes & (found.strides[np.arange(len(last)), last] == 0.0)
+    waits = blocks.is_promoted | np.logical_or.reduceat(still, references.starts)
+    waits &= statements.is_reduction & (found.counts > 0)
+    operations = np.maximum(1.0, statements.operations * jams * blocks.vectors)
+    return np.asarray(np.where(waits, ADD_LATENCY / operations, 0.0))
+
+
+def _thread_shares(
+    statements: StatementArrays, found: StackedLoops, blocks: _VectorBlocks, threads: Floats
+) -> _ThreadShares:
+    """Share nests out by their outermost parallel loops."""
+    every, place = np.arange(len(threads)), blocks.parallel
+    is_shared = (place >= 0) & (threads > 1)
+    length = found.lengths[every, place]
+    outer = found.lengths.cumprod(axis=1)[every, place] / length
+    starts = np.where(is_shared, outer, 0.0)
+    busy = np.where(is_shared, np.minimum(threads, length), 1.0)
+    uneven = np.ceil(length / busy) * busy / length
+    return _ThreadShares(
+        busy,
+        statements.instances / busy / np.maximum(1.0, starts),
+        starts,
+        np.where(is_shared, uneven, 1.0),
+        place > 0,
+    )
+
+
+def _unit_strides(references: StackedReferences, found: StackedLoops) -> Floats:
+    """Return the share of references that stay or move by one in the innermost loop."""
+    last = np.maximum(found.counts - 1, 0)[references.owners]
+    step = np.abs(found.strides[np.arange(len(last)), last])
+    is_unit = (step <= 1.0) & (found.counts > 0)[references.owners]
+    units = np.add.reduceat(is_unit * 1.0, references.starts)
+    return np.asarray(units / np.bincount(references.owners))

@@ -1,0 +1,3 @@
+"""programs: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,188 @@
+"""The shape of a program: what it looks like before anybody schedules it, in a few numbers.
+
+With shapes collections of programs can be compared: ``docs/random_programs.py`` draws those of
+random programs beside those of the suite and of the library. Everything is of the source's order
+and of given sizes; nothing is run. What is counted, by the example of y = Ax::
+
+    for (i = 0; i < n; i++) {
+    S:  y[i] = 0;
+      for (j = 0; j < n; j++)
+    T:    y[i] += A[i][j] * x[j];
+    }
+
+* *Nests* are outermost loops, here one. A nest is *imperfect* if one of its loops has a loop in its
+  body and something beside it, a statement or another loop: i has S and j.
+* A domain is *triangular* if one of its bounds ties two counters: 0 <= i <= j < n does, the box of
+  T does not.
+* A *sum* is a statement y = y + x or y = y - x of which several instances write one element: T is
+  one, y[i] = y[i] + x[i] alone over i is none.
+* An access *strides* if the innermost loop takes it to no near neighbour in memory
+  (:mod:`polygym.poly.innermost`). A[i][j] does not, in the loops j, i it would.
+* A nest is *in sequence* if its outermost loop is not parallel: an iteration waits for another.
+* *Operations* are counted as in :mod:`polygym.cost.work_of_statements`, *elements* are those of all
+arrays. The
+  first divided by the second is the *reuse*, how much could be done with an element once it is in a
+  cache: here n + 2n² operations (S counts as one) for n² + 2n elements, 1.97 at n = 100, and about
+  2n/3 for a product of matrices.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import TypeAlias
+
+import islpy as isl
+
+from polygym.cost.features.statements.statement_work import work_of_statements
+from polygym.ir.expressions import Binary, BinaryOperator, Expression, Load
+from polygym.ir.scop import Statement
+from polygym.mapping.sizes import scop_sizes
+from polygym.poly.dependences import dependences
+from polygym.poly.innermost import AccessStride
+from polygym.poly.isl_budget import bounded_operations
+from polygym.poly.schedule import ScheduleRow
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.poly.scheduling.properties import schedule_properties
+from polygym.programs import Program
+
+# A loop by the constants of the original order that stand before it and before those around it.
+EnclosingLoops: TypeAlias = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramShape:
+    """A program in a few numbers, see the module's docstring.
+
+    ``depth`` is that of the deepest statement, ``arrays`` are those that are no scalars,
+    ``scalars`` those that are and are written, what conditions on data come to among them,
+    ``sizes`` the parameters of loops and arrays, ``dependences`` the convex relations of
+    :func:`polygym.poly.dependences.dependences`. The flags are those of a program in which
+    one nest, bound, statement or access is so; ``has_private_arrays`` that of one which fills
+    arrays that nobody else sees.
+    """
+
+    nests: int
+    statements: int
+    depth: int
+    arrays: int
+    sizes: int
+    dependences: int
+    operations: int
+    elements: int
+    is_imperfect: bool
+    is_triangular: bool
+    has_reduction: bool
+    has_large_strides: bool
+    is_sequential: bool
+    scalars: int
+    has_private_arrays: bool
+
+    @property
+    def reuse(self) -> float:
+        """How many operations there are for each element of the arrays."""
+        return self.operations / max(1, self.elements)
+
+
+def program_shape(program: Program) -> ProgramShape:
+    """Return the shape of a program at its sizes.
+
+    Raises:
+        LimitError: isl would take too long.
+    """
+    scop = program.scop
+    sizes = scop_sizes(scop, dict(program.parameters))
+    paths = tuple(
+        enclosing_loops(original_schedule(scop).rows(one.name)) for one in scop.statements
+    )
+    names = {one.write.array for one in scop.statements}
+    written = [array for array in scop.arrays if array.name in names]
+    with bounded_operations("looking at a program's shape"):
+        order = schedule_properties(scop, original_schedule(scop)).statements
+        return ProgramShape(
+            nests=len({path[0] for path in paths if path}),
+            statements=len(scop.statements),
+            depth=scop.depth,
+            arrays=sum(array.rank > 0 for array in scop.arrays),
+            sizes=len(scop.parameters),
+            dependences=len(dependences(scop)),
+            operations=sum(
+                one.instances * one.operations for one in work_of_statements(scop, sizes)
+            ),
+            elements=sum(prod(program.shape(array)) for array in scop.arrays),
+            is_imperfect=_is_imperfect(paths),
+            is_triangular=any(is_triangular(one.domain) for one in scop.statements),
+            has_reduction=any(is_reduction(one) for one in scop.statements),
+            has_large_strides=any(AccessStride.FAR in one.access_strides for one in order),
+            is_sequential=any(one.loops and not one.loops[0].parallel for one in order),
+            scalars=sum(array.rank == 0 for array in written),
+            has_private_arrays=any(array.rank > 0 and not array.live_out for array in written),
+        )
+
+
+def enclosing_loops(rows: tuple[ScheduleRow, ...]) -> EnclosingLoops:
+    """Return the loops around a statement: the innermost, whose beginnings are those around it.
+
+    Each of them is given by the constants between it and the loop around it. With S: (0, i, 0) and
+    T: (0, i, 1, j), S has the path ((0,),) and T has ((0,), (1,)).
+    """
+    found: list[tuple[int, ...]] = []
+    constants: list[int] = []
+    for row in rows:
+        if row.is_constant:
+            constants.append(row.constant)
+        else:
+            found.append(tuple(constants))
+            constants.clear()
+    return tuple(found)
+
+
+def _is_imperfect(paths: tuple[EnclosingLoops, ...]) -> bool:
+    """Whether a loop has another one in its body, and something beside that."""
+    loops_in: defaultdict[EnclosingLoops, set[EnclosingLoops]] = defaultdict(set)
+    for path in paths:
+        beginnings = [path[: place + 1] for place in range(len(path))]
+        for outer, inner in pairwise(beginnings):
+            loops_in[outer].add(inner)
+    return any(len(inner) > 1 or loop in paths for loop, inner in loops_in.items())
+
+
+def is_triangular(domain: str) -> bool:
+    """Whether a bound of a domain ties two counters.
+
+    >>> is_triangular("[n] -> { T[i, j] : 0 <= j <= i < n }")
+    True
+    >>> is_triangular("[n] -> { T[i, j] : 0 <= i < n and 0 <= j < n }")
+    False
+    """
+    for piece in isl.Set(domain).coalesce().get_basic_sets():
+        for bound in piece.remove_redundancies().get_constraints():
+            counters = range(piece.dim(isl.dim_type.set))
+            if sum(bound.involves_dims(isl.dim_type.set, place, 1) for place in counters) > 1:
+                return True
+    return False
+
+
+def is_reduction(statement: Statement) -> bool:
+    """Whether a statement adds up: y = y + x, and several instances write one element."""
+    reads = statement.reads
+    own = {reads[place] for place in statement.accumulator_reads}
+    if not any(isinstance(term, Load) and term.access in own for term in _summands(statement.body)):
+        return False
+    writes = isl.Map(statement.write.relation).intersect_domain(isl.Set(statement.domain))
+    return not writes.is_injective()
+
+
+def _summands(expression: Expression) -> Iterator[Expression]:
+    """Yield what is added: a, b and d of a + b - c + d, and what is none of these as it is."""
+    match expression:
+        case Binary(operator=BinaryOperator.ADD, left=left, right=right):
+            yield from _summands(left)
+            yield from _summands(right)
+        case Binary(operator=BinaryOperator.SUBTRACT, left=left):
+            yield from _summands(left)
+        case _:
+            yield expression

@@ -1,0 +1,3 @@
+"""schedules: to be described."""
+
+__all__: list[str] = []

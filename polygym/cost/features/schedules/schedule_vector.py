@@ -1,0 +1,150 @@
+"""The features of a schedule from its rows alone: no tree, no mapping, no isl; for thousands.
+
+:mod:`polygym.cost.features.candidates.candidate_vector` plans loops for a schedule and a mapping.
+Where schedules alone are to be ranked, or an agent wants to see what its rows do, that takes too
+long; here a
+:class:`ProgramFeatures` is worked out once for a program at its sizes, and then every schedule is
+some products of matrices:
+
+* the rows that are loops, how long they are, and what they touch without tiles
+  (:mod:`polygym.cost.features.schedules.stacked_loops`, :mod:`polygym.cost.stacked_footprints`);
+* what dependences leave free: parallel rows, bands, how statements share loops
+  (:mod:`polygym.cost.schedule_ordering`);
+* how references move in the innermost loop, and in the best loop that a vector could take.
+
+A statement has the columns :data:`STATEMENT_COLUMNS`. As with candidates they are added up with
+each one's share of the work, and stand there once more for the heaviest statement. Nothing depends
+on names, nor on the order of statements, arrays or parameters: dependences are counted by the pairs
+of statements that they order, since into how many convex pieces one falls is a matter of taste; and
+of statements that are equally heavy the one with the greatest columns is the heaviest.
+
+Example: C[i][j] += A[i][k] * B[k][j] by the rows i, j, k. One band of three, in which i and j are
+coincident; the innermost loop k moves A by one element and B by a row, and does not move C; a
+vector would rather have j, which moves two of them by one and the third one not at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from polygym.cost.features.loops.column_names import (
+    CACHE_SIZES,
+    RELATION_COLUMNS,
+    TRAFFIC_COLUMNS,
+    NestFootprint,
+    context_rows,
+    signed_log,
+)
+from polygym.cost.features.loops.footprints import (
+    cache_traffic,
+    relation_features,
+    stacked_footprints,
+    working_sets,
+)
+from polygym.cost.features.loops.nests import Floats, untiled_nest
+from polygym.cost.features.schedules.dependence_forms import schedule_points
+from polygym.cost.features.schedules.ordering import ScheduleOrdering, schedule_ordering
+from polygym.cost.features.schedules.program_features import ProgramFeatures
+from polygym.cost.features.schedules.stacked_loops import RowLoops, schedule_loops
+from polygym.cost.features.schedules.statement_columns import (
+    LOG_SCALED,
+    STATEMENT_COLUMNS,
+    loop_columns,
+    parallelism_columns,
+    program_columns,
+    stride_columns,
+)
+from polygym.pickling import pickle_by_name
+from polygym.poly.schedule import Schedule
+
+SCHEDULE_FEATURE_NAMES = (
+    *(f"{name}_sum" for name in STATEMENT_COLUMNS),
+    *(f"{name}_main" for name in STATEMENT_COLUMNS),
+    *RELATION_COLUMNS,
+    "statements",
+    "nests",
+    "innermost_nests",
+    "carried_apart",
+    "carried_by_first",
+    "carried_inside",
+    "total_cycles",
+    "total_operations",
+    *(f"total_{name}" for name in TRAFFIC_COLUMNS),
+)
+"""What the columns of :attr:`RowFeatures.vector` are."""
+
+_CYCLES = STATEMENT_COLUMNS.index("cycles")
+_FIRST_TRAFFIC = STATEMENT_COLUMNS.index(TRAFFIC_COLUMNS[0])
+_TOTALS = [_CYCLES, 0, *range(_FIRST_TRAFFIC, _FIRST_TRAFFIC + len(CACHE_SIZES))]
+
+
+@pickle_by_name
+@dataclass(frozen=True, slots=True, eq=False)
+class ScheduleFeatures:
+    """The features of a schedule: one vector, and what the loops and the order are."""
+
+    program: ProgramFeatures
+    vector: Floats
+    loops: RowLoops
+    ordering: ScheduleOrdering
+    heaviest: int
+
+    @property
+    def context(self) -> Floats:
+        """The loop context of the heaviest statement, a row for every loop."""
+        stack, place = self.program.statements, self.heaviest
+        work = stack.works[place]
+        own = self.loops.row_vectors[place, : stack.counts[place], : work.depth]
+        rows = [tuple(map(int, row)) for row in own]
+        return context_rows(
+            NestFootprint.of(untiled_nest(work, rows, stack.equations.equations[place]))
+        )
+
+
+def schedule_features(program: ProgramFeatures, schedule: Schedule) -> ScheduleFeatures:
+    """Return the features of a legal schedule; isl is not asked."""
+    stack = program.statements
+    rows = schedule_points(program.dependence_forms, schedule)
+    order = schedule_ordering(program.dependence_forms, rows)
+    wide = np.concatenate([rows, np.zeros((len(rows), 1))], axis=1)
+    found = schedule_loops(stack, wide[:, program.columns].transpose(1, 0, 2))
+    touched = stacked_footprints(stack.references, found)
+    working = working_sets(stack.references, touched)
+    arriving = cache_traffic(stack.references, found, touched, working)
+    by_name = {
+        **loop_columns(program, found, working, arriving),
+        **stride_columns(program, found),
+        **parallelism_columns(program, found, order),
+    }
+    columns = np.empty((len(stack.works), len(STATEMENT_COLUMNS)))
+    for place, name in enumerate(STATEMENT_COLUMNS):
+        columns[:, place] = by_name[name]
+    columns[:, : len(LOG_SCALED)] = signed_log(columns[:, : len(LOG_SCALED)])
+    cycles = columns[:, _CYCLES]
+    weights = np.exp2(cycles - cycles.max())
+    weights /= weights.sum()
+    main = _heaviest_statement(columns)
+    vector = np.concatenate(
+        [
+            weights @ columns,
+            columns[main],
+            weights @ relation_features(stack.references, program.instances, found, touched),
+            program_columns(program, found, order),
+            signed_log(np.sum(np.exp2(columns[:, _TOTALS]) - 1.0, axis=0)),
+        ]
+    )
+    return ScheduleFeatures(program, vector, found, order, main)
+
+
+def _heaviest_statement(columns: Floats) -> int:
+    """Return the heaviest statement, of equals the one with the greatest columns."""
+    cycles = columns[:, _CYCLES]
+    equal: list[int] = np.flatnonzero(cycles >= cycles.max() - 1e-9).tolist()
+    if len(equal) == 1:
+        return equal[0]
+    return int(max(equal, key=lambda place: tuple(columns[place].round(9).tolist())))
+
+
+__all__ = ["SCHEDULE_FEATURE_NAMES", "ScheduleFeatures", "schedule_features"]

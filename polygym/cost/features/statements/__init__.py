@@ -1,0 +1,3 @@
+"""statements: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,229 @@
+"""A chain of operations each of which waits for the one before: no machine is faster than it.
+
+Bit for bit the same result means the same operations on the same values, so along value-based flow
+from one instance to the next every operation waits, whatever the schedule, the storage and the
+number of threads. Any path in that relation is a bound below the time; the longer, the better.
+It is found by walking: from the first instance of each statement along arcs
+(:mod:`polygym.cost.limit.find_flow_edges`), to a statement from which there is a way back where
+there is one, and to the instance that the original order runs first of all that an arc leads to.
+
+A walk of a million steps is made of few. Suppose that its last 2p arcs are the same p arcs twice,
+through x, y, z with y - x = z - y = d. The p arcs together are one affine function f with f(x) = y
+and f(y) = z, whose linear part so maps d to d; it goes on to z + d, z + 2d and on, as long as the
+arcs hold. At each of the p arcs the values of its constraints change by the same amount s from one
+round to the next, so with a value v >= 0 and s < 0 there are ⌊v / -s⌋ rounds more, and as many as
+the least of these are taken at once.
+
+Example, durbin's ``sum += r[k - i - 1] * y[i]`` at n = 2000: two steps in i, 1,997 at once, from
+the last one through alpha and z to the next k, and so on: n²/2 additions in some ten thousand
+steps.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from operator import mul
+
+import islpy as isl
+
+from polygym.cost.limit.expression_forms import ExpressionForms
+from polygym.cost.limit.flow_edges import (
+    CompiledFlowEdge,
+    FlowEdge,
+    Point,
+    Row,
+    find_flow_edges,
+    row_value,
+)
+from polygym.cost.limit.latency_paths import LatencyTerm, latency_path
+from polygym.cost.limit.value_flows import MAX_OPERATIONS, ValueFlows
+from polygym.ir.expressions import Load
+from polygym.ir.types import ScalarType
+from polygym.mapping.sizes import Sizes, at_sizes
+from polygym.poly.isl_budget import attempt_bounded
+from polygym.poly.isl_values import coordinates
+from polygym.poly.scheduling.baselines import original_schedule
+
+# Walks are given up after so many steps, all together: what was walked is a chain.
+_MAX_STEPS = 40_000
+_MAX_CYCLE = 8
+_ANY_TYPE = ScalarType.DOUBLE  # of a read whose type does not matter
+
+
+@dataclass(frozen=True, slots=True)
+class _WalkStep:
+    """An arc that was walked, and from where."""
+
+    edge: FlowEdge
+    point: Point
+
+
+@dataclass(slots=True)
+class _ChainWalker:
+    """Walks of one program."""
+
+    flows: ValueFlows
+    sizes: Sizes
+    edges: Sequence[FlowEdge]
+    first_instances: dict[str, Point]
+    steps_left: int = _MAX_STEPS
+    _from: dict[str, list[tuple[bool, CompiledFlowEdge]]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make code of the arcs; it is said of each whether there is no way back."""
+        schedule = original_schedule(self.flows.scop)
+        numbers = [self.sizes[name] for name in schedule.parameters]
+        times: dict[str, list[Row]] = {
+            name: [
+                (*row.iterators, row.constant + sum(map(mul, row.parameters, numbers)))
+                for row in schedule.rows(name)
+            ]
+            for name in {arc.sink for arc in self.edges}
+        }
+        circles = _strong_components(self.edges)
+        self._from = defaultdict(list)
+        for arc in self.edges:
+            leaves = circles[arc.source] != circles[arc.sink]
+            self._from[arc.source].append((leaves, CompiledFlowEdge.along(arc, times[arc.sink])))
+
+    def walk(self, name: str, point: Point) -> Counter[LatencyTerm]:
+        """Return what a walk from an instance waits for."""
+        found = Counter(self._first_latency(name))
+        path: list[_WalkStep] = []
+        while self.steps_left > 0 and (way := self._next_edge(name, point)) is not None:
+            self.steps_left -= 1
+            arc, there = way
+            path.append(_WalkStep(arc, point))
+            for wait in arc.latencies:
+                found[wait] += 1
+            name, point = arc.sink, there
+            if self.first_instances.get(name) == point:
+                del self.first_instances[name]  # a walk from there is the rest of this one
+            if leap := _skip_cycles(path, name, point):
+                rounds, length, point = leap
+                for step in path[-length:]:
+                    for wait in step.edge.latencies:
+                        found[wait] += rounds
+                path.clear()
+            elif len(path) > 4 * _MAX_CYCLE:
+                del path[: 2 * _MAX_CYCLE]
+        return found
+
+    def _first_latency(self, name: str) -> tuple[LatencyTerm, ...]:
+        """Return what the first instance of a walk waits for, unless it may read a constant."""
+        scop, forms = self.flows.scop, ExpressionForms(self.flows)
+        leaves = self.flows.reads_of(name)
+        statement = scop.statement(name)
+        if any(forms.may_be_constant(statement, Load(one.access, _ANY_TYPE)) for one in leaves):
+            return ()
+        paths = [latency_path(scop, statement, leaf.access) for leaf in leaves]
+        return max((path for path in paths if path is not None), key=len, default=())
+
+    def _next_edge(self, name: str, point: Point) -> tuple[FlowEdge, Point] | None:
+        """Return the arc to go on by, and where it leads; None where the chain ends."""
+        best: tuple[bool, Point] | None = None
+        found: tuple[FlowEdge, Point] | None = None
+        for leaves, go in self._from.get(name, ()):
+            if (moved := go.move(point)) is not None:
+                there, when = moved
+                if best is None or (leaves, when) < best:
+                    best, found = (leaves, when), (go.edge, there)
+        return found
+
+
+def dependence_chains(flows: ValueFlows, sizes: Sizes) -> tuple[Counter[LatencyTerm], ...]:
+    """Return what some chains of a program wait for: as many as have anything different."""
+    found: list[Counter[LatencyTerm]] = []
+    ways = find_flow_edges(flows, sizes)
+    begins = {
+        name: begin
+        for name in dict.fromkeys(arc.source for arc in ways)
+        if (begin := _first_instance(flows, name, sizes)) is not None
+    }
+    walker = _ChainWalker(flows, sizes, ways, begins)
+    for name, begin in tuple(begins.items()):
+        if name in walker.first_instances:
+            waits = walker.walk(name, begin)
+            if waits and not any(waits <= other for other in found):
+                found = [other for other in found if not other <= waits] + [waits]
+    return tuple(found)
+
+
+def _first_instance(flows: ValueFlows, name: str, sizes: Sizes) -> Point | None:
+    """Return the first live instance of a statement, where walks from it begin."""
+    try:
+        with attempt_bounded(MAX_OPERATIONS):
+            live = at_sizes(flows.live[name], sizes) if name in flows.live else None
+            if live is None or live.is_empty():
+                return None
+            return coordinates(live.lexmin().sample_point())
+    except isl.Error:
+        return None
+
+
+def _skip_cycles(
+    path: Sequence[_WalkStep], name: str, point: Point
+) -> tuple[int, int, Point] | None:
+    """Return how many more rounds a walk can take at once, of how many arcs, and to where.
+
+    The walk is at an instance that ``path`` has led to.
+    """
+    for length in range(1, _MAX_CYCLE + 1):
+        if len(path) < 2 * length:
+            return None
+        before, last = path[-2 * length : -length], path[-length:]
+        if any(one.edge is not other.edge for one, other in zip(before, last, strict=True)):
+            continue
+        if last[0].edge.source != name:
+            continue
+        ahead = _difference(point, last[0].point)
+        if ahead != _difference(last[0].point, before[0].point):
+            continue
+        rounds = _remaining_cycles(before, last)
+        if rounds is not None and rounds > 0:
+            return rounds, length, tuple(a + rounds * d for a, d in zip(point, ahead, strict=True))
+    return None
+
+
+def _remaining_cycles(before: Sequence[_WalkStep], last: Sequence[_WalkStep]) -> int | None:
+    """Return how often the arcs of the last round hold again; None if there is no end to it."""
+    most: int | None = None
+    for one, other in zip(before, last, strict=True):
+        for row in other.edge.inequalities:
+            here = row_value(row, other.point)
+            change = here - row_value(row, one.point)
+            if change < 0:
+                rounds = here // -change
+                most = rounds if most is None else min(most, rounds)
+        if any(
+            row_value(row, other.point) != row_value(row, one.point)
+            for row in other.edge.equalities
+        ):
+            return 0
+    return most
+
+
+def _difference(one: Point, other: Point) -> Point:
+    return tuple(a - b for a, b in zip(one, other, strict=True))
+
+
+def _strong_components(arcs: Sequence[FlowEdge]) -> dict[str, int]:
+    """Return a number for every statement; of one number are those with a way there and back."""
+    after: defaultdict[str, set[str]] = defaultdict(set)
+    names = list(dict.fromkeys(name for arc in arcs for name in (arc.source, arc.sink)))
+    for arc in arcs:
+        after[arc.source].add(arc.sink)
+    growing = True
+    while growing:
+        growing = False
+        for name in names:
+            more = {far for near in after[name] for far in after[near]} - after[name]
+            after[name] |= more
+            growing = growing or bool(more)
+    found: dict[str, int] = {}
+    for number, name in enumerate(names):
+        both = [other for other in found if other in after[name] and name in after[other]]
+        found[name] = found[both[0]] if both else number
+    return found

@@ -1,0 +1,220 @@
+"""How many operations of each kind a program has to carry out at given sizes.
+
+Every operator that any code carries out (:mod:`polygym.cost.limit.operation_kinds`) counts as often
+as live instances have different tuples of operands (:mod:`polygym.cost.limit.value_numbering`). Two
+operators of one form (:mod:`polygym.cost.limit.expression_forms`), ``A[i - 1] + A[i]`` and ``A[i] +
+A[i + 1]``, may be one operation of two instances: of operators whose tuples are not apart the one
+with most counts for all. So it is of operators that have a form in common but not in their
+statements, whose tuples are not compared.
+
+What LLVM may know, a scalar that was given a constant, may be 1 or 0, and what is computed with it
+nothing.
+
+Processors have instructions that multiply and add up many narrow integers at once, so of a
+statement on bytes or shorts one operation counts.
+
+Example, gemm with n = m = k = 1000: of ``C[i][j] += alpha * A[i][k] * B[k][j]`` there are 10^6
+products of alpha and A[i, k], 10^9 others and 10^9 sums, and ``C[i][j] *= beta`` has 10^6 products.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polygym.cost.limit.expression_forms import (
+    ExpressionForms,
+    FormTexts,
+    ReadLeaf,
+    expression_form,
+    form_operands,
+)
+from polygym.cost.limit.operation_kinds import ArithmeticKind, TypedOperation, kinds_of, lane_type
+from polygym.cost.limit.point_bounds import count_points_at_least, count_union_points_at_least
+from polygym.cost.limit.value_flows import MAX_OPERATIONS, ValueFlows, certain_nodes
+from polygym.cost.limit.value_numbering import ValueNames, ValueNumbering
+from polygym.ir.expressions import (
+    Binary,
+    BinaryOperator,
+    Comparison,
+    Expression,
+    IteratorValue,
+    children,
+)
+from polygym.ir.scop import Statement
+from polygym.mapping.sizes import Sizes
+from polygym.poly.isl_budget import attempt_bounded
+
+# Integers narrower than this have instructions that do many things at once.
+_NARROW_BITS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class _OperatorUse:
+    """An operator in some instances of a statement, its forms, and what its operands are called."""
+
+    live: isl.Set
+    operation: TypedOperation
+    form: str
+    forms: FormTexts | None
+    operands: ValueNames
+
+
+@dataclass(slots=True)
+class OperationCounter:
+    """Counts the operations of one program (holds isl)."""
+
+    flows: ValueFlows
+    sizes: Sizes
+    _names: ValueNumbering = field(init=False)
+    _forms: ExpressionForms = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin without a name."""
+        self._names, self._forms = ValueNumbering(self.flows), ExpressionForms(self.flows)
+
+    def operations(self) -> Counter[TypedOperation]:
+        """Return how many operations of each kind there are."""
+        uses: defaultdict[ArithmeticKind, list[_OperatorUse]] = defaultdict(list)
+        for statement in self.flows.scop.statements:
+            if statement.name in self.flows.live:
+                for use in self._uses(statement):
+                    uses[use.operation.kind].append(use)
+        found: Counter[TypedOperation] = Counter()
+        for group in (group for of_kind in uses.values() for group in _group_by_form(of_kind)):
+            same: defaultdict[tuple[TypedOperation, str], list[_OperatorUse]] = defaultdict(list)
+            for use in group:
+                same[use.operation, use.form].append(use)
+            # Of several forms, or types, any two may be one operation.
+            numbers = {key: self._count_distinct(alike) for key, alike in same.items()}
+            operation, form = max(numbers, key=lambda key: numbers[key])
+            found[operation] += numbers[operation, form]
+        return found
+
+    def _uses(self, statement: Statement) -> Iterator[_OperatorUse]:
+        """Yield what a statement carries out; of narrow integers that is one thing."""
+        for node in certain_nodes(statement.body):
+            kinds = kinds_of(node)
+            live = self._required_instances(statement, node) if kinds else None
+            if live is None:
+                continue
+            for kind in kinds:
+                operation = self._operation(statement, node, kind)
+                forms, operands = self._forms.of(statement, node), self._operands(statement, node)
+                yield _OperatorUse(live, operation, expression_form(node), forms, operands)
+                if operation.type.is_integer and operation.type.bits < _NARROW_BITS:
+                    return
+
+    def _required_instances(self, statement: Statement, node: Expression) -> isl.Set | None:
+        """Return the live instances whose operation LLVM cannot leave out; None if there are none.
+
+        A sum with 0 at its beginning does not vanish, since 0 + x is not -0 where x is; one in
+        which a term is a constant in all instances may. Of products and divisors that are constants
+        in some instances the others remain.
+        """
+        live = self.flows.live[statement.name]
+        if not isinstance(node, Binary):
+            return live
+        operands = children(node)
+        if node.operator in (BinaryOperator.ADD, BinaryOperator.SUBTRACT):
+            vanishes = any(self._forms.is_constant(statement, one) for one in operands)
+            return None if vanishes else live
+        if node.operator in (BinaryOperator.DIVIDE, BinaryOperator.REMAINDER):
+            operands = operands[1:]
+        for operand in operands:
+            given = self._forms.where_constant(statement, operand)
+            if given is None:
+                return None
+            live = live.subtract(given)
+        return None if live.is_empty() else live.coalesce()
+
+    def _operation(
+        self, statement: Statement, node: Expression, kind: ArithmeticKind
+    ) -> TypedOperation:
+        operand = node.left if isinstance(node, Comparison) else node
+        floating = operand.type.is_floating
+        return TypedOperation(kind, lane_type(self.flows.scop, statement, floating=floating))
+
+    def _operands(self, statement: Statement, node: Expression) -> ValueNames:
+        """Return the names of all that an operator works on, in the order of its form."""
+
+        def origin(one: ReadLeaf) -> str:
+            if isinstance(one, IteratorValue):
+                return one.name
+            leaf = self.flows.certain_reads.get((statement.name, one.access))
+            return "" if leaf is None else self._names.origin(leaf)
+
+        named = []
+        full = True
+        for one in form_operands(node, origin):
+            if isinstance(one, IteratorValue):
+                named.append(self._names.of_iterators(statement, [one.name]))
+            elif leaf := self.flows.certain_reads.get((statement.name, one.access)):
+                named.append(self._names.of_leaf(leaf))
+            else:
+                full = False  # in the arm of a condition: nobody knows
+        found = self._names.tuple_of(statement, named)
+        return ValueNames(found.names, found.is_exact and full)
+
+    def _count_distinct(self, uses: list[_OperatorUse]) -> int:
+        """Return how many different tuples operators of one form have together, or fewer."""
+        if len(uses) == 1:
+            return self._tuples(uses[0])
+        try:
+            with attempt_bounded(MAX_OPERATIONS):
+                groups = _group_by_operands([(one, self._image(one)) for one in uses])
+        except isl.Error:
+            groups = [uses]
+        return sum(max(self._tuples(one) for one in group) for group in groups)
+
+    def _image(self, use: _OperatorUse) -> isl.UnionSet:
+        return isl.UnionSet.from_set(use.live).apply(use.operands.names)
+
+    def _tuples(self, use: _OperatorUse) -> int:
+        """Return how many different tuples an operator has, or fewer."""
+        try:
+            with attempt_bounded(MAX_OPERATIONS):
+                here = use.operands.names.intersect_domain(isl.UnionSet.from_set(use.live))
+                if here.is_injective():
+                    return count_points_at_least(use.live, self.sizes)
+                images = here.range()
+        except isl.Error:
+            return 0
+        return count_union_points_at_least(images, self.sizes)
+
+
+def _group_by_operands(uses: list[tuple[_OperatorUse, isl.UnionSet]]) -> list[list[_OperatorUse]]:
+    """Return groups of operators; those of two groups have no tuple in common."""
+    if not all(one.operands.is_exact for one, _ in uses):
+        return [[one for one, _ in uses]]
+    groups: list[tuple[list[_OperatorUse], isl.UnionSet]] = []
+    for one, image in uses:
+        apart = []
+        members = [one]
+        for others, theirs in groups:
+            if theirs.is_disjoint(image):
+                apart.append((others, theirs))
+            else:
+                members += others
+                image = image.union(theirs)
+        groups = [*apart, (members, image)]
+    return [members for members, _ in groups]
+
+
+def _group_by_form(uses: Sequence[_OperatorUse]) -> list[list[_OperatorUse]]:
+    """Return groups of operators; those of two groups have no form in common."""
+    groups: list[tuple[list[_OperatorUse], FormTexts | None]] = []
+    for one in uses:
+        members, forms = [one], one.forms
+        apart = []
+        for others, theirs in groups:
+            if forms is None or theirs is None or forms & theirs:
+                members += others
+                forms = None if forms is None or theirs is None else forms | theirs
+            else:
+                apart.append((others, theirs))
+        groups = [*apart, (members, forms)]
+    return [members for members, _ in groups]

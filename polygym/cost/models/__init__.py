@@ -1,0 +1,3 @@
+"""models: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,121 @@
+"""What the end of an episode is worth, and what its last ``info`` says.
+
+One of three judges a schedule: the clock of this process, somebody elsewhere (whose answer may come
+later), or a score without a clock. What cannot become a schedule is judged by none of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from polygym.envs.end_info import (
+    INVALID_STATUS,
+    NOT_MEASURED_STATUS,
+    Info,
+    measured_info,
+    unmeasured_info,
+)
+from polygym.envs.remote_evaluation import PENDING_STATUS, PendingReward, RemoteEvaluator
+from polygym.errors import InternalError, LimitError
+from polygym.mapping.mapping import Mapping
+from polygym.mdp import rewards as reward
+from polygym.mdp.episode import Episode
+from polygym.mdp.problems.loading import ScheduleProblem
+from polygym.mdp.rewards import RewardKind
+from polygym.mdp.task_options import Phase
+from polygym.poly.legality import find_violation
+from polygym.poly.schedule import Schedule
+from polygym.poly.scheduling.score import static_score
+from polygym.runtime.evaluation import Evaluation, EvaluationOptions, evaluator_for
+
+NOT_COMPILED_STATUS = "does not compile"
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeResult:
+    """The reward of an end, what its info says, and what was measured if anything was."""
+
+    reward: float
+    info: Info
+    evaluation: Evaluation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RewardTerms:
+    """Which reward is paid, how it is measured, and by whom if not by this process."""
+
+    kind: RewardKind
+    evaluation_options: EvaluationOptions
+    remote_evaluator: RemoteEvaluator | None
+
+    def result_of(self, subject: ScheduleProblem, episode: Episode) -> EpisodeResult:
+        """Return what the end of an episode about a subject is worth."""
+        if episode.phase is Phase.INVALID:
+            said = unmeasured_info(INVALID_STATUS, error=("InvalidState", episode.reason))
+            return EpisodeResult(reward.reward_of_invalid(self.kind, self._timeout_factor), said)
+        try:
+            schedule = episode.schedule()
+        except LimitError as error:
+            return self._failure_result(None, error)
+        _check_legality(episode, schedule)
+        if self.kind.is_measured:
+            return self._measured_result(subject, episode, schedule)
+        return self._reward_without_clock(episode, schedule)
+
+    @property
+    def _timeout_factor(self) -> float:
+        return self.evaluation_options.timeout_factor
+
+    def _mapping(self, episode: Episode) -> Mapping:
+        """Return the mapping that an episode has decided, or that is asked for."""
+        return episode.mapping or self.evaluation_options.mapping
+
+    def _reward_without_clock(self, episode: Episode, schedule: Schedule) -> EpisodeResult:
+        """Return what a schedule is worth that is not run."""
+        try:
+            if self.kind is RewardKind.STATIC:
+                worth = static_score(episode.task.scop, schedule)
+            else:
+                from polygym.mdp.predicted_reward import predicted_speedup
+
+                worth = predicted_speedup(episode.task, schedule, self._mapping(episode))
+        except LimitError as error:
+            return self._failure_result(schedule, error)
+        said = unmeasured_info(NOT_MEASURED_STATUS, schedule=schedule, is_success=True)
+        return EpisodeResult(reward.reward_of_success(self.kind, worth, self._timeout_factor), said)
+
+    def _failure_result(self, schedule: Schedule | None, error: LimitError) -> EpisodeResult:
+        known = (type(error).__name__, str(error))
+        said = unmeasured_info(NOT_COMPILED_STATUS, schedule=schedule, error=known)
+        return EpisodeResult(reward.reward_of_failure(self.kind, self._timeout_factor), said)
+
+    def _measured_result(
+        self, subject: ScheduleProblem, episode: Episode, schedule: Schedule
+    ) -> EpisodeResult:
+        """Return what a schedule is worth by a clock, or who will say it."""
+        if self.remote_evaluator is None:
+            evaluator = evaluator_for(subject.program_of(episode), self.evaluation_options)
+            found = evaluator.evaluate(schedule, episode.mapping)
+        else:
+            source, mapping = subject.source_of(episode), self._mapping(episode)
+            future = self.remote_evaluator.submit(
+                source, self.evaluation_options, schedule, mapping
+            )
+            if not self.remote_evaluator.is_blocking:
+                said = unmeasured_info(PENDING_STATUS, schedule=schedule)
+                worth = partial(
+                    reward.reward_of_evaluation, self.kind, timeout_factor=self._timeout_factor
+                )
+                said["pending"] = PendingReward(future, worth)
+                return EpisodeResult(0.0, said)
+            found = future.result()
+        value = reward.reward_of_evaluation(self.kind, found, self._timeout_factor)
+        return EpisodeResult(value, measured_info(found), found)
+
+
+def _check_legality(episode: Episode, schedule: Schedule) -> None:
+    """Refuse an illegal schedule, which the spaces cannot hold."""
+    violation = find_violation(episode.task.scop, schedule)
+    if violation is not None:
+        raise InternalError(f"an episode made an illegal schedule, {schedule}: {violation}")

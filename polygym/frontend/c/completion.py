@@ -1,0 +1,200 @@
+"""Files without a function around a region, completed: the text as if it had been written in full.
+
+Every region that stands in no function gets one, named after the file. It is read twice for that:
+first to see which names nothing declares and what they are used as
+(:mod:`~polygym.frontend.c.implicit_declarations`), then, with endless arrays, to see which elements
+are touched (:mod:`~polygym.frontend.c.memory.extent_inference`). Where an access needs
+more than that, such as ``n <= 100``, an assertion states it. What comes out is C that any compiler
+takes, and is read like any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from polygym.errors import InputError, SourceError
+from polygym.frontend.c.desugar.normal_form import desugar_region
+from polygym.frontend.c.implicit_declarations import (
+    UndeclaredName,
+    file_scope_declarations,
+    function_head,
+    undeclared_names,
+)
+from polygym.frontend.c.memory.extent_inference import inferred_sizes
+from polygym.frontend.c.scop.translation import Translation
+from polygym.frontend.c.sema.symbols import resolve_names
+from polygym.frontend.c.source.enclosing_functions import (
+    BareRegion,
+    bare_regions,
+    complete_text,
+    with_original_locations,
+)
+from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.source.parse_cache import cached_result, preprocess_cached
+from polygym.frontend.c.source.parser import ScopRegion, find_regions, parse
+from polygym.frontend.c.source.preprocessor import normalize_newlines, preprocess
+from polygym.frontend.c.source.region_selection import RegionSelection
+
+_ANY_REGION = RegionSelection()
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_CONDITION_HINT = re.compile(r"(assert\(.*\);) before the region states it")
+
+
+@dataclass(frozen=True, slots=True)
+class CompletedFile:
+    """A complete file: its text, and its tokens with the user's own places.
+
+    ``sized_arrays`` are the arrays that were declared with sizes that were given.
+    """
+
+    text: str
+    source: SourceMap
+    sized_arrays: frozenset[str] = frozenset()
+
+
+def completed_source(
+    text: str,
+    file: str,
+    include_directories: Sequence[str | Path] = (),
+    selection: RegionSelection = _ANY_REGION,
+) -> CompletedFile:
+    """Return a text with a function around every region; one that has them is left as it is.
+
+    ``selection`` may have sizes of arrays that nothing declares.
+    """
+    source = preprocess_cached(text, file, include_directories)
+    found = cached_result(source, bare_regions, lambda: bare_regions(source, file))
+    if not found:
+        return CompletedFile(text, source)
+    text = normalize_newlines(text, file)
+
+    def completed() -> CompletedFile:
+        """Complete it."""
+        return _Completion(text, file, include_directories, found, selection).completed()
+
+    try:
+        return cached_result(source, (completed_source, selection), completed)
+    except RecursionError as error:
+        raise SourceError(source.location_at(1, 1), "the program nests too deeply") from error
+
+
+class _Completion:
+    """A text with regions outside of functions, on its way to a complete one."""
+
+    def __init__(
+        self,
+        text: str,
+        file: str,
+        include_directories: Sequence[str | Path],
+        bare_regions: tuple[BareRegion, ...],
+        selection: RegionSelection,
+    ) -> None:
+        self._text, self._file, self._frames = text, file, bare_regions
+        self._library = selection.library
+        self._given, self._sized = dict(selection.array_sizes), frozenset[str]()
+        self._include_directories = include_directories
+
+    def completed(self) -> CompletedFile:
+        """Complete the text."""
+        heads = [f"void {frame.name}(void) {{" for frame in self._frames]
+        source = self._source(heads).source
+        tree = parse(source)
+        regions = {region.function.decl.name: region for region in find_regions(tree, source)}
+        known: set[str] = set()
+        for place, frame in enumerate(self._frames):
+            region = desugar_region(tree, regions[frame.name], source)
+            names = resolve_names(tree, region)
+            items = region.function.body.block_items or ()
+            unknown = tuple(
+                one for one in undeclared_names(items, names, source) if one.name not in known
+            )
+            outside = file_scope_declarations(unknown)
+            known |= {line.split()[1].rstrip(";") for line in outside}
+            heads[place] = self._head(place, heads, unknown, outside)
+            heads[place] = self._with_assertion(place, heads)
+        return replace(self._source(heads), sized_arrays=self._sized)
+
+    def _with_assertion(self, place: int, heads: Sequence[str]) -> str:
+        """Return what opens a function, and states what its accesses need if it can be told."""
+        try:
+            self._translation(place, heads).run()
+        except SourceError as error:
+            if found := _CONDITION_HINT.search(error.hint):
+                return f"#include <assert.h>\n{heads[place]}\n  {found[1]}"
+        except InputError:
+            pass  # whoever reads the file meets it again
+        return heads[place]
+
+    def _translation(self, place: int, heads: Sequence[str]) -> Translation:
+        """Return the translation of one of the functions."""
+        source = self._source(heads).source
+        tree = parse(source)
+        name = self._frames[place].name
+        region: ScopRegion = next(
+            one for one in find_regions(tree, source) if one.function.decl.name == name
+        )
+        return Translation(source, tree, desugar_region(tree, region, source), self._file)
+
+    def _head(
+        self,
+        place: int,
+        heads: Sequence[str],
+        unknown: tuple[UndeclaredName, ...],
+        outside: list[str],
+    ) -> str:
+        """Return what opens one function: its declarations, with sizes for all its arrays."""
+        name = self._frames[place].name
+        endless = "\n".join([*outside, *function_head(name, unknown, {}, ())])
+        sizes: dict[str, tuple[str, ...]] = {}
+        more: list[str] = []
+        if any(one.rank for one in unknown):
+            translation = self._translation(place, [*heads[:place], endless, *heads[place + 1 :]])
+            touches = translation.accesses()
+            names = translation.bindings
+            parameters = {names.name(one): one.name for one in names.parameters}
+            names_of = [one.name for one in unknown]
+            for one in unknown:
+                if one.name in self._given:
+                    sizes[one.name] = self._given_sizes(one)
+                    more += self._new_names(sizes[one.name], translation, [*names_of, *more])
+                    continue
+                found = inferred_sizes(touches, one.name, one.rank, parameters, translation.context)
+                named = [
+                    size or f"size_{one.name}" + (f"_{dimension}" if one.rank > 1 else "")
+                    for dimension, size in enumerate(found)
+                ]
+                more += [new for new, size in zip(named, found, strict=True) if size is None]
+                sizes[one.name] = tuple(named)
+        return "\n".join([*outside, *function_head(name, unknown, sizes, more)])
+
+    def _given_sizes(self, name: UndeclaredName) -> tuple[str, ...]:
+        """Return the sizes that are given for an array."""
+        sizes = self._given[name.name]
+        if len(sizes) != name.rank:
+            raise InputError(
+                f"the sizes of {name.name} are given: expected {name.rank}, found {len(sizes)}"
+            )
+        self._sized |= {name.name}
+        return sizes
+
+    def _new_names(
+        self, sizes: Sequence[str], translation: Translation, known: Sequence[str]
+    ) -> list[str]:
+        """Return the names in sizes that nothing has declared: they are arguments."""
+        found = dict.fromkeys(word for size in sizes for word in _NAME.findall(size))
+        declared = {symbol.name for symbol in translation.names.uses} | set(known)
+        return [
+            one for one in found if one not in declared and not re.search(rf"\b{one}\b", self._text)
+        ]
+
+    def _source(self, heads: Sequence[str]) -> CompletedFile:
+        """Return the text with these heads of functions."""
+        whole = complete_text(self._text, list(zip(self._frames, heads, strict=True)))
+        source = preprocess(whole.text, self._file, self._include_directories)
+        source.library = self._library
+        return CompletedFile(
+            whole.text, with_original_locations(source, whole, self._text, self._file)
+        )

@@ -1,0 +1,3 @@
+"""desugar: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,156 @@
+"""Expressions in other words: sizes as numbers, truth values combined by bits as conditions.
+
+``sizeof(double)``, ``sizeof a[0]`` and ``sizeof(a) / sizeof(a[0])`` are constants where all sizes
+of the array are; what has no constant size stays, and is refused. ``(i < n) & (j < m)`` is ``i < n
+&& j < m`` if nothing changes in it, ``__builtin_expect(c, 1)`` is ``c``, and ``i[A]`` is ``A[i]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.errors import SourceError
+from polygym.frontend.c.sema.conditions import COMPARISONS
+from polygym.frontend.c.sema.declarations import Declarations
+from polygym.frontend.c.source.literals import parse_literal
+from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.source.parser import ScopRegion
+from polygym.frontend.c.source.syntax_tree import (
+    base_and_subscripts,
+    block_with,
+    copy_tree,
+    is_modification,
+    walk,
+)
+from polygym.ir.expressions import IntegerLiteral
+
+_POINTER_BYTES = 8
+
+
+def with_canonical_expressions(tree: Any, region: ScopRegion, source: SourceMap) -> ScopRegion:
+    """Return a region with numbers for sizes; the functions in the tree are changed, too."""
+    typedefs = {one.name: one.type for one in tree.ext if isinstance(one, c_ast.Typedef)}
+    types = Declarations(typedefs, source)
+    outside = [one for one in tree.ext if isinstance(one, c_ast.Decl) and one.name]
+    marks = (region.begin, region.end)
+    for function in (one for one in tree.ext if isinstance(one, c_ast.FuncDef)):
+        given = function.decl.type.args
+        arguments = [one for one in (given.params if given else ()) if isinstance(one, c_ast.Decl)]
+        inside = [one for one in walk(function.body) if isinstance(one, c_ast.Decl) and one.name]
+        names = [one.name for one in (*arguments, *inside)]
+        declared = {one.name: one for one in (*outside, *arguments, *inside)}
+        declared = {name: one for name, one in declared.items() if names.count(name) < 2}
+        own = frozenset(one.name for one in arguments)
+        function.body = _canonicalized(function.body, marks, declared, own, types)
+    block = block_with(region.function.body, region.begin)
+    items = tuple(block[block.index(region.begin) + 1 : block.index(region.end)])
+    return ScopRegion(region.name, region.function, items, region.begin, region.end)
+
+
+def _canonicalized(
+    body: Any,
+    marks: tuple[Any, Any],
+    declared: Mapping[str, Any],
+    arguments: frozenset[str],
+    types: Declarations,
+) -> Any:
+    """Return a tree with numbers in the place of sizes; the marks stay the nodes that they are.
+
+    ``declared`` are the declarations by name; those of ``arguments`` that look like arrays are
+    pointers, as C has it.
+    """
+
+    def replacement(part: Any) -> Any:
+        """Return what stands for a node."""
+        if any(part is mark for mark in marks):
+            return part
+        match part:
+            case c_ast.UnaryOp(op="sizeof"):
+                size = _size(part.expr, declared, arguments, types)
+                return None if size is None else c_ast.Constant("int", f"{size}UL", part.coord)
+            case c_ast.BinaryOp(op="&" | "|") if _is_truth_value(part.left) and _is_truth_value(
+                part.right
+            ):
+                left, right = (copy_tree(one, replacement) for one in (part.left, part.right))
+                return c_ast.BinaryOp(part.op * 2, left, right, part.coord)
+            case c_ast.ArrayRef(name=c_ast.ID(name=index), subscript=c_ast.ID(name=array)):
+                if _is_numeric(declared.get(index)) and isinstance(
+                    getattr(declared.get(array), "type", None), c_ast.ArrayDecl | c_ast.PtrDecl
+                ):
+                    return c_ast.ArrayRef(part.subscript, part.name, part.coord)
+            case c_ast.FuncCall(name=c_ast.ID(name="__builtin_expect")) if part.args:
+                return copy_tree(part.args.exprs[0], replacement)
+        return None
+
+    return copy_tree(body, replacement)
+
+
+def _is_numeric(declared: Any) -> bool:
+    """Whether a declaration is one of a variable of a type that C knows by its words."""
+    kind = getattr(declared, "type", None)
+    return isinstance(kind, c_ast.TypeDecl) and isinstance(kind.type, c_ast.IdentifierType)
+
+
+def _is_truth_value(node: Any) -> bool:
+    """Whether an expression is a comparison, or made of some, without effects."""
+    if not isinstance(node, c_ast.BinaryOp):
+        return False
+    if node.op in ("&", "|", "&&", "||"):
+        return _is_truth_value(node.left) and _is_truth_value(node.right)
+    return node.op in COMPARISONS and not any(
+        is_modification(one) or isinstance(one, c_ast.FuncCall) for one in walk(node)
+    )
+
+
+def _size(
+    node: Any, declared: Mapping[str, Any], arguments: frozenset[str], types: Declarations
+) -> int | None:
+    """Return the bytes of a type or of what an expression names, None if they are not known."""
+    if isinstance(node, c_ast.Typename):
+        return _size_of_type(node.type, node, types)
+    base, subscripts = base_and_subscripts(node)
+    if not isinstance(base, c_ast.ID) or base.name not in declared:
+        return None
+    kind = declared[base.name].type
+    if base.name in arguments and isinstance(kind, c_ast.ArrayDecl):
+        kind = c_ast.PtrDecl([], kind.type, kind.coord)
+    for _ in subscripts:
+        if not isinstance(kind, c_ast.ArrayDecl | c_ast.PtrDecl):
+            return None
+        kind = kind.type
+    return _size_of_type(kind, node, types)
+
+
+def _size_of_type(kind: Any, node: Any, types: Declarations) -> int | None:
+    extents = []
+    while isinstance(kind, c_ast.ArrayDecl):
+        extents.append(_value(kind.dim))
+        kind = kind.type
+    if isinstance(kind, c_ast.PtrDecl):
+        element: int | None = _POINTER_BYTES
+    else:
+        try:
+            element = types.scalar(kind, node, "what sizeof is asked of").size
+        except SourceError:
+            return None
+    known = [extent for extent in extents if extent is not None]
+    return element * prod(known) if element is not None and len(known) == len(extents) else None
+
+
+def _value(node: Any) -> int | None:
+    """Return the value of a sum or a product of constants, None for anything else."""
+    match node:
+        case c_ast.Constant():
+            literal = parse_literal(node.value)
+            return literal.value if isinstance(literal, IntegerLiteral) else None
+        case c_ast.BinaryOp(op="+" | "-" | "*"):
+            left, right = _value(node.left), _value(node.right)
+            if left is None or right is None:
+                return None
+            return {"+": left + right, "-": left - right, "*": left * right}[node.op]
+        case _:
+            return None

@@ -1,0 +1,391 @@
+"""Bounds of loops that are read from memory, where that can be exact.
+
+What the region does not change is read once, in front of it, and is a parameter like any other::
+
+    for (j = 0; j < n[0]; j++) …       →       int n_0 = n[0];
+                                               #pragma scop
+                                               for (j = 0; j < n_0; j++) …
+
+A bound that another iteration has otherwise, beside one that is affine, becomes a condition on
+data: the affine one says how far the loop may run, and what is beyond the other does nothing::
+
+    for (j = 0; j < m && j < n[i]; j++) …   →   for (j = 0; j < m; j++) if (j < n[i]) …
+
+That is the same where the condition never holds again once it fails: it compares the counter alone
+with what the body does not change, in the direction of the loop; and where nobody asks for the
+counter's value behind the loop. Where no bound is affine, or where the first value is read from
+memory, the sizes of arrays say how far the loop may run
+(:mod:`polygym.frontend.c.desugar.bounds_from_sizes`). Beside something unsigned a negative counter
+is large: with j = -2, ``j < k[i]`` fails and holds from 0 on. So both sides are signed, or the
+counter is never negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.frontend.c.desugar.bounds_from_sizes import CounterRange, counter_range
+from polygym.frontend.c.source.syntax_tree import (
+    base_and_subscripts,
+    block_with,
+    conjunction,
+    conjuncts,
+    copy_tree,
+    counter_of,
+    declaration,
+    modified_roots,
+    names_in,
+    read_outside_loops,
+    start_of,
+    walk,
+)
+
+_UPWARDS = {"<": ">", "<=": ">="}
+_DOWNWARDS = {">": "<", ">=": "<="}
+_SIGNED_TYPES = frozenset({"int", "long", "short", "signed", "float", "double"})
+_NON_INTEGER_TYPES = frozenset({"float", "double", "void"})
+
+
+class DataBoundsRewriter:
+    """Rewrites the loops of one region in plain form."""
+
+    def __init__(
+        self,
+        function: Any,
+        begin: Any,
+        declared: Mapping[str, Any],
+        fresh_name: Callable[[str], str],
+        array_sizes: Mapping[str, Sequence[Any]],
+    ) -> None:
+        """``declared`` are the variables outside the region; ``fresh_name`` makes new names.
+
+        ``array_sizes`` are sizes of arrays that are declared without them.
+        """
+        self._function, self._begin, self._given = function, begin, array_sizes
+        self._declared, self._fresh = declared, fresh_name
+        self._parameters: dict[str, str] = {}
+        self._changed: set[str] = set()
+        self._inner: set[str] = set()
+        self._data: set[str] = set()
+        self._exposed: set[str] = set()
+
+    def apply(self, items: list[Any]) -> list[Any]:
+        """Return the region's statements with other bounds."""
+        loops = [one for item in items for one in walk(item) if isinstance(one, c_ast.For)]
+        if not any(map(_reads_memory, loops)):
+            return items
+        inner = {one.name for item in items for one in walk(item) if isinstance(one, c_ast.Decl)}
+        changed = {name for item in items for name in _modified(item)} | inner
+        self._inner = inner
+        for loop in loops:
+            self._with_parameters(loop, changed)
+        self._changed = changed
+        self._data = _data_dependent_names(items)
+        self._exposed = set(read_outside_loops(self._function.body, _name, counter_of))
+        return [copy_tree(item, self._loop) for item in items]
+
+    def _with_parameters(self, loop: Any, changed: Collection[str]) -> None:
+        """Let a loop's header have parameters for what the region does not change."""
+
+        def replacement(node: Any) -> Any:
+            """Return a parameter for what is read from memory."""
+            base, subscripts = base_and_subscripts(node)
+            if not subscripts or not isinstance(base, c_ast.ID) or base.name in inside:
+                return None
+            if any(one.name in changed for one in names_in(node)):
+                return None
+            if any(isinstance(one, c_ast.FuncCall) for one in walk(node)):
+                return None
+            kind = _element(self._declared.get(base.name), len(subscripts))
+            where = repr((base.name, *map(_key, subscripts)))
+            return None if kind is None else self._parameter(where, node, base.name, kind)
+
+        inside = {one.name for one in getattr(loop.init, "decls", None) or ()}
+        inside |= {counter} if (counter := counter_of(loop)) else set()
+        for part in ("init", "cond", "next"):
+            setattr(loop, part, copy_tree(getattr(loop, part), replacement))
+
+    def _parameter(self, where: str, node: Any, name: str, kind: Any) -> Any:
+        """Return the variable that has a value from memory; ``where`` says which element it is."""
+        if where not in self._parameters:
+            new = self._fresh(name)
+            self._parameters[where] = new
+            block = block_with(self._function.body, self._begin)
+            place = next(i for i, item in enumerate(block) if item is self._begin)
+            block.insert(place, declaration(new, kind, copy_tree(node), node))
+        return c_ast.ID(self._parameters[where], node.coord)
+
+    def _loop(self, node: Any) -> Any:
+        """Return a loop whose bounds on data are conditions of its body; None for other nodes."""
+        if not isinstance(node, c_ast.For) or node.cond is None:
+            return None
+        counter, start = counter_of(node), start_of(node)
+        if counter is None or start is None or _direction(node) is None:
+            return None
+        starts_on_data = self._is_data_dependent(start)
+        if not starts_on_data and not any(map(self._is_data_dependent, conjuncts(node.cond))):
+            return None
+        changes = set(_modified(node.stmt)) | {
+            one.name for one in walk(node.stmt) if isinstance(one, c_ast.Decl)
+        }
+        if counter in changes or (
+            not isinstance(node.init, c_ast.DeclList) and counter in self._exposed
+        ):
+            return None
+        loop = node
+        asked: list[Any] = []
+        if starts_on_data:
+            started = self._started(node, counter, start, changes)
+            if started is None:
+                return None
+            loop, asked = started
+        parts = list(conjuncts(loop.cond))
+        ends = [one for one in parts if self._stays_false(one, loop, counter, changes)]
+        rest = [one for one in parts if one not in ends]
+        if not rest:
+            rest = [one for one in (self._end(loop, counter),) if one is not None]
+        if not (asked or ends) or not rest:
+            return None
+        body = copy_tree(loop.stmt, self._loop)
+        inside = c_ast.If(conjunction([*asked, *ends]), body, None, loop.stmt.coord)
+        return c_ast.For(loop.init, conjunction(rest), loop.next, inside, loop.coord)
+
+    def _is_data_dependent(self, node: Any) -> bool:
+        """Whether an expression reads an element, or a scalar that got its value from one."""
+        return _reads_memory(node) or any(one.name in self._data for one in names_in(node))
+
+    def _started(
+        self, loop: Any, counter: str, start: Any, changes: Collection[str]
+    ) -> tuple[Any, list[Any]] | None:
+        """Return a loop that starts where an array does, and the condition for its first value."""
+        span, by = self._span(loop, counter), _step(loop.next)
+        names = {one.name for one in names_in(start)}
+        has_call = any(isinstance(one, c_ast.FuncCall) for one in walk(start))
+        if span is None or by != 1 or has_call or counter in names or names & set(changes):
+            return None
+        kind = _type_of(loop, counter, self._function, self._declared)
+        if kind is None:
+            return None
+        upwards = _direction(loop) is _UPWARDS
+        first = span.first_node(start) if upwards else span.last_node(start)
+        init = copy_tree(loop.init)
+        if isinstance(init, c_ast.DeclList):
+            init.decls[0].init = first
+        else:
+            init.rvalue = first
+        value = c_ast.Cast(c_ast.Typename(None, [], None, kind, start.coord), start, start.coord)
+        place = c_ast.ID(counter, start.coord)
+        asked = c_ast.BinaryOp(">=" if upwards else "<=", place, value, start.coord)
+        return c_ast.For(init, loop.cond, loop.next, loop.stmt, loop.coord), [asked]
+
+    def _end(self, loop: Any, counter: str) -> Any:
+        """Return the condition that ends a loop where an array does, None if none says where."""
+        span = self._span(loop, counter)
+        if span is None:
+            return None
+        place = c_ast.ID(counter, loop.cond.coord)
+        if _direction(loop) is _UPWARDS:
+            return c_ast.BinaryOp("<", place, span.end_node(loop.cond), loop.cond.coord)
+        return c_ast.BinaryOp(">=", place, span.first_node(loop.cond), loop.cond.coord)
+
+    def _span(self, loop: Any, counter: str) -> CounterRange | None:
+        """Return what a loop's counter can be, by the arrays in its body."""
+
+        def sizes(name: str) -> list[Any]:
+            """Return the sizes of an array, as far as they are known."""
+            if name in self._inner:
+                return []
+            found: list[Any] = []
+            kind = getattr(self._declared.get(name), "type", None)
+            while isinstance(kind, c_ast.PtrDecl | c_ast.ArrayDecl):
+                found.append(getattr(kind, "dim", None))
+                kind = kind.type
+            return list(self._given.get(name, found))
+
+        return counter_range(counter, loop.stmt, sizes, lambda name: name not in self._changed)
+
+    def _stays_false(
+        self, condition: Any, loop: Any, counter: str | None, changes: Collection[str]
+    ) -> bool:
+        """Whether a condition on data fails for ever once it has failed."""
+        mirrored = _direction(loop)
+        if not isinstance(condition, c_ast.BinaryOp) or mirrored is None:
+            return False
+
+        def is_counter(part: Any) -> bool:
+            return isinstance(part, c_ast.ID) and part.name == counter
+
+        if is_counter(condition.left) and condition.op in mirrored:
+            bound = condition.right
+        elif is_counter(condition.right) and condition.op in mirrored.values():
+            bound = condition.left
+        else:
+            return False
+        names = {one.name for one in names_in(bound)}
+        on_data = self._is_data_dependent(bound)
+        has_call = any(isinstance(one, c_ast.FuncCall) for one in walk(bound))
+        if not on_data or has_call or counter in names or names & set(changes):
+            return False
+        return self._is_signed(bound) or self._is_never_negative(loop, counter)
+
+    def _is_signed(self, bound: Any) -> bool:
+        """Whether an expression surely has no unsigned type."""
+        return all(
+            self._types(one.name) and not any(map(_may_be_unsigned, self._types(one.name)))
+            for one in names_in(bound)
+        ) and not any(
+            isinstance(one, c_ast.Cast | c_ast.StructRef)
+            or (isinstance(one, c_ast.UnaryOp) and one.op == "sizeof")
+            or (isinstance(one, c_ast.Constant) and not one.value.isdigit())
+            for one in walk(bound)
+        )
+
+    def _is_never_negative(self, loop: Any, counter: str | None) -> bool:
+        """Whether a counter starts from, or stays above, a number that is not negative."""
+        if _direction(loop) is _UPWARDS:
+            return _is_nonnegative_literal(start_of(loop))
+        return any(
+            isinstance(one, c_ast.BinaryOp)
+            and one.op in _DOWNWARDS
+            and isinstance(one.left, c_ast.ID)
+            and one.left.name == counter
+            and _is_nonnegative_literal(one.right)
+            for one in conjuncts(loop.cond)
+        )
+
+    def _types(self, name: str) -> list[Any]:
+        """Return the types of all variables of a name."""
+        own = [
+            one.type
+            for one in walk(self._function)
+            if isinstance(one, c_ast.Decl) and one.name == name
+        ]
+        outside = self._declared.get(name)
+        return own if outside is None else [*own, outside.type]
+
+
+def _is_nonnegative_literal(node: Any) -> bool:
+    """Whether a node is a number."""
+    return isinstance(node, c_ast.Constant) and node.value.isdigit()
+
+
+def _may_be_unsigned(kind: Any) -> bool:
+    """Whether elements of a type may be unsigned."""
+    while isinstance(kind, c_ast.PtrDecl | c_ast.ArrayDecl):
+        kind = kind.type
+    words = getattr(getattr(kind, "type", None), "names", ["unknown"])
+    return not set(words) <= _SIGNED_TYPES
+
+
+def _reads_memory(node: Any) -> bool:
+    """Whether an expression, or a loop's header, reads an element."""
+    if isinstance(node, c_ast.For):
+        # What stands in it may have been read before.
+        return any(map(_reads_memory, (node.init, node.next))) or _has_name(node.cond)
+    return node is not None and any(
+        isinstance(one, c_ast.ArrayRef) or (isinstance(one, c_ast.UnaryOp) and one.op == "*")
+        for one in walk(node)
+    )
+
+
+def _has_name(node: Any) -> bool:
+    return node is not None and any(isinstance(one, c_ast.ID) for one in walk(node))
+
+
+def _modified(node: Any) -> Iterator[str]:
+    """Yield the names that a statement changes."""
+    for base in modified_roots(node):
+        if isinstance(base, c_ast.ID):
+            yield base.name
+        else:
+            yield from (one.name for one in names_in(base))
+
+
+def _data_dependent_names(items: list[Any]) -> set[str]:
+    """Return the scalars that are assigned something that is read from memory."""
+    found: set[str] = set()
+    assigned = [
+        (name, value)
+        for item in items
+        for one in walk(item)
+        for name, value in _assigned(one)
+        if value is not None
+    ]
+    before = -1
+    while len(found) > before:
+        before = len(found)
+        found |= {
+            name
+            for name, value in assigned
+            if _reads_memory(value) or any(one.name in found for one in names_in(value))
+        }
+    return found
+
+
+def _assigned(node: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the scalar that a node assigns, and what."""
+    if isinstance(node, c_ast.Assignment) and isinstance(node.lvalue, c_ast.ID):
+        yield node.lvalue.name, node.rvalue
+    elif isinstance(node, c_ast.Decl) and node.name:
+        yield node.name, node.init
+
+
+def _name(identifier: Any) -> str:
+    return str(identifier.name)
+
+
+def _step(step: Any) -> int:
+    """Return the size of a loop's step, 0 if it is none of 1."""
+    is_one = isinstance(step, c_ast.UnaryOp) or getattr(step.rvalue, "value", "") == "1"
+    return int(is_one)
+
+
+def _type_of(loop: Any, counter: str, function: Any, declared: Mapping[str, Any]) -> Any:
+    """Return the type of a loop's counter, None if its name has several."""
+    if isinstance(loop.init, c_ast.DeclList):
+        kind = loop.init.decls[0].type
+    else:
+        own = [one for one in walk(function) if isinstance(one, c_ast.Decl) and one.name == counter]
+        outside = [declared[counter]] if not own and counter in declared else []
+        if len(found := [*own, *outside]) != 1:
+            return None
+        kind = found[0].type
+    if not isinstance(kind, c_ast.TypeDecl):
+        return None
+    return c_ast.TypeDecl(None, [], None, kind.type, kind.coord)
+
+
+def _direction(loop: Any) -> Mapping[str, str] | None:
+    """Return the comparisons that end a loop in its direction, with those from the other side."""
+    match loop.next:
+        case c_ast.UnaryOp(op="++" | "p++"):
+            return _UPWARDS
+        case c_ast.UnaryOp(op="--" | "p--"):
+            return _DOWNWARDS
+        case c_ast.Assignment(op="+=", rvalue=c_ast.Constant()):
+            return _UPWARDS
+        case c_ast.Assignment(op="-=", rvalue=c_ast.Constant()):
+            return _DOWNWARDS
+        case _:
+            return None
+
+
+def _element(declared: Any, subscripts: int) -> Any:
+    """Return the type of an element of a declared array or pointer of integers, None if unknown."""
+    kind: Any = getattr(declared, "type", None)
+    for _ in range(subscripts):
+        if not isinstance(kind, c_ast.PtrDecl | c_ast.ArrayDecl):
+            return None
+        kind = kind.type
+    is_scalar = isinstance(kind, c_ast.TypeDecl) and isinstance(kind.type, c_ast.IdentifierType)
+    return kind if is_scalar and not _NON_INTEGER_TYPES & set(kind.type.names) else None
+
+
+def _key(node: Any) -> Any:
+    """Return what two equal expressions have in common."""
+    own = tuple(getattr(node, name) for name in ("name", "op", "value") if hasattr(node, name))
+    plain = tuple(one for one in own if isinstance(one, str))
+    return type(node).__name__, plain, tuple(_key(child) for _, child in node.children())

@@ -1,0 +1,266 @@
+"""Jumps forward as ``if``: what is jumped over goes into the branches that do not jump.
+
+A ``goto`` to a label further down in its block, or in one around it, a ``continue``, and a
+``return`` in a branch of a function that is put in, say which statements are left out::
+
+    if (b[i] < 0) goto L20;            if (b[i] < 0) { c[i] = 2; }
+    a[i] = 1;                     →    else { a[i] = 1; }
+    goto L10;                          d[i] = 3;
+    L20: c[i] = 2;
+    L10: d[i] = 3;
+
+From a statement that may jump on, all ways lead to a *join*: the last label that is jumped to from
+there or from what is in between. Each way is written in full up to the join, which stands once. So
+a piece that several ways share is written several times, up to a limit. A jump backwards, out of a
+loop or into a block stays as it is, to be refused; so does one over a declaration that is used
+behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import count
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.frontend.c.source.syntax_tree import (
+    copy_tree,
+    is_modification,
+    names_in,
+    statements_of,
+    walk,
+)
+
+_MAX_STATEMENTS = 500
+
+_END = object()  # where a return leads to
+
+
+class _UnsupportedJump(Exception):
+    """Some jump is not understood."""
+
+
+def without_jumps(items: Sequence[Any], on_return: Callable[[Any], list[Any]] | None) -> list[Any]:
+    """Return statements of a block without jumps; the same ones where some are not understood.
+
+    Where they are those of a function, ``on_return`` returns what stands for a ``return``.
+    """
+    leaves = c_ast.Goto | c_ast.Continue
+    if on_return is not None:
+        leaves |= c_ast.Return
+    if not any(isinstance(one, leaves) for item in items for one in walk(item)):
+        return list(items)
+    number = count()
+    try:
+        inside = [_without_inner_jumps(_without_continue(one, number)) for one in items]
+        return _JumpEliminator(inside, on_return).statements()
+    except _UnsupportedJump:
+        return list(items)
+
+
+def _without_continue(node: Any, number: Iterator[int]) -> Any:
+    """Return a statement whose ``for`` loops jump to the end of their bodies instead."""
+
+    def replacement(one: Any) -> Any:
+        if not isinstance(one, c_ast.For):
+            return None
+        name = f"continue {next(number)}"  # that no label of C's has
+
+        def jump(part: Any) -> Any:
+            match part:
+                case c_ast.Continue():
+                    return c_ast.Goto(name, part.coord)
+                case c_ast.For():
+                    return _without_continue(part, number)
+                case c_ast.While() | c_ast.DoWhile() | c_ast.Switch():
+                    return copy_tree(part)  # where it is refused
+                case _:
+                    return None
+
+        body = copy_tree(one.stmt, jump)
+        if any(isinstance(part, c_ast.Goto) and part.name == name for part in walk(body)):
+            end = c_ast.Label(name, c_ast.EmptyStatement(one.coord), one.coord)
+            body = c_ast.Compound([*statements_of(body), end], one.coord)
+        return c_ast.For(one.init, one.cond, one.next, body, one.coord)
+
+    is_left = any(isinstance(one, c_ast.Continue) for one in walk(node))
+    return copy_tree(node, replacement) if is_left else node
+
+
+def _without_inner_jumps(node: Any) -> Any:
+    """Return a statement whose inner blocks jump to no label of their own."""
+
+    def replacement(one: Any) -> Any:
+        if isinstance(one, c_ast.Compound) and any(
+            isinstance(part, c_ast.Goto) for part in walk(one)
+        ):
+            inner = [_without_inner_jumps(part) for part in statements_of(one)]
+            return c_ast.Compound(
+                _JumpEliminator(inner, None, is_inner=True).statements(), one.coord
+            )
+        return None
+
+    return copy_tree(node, replacement)
+
+
+class _JumpEliminator:
+    """The statements of one block, on their way to statements without jumps."""
+
+    def __init__(
+        self,
+        items: Sequence[Any],
+        returning: Callable[[Any], list[Any]] | None,
+        *,
+        is_inner: bool = False,
+    ) -> None:
+        """In an inner block, jumps to labels that it does not have stay."""
+        self._items = list(items)
+        self._returning = returning
+        self._is_inner = is_inner
+        self._labels: dict[Any, int] = {_END: len(items)}
+        for place, item in enumerate(items):
+            one = item
+            while isinstance(one, c_ast.Label):
+                self._labels[one.name] = place
+                one = one.stmt
+        self._targets = {
+            one.name for item in items for one in walk(item) if isinstance(one, c_ast.Goto)
+        }
+        self._count = count()
+        self._seen: set[int] = set()
+
+    def statements(self) -> list[Any]:
+        """Return all statements."""
+        return self._from(0, len(self._items))
+
+    def _from(self, place: int, stop: int) -> list[Any]:
+        """Return what is done from one statement up to another one."""
+        found: list[Any] = []
+        while place < stop:
+            item = self._plain(place)
+            if not self._exits(item):
+                found.append(self._written(item))
+                place += 1
+                continue
+            join = self._join(place)
+            self._check_declarations(place, join)
+            found += self._branched(item, partial(self._from, place + 1, join), join)
+            place = join
+        return found
+
+    def _plain(self, place: int) -> Any:
+        """Return a statement without labels to which something jumps."""
+        item = self._items[place]
+        while isinstance(item, c_ast.Label) and item.name in self._targets:
+            item = item.stmt
+        return item
+
+    def _written(self, item: Any) -> Any:
+        """Return a statement to be written; the second time a copy, which has no name."""
+        if next(self._count) > _MAX_STATEMENTS:
+            raise _UnsupportedJump
+        if id(item) in self._seen:
+            return copy_tree(item, lambda one: copy_tree(one.stmt) if _is_label(one) else None)
+        self._seen.add(id(item))
+        return item
+
+    def _exits(self, item: Any) -> set[Any]:
+        """Return where a statement may jump to in this block."""
+        found: set[Any] = set()
+        for one in walk(item):
+            if isinstance(one, c_ast.Goto) and (one.name in self._labels or not self._is_inner):
+                found.add(one.name)
+            elif isinstance(one, c_ast.Return) and self._returning is not None:
+                found.add(_END)
+        return found
+
+    def _join(self, place: int) -> int:
+        """Return where all ways from a statement meet again."""
+        join, seen = place + 1, place
+        while seen < join:
+            for target in self._exits(self._items[seen]):
+                if self._labels.get(target, -1) <= seen:
+                    raise _UnsupportedJump
+                join = max(join, self._labels[target])
+            seen += 1
+        return join
+
+    def _check_declarations(self, first: int, join: int) -> None:
+        """Leave jumps over declarations alone that are used further down, or hide others."""
+        for place in range(first, join):
+            item = self._items[place]
+            if isinstance(item, c_ast.Decl):
+                seen = self._items[join:]
+            elif self._exits(item):
+                seen = [*self._items[:place], *self._items[place + 1 :]]
+            else:
+                continue
+            own = {one.name for one in walk(item) if isinstance(one, c_ast.Decl)}
+            if own & {one.name for other in seen for one in names_in(other)}:
+                raise _UnsupportedJump
+
+    def _branched(self, item: Any, rest: Callable[[], list[Any]], join: int) -> list[Any]:
+        """Return a statement that may jump, with what follows on each way up to the join."""
+        match item:
+            case c_ast.Goto():
+                return self._from(self._labels[item.name], join)
+            case c_ast.Return() if self._returning is not None:
+                return self._returning(item)
+            case c_ast.Compound():
+                return self._sequence(statements_of(item), rest, join)
+            case c_ast.If():
+                ways = [
+                    c_ast.Compound(self._sequence(statements_of(way), rest, join), item.coord)
+                    for way in (item.iftrue, item.iffalse)
+                ]
+                return [c_ast.If(item.cond, *ways, item.coord)]
+            case _:
+                raise _UnsupportedJump
+
+    def _sequence(self, items: list[Any], rest: Callable[[], list[Any]], join: int) -> list[Any]:
+        """Return statements with what follows them."""
+        for place, item in enumerate(items):
+            if self._exits(item):
+                behind = items[place + 1 :]
+                after = self._branched(item, partial(self._sequence, behind, rest, join), join)
+                return [*map(self._written, items[:place]), *after]
+        return [*map(self._written, items), *rest()]
+
+
+def ends_in_return(items: Sequence[Any]) -> bool:
+    """Whether a function's statements return on every way, as far as their ends say."""
+    last = items[-1] if items else None
+    while isinstance(last, c_ast.Label):
+        last = last.stmt
+    match last:
+        case c_ast.Return():
+            return True
+        case c_ast.Compound():
+            return ends_in_return(statements_of(last))
+        case c_ast.If():
+            return ends_in_return(statements_of(last.iftrue)) and ends_in_return(
+                statements_of(last.iffalse)
+            )
+        case _:
+            return False
+
+
+def assignment_of_return(result: str | None, node: Any) -> list[Any]:
+    """Return what stands for a ``return``: its value goes to a variable, if anybody wants it."""
+    value = node.expr
+    if value is None:
+        return []
+    if result is not None:
+        return [c_ast.Assignment("=", c_ast.ID(result, node.coord), value, node.coord)]
+    if is_modification(value) or isinstance(value, c_ast.FuncCall):
+        return [value]
+    is_quiet = not any(
+        is_modification(one) or isinstance(one, c_ast.FuncCall) for one in walk(value)
+    )
+    return [] if is_quiet else [node]
+
+
+def _is_label(node: Any) -> bool:
+    return isinstance(node, c_ast.Label)

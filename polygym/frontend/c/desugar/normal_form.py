@@ -1,0 +1,380 @@
+"""A region in plain form: every statement changes one thing, every loop has one counter.
+
+Before names are resolved, what C allows to stand together is taken apart. The order of effects
+stays as C has it; where C leaves it open (``x[i] = i++``), the statement is refused:
+
+==========================================  ======================================================
+``a = b = e;``                              ``b = e; a = b;``
+``x[j++] = e;``                             ``x[j] = e; j += 1;``
+``if ((t = e) > 0) …``                      ``t = e; if (t > 0) …``
+``a = e, b = f;``                           ``a = e; b = f;``
+``for (i = 0, j = n; i < j; i++, j--) …``   ``j = n; for (i = 0; i < j; i++) { … j--; }``
+``for (; i < n;) { … i++; }``               ``for (i = i; i < n; i++) …``
+``switch (k) { case 0: … }``                ``if (k == 0) …`` (:mod:`…c.switches`)
+``add(n, x, y);``, ``v = 2 * total(x);``    the body of the function (:mod:`…c.calls`)
+``for (; j < m && j < n[i]; j++) …``        ``if (j < n[i]) …`` inside (:mod:`…c.data_bounds`)
+==========================================  ======================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.frontend.c.desugar.countdown_loops import normalize_countdown
+from polygym.frontend.c.desugar.data_bounds import DataBoundsRewriter
+from polygym.frontend.c.desugar.inlining import CallInliner
+from polygym.frontend.c.desugar.jumps import without_jumps
+from polygym.frontend.c.desugar.loop_headers import (
+    has_dependent_parts,
+    header_parts,
+    initialized_name,
+    is_modification_of,
+)
+from polygym.frontend.c.desugar.side_effects import (
+    SideEffectExtractor,
+    has_side_effect,
+    modified_name,
+)
+from polygym.frontend.c.desugar.switches import switch_as_branches
+from polygym.frontend.c.sema.accesses import c_text
+from polygym.frontend.c.source.initializers import initializing_statements
+from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.source.parser import ScopRegion
+from polygym.frontend.c.source.syntax_tree import (
+    block_with,
+    copy_tree,
+    declaration,
+    declarations_before,
+    is_modification,
+    is_static_constant,
+    modified_roots,
+    names_in,
+    statements_of,
+    walk,
+)
+
+_Scope = dict[str, Any]
+_NO_SIZES: Mapping[str, Sequence[Any]] = {}
+
+# Calls that say something about the values of variables, and do nothing.
+_IGNORED_CALLS = frozenset({"__pencil_kill", "__pencil_use", "__pencil_def"})
+
+
+def desugar_region(
+    tree: Any,
+    region: ScopRegion,
+    source: SourceMap,
+    array_sizes: Mapping[str, Sequence[Any]] = _NO_SIZES,
+) -> ScopRegion:
+    """Return a region in plain form; its function in the tree is changed, too.
+
+    ``array_sizes`` are sizes of arrays that are declared without them.
+    """
+    spelled = {token.text for token in source.tokens}
+    calls = CallInliner(tree, source, spelled)
+    scope = declarations_before(region.function, region.begin)
+    outside = {one.name: one for one in tree.ext if isinstance(one, c_ast.Decl) and one.name}
+    bounds = DataBoundsRewriter(
+        region.function, region.begin, outside | scope, calls.fresh_name, array_sizes
+    )
+    items = without_jumps(list(map(_with_subscripts, region.items)), None)
+    found = _Desugarer(calls, source).statements(items, scope)
+    block = block_with(region.function.body, region.begin)
+    first, last = block.index(region.begin), block.index(region.end)
+    block[first + 1 : last] = found
+    new = tuple(bounds.apply(found))
+    first, last = block.index(region.begin), block.index(region.end)
+    block[first + 1 : last] = new
+    return ScopRegion(region.name, region.function, new, region.begin, region.end)
+
+
+def _with_subscripts(item: Any) -> Any:
+    """Return a statement with ``a[i]`` for ``*(a + i)``, which C takes to be the same."""
+    if not any(isinstance(one, c_ast.BinaryOp) and one.op == "+" for one in walk(item)):
+        return item
+
+    def replacement(node: Any) -> Any:
+        """Return what stands for a node."""
+        is_sum = isinstance(node, c_ast.UnaryOp) and node.op == "*"
+        if not is_sum or not isinstance(node.expr, c_ast.BinaryOp) or node.expr.op != "+":
+            return None
+        left, right = (copy_tree(one, replacement) for one in (node.expr.left, node.expr.right))
+        if not isinstance(left, c_ast.ID | c_ast.ArrayRef):
+            return None
+        return c_ast.ArrayRef(left, right, node.coord)
+
+    return copy_tree(item, replacement)
+
+
+class _Desugarer:
+    """Takes statements apart."""
+
+    def __init__(self, calls: CallInliner, source: SourceMap) -> None:
+        self._calls = calls
+        self._source = source
+
+    def statements(self, items: Iterable[Any], scope: _Scope) -> list[Any]:
+        """Return the plain statements for some; ``scope`` gets what they declare."""
+        return [one for item in items for one in self._statement(item, scope)]
+
+    def _statement(self, node: Any, scope: _Scope) -> list[Any]:
+        """Return the plain statements for one."""
+        match node:
+            case c_ast.Compound():
+                inner = self.statements(node.block_items or (), dict(scope))
+                return [c_ast.Compound(inner, node.coord)]
+            case c_ast.Label():
+                return self._labelled(node, scope)
+            case c_ast.If():
+                return self._if(node, scope)
+            case c_ast.For():
+                return self._for(normalize_countdown(node, scope, self._calls.resolved), scope)
+            case c_ast.ExprList():
+                return self.statements(node.exprs, scope)
+            case c_ast.DeclList():
+                return self.statements(node.decls, scope)
+            case c_ast.Decl():
+                return self._declared(node, scope)
+            case c_ast.Assignment() | c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):
+                return self._assigned(node, scope)
+            case c_ast.FuncCall():
+                return self._called(node, scope)
+            case c_ast.TernaryOp() if any(map(self._acts, (node.iftrue, node.iffalse))):
+                branch = c_ast.If(node.cond, node.iftrue, node.iffalse, node.coord)
+                return self._if(branch, scope)
+            case c_ast.DoWhile() if _is_single_iteration(node):
+                return self._statement(node.stmt, scope)
+            case c_ast.Switch():
+                lift = SideEffectExtractor(self, scope, node.cond)
+                asked = lift.read(node.cond)
+                branches = switch_as_branches(
+                    node, asked, lift.after, self._source, self._calls.fresh_name
+                )
+                return [*lift.before, *self.statements(branches, scope)]
+            case c_ast.Cast() if c_text(node.to_type) == "void":
+                return self._statement(node.expr, scope) if self._acts(node.expr) else []
+            case c_ast.BinaryOp(op="&&" | "||") if self._acts(node.right):
+                is_and = node.op == "&&"
+                asked = node.left if is_and else c_ast.UnaryOp("!", node.left, node.coord)
+                return self._if(c_ast.If(asked, node.right, None, node.coord), scope)
+            case _:
+                return [node]
+
+    def _acts(self, node: Any) -> bool:
+        """Whether an expression changes something or calls any function."""
+        return any(isinstance(one, c_ast.FuncCall) or is_modification(one) for one in walk(node))
+
+    def _labelled(self, node: Any, scope: _Scope) -> list[Any]:
+        """Put a label on the last of several statements that change something."""
+        found = self._statement(node.stmt, scope)
+        if isinstance(node.stmt, c_ast.Assignment) and len(found) > 1:
+            wanted = c_text(node.stmt.lvalue)
+            place = next(
+                index
+                for index in reversed(range(len(found)))
+                if isinstance(found[index], c_ast.Assignment)
+                and (c_text(found[index].lvalue) == wanted or index == 0)
+            )
+        elif len(found) == 1:
+            place = 0
+        else:
+            return [c_ast.Label(node.name, c_ast.Compound(found, node.coord), node.coord)]
+        found[place] = c_ast.Label(node.name, found[place], node.coord)
+        return found
+
+    def _if(self, node: Any, scope: _Scope) -> list[Any]:
+        """Take what a condition changes out of it."""
+        lift = SideEffectExtractor(self, scope, node.cond)
+        condition = lift.read(node.cond)
+        then = self._block(node.iftrue, scope, lift.after)
+        otherwise = self._block(node.iffalse, scope, lift.after)
+        if lift.after and otherwise is None:
+            otherwise = c_ast.Compound(lift.after, node.coord)
+        return [*lift.before, c_ast.If(condition, then, otherwise, node.coord)]
+
+    def _block(self, node: Any, scope: _Scope, first: Sequence[Any] = ()) -> Any:
+        """Return a branch or a body, with some statements in front."""
+        if node is None:
+            return None
+        found = [*map(copy_tree, first), *self._statement(node, dict(scope))]
+        return found[0] if len(found) == 1 else c_ast.Compound(found, node.coord)
+
+    def _for(self, node: Any, scope: _Scope) -> list[Any]:
+        """Give a loop one counter."""
+        scope = dict(scope)
+        inits = header_parts(node.init)
+        steps = header_parts(node.next)
+        body = node.stmt
+        counter = self._counter(node, steps)
+        if not steps and counter is not None:
+            *rest, last = statements_of(body)
+            steps, body = [last], c_ast.Compound(rest, body.coord)
+        if counter is None:
+            return [self._simple_for(node, scope)]
+        mine = [one for one in inits if initialized_name(one) == counter]
+        others = [one for one in inits if initialized_name(one) != counter]
+        if len(mine) == 1 and has_dependent_parts(mine[0], others):
+            mine, others = [], inits  # all in their order, and the loop starts where it stands
+        own = [one for one in steps if is_modification_of(one, counter)]
+        after = [one for one in steps if not is_modification_of(one, counter)]
+        if len(mine) > 1 or len(own) != 1:
+            return [self._simple_for(node, scope)]
+        if after and any(isinstance(one, c_ast.Continue) for one in walk(body)):
+            raise self._source.error(node, "a loop that steps several counters has a continue")
+        before = self.statements(others, scope)
+        init = mine[0] if mine else None
+        if init is None:
+            name = next(one for one in names_in(own[0]) if one.name == counter)
+            init = c_ast.Assignment("=", copy_tree(name), copy_tree(name), name.coord)
+        elif isinstance(init, c_ast.Decl):
+            scope[init.name] = init
+        init, first = self._start(init, scope)
+        lift = SideEffectExtractor(self, scope, node.cond)
+        condition = None if node.cond is None else lift.read(node.cond)
+        if lift.before or lift.after:
+            raise self._source.error(
+                node.cond, "a loop's condition that changes something is not understood"
+            )
+        inside = self._block(body, scope)
+        if after:
+            inside = c_ast.Compound([inside, *self.statements(after, dict(scope))], node.coord)
+        loop = c_ast.For(init, condition, own[0], inside, node.coord)
+        if not before and not first:
+            return [loop]
+        return [c_ast.Compound([*before, *first, loop], node.coord)]
+
+    def _start(self, init: Any, scope: _Scope) -> tuple[Any, list[Any]]:
+        """Take what the first value of a counter changes or calls out of it."""
+        value = init.init if isinstance(init, c_ast.Decl) else init.rvalue
+        if value is None:
+            return c_ast.DeclList([init], init.coord), []
+        lift = SideEffectExtractor(self, scope, value)
+        new = lift.read(value)
+        if lift.after:
+            raise self._source.error(value, "++ inside an expression is a side effect")
+        if isinstance(init, c_ast.Decl):
+            init = copy_tree(init)
+            init.init = new
+            return c_ast.DeclList([init], init.coord), lift.before
+        return c_ast.Assignment("=", init.lvalue, new, init.coord), lift.before
+
+    def _simple_for(self, node: Any, scope: _Scope) -> Any:
+        """Leave the header as it is."""
+        if isinstance(node.init, c_ast.DeclList):
+            scope |= {one.name: one for one in node.init.decls}
+        inside = self._block(node.stmt, scope)
+        return c_ast.For(node.init, node.cond, node.next, inside, node.coord)
+
+    def _counter(self, node: Any, steps: Sequence[Any]) -> str | None:
+        """Return the one variable that a loop changes and asks about."""
+        if node.cond is None:
+            return None
+        asked = {one.name for one in names_in(node.cond)}
+        if not steps:
+            items = statements_of(node.stmt)
+            if not items or not is_modification(items[-1]):
+                return None
+            steps = items[-1:]
+            changed = [one.name for one in modified_roots(node.stmt) if isinstance(one, c_ast.ID)]
+            if changed.count(modified_name(steps[0])) != 1:
+                return None
+        found = [name for name in map(modified_name, steps) if name in asked]
+        started = [name for name in map(initialized_name, header_parts(node.init)) if name in found]
+        choice = started if len(found) > 1 and len(started) == 1 else found
+        if len(choice) > 1 and not any(
+            isinstance(one, c_ast.BinaryOp) and one.op in ("&&", "||") for one in walk(node.cond)
+        ):
+            choice = choice[:1]  # one counts, the other's value is known by it
+        return choice[0] if len(choice) == 1 else None
+
+    def _declared(self, node: Any, scope: _Scope) -> list[Any]:
+        """Take what an initialiser changes or calls out of it; a constant may be set each time."""
+        if is_static_constant(node):
+            node = copy_tree(node)
+            node.storage = [one for one in node.storage if one != "static"]
+        if node.name:
+            scope[node.name] = node
+        if isinstance(node.init, c_ast.InitList):
+            return self._listed(node)
+        if node.init is None:
+            return [node]
+        lift = SideEffectExtractor(self, scope, node.init)
+        value = lift.read(node.init)
+        if not lift.before and not lift.after:
+            new = copy_tree(node)
+            new.init = value
+            scope[node.name] = new
+            return [new]
+        bare = declaration(node.name, node.type, None, node)
+        scope[node.name] = bare
+        target = c_ast.ID(node.name, node.coord)
+        assigned = c_ast.Assignment("=", target, value, node.coord)
+        return [bare, *lift.before, assigned, *lift.after]
+
+    def _listed(self, node: Any) -> list[Any]:
+        """Assign the elements of an array that an initialiser lists."""
+        if any(has_side_effect(one, self._calls) for one in node.init.exprs):
+            return [node]
+        found = initializing_statements(node, self._calls.fresh_name)
+        return [node] if found is None else found
+
+    def _assigned(self, node: Any, scope: _Scope) -> list[Any]:
+        """Take an assignment apart."""
+        lift = SideEffectExtractor(self, scope, node)
+        if isinstance(node, c_ast.UnaryOp):
+            target = lift.read_target(node.expr)
+            return [*lift.before, c_ast.UnaryOp(node.op, target, node.coord), *lift.after]
+        target = lift.read_target(node.lvalue)
+        value = lift.read(node.rvalue, is_whole=True)
+        new = c_ast.Assignment(node.op, target, value, node.coord)
+        return [*lift.before, new, *lift.after]
+
+    def _called(self, node: Any, scope: _Scope) -> list[Any]:
+        """Put the body of a function in the place of a call whose value nobody wants."""
+        if getattr(node.name, "name", "") in _IGNORED_CALLS:
+            return []
+        if self._calls.is_pure(node):
+            lift = SideEffectExtractor(
+                self, scope, node
+            )  # nobody wants its value; its arguments may do something
+            for one in node.args.exprs if node.args else ():
+                lift.read(one)
+            return [*lift.before, *lift.after]
+        if not self._calls.is_call(node):
+            return [node]
+        lift = SideEffectExtractor(self, scope, node)
+        operands = [lift.read(one) for one in (node.args.exprs if node.args else ())]
+        return [*lift.before, self.inlined_block(node, operands, None, scope), *lift.after]
+
+    def inlined_block(
+        self, node: Any, operands: list[Any], result: str | None, scope: _Scope
+    ) -> Any:
+        """Return the plain block of a call."""
+        arguments = c_ast.ExprList(operands, node.coord) if operands else None
+        call = c_ast.FuncCall(node.name, arguments, node.coord)
+        with self._calls.recursion_guard(node):
+            block = self._calls.inlined_block(call, result, scope)
+            return c_ast.Compound(self.statements(block.block_items, dict(scope)), node.coord)
+
+    @property
+    def calls(self) -> CallInliner:
+        """The functions of the file."""
+        return self._calls
+
+    @property
+    def source(self) -> SourceMap:
+        """The way back to the user's text."""
+        return self._source
+
+
+def _is_single_iteration(node: Any) -> bool:
+    """Whether a loop is ``do { … } while (0)``, which macros are made of."""
+    leaves = (c_ast.Break, c_ast.Continue)
+    return (
+        isinstance(node.cond, c_ast.Constant)
+        and node.cond.value == "0"
+        and not any(isinstance(one, leaves) for one in walk(node.stmt))
+    )

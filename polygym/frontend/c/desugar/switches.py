@@ -1,0 +1,192 @@
+"""``switch`` as ``if``: what runs is said by one value, which is compared with constants.
+
+From where a label matches, statements run up to the next ``break``. Those between two breaks are a
+group; in it a statement runs if one of the labels of the group before it matches::
+
+    switch (k) {                                  if (k == 0) x = 1;
+      case 0: x = 1; break;                       if (k == 1) x = 2;
+      case 1: x = 2;                              if (k == 1 || k == 2) x += 3;
+      case 2: x += 3; break;                      if (!(k == 0 || k == 1 || k == 2)) x = 4;
+      default: x = 4; }
+
+Where all groups are single cases, they become ``if … else if … else``. The comparisons are made
+before anything runs if a statement changes what the value is computed from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.source.syntax_tree import (
+    copy_tree,
+    declaration,
+    modified_roots,
+    names_in,
+    statements_of,
+    type_node,
+    walk,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Case:
+    """Statements behind some labels; None among the labels stands for ``default``."""
+
+    labels: tuple[Any, ...]
+    statements: tuple[Any, ...]
+    is_left: bool  # by a break
+
+
+def switch_as_branches(
+    node: Any,
+    value: Any,
+    after: Sequence[Any],
+    source: SourceMap,
+    fresh: Callable[[str], str],
+) -> list[Any]:
+    """Return the statements that stand for a switch.
+
+    ``value`` is what is compared, an expression without effects, and ``after`` the effects that
+    come right behind it; ``fresh`` makes names of new variables.
+    """
+    parts = _cases(node, source)
+    cases = [one for part in parts for one in part.labels if one is not None]
+    before: list[Any] = []
+    tests = [c_ast.BinaryOp("==", copy_tree(value), copy_tree(one), one.coord) for one in cases]
+    read = {one.name for one in names_in(value)}
+    changed = {one.name for part in parts for name in _modified(part) for one in names_in(name)}
+    if after or read & changed:
+        kept = []
+        for test in tests:
+            name = fresh("case")
+            before.append(declaration(name, type_node("int", node), test, node))
+            kept.append(c_ast.ID(name, node.coord))
+        tests = kept
+    before += after
+    by_case = dict(zip(map(id, cases), tests, strict=True))
+    groups = _groups(parts)
+    if all(len(group) == 1 for group in groups):
+        return [*before, *_chain([group[0] for group in groups], by_case, node)]
+    return [*before, *(one for group in groups for one in _group(group, by_case, node))]
+
+
+def _cases(node: Any, source: SourceMap) -> list[_Case]:
+    """Return the parts of a switch; labels without a statement of their own join the next."""
+    found: list[_Case] = []
+    labels: list[Any] = []
+    items = statements_of(node.stmt)
+    for place, item in enumerate(items):
+        if not isinstance(item, c_ast.Case | c_ast.Default):
+            raise source.error(
+                item, "a statement of a switch before its first case is not understood"
+            )
+        labels.append(None if isinstance(item, c_ast.Default) else _label(item.expr, source))
+        statements = list(item.stmts or ())
+        if not statements and place + 1 < len(items):
+            continue
+        is_left = bool(statements) and isinstance(statements[-1], c_ast.Break)
+        kept = statements[:-1] if is_left else statements
+        if len(kept) == 1 and isinstance(kept[0], c_ast.Compound):
+            inner = statements_of(kept[0])
+            if inner and isinstance(inner[-1], c_ast.Break):  # case 1: { …; break; }
+                kept, is_left = [c_ast.Compound(inner[:-1], kept[0].coord)], True
+        for one in kept:
+            _check(one, source)
+        found.append(_Case(tuple(labels), tuple(kept), is_left))
+        labels = []
+    return found
+
+
+def _label(node: Any, source: SourceMap) -> Any:
+    """Return the constant of a case, unless it may be wider than what it is compared with."""
+    for one in walk(node):
+        if isinstance(one, c_ast.Constant) and one.value.lower().rstrip("u").endswith("l"):
+            raise source.error(one, "a case of a long constant is not understood")
+    return node
+
+
+def _check(node: Any, source: SourceMap) -> None:
+    """Refuse what leaves a case in the middle, or is declared in it for others."""
+    if isinstance(node, c_ast.Decl):
+        raise source.error(
+            node, "a declaration in a case is not understood", "write a block around the case"
+        )
+    pending = [node]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, c_ast.Break):
+            raise source.error(
+                one, "break in the middle of a case is not understood", "write if … else …"
+            )
+        if not isinstance(one, c_ast.For | c_ast.While | c_ast.DoWhile | c_ast.Switch):
+            pending.extend(child for _, child in one.children())
+
+
+def _modified(part: _Case) -> list[Any]:
+    return [
+        base for one in part.statements for base in (*modified_roots(one), *_call_arguments(one))
+    ]
+
+
+def _call_arguments(node: Any) -> list[Any]:
+    """Return the arguments of calls, which may change what they are given."""
+    return [one.args for one in walk(node) if isinstance(one, c_ast.FuncCall) and one.args]
+
+
+def _groups(parts: Sequence[_Case]) -> list[list[_Case]]:
+    """Return the parts between breaks."""
+    groups: list[list[_Case]] = [[]]
+    for part in parts:
+        groups[-1].append(part)
+        if part.is_left:
+            groups.append([])
+    return [group for group in groups if group]
+
+
+def _chain(parts: Sequence[_Case], tests: dict[int, Any], node: Any) -> list[Any]:
+    """Return one if after the other, the default last."""
+    last = next((part for part in parts if None in part.labels), None)
+    chain = None if last is None else _block(last, node)
+    for part in reversed(parts):
+        if part is not last:
+            chain = c_ast.If(_any(part.labels, tests, node), _block(part, node), chain, node.coord)
+    return [] if chain is None else [chain]
+
+
+def _group(parts: Sequence[_Case], tests: dict[int, Any], node: Any) -> list[Any]:
+    """Return an if for every part of a group: one of the labels up to it matches."""
+    found: list[Any] = []
+    labels: list[Any] = []
+    for part in parts:
+        labels += part.labels
+        if part.statements:
+            condition = _any(labels, tests, node)
+            found.append(c_ast.If(condition, _block(part, node), None, node.coord))
+    return found
+
+
+def _any(labels: Sequence[Any], tests: dict[int, Any], node: Any) -> Any:
+    """Return whether one of the labels matches; the default does where no case does."""
+    chosen = [one for one in labels if one is not None]
+    if None in labels:
+        others = [test for case, test in tests.items() if case not in set(map(id, chosen))]
+        if not others:
+            return c_ast.Constant("int", "1", node.coord)
+        return c_ast.UnaryOp("!", _either(others, node), node.coord)
+    return _either([tests[id(one)] for one in chosen], node)
+
+
+def _either(conditions: Sequence[Any], node: Any) -> Any:
+    found = copy_tree(conditions[0])
+    for one in conditions[1:]:
+        found = c_ast.BinaryOp("||", found, copy_tree(one), node.coord)
+    return found
+
+
+def _block(part: _Case, node: Any) -> Any:
+    return c_ast.Compound(list(part.statements), node.coord)

@@ -1,0 +1,271 @@
+"""The front end as a whole: a file or a text in, a Scop out, and the promise about exceptions.
+
+Work with isl is bounded by a number of its operations, which is the same on every machine, so that
+no input hangs; recursion that goes too deep, in the parser or here, is a refusal like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pycparser import c_ast
+
+from polygym.errors import InputError, SourceError
+from polygym.frontend.c.completion import CompletedFile, completed_source
+from polygym.frontend.c.desugar.canonical_expressions import with_canonical_expressions
+from polygym.frontend.c.desugar.normal_form import desugar_region
+from polygym.frontend.c.desugar.struct_members import used_structures, with_member_arrays
+from polygym.frontend.c.loops.induction import with_induction_polynomials
+from polygym.frontend.c.loops.trip_counts import with_trip_counts
+from polygym.frontend.c.memory.delinearization import with_delinearized_arrays
+from polygym.frontend.c.memory.inner_subscripts import with_delinearized_subscripts
+from polygym.frontend.c.memory.pointer_induction import with_pointer_induction
+from polygym.frontend.c.memory.unsized_arrays import (
+    parse_expression,
+    unsized_arguments,
+    with_inferred_sizes,
+)
+from polygym.frontend.c.scop.assumptions import value_assumptions
+from polygym.frontend.c.scop.extraction import ASSUMPTION_FUNCTIONS
+from polygym.frontend.c.scop.translation import Translation
+from polygym.frontend.c.source.literals import builtin_literal
+from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.source.parse_cache import cached_result, parse_cached
+from polygym.frontend.c.source.parser import (
+    ScopRegion,
+    choose_region,
+    find_regions,
+    with_statements,
+)
+from polygym.frontend.c.source.preprocessor import decode
+from polygym.frontend.c.source.region_selection import ArraySizes, RegionSelection, parse_selection
+from polygym.frontend.c.source.syntax_tree import walk
+from polygym.ir.scop import Scop
+
+
+def parse_file(path: str | Path, *, function: str | None = None) -> Scop:
+    """Translate the region of a C file.
+
+    Args:
+        path: The file. Its own ``#include "…"`` are read relative to it.
+        function: Which region, where the file holds several: a function's name, or ``name:2`` for
+            the second region of a function. See :func:`region_names`. Sizes of bare pointers may
+            follow (:mod:`~polygym.frontend.c.source.region_selection`): ``name x[100]``.
+
+    Raises:
+        InputError: The file cannot be read, or holds no region or several.
+        SourceError: The program is outside the class that polygym understands; says where and why.
+        LimitError: The answer would take more than the bound on the work.
+    """
+    return parse_text(_read(path), file=str(path), function=function)
+
+
+def parse_text(
+    text: str,
+    *,
+    file: str = "<text>",
+    function: str | None = None,
+    include_directories: Sequence[str | Path] = (),
+) -> Scop:
+    """Translate the region of a C text; ``file`` is its name in messages.
+
+    Raises:
+        InputError: See :func:`parse_file`.
+    """
+    chosen = parse_selection(function)
+    whole = completed_source(text, file, include_directories, chosen)
+    source = whole.source.with_library(chosen.library)
+    sizes: ArraySizes = {
+        name: size for name, size in chosen.array_sizes if name not in whole.sized_arrays
+    }
+    try:
+        return cached_result(
+            source, chosen, lambda: _first_success(_FrontEndRun(source, chosen, sizes, file))
+        )
+    except RecursionError as error:
+        raise SourceError(source.location_at(1, 1), "the program nests too deeply") from error
+
+
+def _first_success(run: _FrontEndRun) -> Scop:
+    """Return what is read in the first way in which it is no error.
+
+    A loop through several rows, and what steps by products, is written anew only where that is
+    needed or helps: another way is tried where the first one made something of either.
+    """
+    try:
+        return run.translate()
+    except SourceError as error:
+        ways = [_PassOptions(in_row_ranges=True)] if run.has_row_ranges else []
+        ways += [_PassOptions(delinearize_pointers=True)] if run.has_pointer_induction else []
+        ways += [_PassOptions(follow_induction=False)] if run.has_induction else []
+        for way in ways:
+            with suppress(SourceError):
+                return run.translate(way)
+        raise error
+
+
+@dataclass(frozen=True, slots=True)
+class _PassOptions:
+    """Whether integers that step are followed, rows are windows, pointers walk through all rows."""
+
+    follow_induction: bool = True
+    in_row_ranges: bool = False
+    delinearize_pointers: bool = False
+
+
+@dataclass(slots=True)
+class _FrontEndRun:
+    """What is read, how often it is asked for; and what the last time has found.
+
+    The passes change the tree, so that each time is one from its beginning.
+    """
+
+    source: SourceMap
+    selection: RegionSelection
+    sizes: ArraySizes
+    file: str
+    has_row_ranges: bool = False
+    has_induction: bool = False
+    has_pointer_induction: bool = False
+
+    def translate(self, options: _PassOptions = _PassOptions()) -> Scop:
+        """Return the Scop, read in a way."""
+        source, chosen, sizes, file = self.source, self.selection, self.sizes, self.file
+        tree = parse_cached(source)
+        region = choose_region(find_regions(tree, source), chosen.region_name, file)
+        region = with_statements(
+            region, [*value_assumptions(chosen.parameter_values, region.begin), *region.items]
+        )
+        region, walking = with_pointer_induction(
+            tree, with_canonical_expressions(tree, region, source), source
+        )
+        self.has_pointer_induction = bool(walking)
+        region = with_member_arrays(tree, region, source)
+        given = {
+            name: [parse_expression(one, region.begin) for one in size]
+            for name, size in sizes.items()
+        }
+        region = desugar_region(tree, region, source, given)
+        before = region
+        if options.follow_induction:
+            before = with_induction_polynomials(tree, region, source)
+            self.has_induction = before is not region
+        region, self.has_row_ranges = with_trip_counts(
+            tree, before, source, in_row_ranges=options.in_row_ranges
+        )
+        carried = walking if options.delinearize_pointers else frozenset()
+        region = with_delinearized_subscripts(tree, region, source, carried)
+
+        def translated(one: ScopRegion) -> Translation:
+            """Read a region."""
+            return Translation(source, tree, one, file)
+
+        region, sizes = with_delinearized_arrays(tree, region, source, sizes, translated)
+        if (
+            options.follow_induction and self.has_induction and region is before
+        ):  # nothing was made of it
+            return self.translate(replace(options, follow_induction=False))
+        with_inferred_sizes(region, lambda: translated(region), sizes)
+        return Translation(source, tree, region, file).run()
+
+
+def completed_file(path: str | Path, function: str | None = None) -> CompletedFile:
+    """Return a C file as it is read: with a function around every region, and all declarations.
+
+    ``region_name`` may have sizes for arrays that nothing declares.
+    """
+    return completed_source(_read(path), str(path), selection=parse_selection(function))
+
+
+def region_names(text_or_path: str | Path) -> tuple[str, ...]:
+    """Return the names of the regions in a C file (given as a Path) or a C text (as a str)."""
+    if isinstance(text_or_path, Path):
+        text, file = _read(text_or_path), str(text_or_path)
+    else:
+        text, file = text_or_path, "<text>"
+    source = completed_source(text, file).source
+    try:
+        return tuple(region.name for region in find_regions(parse_cached(source), source))
+    except RecursionError as error:
+        raise SourceError(source.location_at(1, 1), "the program nests too deeply") from error
+
+
+def line_outside_region(path: str | Path, function: str) -> int | None:
+    """Return the line of what a function does beside its region; None if it does nothing else.
+
+    Declarations do nothing unless they call a function, nor does a ``return`` without a value or an
+    assertion. A function with several regions does something beside each.
+    """
+    source = completed_file(path).source
+    found = find_regions(parse_cached(source), source)
+    mine = [region for region in found if region.function.decl.name == function]
+    region = mine[0]
+    inside = {id(item) for item in (*region.items, region.begin, region.end)}
+    for item in region.function.body.block_items or ():
+        nothing = isinstance(item, c_ast.Decl) and not any(
+            isinstance(one, c_ast.FuncCall) and builtin_literal(one) is None for one in walk(item)
+        )
+        nothing |= isinstance(item, c_ast.Return) and item.expr is None
+        nothing |= isinstance(item, c_ast.FuncCall) and (
+            getattr(item.name, "name", "") in ASSUMPTION_FUNCTIONS
+        )
+        if not nothing and id(item) not in inside:
+            return source.location(item).line
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentPassing:
+    """How a function with a region is handed what the region uses, by name.
+
+    ``arguments`` are all, ``pointer_arrays`` those that point to pointers, ``used_structures`` the
+    arguments and globals whose members the region uses, ``static_variables`` the function's
+    ``static`` variables.
+    """
+
+    arguments: tuple[str, ...]
+    pointer_arrays: tuple[str, ...]
+    structures: tuple[str, ...]
+    static_variables: tuple[str, ...]
+
+
+def argument_passing(path: str | Path, function: str) -> ArgumentPassing:
+    """Return how a function with a region, the first one, is handed what that uses."""
+    source = completed_file(path).source
+    tree = parse_cached(source)
+    region = next(r for r in find_regions(tree, source) if r.function.decl.name == function)
+    declared = region.function.decl.type.args
+    arguments = list(declared.params) if declared else []
+    rows = tuple(
+        one.name
+        for one in arguments
+        if isinstance(one, c_ast.Decl)
+        and isinstance(getattr(one.type, "type", None), c_ast.PtrDecl)
+    )
+    names = tuple(one.name for one in arguments if hasattr(one, "name"))
+    own = {one.name: one for one in walk(region.function.body) if isinstance(one, c_ast.Decl)}
+    members = tuple(one for one in used_structures(tree, region, source) if one not in own)
+    return ArgumentPassing(
+        names, rows, members, tuple(n for n, d in own.items() if "static" in d.storage)
+    )
+
+
+def arguments_without_sizes(path: str | Path, function: str) -> frozenset[str]:
+    """Return the arguments of a function with a region whose declarations lack their sizes."""
+    source = completed_file(path).source
+    return unsized_arguments(
+        choose_region(find_regions(parse_cached(source), source), function, str(path))
+    )
+
+
+def _read(path: str | Path) -> str:
+    """Return the text of a file."""
+    try:
+        if not Path(path).is_file() and Path(path).exists():
+            raise InputError(f"{path}: not a file")
+        return decode(Path(path).read_bytes(), str(path))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error

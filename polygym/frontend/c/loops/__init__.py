@@ -1,0 +1,3 @@
+"""loops: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,263 @@
+"""C's integer expressions as polynomials: ``(i * m + j) * k + 2`` is i·m·k + j·k + 2.
+
+The unknowns are names and whatever is no sum or product, ``n / 2`` or ``idx[i]``, by their texts;
+integers beyond the range of their type are no C, so that the order of sums does not matter. They
+are divided by v p + c, with an unknown p that c does not have, or by a number::
+
+    i·m + 2·i + j  =  i·(m + 2) + j            by m + 2
+    i·m·k + j·k + l  =  (i·m + j)·k + l        by k
+    4·i·m + 4·j + 3 - c  =  4·(i·m + j) + 3 - c
+
+Whether what remains is less than the divisor is not asked here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+from pycparser.c_generator import CGenerator
+
+from polygym.frontend.c.source.literals import parse_literal
+from polygym.frontend.c.source.syntax_tree import (
+    copy_tree,
+    integer_node,
+    is_modification,
+    names_in,
+    walk,
+)
+from polygym.ir.expressions import IntegerLiteral
+
+Monomial = tuple[str, ...]
+
+_MAX_TERMS = 64
+_MAX_DEGREE = 8
+_MAX_NODES = 2000
+_LONG_TYPES = ({"long"}, {"long", "int"}, {"size_t"}, {"ptrdiff_t"}, {"int64_t"}, {"uint64_t"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Polynomial:
+    """A sum of products of unknowns, each with its factor; ``nodes`` has the unknowns in C."""
+
+    terms: Mapping[Monomial, int]
+    nodes: Mapping[str, Any]
+
+    @property
+    def unknowns(self) -> frozenset[str]:
+        """The unknowns that occur."""
+        return frozenset(one for term in self.terms for one in term)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that the unknowns have in them."""
+        return frozenset(one.name for text in self.unknowns for one in names_in(self.nodes[text]))
+
+    @property
+    def constant(self) -> int | None:
+        """The value of a constant, None for anything else."""
+        if any(self.terms):
+            return None
+        return self.terms.get((), 0)
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether nothing is subtracted."""
+        return all(value > 0 for value in self.terms.values())
+
+    @property
+    def degree(self) -> int:
+        """How many unknowns are multiplied."""
+        return max(map(len, self.terms), default=0)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether no product of unknowns is left."""
+        return self.degree < 2
+
+    def plus(self, other: Polynomial, factor: int = 1) -> Polynomial:
+        """Return the sum with a multiple of another one."""
+        terms = Counter(self.terms)
+        for term, value in other.terms.items():
+            terms[term] += factor * value
+        return self._made(terms, other)
+
+    def times(self, other: Polynomial) -> Polynomial:
+        """Return the product."""
+        terms: Counter[Monomial] = Counter()
+        for one, value in self.terms.items():
+            for two, factor in other.terms.items():
+                terms[tuple(sorted((*one, *two)))] += value * factor
+        return self._made(terms, other)
+
+    def _made(self, terms: Mapping[Monomial, int], other: Polynomial) -> Polynomial:
+        kept = {term: value for term, value in terms.items() if value}
+        return Polynomial(kept, {**self.nodes, **other.nodes})
+
+    def divided(self, divisor: Polynomial) -> tuple[Polynomial, Polynomial] | None:
+        """Return quotient and rest by v p + c; None where that is not plain.
+
+        As numbers are divided, from the highest power of p down: with e p^k, (e / v) p^(k - 1)
+        joins the quotient, and c e / v is taken from what stands at p^(k - 1). The rest may have a
+        multiple of p that is less than v: 2 r² + 2 r by 2 r + 1 is r, and the rest is r.
+        """
+        whole = Polynomial({}, {**self.nodes, **divisor.nodes})
+        if (number := divisor.constant) is not None:
+            return self._divided_by(number) if number > 1 else None
+        pivot = divisor.lone_unknown()
+        if pivot is None:
+            return None
+        value = divisor.terms[(pivot,)]
+        offset = divisor._with({term: v for term, v in divisor.terms.items() if pivot not in term})
+        powers: dict[int, dict[Monomial, int]] = {}
+        for term, factor in self.terms.items():
+            others = tuple(one for one in term if one != pivot)
+            powers.setdefault(len(term) - len(others), {})[others] = factor
+        quotient, carried, odd = whole, whole, whole
+        for power in range(max(powers, default=0), 0, -1):
+            carried = carried.plus(self._with(powers.get(power, {})))
+            if power == 1 and (left := carried.terms.get((), 0) % abs(value)):
+                odd = self._with({(pivot,): left})
+                carried = carried.plus(constant_polynomial(-left))
+            if any(factor % value for factor in carried.terms.values()):
+                return None
+            step = self._with({term: factor // value for term, factor in carried.terms.items()})
+            quotient = quotient.plus(step.times(self._with({(pivot,) * (power - 1): 1})))
+            carried = whole.plus(step.times(offset), -1)
+        return quotient, carried.plus(self._with(powers.get(0, {}))).plus(odd)
+
+    def _divided_by(self, number: int) -> tuple[Polynomial, Polynomial]:
+        """Return quotient and rest by a number: of 4 i + 9 - c by 4, they are i + 2 and 1 - c."""
+        quotient, rest = {}, {}
+        for term, value in self.terms.items():
+            if not term or value % number == 0:
+                quotient[term], rest[term] = divmod(value, number)
+            else:
+                rest[term] = value
+        empty = self._with({})
+        return empty.plus(self._with(quotient)), empty.plus(self._with(rest))
+
+    def lone_unknown(self) -> str | None:
+        """Return an unknown that stands alone in one term and in no other; 1 and -1 go first."""
+        alone = [
+            (abs(value), term[0])
+            for term, value in self.terms.items()
+            if len(term) == 1 and sum(term[0] in other for other in self.terms) == 1
+        ]
+        return min(alone)[1] if alone else None
+
+    def _with(self, terms: Mapping[Monomial, int]) -> Polynomial:
+        return Polynomial(terms, self.nodes)
+
+    def to_node(self, like: Any) -> Any:
+        """Return the expression in C, at the place of a node."""
+        whole: Any = None
+        ordered = sorted(self.terms.items(), key=lambda item: (not item[0], item[1] < 0))
+        for term, value in ordered:
+            part = None if abs(value) == 1 and term else integer_node(abs(value), like)
+            for one in term:
+                factor = copy_tree(self.nodes[one])
+                part = factor if part is None else c_ast.BinaryOp("*", part, factor, like.coord)
+            if whole is None:
+                whole = part if value > 0 else c_ast.UnaryOp("-", part, like.coord)
+            else:
+                whole = c_ast.BinaryOp("+" if value > 0 else "-", whole, part, like.coord)
+        return integer_node(0, like) if whole is None else whole
+
+    def equals(self, other: Polynomial) -> bool:
+        """Whether two are equal."""
+        return dict(self.terms) == dict(other.terms)
+
+
+def constant_polynomial(value: int) -> Polynomial:
+    """Return a constant."""
+    return Polynomial({(): value} if value else {}, {})
+
+
+def read_polynomial(
+    node: Any,
+    is_exact: Callable[[str], bool],
+    stands_for: Callable[[Any], Any] = lambda node: None,
+    factors: list[Polynomial] | None = None,
+) -> Polynomial | None:
+    """Return an expression of integers as a polynomial, None where it is no such thing.
+
+    ``is_exact`` says of a name that C computes with it as with an integer, without wrap-around;
+    ``stands_for`` returns an expression that an unknown stands for, None for others; ``factors``
+    gets what is multiplied.
+    """
+    left_to_read = iter(range(_MAX_NODES))
+
+    def read(one: Any) -> Polynomial | None:
+        if next(left_to_read, None) is None:
+            return None
+        found = stands_for(one)
+        return _read(one) if found is None else read(found)
+
+    def _read(one: Any) -> Polynomial | None:
+        match one:
+            case c_ast.Constant():
+                literal = parse_literal(one.value)
+                if not isinstance(literal, IntegerLiteral) or not literal.type.is_signed:
+                    return None
+                return constant_polynomial(literal.value)
+            case c_ast.UnaryOp(op="-" | "+"):
+                inner = read(one.expr)
+                sign = 1 if one.op == "+" else -1
+                return None if inner is None else constant_polynomial(0).plus(inner, sign)
+            case c_ast.Cast() if _is_long_type(one.to_type):
+                return read(one.expr)
+            case c_ast.BinaryOp(op="+" | "-" | "*"):
+                left, right = read(one.left), read(one.right)
+                if left is None or right is None:
+                    return None
+                if one.op == "*":
+                    whole = left.times(right)
+                    if factors is not None:
+                        factors.extend((left, right))
+                else:
+                    whole = left.plus(right, 1 if one.op == "+" else -1)
+                is_large = len(whole.terms) > _MAX_TERMS or whole.degree > _MAX_DEGREE
+                return None if is_large else whole
+            case c_ast.BinaryOp(op="/" | "%") if (found := _constant_quotient(one)) is not None:
+                return constant_polynomial(found)
+            case _:
+                return _unknown(one, is_exact)
+
+    return read(node)
+
+
+def _constant_quotient(node: Any) -> int | None:
+    """Return the quotient or the remainder of two constants, None for other nodes."""
+    values = []
+    for one in (node.left, node.right):
+        literal = parse_literal(one.value) if isinstance(one, c_ast.Constant) else None
+        if not isinstance(literal, IntegerLiteral) or not literal.type.is_signed:
+            return None
+        values.append(literal.value)
+    left, right = values
+    if right == 0:
+        return None
+    return left // right if node.op == "/" else left % right
+
+
+def _unknown(node: Any, is_exact: Callable[[str], bool]) -> Polynomial | None:
+    """Return what is no sum or product as an unknown."""
+    for one in walk(node):
+        if isinstance(one, c_ast.ID) and not is_exact(one.name):
+            return None
+        if isinstance(one, c_ast.FuncCall | c_ast.StructRef | c_ast.Cast) or is_modification(one):
+            return None
+        if isinstance(one, c_ast.Constant) and not one.value.isdigit():
+            return None
+    text = str(CGenerator().visit(node))
+    return Polynomial({(text,): 1}, {text: node})
+
+
+def _is_long_type(kind: Any) -> bool:
+    """Whether a type is one of 64 bits, which holds what indices of arrays have."""
+    words = getattr(getattr(getattr(kind, "type", None), "type", None), "names", None)
+    return words is not None and set(words) in _LONG_TYPES

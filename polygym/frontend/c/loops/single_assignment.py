@@ -1,0 +1,238 @@
+"""Integers that are set once for all that reads them: the expression that each stands for.
+
+``int k = i * m + j;`` and ``k = i * m + j;`` say what k is in the rest of their block, if k has no
+other value anywhere, is read nowhere else, and what the expression reads does not change there. A
+function of the file that only returns an expression of integers stands for that::
+
+    static int at(int i, int j, int m) { return i * m + j; }         at(r, 0, n)  is  r * n + 0
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.errors import SourceError
+from polygym.frontend.c.desugar.actual_arguments import substitution
+from polygym.frontend.c.sema.declarations import Declarations
+from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.source.syntax_tree import (
+    copy_tree,
+    is_modification,
+    modified_roots,
+    names_in,
+    statements_of,
+    walk,
+)
+from polygym.ir.types import ScalarType
+
+# What is computed with these has the value of an integer, or C gives it none; 2^64 elements are
+# more than any array has.
+_INT = frozenset(
+    {
+        ScalarType.INT,
+        ScalarType.SHORT,
+        ScalarType.BYTE,
+        ScalarType.BOOL,
+        ScalarType.UNSIGNED_SHORT,
+        ScalarType.UNSIGNED_BYTE,
+    }
+)
+_EXACT = _INT | {ScalarType.LONG, ScalarType.UNSIGNED_LONG}
+
+
+class SingleAssignments:
+    """The integers of one function, and what they stand for."""
+
+    def __init__(self, tree: Any, function: Any, source: SourceMap) -> None:
+        """Look at a function whose statements are plain."""
+        typedefs = {one.name: one.type for one in tree.ext if isinstance(one, c_ast.Typedef)}
+        self._declarations = Declarations(typedefs, source)
+        given = function.decl.type.args
+        outside = [one for one in tree.ext if isinstance(one, c_ast.Decl)]
+        inside = [one for one in walk(function.body) if isinstance(one, c_ast.Decl)]
+        self._declared: dict[str, list[Any]] = {}
+        for one in (*outside, *(given.params if given else ()), *inside):
+            if isinstance(one, c_ast.Decl) and one.name:
+                self._declared.setdefault(one.name, []).append(one)
+        self.own = {one.name for one in (*(given.params if given else ()), *inside) if one.name}
+        self._functions = {one.decl.name: one for one in tree.ext if isinstance(one, c_ast.FuncDef)}
+        self._types: dict[str, ScalarType | None] = {}
+        self._values: dict[str, Any] = {}
+        self._mentions: dict[str, list[int]] = {}
+        self._changes: dict[str, list[int]] = {}
+        self._declares: dict[str, list[int]] = {}
+        self._set: dict[str, list[tuple[Any, Any, int, int]]] = {}
+        self._number(function.body)
+
+    def _number(self, body: Any) -> None:
+        """Number the nodes of a function; keep where names stand, and what sets them until where.
+
+        What stands behind a statement in its block has the numbers between two.
+        """
+        numbers: dict[int, int] = {}
+        twice: set[int] = set()
+        for number, one in enumerate(walk(body)):
+            if id(one) in numbers:
+                twice.add(id(one))  # one node in two places: where is it?
+            numbers[id(one)] = number
+            if isinstance(one, c_ast.ID):
+                self._mentions.setdefault(one.name, []).append(number)
+            elif isinstance(one, c_ast.Decl) and one.name:
+                self._declares.setdefault(one.name, []).append(number)
+            elif is_modification(one):
+                (base, *_) = modified_roots(one)
+                if isinstance(base, c_ast.ID):
+                    self._changes.setdefault(base.name, []).append(number)
+        for block in (one for one in walk(body) if isinstance(one, c_ast.Compound)):
+            items = block.block_items or []
+            if not any(_assignment_of(item)[0] for item in items) or twice & set(map(id, items)):
+                continue
+            last = numbers[id(items[-1])] + sum(1 for _ in walk(items[-1]))
+            starts = [*(numbers[id(item)] for item in items[1:]), last]
+            for item, start in zip(items, starts, strict=True):
+                name, value = _assignment_of(item)
+                if name is not None:
+                    self._set.setdefault(name, []).append((item, value, start, last))
+
+    def is_exact(self, name: str) -> bool:
+        """Whether a name is one an integer (or of some) that does not wrap."""
+        return self._type(name) in _EXACT
+
+    def is_signed(self, name: str) -> bool:
+        """Whether all that a name means are integers with the values of ``long``."""
+        return self._type(name) in _EXACT - {ScalarType.UNSIGNED_LONG}
+
+    def is_int(self, name: str) -> bool:
+        """Whether all that a name means are integers with the values of ``int``."""
+        return self._type(name) in _INT
+
+    def holds_exact_sums(self, name: str) -> bool:
+        """Whether a name is one of an integer, which C does not convert after a sum."""
+        return self._type(name) in (ScalarType.INT, ScalarType.LONG)
+
+    def can_hold(self, name: str, value: Any) -> bool:
+        """Whether a variable surely holds what an expression computes."""
+        return self._holds(self._type(name), value)
+
+    def type_name(self, name: str) -> str:
+        """Return a type for a variable with the values of another one."""
+        if self.is_int(name):
+            return "int"
+        return "long" if self.is_signed(name) else "size_t"
+
+    def declaration(self, name: str) -> Any:
+        """Return the only declaration of a name, None where there are more or none."""
+        found = self._declared.get(name, [])
+        return found[0] if len(found) == 1 else None
+
+    def definition(self, node: Any) -> Any:
+        """Return the expression that a name or a call stands for, None for others."""
+        match node:
+            case c_ast.ID(name=name):
+                return self._value(name)
+            case c_ast.FuncCall(name=c_ast.ID(name=name)) if name in self._functions:
+                return self._returned(node, self._functions[name])
+        return None
+
+    def _type(self, name: str) -> ScalarType | None:
+        """Return the type of a variable or of an array's elements, None where it is not sure."""
+        if name not in self._types:
+            found = {self._scalar(_element(one.type)) for one in self._declared.get(name, ())}
+            self._types[name] = found.pop() if len(found) == 1 else None
+        return self._types[name]
+
+    def _scalar(self, kind: Any) -> ScalarType | None:
+        try:
+            return self._declarations.scalar(kind, kind, "")
+        except SourceError:
+            return None
+
+    def _holds(self, scalar: ScalarType | None, value: Any) -> bool:
+        """Whether a variable of a type surely holds what an expression computes."""
+        kinds = {self._type(one.name) for one in names_in(value)}
+        if any(is_modification(one) or isinstance(one, c_ast.FuncCall) for one in walk(value)):
+            return False
+        if scalar in (ScalarType.LONG, ScalarType.UNSIGNED_LONG):
+            return kinds <= _EXACT
+        is_int = scalar is ScalarType.INT and kinds <= _INT
+        return is_int and not any(isinstance(one, c_ast.Cast) for one in walk(value))
+
+    def _value(self, name: str) -> Any:
+        """Return what a variable stands for, None if that is not one expression."""
+        if name not in self._values:
+            self._values[name] = self._found(name)
+        return self._values[name]
+
+    def _found(self, name: str) -> Any:
+        """Look for what a variable stands for."""
+        if len(self._set.get(name, ())) != 1 or self.declaration(name) is None:
+            return None
+        ((item, value, start, end),) = self._set[name]
+        own = 0 if isinstance(item, c_ast.Decl) else 1
+        inside = _count_between(self._mentions.get(name, []), start, end)
+        if len(self._changes.get(name, [])) != own:
+            return None
+        if len(self._mentions.get(name, [])) != inside + own:
+            return None
+        if not isinstance(self._declared[name][0].type, c_ast.TypeDecl):
+            return None
+        stays = not any(
+            _count_between(where.get(one.name, []), start, end)
+            for one in names_in(value)
+            for where in (self._changes, self._declares)
+        )
+        return value if stays and self._holds(self._type(name), value) else None
+
+    def _returned(self, call: Any, function: Any) -> Any:
+        """Return what a function of integers returns, with the arguments in it."""
+        items = statements_of(function.body)
+        if len(items) != 1 or not isinstance(items[0], c_ast.Return):
+            return None
+        declared = function.decl.type.args
+        arguments = [one for one in (declared.params if declared else ()) if hasattr(one, "name")]
+        operands = list(call.args.exprs) if call.args else []
+        values: dict[str, Any] = {}
+        for argument, operand in zip(arguments, operands, strict=False):
+            if not self._holds(self._scalar(argument.type), operand):
+                return None
+            values[argument.name] = operand
+        expression = items[0].expr
+        kinds = {self._scalar(one.type) for one in arguments}
+        whole = self._scalar(function.decl.type.type)
+        is_wide = whole in (ScalarType.LONG, ScalarType.UNSIGNED_LONG)
+        is_same = whole is ScalarType.INT and kinds <= _INT
+        own = {one.name for one in names_in(expression)}
+        if len(values) != len(operands) or not own <= set(values) or not (is_wide or is_same):
+            return None
+        if not kinds <= _EXACT or any(
+            isinstance(one, c_ast.Cast | c_ast.FuncCall) for one in walk(expression)
+        ):
+            return None
+        return copy_tree(expression, substitution(values))
+
+
+def _element(kind: Any) -> Any:
+    """Return the type of the elements of arrays and pointers."""
+    while isinstance(kind, c_ast.ArrayDecl | c_ast.PtrDecl):
+        kind = kind.type
+    return kind
+
+
+def _assignment_of(item: Any) -> tuple[str | None, Any]:
+    """Return the variable that a statement sets, and what to; None for other statements."""
+    match item:
+        case c_ast.Decl(init=init) if init is not None and not isinstance(init, c_ast.InitList):
+            is_static = bool(set(item.storage) & {"static", "extern"})
+            return (None if is_static else item.name), init
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name)):
+            return name, item.rvalue
+        case _:
+            return None, None
+
+
+def _count_between(places: list[int], start: int, end: int) -> int:
+    """Return how many places, in their order, are between two."""
+    return bisect_left(places, end) - bisect_left(places, start)

@@ -1,0 +1,3 @@
+"""memory: to be described."""
+
+__all__: list[str] = []

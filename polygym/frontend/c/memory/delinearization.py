@@ -1,0 +1,317 @@
+"""Arrays of several dimensions that C has as one: ``A[i * m + j]`` is ``A[i][j]``.
+
+Of an array of one dimension whose subscripts multiply by a parameter, all subscripts are divided by
+it: ``q * m + r`` is element r of row q, if 0 <= r < m. That r is in a row is asked of isl, for all
+instances and all sizes, maybe one row earlier or later; then the two elements are the same, and the
+array is declared as one of rows::
+
+    void f(int n, int m, double A[n * m]) {           double A[n][m]
+      for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++)
+          A[i * m + j] = A[i * m + m - 1 - j];        A[i][j] = A[i][m - 1 - j];
+
+Rows may consist of rows, with the divisors of the first quotients. An array for which it is not
+so stays as it is: its subscripts are computed, or refused. Names that stand for expressions
+(:mod:`polygym.frontend.c.loops.single_assignment`) are put in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import islpy as isl
+from pycparser import c_ast
+
+from polygym.errors import PolygymError
+from polygym.frontend.c.loops.polynomials import Polynomial, read_polynomial
+from polygym.frontend.c.loops.single_assignment import SingleAssignments
+from polygym.frontend.c.memory.row_containment import RowElement, is_delinearizable
+from polygym.frontend.c.memory.unsized_arrays import parse_expression, region_accesses
+from polygym.frontend.c.scop.translation import Translation
+from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.source.parser import ScopRegion, with_statements
+from polygym.frontend.c.source.region_selection import ArraySizes
+from polygym.frontend.c.source.syntax_tree import (
+    copy_tree,
+    integer_node,
+    modified_roots,
+    walk,
+)
+
+_MAX_DIMENSIONS = 6
+_MAX_STRIDES = 12
+_MAX_SPLITS = 4
+_MAX_ATTEMPTS = 200
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _SubscriptSplit:
+    """Subscripts as several each, the sizes of the inner ones, and what is left of the whole."""
+
+    subscripts: list[list[Polynomial]]
+    strides: list[Polynomial]
+    size: Polynomial | None
+
+
+@dataclass(slots=True, eq=False)
+class _DelinearizedArray:
+    """An array: its declaration, the nodes of its elements, and the ways to divide these.
+
+    The first way is tried; ``elements`` is what the elements became.
+    """
+
+    declared: Any
+    keys: list[int]
+    splits: list[_SubscriptSplit]
+    elements: dict[int, RowElement] = field(default_factory=dict)
+
+    @property
+    def strides(self) -> list[Polynomial]:
+        """The sizes of the rows, the innermost last."""
+        return self.splits[0].strides
+
+    def element(self, old: Any) -> Any:
+        """Return the element of a row for an element of the array."""
+        new: Any = copy_tree(old.name)
+        for _ in range(len(self.strides) + 1):
+            new = c_ast.ArrayRef(new, None, old.coord)
+        subscripts = self.splits[0].subscripts[self.keys.index(id(old))]
+        self.elements[id(new)] = RowElement(new, list(subscripts))
+        self.elements[id(new)].write_subscripts()
+        return new
+
+    def declared_type(self) -> Any:
+        """Return the type of the array of rows; without a size it is a pointer to rows."""
+        like = self.declared
+        kind = like.type.type
+        for stride in reversed(self.strides):
+            kind = c_ast.ArrayDecl(kind, stride.to_node(like), [], like.coord)
+        if self.splits[0].size is None:
+            return c_ast.PtrDecl([], kind, like.coord)
+        return c_ast.ArrayDecl(kind, self.splits[0].size.to_node(like), [], like.coord)
+
+
+def with_delinearized_arrays(
+    tree: Any,
+    region: ScopRegion,
+    source: SourceMap,
+    sizes: ArraySizes,
+    translate: Callable[[ScopRegion], Translation],
+) -> tuple[ScopRegion, ArraySizes]:
+    """Return a region with arrays of rows, and the sizes that are still to be given.
+
+    The function of the region is changed, too; ``translate`` reads a region.
+    """
+    if not any(map(_may_multiply, region.items)):
+        return region, sizes
+    found = _DelinearizationSearch(tree, region, source, sizes).delinearizable()
+    while found:
+        left = {name: size for name, size in sizes.items() if name not in found}
+        kinds = {name: flat.declared.type for name, flat in found.items()}
+        new, outside = _rewritten(region, found)
+        wrong = _rejected_arrays(new, found, left, translate)
+        if not wrong:
+            return new, left
+        with_statements(region, region.items)
+        for node, name in outside:
+            node.name = name
+        for name, kind in kinds.items():
+            found[name].declared.type = kind
+            found[name].elements.clear()
+        for name in wrong:
+            del found[name].splits[0]
+        found = {name: flat for name, flat in found.items() if flat.splits}
+    return region, sizes
+
+
+def _may_multiply(item: Any) -> bool:
+    """Whether a statement multiplies integers, perhaps; most regions do not come any further."""
+    return any(isinstance(one, c_ast.BinaryOp) and one.op == "*" for one in walk(item))
+
+
+class _DelinearizationSearch:
+    """Finds the arrays of a region that may be arrays of rows."""
+
+    def __init__(self, tree: Any, region: ScopRegion, source: SourceMap, given: ArraySizes) -> None:
+        self._once = SingleAssignments(tree, region.function, source)
+        self._region, self._given = region, given
+        changed = {
+            one.name
+            for item in region.items
+            for one in modified_roots(item)
+            if isinstance(one, c_ast.ID)
+        }
+        self._own = {
+            one.name
+            for item in region.items
+            for one in walk(item)
+            if isinstance(one, c_ast.Decl) and one.name
+        }
+        self._moving = changed | self._own
+
+    def delinearizable(self) -> dict[str, _DelinearizedArray]:
+        """Return the arrays."""
+        return {name: flat for name in self._names() if (flat := self._flat(name)) is not None}
+
+    def _names(self) -> Iterator[str]:
+        """Yield the arrays of one dimension that the region uses with subscripts alone."""
+        mentions: dict[str, int] = {}
+        used: dict[str, int] = {}
+        for item in self._region.items:
+            for node in walk(item):
+                if isinstance(node, c_ast.ID):
+                    mentions[node.name] = mentions.get(node.name, 0) + 1
+                elif isinstance(node, c_ast.ArrayRef) and isinstance(node.name, c_ast.ID):
+                    used[node.name.name] = used.get(node.name.name, 0) + 1
+        for name, count in used.items():
+            declared: Any = self._once.declaration(name)
+            kind: Any = getattr(declared, "type", None)
+            is_one = isinstance(kind, c_ast.PtrDecl | c_ast.ArrayDecl)
+            if count == mentions[name] and is_one and isinstance(kind.type, c_ast.TypeDecl):
+                yield name
+
+    def _flat(self, name: str) -> _DelinearizedArray | None:
+        """Return an array with its rows, None if it has none."""
+        factors: list[Polynomial] = []
+        read: dict[int, Polynomial] = {}
+        for node in self._accesses(name):
+            subscript = self._read(node.subscript, factors)
+            if subscript is None:
+                return None
+            read[id(node)] = subscript
+        size, is_known = self._size(name, factors)
+        if not is_known or (
+            all(one.is_linear for one in read.values()) and (size is None or size.is_linear)
+        ):
+            return None
+        keys = list(read)
+        tries = iter(range(_MAX_ATTEMPTS))
+        ways = _splits([read[key] for key in keys], size, self._strides(factors), tries)
+        chosen = [one for one in islice(ways, _MAX_SPLITS) if one.strides]
+        return _DelinearizedArray(self._once.declaration(name), keys, chosen) if chosen else None
+
+    def _accesses(self, name: str) -> Iterator[Any]:
+        for item in self._region.items:
+            for node in walk(item):
+                if _array(node) == name:
+                    yield node
+
+    def _read(self, node: Any, factors: list[Polynomial]) -> Polynomial | None:
+        return read_polynomial(node, self._once.is_exact, self._once.definition, factors)
+
+    def _size(self, name: str, factors: list[Polynomial]) -> tuple[Polynomial | None, bool]:
+        """Return the declared size of an array, None for a pointer; and if it is understood."""
+        declared: Any = self._once.declaration(name)
+        dim = getattr(declared.type, "dim", None)
+        if dim is None and name in self._given:
+            if len(self._given[name]) != 1:
+                return None, False
+            dim = parse_expression(self._given[name][0], declared)
+        if dim is None:
+            return None, True
+        size = self._read(dim, factors)
+        if size is None or size.names & self._moving:
+            return None, False
+        return size, True
+
+    def _strides(self, factors: Sequence[Polynomial]) -> list[Polynomial]:
+        """Return what the rows may have as sizes: factors that the region does not change."""
+        found: list[Polynomial] = []
+        for one in factors:
+            fits = one.lone_unknown() is not None or (one.constant or 0) > 1
+            if fits and not one.names & self._moving:
+                if not any(one.equals(other) for other in found):
+                    found.append(one)
+        numbers = [one for one in found if one.constant is not None]
+        others = [one for one in found if one.constant is None]
+        products = [number.times(one) for number in numbers for one in others]
+        return [*numbers, *others, *products][:_MAX_STRIDES]
+
+
+def _splits(
+    subscripts: Sequence[Polynomial],
+    size: Polynomial | None,
+    strides: Sequence[Polynomial],
+    attempts: Iterator[int],
+    depth: int = 1,
+) -> Iterator[_SubscriptSplit]:
+    """Divide subscripts and a size until nothing is multiplied, in all ways, numbers first."""
+    if all(one.is_linear for one in subscripts) and (size is None or size.is_linear):
+        yield _SubscriptSplit([[one] for one in subscripts], [], size)
+        return
+    if depth == _MAX_DIMENSIONS:
+        return
+    for stride in strides:
+        if next(attempts, None) is None:
+            return
+        divided = [one.divided(stride) for one in subscripts]
+        parts = [one for one in divided if one is not None and one[1].is_linear]
+        rows = None if size is None else size.divided(stride)
+        if len(parts) < len(divided) or (size is not None and (rows is None or rows[1].terms)):
+            continue
+        first = None if rows is None else rows[0]
+        for outer in _splits([whole for whole, _ in parts], first, strides, attempts, depth + 1):
+            inner = [
+                [*whole, rest] for whole, (_, rest) in zip(outer.subscripts, parts, strict=True)
+            ]
+            yield _SubscriptSplit(inner, [*outer.strides, stride], outer.size)
+
+
+def _rewritten(
+    region: ScopRegion, arrays: Mapping[str, _DelinearizedArray]
+) -> tuple[ScopRegion, list[tuple[Any, Any]]]:
+    """Return the region with arrays of rows, in its function, and what is else of it before.
+
+    Outside the region all elements are those of one row: nobody asks which.
+    """
+
+    def replacement(node: Any) -> Any:
+        """Return the element of a row for one of the array, and its declaration in the region."""
+        if isinstance(node, c_ast.Decl) and node.name in arrays:
+            new = copy_tree(node)
+            new.type = arrays[node.name].declared_type()
+            return new
+        flat = arrays.get(_array(node))
+        return None if flat is None else flat.element(node)
+
+    items = tuple(copy_tree(item, replacement) for item in region.items)
+    new = with_statements(region, items)
+    mine = {id(node) for item in items for node in walk(item)}
+    before = []
+    for node in walk(region.function.body):
+        if id(node) not in mine and (flat := arrays.get(_array(node))) is not None:
+            before.append((node, flat))
+    outside = [(node, node.name) for node, _ in before]
+    for node, flat in before:
+        for _ in flat.strides:
+            node.name = c_ast.ArrayRef(node.name, integer_node(0, node), node.coord)
+    for flat in arrays.values():
+        flat.declared.type = flat.declared_type()
+    return new, outside
+
+
+def _array(node: Any) -> str:
+    """Return the name of the array that a node is an element of, nothing for others."""
+    is_element = isinstance(node, c_ast.ArrayRef) and isinstance(node.name, c_ast.ID)
+    return str(node.name.name) if is_element else ""
+
+
+def _rejected_arrays(
+    region: ScopRegion,
+    arrays: Mapping[str, _DelinearizedArray],
+    sizes: ArraySizes,
+    translate: Callable[[ScopRegion], Translation],
+) -> set[str]:
+    """Return the arrays of which some element is not surely in its row; move those that are."""
+    try:
+        translation, touches = region_accesses(region, sizes, lambda: translate(region))
+        return {
+            name
+            for name, flat in arrays.items()
+            if not is_delinearizable(name, flat.strides, flat.elements, touches, translation)
+        }
+    except (PolygymError, isl.Error):
+        return set(arrays)  # whoever reads the region meets the reason

@@ -1,0 +1,390 @@
+"""Pointers that walk through one array: the array, and how far along it they stand.
+
+A pointer that never points into anything else has a name for what it points to, and an integer::
+
+    double *p = a + 1;                    long p_at = 1;
+    for (…) *p++ = p[n] * q[i];    →      for (…) a[p_at++] = a[p_at + n] * A[q_row][i];
+
+with ``double *q = A[k];``, which is ``long q_row = k, q_at = 0;``: a row stays the one that it was
+when the pointer was set. An argument that is changed by sums alone starts at 0; pointers into one
+array are compared by their integers. One that is stored, or compared with anything else, keeps its
+name, and is refused as ever; so is one that may point into several arrays. Sums are subscripts,
+``*(a + i)`` is ``a[i]``, and count in ``long`` as C's pointers do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.frontend.c.memory.points_to import (
+    array_and_subscripts,
+    array_element,
+    as_long,
+    first_element_address,
+    is_name,
+    is_pointer_type,
+    pointer_and_offset,
+    pointer_and_subscripts,
+    pointer_rank,
+)
+from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.source.parser import ScopRegion
+from polygym.frontend.c.source.syntax_tree import (
+    block_with,
+    copy_tree,
+    declaration,
+    integer_node,
+    is_modification,
+    type_node,
+    walk,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _PointerTarget:
+    """Where a pointer points: an array or another pointer, subscripts of it, and the next one."""
+
+    name: str
+    row_subscripts: tuple[Any, ...]
+    offset: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _InductionPointer:
+    """A pointer: the array that it points into, and the names of the integers for it."""
+
+    array: str
+    row_names: tuple[str, ...]
+    offset_name: str
+
+
+def with_pointer_induction(
+    tree: Any, region: ScopRegion, source: SourceMap
+) -> tuple[ScopRegion, frozenset[str]]:
+    """Return a region without pointers that walk, and the integers that say how far they are.
+
+    The functions in the tree are changed, too.
+    """
+    marks = (region.begin, region.end)
+    names: set[str] = set()
+    for function in (one for one in tree.ext if isinstance(one, c_ast.FuncDef)):
+        found = _PointerRewriter(tree, function, marks, source)
+        if found.ranks:
+            function.body = found.rewritten()
+            names |= found.integers
+    body = region.function.body
+    block = block_with(body, region.begin)
+    first, last = block.index(region.begin), block.index(region.end)
+    items = tuple(block[first + 1 : last])
+    new = ScopRegion(region.name, region.function, items, region.begin, region.end)
+    return new, frozenset(names)
+
+
+class _PointerRewriter:
+    """The pointers of a function that walk, and its body without them.
+
+    The ``marks`` of a region stay the nodes that they are.
+    """
+
+    def __init__(self, tree: Any, function: Any, marks: tuple[Any, Any], source: SourceMap) -> None:
+        self._marks = marks
+        self._body = function.body
+        self._changes = [one for one in walk(self._body) if is_modification(one)]
+        self._spelled = {token.text for token in source.tokens}
+        declared = function.decl.type.args
+        arguments = [
+            one
+            for one in (declared.params if declared else ())
+            if isinstance(one, c_ast.Decl) and one.name
+        ]
+        inside = [one for one in walk(self._body) if isinstance(one, c_ast.Decl) and one.name]
+        outside = [one for one in tree.ext if isinstance(one, c_ast.Decl) and one.name]
+        names = [one.name for one in (*inside, *arguments)]
+        both = [*names, *{one.name for one in outside}]
+        self._once = {name for name in both if both.count(name) == 1}
+        self._everything = {one.name: one for one in (*outside, *arguments, *inside)}
+        self.ranks = {
+            name: rank for name, one in self._everything.items() if (rank := pointer_rank(one.type))
+        }
+        # One name may stand in several blocks, as long as it is that of a pointer in all of them.
+        self._same: dict[str, list[Any]] = {}
+        for one in (*arguments, *inside):
+            self._same.setdefault(one.name, []).append(one)
+        self._declared = {
+            name: same[0]
+            for name, same in self._same.items()
+            if all(not one.storage and is_pointer_type(one.type) for one in same)
+            and (len(same) == 1 or same[0] not in arguments)
+        }
+        self._arguments = {one.name for one in arguments}
+        self._walkers: dict[str, _InductionPointer] = {}
+        self._unfit: set[str] = set()
+        self._longs: set[str] = set()
+
+    @property
+    def integers(self) -> set[str]:
+        """The integers that say how far along pointers stand."""
+        return {one.offset_name for one in self._walkers.values()}
+
+    def rewritten(self) -> Any:
+        """Return the body, with integers in the place of all pointers for which that is enough."""
+        refused: set[str] = set()
+        while True:
+            self._walkers, self._unfit = {}, set()
+            for name in self._declared:
+                if name not in refused:
+                    self._add(name)
+            body = copy_tree(self._body, self._replacement)
+            if not self._unfit:
+                break
+            refused |= self._unfit
+        starts = []
+        for name in self._walkers:
+            if name in self._arguments:
+                like = self._declared[name]
+                starts.append(
+                    self._integer(self._walkers[name].offset_name, integer_node(0, like), like)
+                )
+        body.block_items = [*starts, *(body.block_items or [])]
+        return body
+
+    def _add(self, name: str) -> None:
+        """Take a pointer to be one that walks, if all that it is set to is in one array."""
+        targets = [self._target(one) for one in self._assigned_targets(name)]
+        if name in self._arguments:
+            if targets and all(one is not None and one.name == name for one in targets):
+                self._walkers[name] = _InductionPointer(name, (), self._fresh_name(f"{name}_at"))
+            return
+        others = [one for one in targets if one is None or one.name != name]
+        roots = {None if one is None else self._root(one) for one in others}
+        if len(roots) != 1 or None in roots:
+            return
+        ((array, rank),) = (one for one in roots if one is not None)
+        if array not in self._once:
+            return
+        if array in self._declared and array not in self._walkers and self._is_moved(array):
+            return
+        rows = tuple(self._fresh_name(f"{name}_row{place or ''}") for place in range(rank))
+        self._walkers[name] = _InductionPointer(array, rows, self._fresh_name(f"{name}_at"))
+
+    def _is_moved(self, name: str) -> bool:
+        """Whether a pointer is set, or steps, beside where it is declared."""
+        own = self._declared[name].init
+        return any(one is not own for one in self._assigned_targets(name)) or any(
+            isinstance(one, c_ast.UnaryOp) and is_name(one.expr, name) for one in self._changes
+        )
+
+    def _root(self, target: _PointerTarget) -> tuple[str, int]:
+        """Return the array that a target is in, and how many rows lead to it."""
+        walker = self._walkers.get(target.name)
+        if walker is None:
+            return target.name, len(target.row_subscripts)
+        return walker.array, len(walker.row_names) + len(target.row_subscripts)
+
+    def _assigned_targets(self, name: str) -> Iterator[Any]:
+        """Yield the expressions that a pointer is set to, None for what cannot be followed."""
+        for declared in self._same[name]:
+            if declared.init is not None:
+                yield declared.init
+        for one in self._changes:
+            if isinstance(one, c_ast.Assignment) and is_name(one.lvalue, name):
+                is_sum = one.op in ("+=", "-=")
+                yield one.rvalue if one.op == "=" else one.lvalue if is_sum else None
+            if name in self._arguments and isinstance(one, c_ast.UnaryOp):
+                if is_name(one.expr, name):
+                    yield one.expr
+
+    def _target(self, node: Any) -> _PointerTarget | None:
+        """Return where an expression points; None if that is no array here."""
+        if isinstance(node, c_ast.Cast) and getattr(node.expr, "name", None) in self.ranks:
+            node = first_element_address(node, self._everything[node.expr.name])
+        found = None if node is None else pointer_and_offset(node, self._is_place)
+        if found is None:
+            return None
+        base, terms = found
+        if isinstance(base, c_ast.UnaryOp):  # &A[i][j]
+            name, subscripts = array_and_subscripts(base.expr)
+            *rows, last = subscripts
+            return _PointerTarget(name, tuple(rows), self._total([last, *terms], node))
+        name, subscripts = array_and_subscripts(base)
+        return _PointerTarget(name, tuple(subscripts), self._total(terms, node))
+
+    def _is_place(self, node: Any) -> bool:
+        """Whether a node is an array, a pointer, one of its rows, or the address of an element."""
+        if isinstance(node, c_ast.UnaryOp) and node.op == "&":
+            return bool(array_and_subscripts(node.expr)[1])
+        name, subscripts = array_and_subscripts(node)
+        return len(subscripts) < self.ranks.get(name, 0)
+
+    def _replacement(self, node: Any) -> Any:
+        """Return what stands for a node; None for what stays."""
+        if any(node is mark for mark in self._marks):
+            return node
+        match node:
+            case c_ast.Decl() if node.name in self._walkers:
+                return self._index_assignments(
+                    node.name, self._target(node.init), node, is_new=True
+                )
+            case c_ast.Assignment(op="=") if self._names(node.lvalue):
+                return self._index_assignments(
+                    node.lvalue.name, self._target(node.rvalue), node, is_new=False
+                )
+            case c_ast.Assignment() if self._names(node.lvalue):
+                value = copy_tree(node.rvalue, self._replacement)
+                return c_ast.Assignment(node.op, self._at(node.lvalue), value, node.coord)
+            case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--") if self._names(node.expr):
+                return c_ast.UnaryOp(node.op, self._at(node.expr), node.coord)
+            case c_ast.UnaryOp(op="*"):
+                return self._element(node.expr, [integer_node(0, node)], node)
+            case c_ast.ArrayRef():
+                root, subscripts = pointer_and_subscripts(node)
+                return self._element(root, subscripts, node)
+            case c_ast.StructRef(type="->"):
+                found = self._element(node.name, [integer_node(0, node)], node)
+                return found and c_ast.StructRef(found, ".", copy_tree(node.field), node.coord)
+            case c_ast.StructRef():
+                inner = copy_tree(node.name, self._replacement)
+                return c_ast.StructRef(inner, node.type, node.field, node.coord)
+            case c_ast.FuncCall():
+                operands = [self._operand(one) for one in (node.args.exprs if node.args else ())]
+                arguments = c_ast.ExprList(operands, node.coord) if operands else None
+                return c_ast.FuncCall(node.name, arguments, node.coord)
+            case c_ast.BinaryOp(op="<" | "<=" | ">" | ">=" | "==" | "!="):
+                return self._comparison(node)
+            case c_ast.ID() if node.name in self._walkers:
+                self._unfit.add(node.name)
+        return None
+
+    def _comparison(self, node: Any) -> Any:
+        """Return a comparison of how far two pointers stand; None for anything else."""
+        left, right = self._target(node.left), self._target(node.right)
+        if left is None or right is None:
+            return None
+        sides = (left, right)
+        roots = {self._root(one) for one in sides}
+        if len(roots) != 1 or any(rank for _, rank in roots):
+            return None
+        places = []
+        for one in sides:
+            walker = self._walkers.get(one.name)
+            own = [] if walker is None else [self._own(walker.offset_name, node.coord)]
+            places.append(self._total([*own, copy_tree(one.offset, self._replacement)], node))
+        return c_ast.BinaryOp(node.op, *places, node.coord)
+
+    def _element(self, pointer: Any, subscripts: Sequence[Any], node: Any) -> Any:
+        """Return the element at subscripts of a pointer, None for one that stays as it is."""
+        step = pointer if isinstance(pointer, c_ast.UnaryOp) and is_modification(pointer) else None
+        found = pointer_and_offset(pointer if step is None else step.expr, self._is_place)
+        if found is None:
+            return None
+        base, terms = found
+        name, own = array_and_subscripts(base)
+        is_plain = not terms and not own
+        if name not in self._walkers and (not name or is_plain or step is not None):
+            return None
+        mine = [copy_tree(one, self._replacement) for one in own]
+        first, *rest = (copy_tree(one, self._replacement) for one in subscripts)
+        terms = [copy_tree(one, self._replacement) for one in terms]
+        walker = self._walkers.get(name)
+        if walker is None:
+            return array_element(name, [*mine, self._total([*terms, first], node), *rest], node)
+        rows: list[Any] = [c_ast.ID(one, node.coord) for one in walker.row_names]
+        if mine:
+            head, *more = mine
+            places = [self._total([self._own(walker.offset_name, node.coord), head], node), *more]
+            places.append(self._total([*terms, first], node))
+            return array_element(walker.array, [*rows, *places, *rest], node)
+        at = self._own(walker.offset_name, node.coord)
+        own_at = at if step is None else c_ast.UnaryOp(step.op, at, step.coord)
+        return array_element(
+            walker.array, [*rows, self._total([own_at, *terms, first], node), *rest], node
+        )
+
+    def _operand(self, node: Any) -> Any:
+        """Return an argument of a call: a pointer becomes the array and what is added to it."""
+        found = pointer_and_offset(node, lambda one: isinstance(one, c_ast.ID) and self._names(one))
+        if found is None:
+            return copy_tree(node, self._replacement)
+        base, terms = found
+        walker = self._walkers[base.name]
+        terms = [copy_tree(one, self._replacement) for one in terms]
+        rows = [c_ast.ID(one, node.coord) for one in walker.row_names]
+        array = array_element(walker.array, rows, node)
+        at = self._total([self._own(walker.offset_name, node.coord), *terms], node)
+        return c_ast.BinaryOp("+", array, at, node.coord)
+
+    def _index_assignments(
+        self, name: str, target: _PointerTarget | None, node: Any, *, is_new: bool
+    ) -> Any:
+        """Return what sets the integers of a pointer, one after the other."""
+        walker = self._walkers[name]
+        values: list[tuple[str, Any]] = [
+            (one, None) for one in (*walker.row_names, walker.offset_name)
+        ]
+        if target is not None:
+            other = self._walkers.get(target.name)
+            rows: list[Any] = (
+                [] if other is None else [self._own(one, node.coord) for one in other.row_names]
+            )
+            inner = [copy_tree(one, self._replacement) for one in target.row_subscripts]
+            at = copy_tree(target.offset, self._replacement)
+            if other is not None:
+                first = [self._own(other.offset_name, node.coord)]
+                if inner:
+                    inner[0] = self._total([*first, inner[0]], node)
+                else:
+                    at = self._total([*first, at], node)
+            values = list(
+                zip((*walker.row_names, walker.offset_name), [*rows, *inner, at], strict=True)
+            )
+        parts = []
+        for one, value in values:
+            if isinstance(value, c_ast.ID) and value.name == one:
+                continue
+            if is_new:
+                parts.append(self._integer(one, value, node))
+            else:
+                place = c_ast.ID(one, node.coord)
+                parts.append(c_ast.Assignment("=", place, value, node.coord))
+        if len(parts) == 1:
+            return parts[0]
+        kind = c_ast.DeclList if is_new else c_ast.ExprList
+        return kind(parts, node.coord)
+
+    def _integer(self, name: str, value: Any, like: Any) -> Any:
+        return declaration(name, type_node("long", like), value, like)
+
+    def _total(self, terms: Sequence[Any], like: Any) -> Any:
+        """Return the sum of some integers, each as wide as pointers are; one alone as it is."""
+        kept = [one for one in terms if not (isinstance(one, c_ast.Constant) and one.value == "0")]
+        if len(kept) < 2:
+            return kept[0] if kept else integer_node(0, like)
+        first, *others = (one if self._is_wide(one) else as_long(one) for one in kept)
+        for one in others:
+            first = c_ast.BinaryOp("+", first, one, like.coord)
+        return first
+
+    def _is_wide(self, node: Any) -> bool:
+        """Whether a term is ``long``, or a constant, which becomes as wide as what is beside it."""
+        inner = node.expr if isinstance(node, c_ast.UnaryOp) else node
+        is_own = isinstance(inner, c_ast.ID) and inner.name in self._longs
+        return isinstance(inner, c_ast.Constant | c_ast.Cast) or is_own
+
+    def _own(self, name: str, coord: Any) -> Any:
+        self._longs.add(name)
+        return c_ast.ID(name, coord)
+
+    def _names(self, node: Any) -> bool:
+        return isinstance(node, c_ast.ID) and node.name in self._walkers
+
+    def _at(self, node: Any) -> Any:
+        return self._own(self._walkers[node.name].offset_name, node.coord)
+
+    def _fresh_name(self, name: str) -> str:
+        while name in self._spelled:
+            name += "_"
+        return name

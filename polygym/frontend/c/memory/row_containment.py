@@ -1,0 +1,130 @@
+"""Whether elements of arrays of rows are in their rows, asked of isl; the rows that they are in.
+
+Of ``A[i * m + m - 1 - j]`` division leaves row i + 1 and element -1 - j of it, which is no element
+for 0 <= j < m. One row earlier, at row i and element m - 1 - j, it is one, and the same. One that
+is now in its row and now in the next, as ``A[i * m + j + 1]`` may be, has quotients as subscripts,
+``A[i + (j + 1) / m][(j + 1) % m]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import islpy as isl
+from pycparser import c_ast
+
+from polygym.frontend.c.loops.polynomials import Polynomial, constant_polynomial
+from polygym.frontend.c.scop.bounds_check import excluded_by_lower_bounds
+from polygym.frontend.c.scop.translation import Translation
+from polygym.frontend.c.sema.accesses import SourceAccess
+from polygym.frontend.c.sema.bindings import ExpressionEnvironment
+from polygym.frontend.c.source.syntax_tree import copy_tree
+
+_SHIFTS = (0, 1, -1, 2, -2)
+
+
+@dataclass(slots=True, eq=False)
+class RowElement:
+    """An access that is rewritten: its new node, and its subscripts, the first one outermost."""
+
+    node: Any
+    subscripts: list[Polynomial]
+
+    def shift_rows(self, dimension: int, rows: int, stride: Polynomial) -> None:
+        """Count a subscript from so many rows earlier."""
+        before = self.subscripts[dimension - 1]
+        self.subscripts[dimension] = self.subscripts[dimension].plus(stride, rows)
+        self.subscripts[dimension - 1] = before.plus(constant_polynomial(-rows))
+
+    def wrap_row(self, dimension: int, stride: Polynomial) -> None:
+        """Find the row of a subscript that may be in the row before or behind."""
+        inside = self.subscripts[dimension].plus(stride).to_node(self.node)
+        parts = []
+        for operator in ("/", "%"):
+            part = c_ast.BinaryOp(
+                operator, copy_tree(inside), stride.to_node(self.node), self.node.coord
+            )
+            parts.append(Polynomial({(operator,): 1}, {operator: part}))
+        before = self.subscripts[dimension - 1]
+        self.subscripts[dimension - 1] = before.plus(parts[0]).plus(constant_polynomial(-1))
+        self.subscripts[dimension] = parts[1]
+
+    def write_subscripts(self) -> None:
+        """Put the subscripts into the node."""
+        node = self.node
+        for subscript in reversed(self.subscripts):
+            node.subscript = subscript.to_node(self.node)
+            node = node.name
+
+
+def is_delinearizable(
+    name: str,
+    strides: Sequence[Polynomial],
+    elements: Mapping[int, RowElement],
+    accesses: Sequence[SourceAccess],
+    translation: Translation,
+) -> bool:
+    """Whether all elements of an array are in their rows, after they have been moved there."""
+    mine: dict[int, list[SourceAccess]] = {}
+    for touch in accesses:
+        if touch.symbol.name == name:
+            if id(touch.node) not in elements:
+                return False
+            mine.setdefault(id(touch.node), []).append(touch)
+    for key, element_touches in mine.items():
+        rows = 0
+        for dimension in range(len(strides), 0, -1):
+            bounds = [_RowContainment(one, dimension, rows, translation) for one in element_touches]
+            shift = next(
+                (s for s in _SHIFTS if all(one.is_always_inside(s) for one in bounds)), None
+            )
+            if shift is None and not all(one.is_inside_for_large_sizes() for one in bounds):
+                if dimension > 1 or not all(one.is_within_one_row() for one in bounds):
+                    return False
+                elements[key].shift_rows(dimension, 0, strides[0])
+                elements[key].wrap_row(dimension, strides[0])
+                break
+            elements[key].shift_rows(dimension, shift or 0, strides[dimension - 1])
+            rows = shift or 0
+        elements[key].write_subscripts()
+    return True
+
+
+class _RowContainment:
+    """Whether a subscript of a touch is in its row, if it is counted from other rows."""
+
+    def __init__(
+        self, access: SourceAccess, dimension: int, rows: int, translation: Translation
+    ) -> None:
+        """``rows`` are those that the dimension behind this one is moved by."""
+        size = translation.bindings.shape(access.symbol, access.node).sizes[dimension]
+        where = ExpressionEnvironment(access.domain, role="the size of a row")
+        self._size = translation.affine.expression(size, where)
+        self._touch = access
+        subscript = access.subscripts[dimension]
+        self._at: Any = None if subscript is None else subscript.add_constant_val(-rows)
+
+    def _outside(self, rows: int, count: int = 1) -> Any:
+        """Return the instances that are not in the row, or in so many from it on."""
+        at = self._at.add(self._times(rows))
+        inside = at.ge_set(at.scale_val(0)).intersect(at.lt_set(self._times(count)))
+        return self._touch.domain.subtract(inside)
+
+    def _times(self, rows: int) -> Any:
+        return self._size.scale_val(isl.Val(rows, self._size.get_ctx()))
+
+    def is_within_one_row(self) -> bool:
+        """Whether it is in its row, in the one before or in the one behind."""
+        return self._at is not None and bool(self._outside(1, 3).is_empty())
+
+    def is_always_inside(self, rows: int) -> bool:
+        """Whether it is in its row, so many rows earlier, for all sizes."""
+        return self._at is not None and bool(self._outside(rows).is_empty())
+
+    def is_inside_for_large_sizes(self) -> bool:
+        """Whether it is in its row if single sizes are not the smallest."""
+        return self._at is not None and excluded_by_lower_bounds(
+            self._outside(0), self._touch.iterators
+        )

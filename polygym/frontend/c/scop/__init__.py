@@ -1,0 +1,3 @@
+"""scop: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,357 @@
+"""What integer variables hold, as functions of parameters and counters, while a region is read.
+
+A variable that is assigned an affine value can stand in a subscript or a bound afterwards. Its
+value is followed from statement to statement; the two branches of an affine ``if`` give two pieces,
+and a counter has the first value behind its loop at which the condition fails. A loop needs more:
+what a variable holds when an iteration starts depends on those before. One walk through the body,
+with an unknown k₀ for the value of k at its start, says what it does to it. With the first value L
+of the counter i, the step s, and k = v before the loop:
+
+=================  ===================================  ======================================
+the body leaves    example                              k at the start of iteration i
+=================  ===================================  ======================================
+k₀ + c             ``k += 2``                           v + c (i − L) / s
+f(i), without k₀   ``k = i`` at the end                 v where i = L, otherwise f(i − s)
+anything else      ``k = a[i]``, ``k++`` under data     not known
+=================  ===================================  ======================================
+
+What is not known is read from memory, so that nothing depends on knowing: assignments stay
+statements, unless nobody reads the variable. Values are computed when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.errors import SourceError
+from polygym.frontend.c.scop.live_out_counters import counters_read_after_loops
+from polygym.frontend.c.scop.loop_domains import AffineLoop, read_loop
+from polygym.frontend.c.scop.scalar_evolution import (
+    MAX_PIECES,
+    LazyValue,
+    ScalarEvolution,
+    exit_value,
+    within_piece_limit,
+)
+from polygym.frontend.c.sema.affine import AffineReader
+from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment
+from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol, UseKind
+from polygym.frontend.c.source.syntax_tree import is_modification, walk
+
+
+class ValueTracker:
+    """Follows what variables hold."""
+
+    def __init__(self, bindings: Bindings, affine: AffineReader) -> None:
+        """Start where nothing is known."""
+        self._bindings = bindings
+        self._affine = affine
+        self._names = bindings.names
+        self._tracked: dict[Symbol, bool] = {}
+        self._changes: dict[int, tuple[Any, list[Symbol]]] = {}
+        self._exposed: set[Symbol] = set()
+        self.known: Mapping[Symbol, LazyValue] = {}
+
+    @property
+    def bindings(self) -> Bindings:
+        """What names stand for."""
+        return self._bindings
+
+    def enter_region(self, items: Sequence[Any]) -> None:
+        """Say what the region consists of."""
+        self._exposed = counters_read_after_loops(items, self._names)
+        self._tracked.clear()
+        self._changes.clear()
+
+    def environment_with_values(self, environment: ExpressionEnvironment) -> ExpressionEnvironment:
+        """Return an environment in which what is known now can be read."""
+        if environment.known_values is self.known or not (environment.known_values or self.known):
+            return environment
+        return replace(environment, known_values=self.known, cache={})
+
+    def is_tracked(self, symbol: Symbol | None) -> bool:
+        """Whether a variable's value is followed: an integer whose address nobody has."""
+        if symbol is None or not isinstance(symbol.declaration, c_ast.Decl):
+            return False
+        if symbol not in self._tracked:
+            self._tracked[symbol] = self._can_be_tracked(symbol)
+        return self._tracked[symbol]
+
+    def _can_be_tracked(self, symbol: Symbol) -> bool:
+        changes = self._names.assignments(symbol)
+        if any(change.kind is UseKind.ADDRESS for change in changes):
+            return False
+        if not changes:
+            return self._bindings.reads_modified(symbol)
+        counts = all(change.kind is UseKind.ITERATE for change in changes)
+        if counts and symbol not in self._exposed:
+            return False
+        try:
+            shape = self._bindings.shape(symbol, symbol.declaration)
+        except SourceError:
+            return False
+        return shape.type.is_integer and not shape.sizes and not shape.is_pointer
+
+    # What statements do.
+
+    def assign(self, symbol: Symbol, node: Any, environment: ExpressionEnvironment) -> None:
+        """Follow ``k = e``, ``k += e`` or ``k++``; ``node`` is the statement or declaration."""
+        scalar = self._bindings.shape(symbol, symbol.declaration).type
+        environment = self.environment_with_values(environment).with_role(
+            f"the value of {symbol.name}"
+        )
+        expression = _assigned(node)
+        if expression is None:
+            self.invalidate([symbol])
+            return
+        self._bindings.bind_names(expression, symbol)
+
+        def compute() -> Any:
+            """Read the value, if it is affine."""
+            found = self._bindings.read_if_possible(
+                self._affine.expression, expression, environment
+            )
+            if found is None or found.n_piece() > MAX_PIECES:
+                return None
+            return self._affine.converted_on_assignment(found, expression, scalar, environment)
+
+        self.known = {**self.known, symbol: LazyValue(compute)}
+
+    def invalidate(self, symbols: Sequence[Symbol]) -> None:
+        """Know no longer what some variables hold."""
+        if any(symbol in self.known for symbol in symbols):
+            self.known = {s: v for s, v in self.known.items() if s not in symbols}
+
+    def join(
+        self,
+        condition: Any,
+        then: Mapping[Symbol, LazyValue],
+        otherwise: Mapping[Symbol, LazyValue],
+    ) -> None:
+        """Know what is known after both branches of an affine condition."""
+        if then is otherwise:
+            self.known = then
+            return
+        joined: dict[Symbol, LazyValue] = {}
+        for symbol in then:
+            if symbol in otherwise:
+                joined[symbol] = _joined(condition, then[symbol], otherwise[symbol])
+        self.known = joined
+
+    def meet(self, then: Mapping[Symbol, LazyValue], otherwise: Mapping[Symbol, LazyValue]) -> None:
+        """Know what both branches of a condition on data leave alike."""
+        self.known = {
+            symbol: _equal_value(then[symbol], otherwise[symbol])
+            for symbol in then
+            if symbol in otherwise
+        }
+
+    def modified_in(self, *nodes: Any) -> list[Symbol]:
+        """Return the followed variables that statements change."""
+        return list(dict.fromkeys(one for node in nodes for one in self._changed(node)))
+
+    def _changed(self, node: Any) -> list[Symbol]:
+        """Return the followed variables that a statement changes, as found the first time."""
+        if node is None:
+            return []
+        if id(node) not in self._changes:
+            self._changes[id(node)] = node, self._changed_anew(node)
+        return self._changes[id(node)][1]
+
+    def _changed_anew(self, node: Any) -> list[Symbol]:
+        """Return the followed variables that a statement changes."""
+        found: dict[Symbol, None] = {}
+        for one in walk(node):
+            target = None
+            if is_modification(one):
+                target = one.lvalue if isinstance(one, c_ast.Assignment) else one.expr
+            elif isinstance(one, c_ast.Decl):
+                target = one
+            symbol = self._names.symbol_of(target) if target is not None else None
+            if symbol is not None and self.is_tracked(symbol):
+                found[symbol] = None
+        return list(found)
+
+    def loop_carried(self, node: Any) -> Collection[Symbol]:
+        """Return the followed variables that a loop's body changes."""
+        return self.modified_in(node.stmt)
+
+    def iteration_start(self, node: Any, loop: AffineLoop) -> Mapping[Symbol, LazyValue]:
+        """Return what is known when an iteration of a loop starts; its end is not known yet."""
+        before = self.known
+        self.enter_loop(node, loop)
+        starts, self.known = self.known, before
+        return starts
+
+    def enter_loop(self, node: Any, loop: AffineLoop) -> Mapping[Symbol, LazyValue]:
+        """Know what is known at the start of a loop's body; return what is known behind it."""
+        before = self.known
+        changed = [one for one in self.modified_in(node.stmt) if one is not loop.symbol]
+        declared = {id(one) for one in _declarations(node.stmt)}
+        inside = [one for one in changed if id(one.declaration) in declared]
+        carried = [one for one in changed if one not in inside]
+        kept = {s: v for s, v in before.items() if s not in changed and s is not loop.symbol}
+        after = dict(kept)
+        starts: dict[Symbol, LazyValue] = {}
+        if carried:
+            solved = ScalarEvolution(self, node, loop, carried, before)
+            for symbol in carried:
+                starts[symbol] = LazyValue(partial(solved.start, symbol))
+                after[symbol] = LazyValue(partial(solved.end, symbol))
+        if self.is_tracked(loop.symbol):
+            after[loop.symbol] = LazyValue(partial(exit_value, loop))
+        self.known = {**kept, **starts}
+        return after
+
+    # A walk that only follows values.
+
+    def apply_effect(self, node: Any, environment: ExpressionEnvironment) -> None:
+        """Follow what a statement does, without making anything of it."""
+        match node:
+            case c_ast.Compound() | c_ast.DeclList():
+                for item in (
+                    node.block_items or () if isinstance(node, c_ast.Compound) else (node.decls)
+                ):
+                    self.apply_effect(item, environment)
+            case c_ast.Label():
+                self.apply_effect(node.stmt, environment)
+            case c_ast.If():
+                self._branches(node, environment)
+            case c_ast.For():
+                self._loop(node, environment)
+            case c_ast.Decl() | c_ast.Assignment() | c_ast.UnaryOp():
+                target = node if isinstance(node, c_ast.Decl) else None
+                if is_modification(node):
+                    target = node.lvalue if isinstance(node, c_ast.Assignment) else node.expr
+                symbol = self._names.symbol_of(target) if target is not None else None
+                self.invalidate([one for one in self.modified_in(node) if one is not symbol])
+                if target is node and symbol is not None and self._names.is_static(symbol):
+                    return  # it starts with that in the first call alone
+                if symbol is not None and self.is_tracked(symbol):
+                    self.assign(symbol, node, environment)
+            case None:
+                return
+            case _:
+                self.invalidate(self.modified_in(node))
+
+    def _branches(self, node: Any, environment: ExpressionEnvironment) -> None:
+        """Follow both branches of an if."""
+        if not self.modified_in(node.iftrue, node.iffalse):
+            return
+        holds = self._bindings.read_if_possible(
+            self._affine.condition, node.cond, self.environment_with_values(environment)
+        )
+        before = self.known
+        if holds is None:
+            self.apply_effect(node.iftrue, environment)
+            then, self.known = self.known, before
+            self.apply_effect(node.iffalse, environment)
+            self.meet(then, self.known)
+            return
+        self.apply_effect(node.iftrue, environment.restricted_to(holds))
+        then, self.known = self.known, before
+        self.apply_effect(node.iffalse, environment.restricted_to(holds.complement()))
+        self.join(holds, then, self.known)
+
+    def _loop(self, node: Any, environment: ExpressionEnvironment) -> None:
+        """Follow a loop."""
+        changed = self.modified_in(node)
+        if not changed:
+            return
+
+        def read(one: Any, where: ExpressionEnvironment) -> AffineLoop:
+            """Read a loop's header."""
+            return read_loop(one, where, self._bindings, self._affine, self)
+
+        loop = self._bindings.read_if_possible(
+            read, node, self.environment_with_values(environment)
+        )
+        if loop is None:
+            self.invalidate(changed)
+            return
+        self.known = self.enter_loop(node, loop)
+
+    def enter_function(self, body: Any, begin: Any, environment: ExpressionEnvironment) -> None:
+        """Follow the code around a region up to it."""
+        for item in getattr(body, "block_items", None) or ():
+            if item is begin:
+                return
+            if not any(one is begin for one in walk(item)):
+                calls = any(isinstance(one, c_ast.FuncCall) for one in walk(item))
+                self.apply_effect(item, environment)
+                if calls:
+                    self.invalidate(
+                        [one for one in self.known if one.scope is DeclarationScope.FILE]
+                    )
+                continue
+            if isinstance(item, c_ast.For | c_ast.While | c_ast.DoWhile):
+                self.invalidate(self.modified_in(item))
+            for one in _blocks(item):
+                if any(inner is begin for inner in walk(one)):
+                    self.enter_function(one, begin, environment)
+            return
+
+
+def _joined(condition: Any, then: LazyValue, otherwise: LazyValue) -> LazyValue:
+    """Return what a variable holds after two branches."""
+    if then is otherwise:
+        return then
+
+    def compute() -> Any:
+        """Put the two pieces together."""
+        first, second = then.compute(), otherwise.compute()
+        if first is None or second is None:
+            return None
+        one = first.intersect_domain(condition)
+        return within_piece_limit(one.union_add(second.intersect_domain(condition.complement())))
+
+    return LazyValue(compute)
+
+
+def _equal_value(then: LazyValue, otherwise: LazyValue) -> LazyValue:
+    """Return what a variable holds if it is the same after two branches."""
+    if then is otherwise:
+        return then
+
+    def compute() -> Any:
+        """Compare the two."""
+        first, second = then.compute(), otherwise.compute()
+        if first is None or second is None:
+            return None
+        domain = first.domain().union(second.domain())
+        return first if domain.is_subset(first.eq_set(second)) else None
+
+    return LazyValue(compute)
+
+
+def _assigned(node: Any) -> Any:
+    """Return the expression that a statement assigns to its variable, None if there is none."""
+    match node:
+        case c_ast.Decl(init=init):
+            return None if isinstance(init, c_ast.InitList) else init
+        case c_ast.Assignment(op="="):
+            return node.rvalue
+        case c_ast.Assignment():
+            return c_ast.BinaryOp(node.op[:-1], node.lvalue, node.rvalue, node.coord)
+        case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):
+            one = c_ast.Constant("int", "1", node.coord)
+            return c_ast.BinaryOp(node.op.strip("p")[0], node.expr, one, node.coord)
+        case _:
+            return None
+
+
+def _declarations(node: Any) -> list[Any]:
+    """Return the declarations in a statement."""
+    return [one for one in walk(node) if isinstance(one, c_ast.Decl)]
+
+
+def _blocks(node: Any) -> list[Any]:
+    """Return the blocks of a statement."""
+    if isinstance(node, c_ast.Compound):
+        return [node]
+    return [block for _, child in node.children() for block in _blocks(child)]

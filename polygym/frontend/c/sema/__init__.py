@@ -1,0 +1,3 @@
+"""sema: to be described."""
+
+__all__: list[str] = []

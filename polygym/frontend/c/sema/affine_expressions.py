@@ -1,0 +1,162 @@
+"""Functions of parameters and iterators as expressions: what isl knows, computed when it runs.
+
+A piece of a function is a sum of multiples, of parameters, iterators and floors; the pieces become
+a chain of ``?:``. All is computed in 64 bits, where nothing overflows that fits the variable which
+the function is the value of::
+
+    [n, i] -> { [] -> [(2n - i)] : i > 3; [] -> [(0)] : i <= 3 }        i > 3 ? 2 * n - i : 0
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import islpy as isl
+
+from polygym.frontend.c.sema.arithmetic import (
+    binary_expression,
+    comparison_expression,
+    convert_to_type,
+)
+from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment
+from polygym.ir.expressions import (
+    BinaryOperator,
+    ComparisonOperator,
+    Conditional,
+    Expression,
+    IntegerLiteral,
+    IteratorValue,
+    ParameterValue,
+)
+from polygym.ir.types import ScalarType
+from polygym.poly.isl_values import to_int
+
+_MAX_PIECES = 6
+_MAX_CONSTRAINTS = 4
+_LONG = ScalarType.LONG
+
+
+def affine_expression(
+    function: Any, scalar: ScalarType, environment: ExpressionEnvironment, bindings: Bindings
+) -> Expression | None:
+    """Return a function as an expression of a type; None if it is too complex for that."""
+    if environment.domain.is_empty():
+        return convert_to_type(IntegerLiteral(0), scalar)
+    function = function.gist(environment.domain).coalesce()
+    if function.n_piece() > _MAX_PIECES:
+        return None
+    known: dict[str, Expression] = {
+        bindings.name(symbol): ParameterValue(bindings.name(symbol), kind)
+        for symbol, kind in bindings.parameters.items()
+    }
+    known |= {one.name: IteratorValue(one.name, one.type) for one in environment.iterators.values()}
+    result: Expression | None = None
+    for where, form in reversed(function.get_pieces()):
+        piece = _form(form, known)
+        if piece is None:
+            return None
+        if result is None:
+            result = piece  # the pieces cover all there is: the last one needs no condition
+            continue
+        condition = _condition(where, known)
+        if condition is None:
+            return None
+        first, second = convert_to_type(piece, _LONG), convert_to_type(result, _LONG)
+        result = Conditional(condition, first, second, _LONG)
+    return None if result is None else convert_to_type(result, scalar)
+
+
+def _form(form: Any, known: dict[str, Expression]) -> Expression | None:
+    """Return an affine form as an expression."""
+    denominator = to_int(form.get_denominator_val())
+    terms: list[tuple[Expression, int]] = []
+    for index in range(form.dim(isl.dim_type.param)):
+        factor = _scaled(form.get_coefficient_val(isl.dim_type.param, index), denominator)
+        if factor:
+            name = form.get_dim_name(isl.dim_type.param, index)
+            if name not in known:
+                return None
+            terms.append((known[name], factor))
+    for index in range(form.dim(isl.dim_type.div)):
+        factor = _scaled(form.get_coefficient_val(isl.dim_type.div, index), denominator)
+        if factor:
+            inner = _floor(form.get_div(index), known)
+            if inner is None:
+                return None
+            terms.append((inner, factor))
+    constant = _scaled(form.get_constant_val(), denominator)
+    total = _sum(terms, constant)
+    return total if denominator == 1 else _quotient(total, denominator)
+
+
+def _scaled(value: Any, denominator: int) -> int:
+    return to_int(value.mul(isl.Val(denominator, value.get_ctx())))
+
+
+def _sum(terms: list[tuple[Expression, int]], constant: int) -> Expression:
+    """Return a sum of multiples."""
+    if len(terms) == 1 and terms[0][1] == 1 and not constant:
+        return terms[0][0]
+    if not terms:
+        return IntegerLiteral(constant, ScalarType.INT if abs(constant) < 1 << 31 else _LONG)
+    result: Expression | None = None
+    for term, factor in sorted(terms, key=lambda pair: pair[1] < 0):
+        part: Expression = convert_to_type(term, _LONG)
+        if abs(factor) != 1 or (result is None and factor < 0):
+            size = abs(factor) if result is not None else factor
+            part = binary_expression(BinaryOperator.MULTIPLY, IntegerLiteral(size, _LONG), part)
+        operator = BinaryOperator.ADD if factor > 0 else BinaryOperator.SUBTRACT
+        result = part if result is None else binary_expression(operator, result, part)
+    assert result is not None
+    if constant:
+        operator = BinaryOperator.ADD if constant > 0 else BinaryOperator.SUBTRACT
+        result = binary_expression(operator, result, IntegerLiteral(abs(constant), _LONG))
+    return result
+
+
+def _floor(form: Any, known: dict[str, Expression]) -> Expression | None:
+    """Return the floor of a form: of ``e / d`` that is ``e >= 0 ? e / d : -((d - 1 - e) / d)``."""
+    return _form(form, known)
+
+
+def _quotient(total: Expression, denominator: int) -> Expression:
+    """Return a quotient, rounded down."""
+    total = convert_to_type(total, _LONG)
+    divisor = IntegerLiteral(denominator, _LONG)
+    zero = IntegerLiteral(0, _LONG)
+    above = binary_expression(BinaryOperator.DIVIDE, total, divisor)
+    over = binary_expression(BinaryOperator.SUBTRACT, IntegerLiteral(denominator - 1, _LONG), total)
+    below = binary_expression(
+        BinaryOperator.SUBTRACT, zero, binary_expression(BinaryOperator.DIVIDE, over, divisor)
+    )
+    condition = comparison_expression(ComparisonOperator.GREATER_EQUAL, total, zero)
+    return Conditional(condition, above, below, _LONG)
+
+
+def _condition(where: Any, known: dict[str, Expression]) -> Expression | None:
+    """Return a set of parameters and iterators as a condition."""
+    parts = where.compute_divs().get_basic_sets()
+    if len(parts) > _MAX_CONSTRAINTS:
+        return None
+    result: Expression | None = None
+    for part in parts:
+        whole: Expression | None = None
+        for constraint in part.get_constraints():
+            value = _form(constraint.get_aff(), known)
+            if value is None:
+                return None
+            operator = (
+                ComparisonOperator.EQUAL
+                if constraint.is_equality()
+                else ComparisonOperator.GREATER_EQUAL
+            )
+            one = comparison_expression(
+                operator, convert_to_type(value, _LONG), IntegerLiteral(0, _LONG)
+            )
+            no = IntegerLiteral(0)
+            whole = one if whole is None else Conditional(whole, one, no, ScalarType.INT)
+        if whole is None:
+            whole = IntegerLiteral(1)
+        yes = IntegerLiteral(1)
+        result = whole if result is None else Conditional(result, yes, whole, ScalarType.INT)
+    return result

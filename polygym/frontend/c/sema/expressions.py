@@ -1,0 +1,365 @@
+"""C expressions to the intermediate representation: what a statement computes.
+
+Types follow C: every implicit conversion becomes a Cast
+(:mod:`polygym.frontend.c.sema.arithmetic`). An operand of ``?:``, ``&&`` or ``||`` that is
+reached only under an affine condition carries that condition in the domain of its accesses, so ``i
+> 0 ? A[i - 1] : 0`` does not read ``A[-1]``.
+
+A load is written with a mark, ``#3``, in place of its relation: the number of its
+:class:`~polygym.frontend.c.sema.accesses.SourceAccess`. The texts are put in at the end, when it is
+known which names are parameters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.errors import LimitError
+from polygym.frontend.c.sema.accesses import SourceAccess, read_access
+from polygym.frontend.c.sema.affine import AffineReader
+from polygym.frontend.c.sema.affine_expressions import affine_expression
+from polygym.frontend.c.sema.arithmetic import (
+    INTEGER_ONLY,
+    binary_expression,
+    comparison_expression,
+    conditional,
+    convert_to_type,
+    folded_constant,
+    truth_value,
+    zero_of_type,
+)
+from polygym.frontend.c.sema.bindings import (
+    AliasBinding,
+    Bindings,
+    EnumeratorBinding,
+    ExpressionEnvironment,
+    KnownValue,
+    LoopIterator,
+    VariableBinding,
+)
+from polygym.frontend.c.sema.inline_expressions import ExpressionInliner, argument_count_message
+from polygym.frontend.c.sema.prototypes import PrototypeReader
+from polygym.frontend.c.source.literals import builtin_literal, parse_literal
+from polygym.ir.expressions import (
+    Access,
+    BinaryOperator,
+    Call,
+    Comparison,
+    ComparisonOperator,
+    Conditional,
+    Expression,
+    FloatLiteral,
+    Gather,
+    IntegerLiteral,
+    IteratorValue,
+    Load,
+    MathFunction,
+    Unary,
+    UnaryOperator,
+)
+from polygym.ir.types import ScalarType
+
+_MAX_ACCESSES = 50_000
+
+_ARITHMETIC = {operator.value: operator for operator in BinaryOperator}
+_COMPARISONS = {operator.value: operator for operator in ComparisonOperator}
+_MATH = {
+    spelling: (function, scalar)
+    for function in MathFunction
+    if function not in (MathFunction.ABS, MathFunction.EXPONENTIAL)
+    for scalar in (ScalarType.DOUBLE, ScalarType.FLOAT)
+    for spelling in (function.c_name(scalar),)
+} | {
+    "abs": (MathFunction.ABS, ScalarType.INT),
+    "labs": (MathFunction.ABS, ScalarType.LONG),
+    "llabs": (MathFunction.ABS, ScalarType.LONG),
+}
+
+
+def _compared_with(
+    function: MathFunction, operator: ComparisonOperator, *values: float
+) -> Callable[[Expression], Expression]:
+    """Return what compares a function of a value, and of a constant before it, with a constant."""
+
+    def compared(value: Expression) -> Expression:
+        """Compare it."""
+        *first, last = (FloatLiteral(one, value.type) for one in values)
+        return Comparison(operator, Call(function, (*first, value), value.type), last)
+
+    return compared
+
+
+# math.h's macros for any floating type, which say whether a value is of a kind.
+_FLOAT_CLASSIFICATION: dict[str, Callable[[Expression], Expression]] = {
+    "isnan": lambda value: Comparison(ComparisonOperator.NOT_EQUAL, value, value),
+    "isinf": _compared_with(MathFunction.FABS, ComparisonOperator.EQUAL, math.inf),
+    "isfinite": _compared_with(MathFunction.FABS, ComparisonOperator.LESS, math.inf),
+    "signbit": _compared_with(MathFunction.COPYSIGN, ComparisonOperator.LESS, 1.0, 0.0),
+}
+_FLOAT_CLASSIFICATION |= {f"__builtin_{name}": made for name, made in _FLOAT_CLASSIFICATION.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordedAccess:
+    """An access that is recorded: with its mark, its type and what its subscripts compute."""
+
+    access: Access
+    type: ScalarType
+    subscripts: tuple[Expression, ...]
+    source_access: SourceAccess
+
+    @property
+    def value(self) -> Expression:
+        """The value of the element."""
+        if not self.subscripts:
+            return Load(self.access, self.type)
+        return Gather(self.access, self.subscripts, self.type)
+
+
+class ExpressionReader:
+    """Reads expressions for their value, and keeps a list of the accesses."""
+
+    def __init__(
+        self, bindings: Bindings, affine: AffineReader, functions: ExpressionInliner
+    ) -> None:
+        """Keep the readers that this one works with."""
+        self._bindings = bindings
+        self._affine = affine
+        self._functions = functions
+        self._prototypes = PrototypeReader(bindings)
+        self._source = bindings.source
+        self._size = 0
+        self.touches: list[SourceAccess] = []
+
+    def record_access(self, node: Any, environment: ExpressionEnvironment) -> RecordedAccess:
+        """Record an access to memory, at subscripts that are affine or computed."""
+        computed: list[Any] = []
+        touch = read_access(node, environment, self._bindings, self._affine, computed)
+        access = self.record_again(touch)
+        subscripts = tuple(self.value(one, environment) for one in computed)
+        for one, subscript in zip(computed, subscripts, strict=True):
+            if not subscript.type.is_integer:
+                raise self._source.error(
+                    one, f"a subscript is {subscript.type.value}; only integers can be"
+                )
+        return RecordedAccess(access, touch.type, subscripts, touch)
+
+    def record_again(self, source_access: SourceAccess) -> Access:
+        """Record an access, which may have been recorded before, and return it, marked."""
+        self.touches.append(source_access)
+        return Access(source_access.array, f"#{len(self.touches) - 1}", source_access.text)
+
+    def value(self, node: Any, environment: ExpressionEnvironment) -> Expression:
+        """Return the value of an expression."""
+        self._size += 1
+        if self._size > _MAX_ACCESSES:
+            raise LimitError.at(
+                self._source.location(node),
+                f"the region's expressions are too large: more than {_MAX_ACCESSES:,} parts",
+            )
+        match node:
+            case c_ast.Constant():
+                literal = parse_literal(node.value)
+                if isinstance(literal, str):
+                    raise self._source.error(node, literal)
+                return literal
+            case c_ast.ID():
+                return self._name(node, environment)
+            case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
+                return self.record_access(node, environment).value
+            case c_ast.UnaryOp():
+                return self._unary(node, environment)
+            case c_ast.BinaryOp(op="&&" | "||"):
+                return self._logical(node, environment)
+            case c_ast.BinaryOp():
+                left = self.value(node.left, environment)
+                right = self.value(node.right, environment)
+                return self.combine(node, node.op, left, right)
+            case c_ast.TernaryOp():
+                condition = self.value(node.cond, environment)
+                reached, otherwise = self._branches(node.cond, environment)
+                return conditional(
+                    condition,
+                    self.value(node.iftrue, reached),
+                    self.value(node.iffalse, otherwise),
+                )
+            case c_ast.Cast():
+                scalar = self._bindings.declarations.scalar(
+                    node.to_type, node, "the result of a cast"
+                )
+                return convert_to_type(self.value(node.expr, environment), scalar)
+            case c_ast.FuncCall():
+                return self._call(node, environment)
+            case _:
+                raise self._source.error(node, _unsupported_message(node))
+
+    def combine(self, node: Any, spelling: str, left: Expression, right: Expression) -> Expression:
+        """Return ``left op right``; refuse what C gives no meaning."""
+        if spelling in _COMPARISONS:
+            return comparison_expression(_COMPARISONS[spelling], left, right)
+        operator = _ARITHMETIC.get(spelling)
+        if operator is None:
+            raise self._source.error(node, f"the operator {spelling} is not understood")
+        if operator in INTEGER_ONLY:
+            for operand in (left, right):
+                if not operand.type.is_integer:
+                    raise self._source.error(
+                        node, f"the operator {spelling} takes integers, not {operand.type.value}"
+                    )
+        result = binary_expression(operator, left, right)
+        if (
+            operator in (BinaryOperator.DIVIDE, BinaryOperator.REMAINDER)
+            and result.type.is_integer
+            and folded_constant(right, right.type) == 0
+        ):
+            raise self._source.error(node, f"the operator {spelling} divides an integer by zero")
+        return result
+
+    def _name(self, node: Any, environment: ExpressionEnvironment) -> Expression:
+        binding = self._bindings.binding(node, environment, self._affine.expression)
+        match binding:
+            case LoopIterator(name=name, type=scalar):
+                return IteratorValue(name, scalar)
+            case EnumeratorBinding(node=expression, offset=offset):
+                constant = IntegerLiteral(offset)
+                if expression is None:
+                    return constant
+                value = self.value(expression, environment)
+                return binary_expression(BinaryOperator.ADD, value, constant) if offset else value
+            case AliasBinding():
+                return convert_to_type(self.value(binding.node, binding.environment), binding.type)
+            case KnownValue(symbol=symbol, value=value, type=scalar):
+                found = affine_expression(value, scalar, environment, self._bindings)
+                if found is not None:
+                    return found
+                if self._bindings.names.iterates_in_region(symbol):
+                    raise self._source.error(
+                        node, f"the value of {symbol.name} is too complex to be computed here"
+                    )
+                return self.record_access(node, environment).value
+            case VariableBinding():
+                return self.record_access(node, environment).value
+
+    def _unary(self, node: Any, environment: ExpressionEnvironment) -> Expression:
+        if node.op not in ("+", "-", "~", "!"):
+            raise self._source.error(node, _unsupported_message(node))
+        operand = self.value(node.expr, environment)
+        if node.op != "!":
+            operand = convert_to_type(operand, operand.type.promoted)
+        match node.op:
+            case "+":
+                return operand
+            case "-":
+                return Unary(UnaryOperator.NEGATE, operand, operand.type)
+            case "!":
+                return Comparison(ComparisonOperator.EQUAL, operand, zero_of_type(operand.type))
+            case _:
+                if not operand.type.is_integer:
+                    raise self._source.error(
+                        node, f"the operator ~ takes integers, not {operand.type.value}"
+                    )
+                return Unary(UnaryOperator.BIT_NOT, operand, operand.type)
+
+    def _logical(self, node: Any, environment: ExpressionEnvironment) -> Expression:
+        """Return ``a && b`` as ``a ? b != 0 : 0`` and ``a || b`` as ``a ? 1 : b != 0``."""
+        left = self.value(node.left, environment)
+        holds, fails = self._branches(node.left, environment)
+        right = truth_value(self.value(node.right, holds if node.op == "&&" else fails))
+        if node.op == "&&":
+            return Conditional(left, right, IntegerLiteral(0), ScalarType.INT)
+        return Conditional(left, IntegerLiteral(1), right, ScalarType.INT)
+
+    def branch_environment(
+        self, node: Any, environment: ExpressionEnvironment, *, is_else: bool
+    ) -> ExpressionEnvironment:
+        """Return the environment in which a branch under a condition on data stands."""
+        return self._branches(node, environment)[is_else]
+
+    def _branches(
+        self, node: Any, environment: ExpressionEnvironment
+    ) -> tuple[ExpressionEnvironment, ExpressionEnvironment]:
+        """Return the environments where a condition may hold and where it may fail.
+
+        A condition on iterators and parameters does one of both; one that reads data can go either
+        way in every instance: ``i > 0 && x[i] > 1`` can hold only where ``i > 0``, fail anywhere.
+        """
+        if isinstance(node, c_ast.UnaryOp) and node.op == "!":
+            holds, fails = self._branches(node.expr, environment)
+            return fails, holds
+        if isinstance(node, c_ast.BinaryOp) and node.op in ("&&", "||"):
+            left = self._branches(node.left, environment)
+            goes_on = node.op == "||"
+            right = self._branches(node.right, left[goes_on])
+            done = left[not goes_on]
+            either = environment.restricted_to(done.domain.union(right[not goes_on].domain))
+            either = either.under_data_condition(environment, *left, *right)
+            return (right[0], either) if node.op == "&&" else (either, right[1])
+        found = self._bindings.read_if_possible(self._affine.condition, node, environment)
+        if found is None:
+            return environment.under_data_condition(), environment.under_data_condition()
+        return environment.restricted_to(found), environment.restricted_to(found.complement())
+
+    def _call(self, node: Any, environment: ExpressionEnvironment) -> Expression:
+        inlined = self._functions.inlined_expression(node, environment)
+        if inlined is not None:
+            return convert_to_type(self.value(inlined.node, inlined.environment), inlined.type)
+        if (literal := builtin_literal(node)) is not None:
+            return literal
+        name = node.name.name
+        operands = [
+            self.value(operand, environment) for operand in (node.args.exprs if node.args else ())
+        ]
+        if name in _MATH:
+            function, scalar = _MATH[name]
+            if len(operands) != function.arity:
+                raise self._source.error(
+                    node, argument_count_message(name, function.arity, len(operands))
+                )
+            if self._source.is_generic and all(one.type is ScalarType.FLOAT for one in operands):
+                scalar = ScalarType.FLOAT
+            converted = tuple(convert_to_type(operand, scalar) for operand in operands)
+            return Call(function, converted, scalar)
+        if name in _FLOAT_CLASSIFICATION and len(operands) == 1 and operands[0].type.is_floating:
+            return _FLOAT_CLASSIFICATION[name](operands[0])
+        if name in ("min", "max") and len(operands) == 2:
+            if all(operand.type.is_integer for operand in operands):
+                less = ComparisonOperator.LESS if name == "min" else ComparisonOperator.GREATER
+                return conditional(comparison_expression(less, *operands), *operands)
+            raise self._source.error(
+                node, f"{name} of floating values is no function of C", f"call f{name}"
+            )
+        foreign, scalar = self._prototypes.foreign_function(node)
+        if len(operands) != foreign.arity:
+            raise self._source.error(
+                node, argument_count_message(name, foreign.arity, len(operands))
+            )
+        handed = tuple(map(convert_to_type, operands, foreign.parameter_types))
+        return Call(foreign, handed, scalar)
+
+
+def _unsupported_message(node: Any) -> str:
+    """Return the sentence that refuses a node which has no value here."""
+    match node:
+        case c_ast.Assignment():
+            return "an assignment inside an expression is not understood"
+        case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):
+            return f"{node.op.strip('p')} inside an expression is a side effect"
+        case c_ast.UnaryOp(op="&"):
+            return "taking an address is not understood"
+        case c_ast.UnaryOp(op="sizeof"):
+            return "sizeof is not understood"
+        case c_ast.ExprList():
+            return "the comma operator is not understood"
+        case c_ast.StructRef():
+            return "members of structures are not understood"
+        case c_ast.CompoundLiteral() | c_ast.InitList():
+            return "compound literals and initialiser lists are not understood"
+        case c_ast.Compound():
+            return "a block inside an expression is not understood"
+        case _:
+            return "this expression is not understood"

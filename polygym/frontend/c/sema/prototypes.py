@@ -1,0 +1,113 @@
+"""Functions without a body that may be called: those of the C library, those declared as pure.
+
+``double f(double, int) __attribute__((const));`` says what f takes and returns, and that it does
+nothing else. It has its code from the library that is named beside the file; without one, or if it
+is not declared as pure, a call is refused. ``pure`` and ``const`` are taken to be the same: what a
+function is given are numbers, so that it sees none of the region's memory. Of the C library that
+are functions with a number of another type: ``ldexp``, ``lround``, ``toupper``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.frontend.c.sema.bindings import Bindings
+from polygym.ir.foreign_functions import ForeignFunction
+from polygym.ir.types import ScalarType
+
+_INT, _LONG, _FLOAT, _DOUBLE = (
+    ScalarType.INT,
+    ScalarType.LONG,
+    ScalarType.FLOAT,
+    ScalarType.DOUBLE,
+)
+# Those that are computed with in their own type: calls convert to others and from them.
+_PASSABLE_TYPES = frozenset(
+    {_INT, _LONG, _FLOAT, _DOUBLE, ScalarType.UNSIGNED, ScalarType.UNSIGNED_LONG}
+)
+
+_FLOAT_AND_DOUBLE_FUNCTIONS = {
+    "ldexp": (None, (None, _INT)),
+    "scalbn": (None, (None, _INT)),
+    "scalbln": (None, (None, _LONG)),
+    "nearbyint": (None, (None,)),
+    "ilogb": (_INT, (None,)),
+    "lround": (_LONG, (None,)),
+    "llround": (_LONG, (None,)),
+    "lrint": (_LONG, (None,)),
+    "llrint": (_LONG, (None,)),
+    "jn": (None, (_INT, None)),
+    "yn": (None, (_INT, None)),
+}
+# What the C library has: what a function returns, and what it takes.
+_LIBRARY_FUNCTIONS: dict[str, tuple[ScalarType, tuple[ScalarType, ...]]] = {
+    "toupper": (_INT, (_INT,)),
+    "tolower": (_INT, (_INT,)),
+} | {
+    name + suffix: (result or scalar, tuple(one or scalar for one in takes))
+    for name, (result, takes) in _FLOAT_AND_DOUBLE_FUNCTIONS.items()
+    for scalar, suffix in ((_DOUBLE, ""), (_FLOAT, "f"))
+}
+
+
+class PrototypeReader:
+    """Reads declarations of functions without a body."""
+
+    def __init__(self, bindings: Bindings) -> None:
+        """Keep what names stand for."""
+        self._bindings = bindings
+
+    def foreign_function(self, call: Any) -> tuple[ForeignFunction, ScalarType]:
+        """Return the function that is called, and the type of what it returns."""
+        name, source = call.name.name, self._bindings.source
+        if name in _LIBRARY_FUNCTIONS:
+            result, takes = _LIBRARY_FUNCTIONS[name]
+            return ForeignFunction(name, takes), result
+        declared = self._bindings.names.prototypes.get(name)
+        if declared is None or name not in source.pure:
+            raise source.error(
+                call,
+                f"{name} has no body here, and is not declared as one without effects",
+                f"write the body of {name} into the file or include it; or declare it as pure, "
+                f"double {name}(double) __attribute__((const)), and say which library has it: "
+                f"--link lib{name}.so; what math.h has is known",
+            )
+        if source.library is None:
+            raise source.error(
+                call,
+                f"{name} has no body here, and no library is named that has its code",
+                f"build one and name it, cc -shared -fPIC {name}.c -o lib{name}.so, then --link "
+                f"lib{name}.so; or write the body of {name} into the file, or include it",
+            )
+        result, takes = self._types(declared, call)
+        path, digest = source.library
+        return ForeignFunction(name, takes, path, digest), result
+
+    def _types(self, declared: Any, call: Any) -> tuple[ScalarType, tuple[ScalarType, ...]]:
+        """Return what a function returns and takes."""
+        name, source = declared.name, self._bindings.source
+        kind = declared.type
+        given = list(kind.args.params) if kind.args else []
+        if any(isinstance(one, c_ast.EllipsisParam | c_ast.ID) for one in given) or not kind.args:
+            raise source.error(
+                call, f"{name} is declared without the types of all of its arguments"
+            )
+        if len(given) == 1 and _is_void(given[0].type):
+            given = []
+        read = self._bindings.declarations.scalar
+        types = [read(one.type, call, f"an argument of {name}") for one in given]
+        result = read(kind.type, call, f"what {name} returns")
+        for one in (result, *types):
+            if one not in _PASSABLE_TYPES:
+                raise source.error(
+                    call,
+                    f"{name} takes or returns {one.value}: int, unsigned, long, unsigned long, "
+                    "float and double can be handed over",
+                )
+        return result, tuple(types)
+
+
+def _is_void(kind: Any) -> bool:
+    return getattr(getattr(kind, "type", None), "names", None) == ["void"]

@@ -1,0 +1,3 @@
+"""source: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,244 @@
+"""Parsing: preprocessed text to a syntax tree, and the regions marked in it.
+
+The second step of the front end. pycparser parses; what it says about a syntax error is brought
+back to the user's own line. A region is what stands between ``#pragma scop`` and
+``#pragma endscop`` in one block of a function's body; it is named after the function, or
+``name:1``, ``name:2``, … where one function holds several.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+from pycparser.c_lexer import CLexer
+from pycparser.c_parser import CParser
+
+from polygym.errors import InputError, SourceError
+from polygym.frontend.c.source.initializers import normalize_initializers
+from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.source.syntax_tree import block_with
+
+_POSITION = re.compile(r"^[^:]*:(\d+):(\d+):?\s*(.*)$", re.DOTALL)
+
+# Words of GNU C and of later C that the parser does not know, and what to write instead. They are
+# looked for in so many tokens before the place where it gave up.
+_UNSUPPORTED_TOKENS = {
+    **dict.fromkeys(("typeof", "__typeof__", "__typeof", "__auto_type"), "write the type"),
+    **dict.fromkeys(("__int128", "__int128_t", "__uint128_t"), "integers have 64 bits at most"),
+    **dict.fromkeys(("asm", "__builtin_va_arg"), "leave it out of the file"),
+    "_Generic": "write the expression that it chooses",
+}
+_NEAR = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScopRegion:
+    """A marked region: its name, its function, the statements inside, and the two pragmas."""
+
+    name: str
+    function: Any
+    items: tuple[Any, ...]
+    begin: Any
+    end: Any
+
+
+class _PositionLexer(CLexer):  # type: ignore[misc]
+    """pycparser's lexer, which remembers where it read its last token."""
+
+    row = 1
+    column = 1
+
+    def token(self) -> Any:
+        """Return the next token."""
+        token = super().token()
+        if token is not None:
+            self.row, self.column = token.lineno, getattr(token, "column", 1)
+        return token
+
+
+def parse(source: SourceMap) -> Any:
+    """Return pycparser's tree of a whole file."""
+    if not source.tokens:
+        raise SourceError(source.location(None), "the file holds no C code")
+    parser = CParser(lexer=_PositionLexer)
+    try:
+        tree = _with_prototype_parameters(parser.parse(source.text, ""), source)
+        normalize_initializers(tree)
+        return tree
+    except SourceError:
+        raise
+    except RecursionError as error:
+        raise SourceError(source.location_at(1, 1), "the program nests too deeply") from error
+    except Exception as error:
+        # Besides its ParseError, pycparser meets some malformed texts with an AssertionError or
+        # AttributeError; all of them mean that this is not C as it knows it.
+        raise _syntax_error(source, str(error), parser.clex) from error
+
+
+def _with_prototype_parameters(tree: Any, source: SourceMap) -> Any:
+    """Return a tree with the arguments of old function definitions where they stand today.
+
+    ``void f(n, x) int n; double x[n]; { … }`` declares them behind the parentheses; what is not
+    declared there is an ``int``.
+    """
+    for node in tree.ext:
+        arguments = getattr(node.decl.type, "args", None) if _is_definition(node) else None
+        if arguments is None or not any(isinstance(one, c_ast.ID) for one in arguments.params):
+            continue
+        declared = {one.name: one for one in node.param_decls or ()}
+        for name in set(declared) - {one.name for one in arguments.params}:
+            raise source.error(declared[name], f"{node.decl.name} has no argument {name}")
+        arguments.params = [declared.get(one.name) or _int(one) for one in arguments.params]
+        node.param_decls = None
+    return tree
+
+
+def _is_definition(node: Any) -> bool:
+    return isinstance(node, c_ast.FuncDef) and isinstance(node.decl.type, c_ast.FuncDecl)
+
+
+def _int(name: Any) -> Any:
+    """Return the declaration of a name as an ``int``."""
+    kind = c_ast.IdentifierType(["int"], name.coord)
+    of_name = c_ast.TypeDecl(name.name, [], None, kind, name.coord)
+    return c_ast.Decl(name.name, [], [], [], [], of_name, None, None, name.coord)
+
+
+def _syntax_error(source: SourceMap, text: str, lexer: _PositionLexer) -> SourceError:
+    """Bring a parser's message, ``:row:column: before: x``, back to the user's file.
+
+    Some messages have no position (``: Invalid expression``); the parser had just looked at the
+    last token then.
+    """
+    if "end of input" in text.lower():
+        return SourceError(source.location(None), "syntax error at the end of the file")
+    found = _POSITION.match(text)
+    if found is None:
+        row, column, detail = lexer.row, lexer.column, text.strip(": ").lower()
+    else:
+        row, column, detail = int(found[1]), int(found[2]), found[3].strip()
+    place = source.location_at(row, column)
+    here = source.token_index(row, column)
+    for token in reversed(source.tokens[max(here - _NEAR, 0) : here + 1]):
+        if token.text in _UNSUPPORTED_TOKENS:
+            return SourceError(
+                source.location_of_origin(token.origin),
+                f"{token.text} is not understood",
+                _UNSUPPORTED_TOKENS[token.text],
+            )
+    if detail.startswith("before:"):
+        return SourceError(place, f"syntax error before '{detail[7:].strip()}'")
+    return SourceError(place, f"syntax error: {detail}" if detail else "syntax error")
+
+
+def find_regions(tree: Any, source: SourceMap) -> tuple[ScopRegion, ...]:
+    """Return the regions of a file in textual order; refuse pragmas that do not pair up."""
+    regions: list[ScopRegion] = []
+    for node in tree.ext:
+        if isinstance(node, c_ast.Pragma):
+            raise source.error(node, f"'#pragma {node.string}' outside a function")
+        if isinstance(node, c_ast.FuncDef) and not isinstance(node.decl.type, c_ast.FuncDecl):
+            raise source.error(node.decl, f"{node.decl.name} is declared as no function is")
+        if isinstance(node, c_ast.FuncDef):
+            found = sorted(_regions_in(node, source), key=lambda parts: parts[2].coord.line)
+            for number, region in enumerate(found, start=1):
+                name = node.decl.name if len(found) == 1 else f"{node.decl.name}:{number}"
+                regions.append(ScopRegion(name, *region))
+    return tuple(regions)
+
+
+def _regions_in(
+    function: Any, source: SourceMap
+) -> Iterator[tuple[Any, tuple[Any, ...], Any, Any]]:
+    """Yield (function, items, begin, end) for every region in a function's blocks."""
+    blocks = [function.body]
+    while blocks:
+        block = blocks.pop(0)
+        items = list(getattr(block, "block_items", None) or ())
+        items += list(getattr(block, "stmts", None) or ())
+        begin: tuple[int, Any] | None = None
+        for index, item in enumerate(items):
+            if not isinstance(item, c_ast.Pragma):
+                if begin is not None:
+                    _refuse_pragmas_inside(item, source)
+                continue
+            if item.string == "scop":
+                if begin is not None:
+                    raise source.error(
+                        item, "a '#pragma scop' inside a region that is open already"
+                    )
+                begin = (index, item)
+                continue
+            if begin is None:
+                raise source.error(item, "'#pragma endscop' without a '#pragma scop' in its block")
+            yield function, tuple(items[begin[0] + 1 : index]), begin[1], item
+            begin = None
+        if begin is not None:
+            raise source.error(begin[1], "no '#pragma endscop' in the block of this '#pragma scop'")
+        blocks = [part for item in items for part in _inner_blocks(item)] + blocks
+
+
+def _inner_blocks(node: Any) -> Iterator[Any]:
+    """Yield the outermost blocks below a statement that is a block or holds some."""
+    if isinstance(node, (c_ast.Compound, c_ast.Case, c_ast.Default)):
+        yield node
+        return
+    for _, child in node.children():
+        yield from _inner_blocks(child)
+
+
+def _refuse_pragmas_inside(node: Any, source: SourceMap) -> None:
+    """Refuse a region's pragma in a block inside a region."""
+    for _, child in node.children():
+        if isinstance(child, c_ast.Pragma):
+            raise source.error(child, f"'#pragma {child.string}' inside a region's inner block")
+        _refuse_pragmas_inside(child, source)
+
+
+def choose_region(regions: Sequence[ScopRegion], function: str | None, file: str) -> ScopRegion:
+    """Return the region that is meant; several without a name are refused with the list of them.
+
+    ``init_gemm`` next to ``kernel_gemm`` or ``gemm`` holds that kernel's initial data: it is only
+    chosen by name.
+    """
+    if not regions:
+        raise InputError(f"{file}: no '#pragma scop' … '#pragma endscop' inside a function")
+    names = [region.name for region in regions]
+    listed = ", ".join(names)
+    if function is not None:
+        exact = [region for region in regions if region.name == function]
+        if exact:
+            return exact[0]
+        if any(region.function.decl.name == function for region in regions):
+            raise InputError(
+                f"{file}: {function} holds several regions; choose one of {listed} "
+                "(--function NAME; from Python, function=NAME)"
+            )
+        called = function or "by an empty name"
+        raise InputError(f"{file}: no region is called {called}; there are: {listed}")
+    holders = {region.function.decl.name for region in regions}
+    candidates = [r for r in regions if not _is_initializer(r.function.decl.name, holders)]
+    if len(candidates) == 1:
+        return candidates[0]
+    raise InputError(
+        f"{file}: there are several regions; choose one of: {listed} (--function NAME; from "
+        "Python, function=NAME)"
+    )
+
+
+def with_statements(region: ScopRegion, items: Sequence[Any]) -> ScopRegion:
+    """Return a region with other statements, which its function gets, too."""
+    block = block_with(region.function.body, region.begin)
+    first, last = block.index(region.begin), block.index(region.end)
+    block[first + 1 : last] = items
+    return ScopRegion(region.name, region.function, tuple(items), region.begin, region.end)
+
+
+def _is_initializer(name: str, region_functions: set[str]) -> bool:
+    """Whether a function is the initial-data function of another one in the file."""
+    kernel = name.removeprefix("init_")
+    return name != kernel and bool({kernel, f"kernel_{kernel}"} & region_functions)

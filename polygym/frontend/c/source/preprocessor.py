@@ -1,0 +1,387 @@
+"""Preprocessing: macros and includes resolved by pcpp, with every token's origin kept.
+
+The first step of the front end: text in, :class:`~polygym.frontend.c.source.locations.SourceMap`
+out. Comments are blanked before pcpp sees the text, pragmas other than ``scop`` and ``endscop`` are
+dropped, GNU annotations too. pcpp's own messages, which it prints, become exceptions here; work is
+bounded in bytes read and tokens produced, because a few lines of macros can expand into more than
+the memory.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pcpp.parser import Action, OutputDirective
+from pcpp.preprocessor import Preprocessor
+
+from polygym.errors import LimitError, PolygymError, SourceError, SourceLocation
+from polygym.frontend.c.source.implicit_int import RawToken, with_implicit_int
+from polygym.frontend.c.source.locations import SourceMap, SourceToken, TokenOrigin, blank_comments
+from polygym.frontend.c.source.standard_headers import (
+    GNU_ANNOTATIONS,
+    GNU_SPELLINGS,
+    HEADER_MACROS,
+    TYPEDEFS,
+)
+
+_MAX_BYTES = 1 << 20
+_MAX_TOKENS = 200_000
+_MAX_EXPANSION = 1_000_000
+_MAX_INCLUDES = 200
+
+# Pragmas that mean something here: words after "pragma".
+_PRAGMAS = (["scop"], ["endscop"], *(["STDC", "FP_CONTRACT", s] for s in ("ON", "OFF", "DEFAULT")))
+
+# The beginning of a number at the end of a row, and what may go on with it.
+_NUMBER = re.compile(r"(?:^|[^\w.])\.?[0-9][\w.]*$")
+_REST = re.compile(r"[\w.]")
+
+# Other files that were looked for, and what was in them; None where nothing was.
+IncludedContents: TypeAlias = tuple[tuple[str, bytes | None], ...]
+
+# Python's line separators that are mere white space in C; str.splitlines must not see them.
+_ODD_SPACES = str.maketrans({c: " " for c in "\v\f\x1c\x1d\x1e\x85\u2028\u2029"})
+
+
+def decode(data: bytes, file: str) -> str:
+    """Return the text of a file, or refuse what cannot be C: too long, not UTF-8, a NUL inside."""
+    if len(data) > _MAX_BYTES:
+        raise LimitError(f"{file}: {len(data)} bytes; at most {_MAX_BYTES} are read")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+        message = f"not a text: byte 0x{data[error.start]:02x} is not UTF-8"
+        raise SourceError(SourceLocation(file, line, column), message) from error
+    return normalize_newlines(text, file)
+
+
+def normalize_newlines(text: str, file: str) -> str:
+    """Return the text with line feeds as its only line ends; refuse a NUL."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_ODD_SPACES)
+    if (offset := text.find("\0")) >= 0:
+        line = text.count("\n", 0, offset) + 1
+        raise SourceError(
+            SourceLocation(file, line, offset - text.rfind("\n", 0, offset)),
+            "not a text: there is a NUL character",
+        )
+    return text
+
+
+def preprocess(text: str, file: str, include_directories: Sequence[str | Path] = ()) -> SourceMap:
+    """Preprocess a C text; ``file`` names it in messages and is where its includes are sought."""
+    return preprocess_with_includes(text, file, include_directories)[0]
+
+
+def preprocess_with_includes(
+    text: str, file: str, include_directories: Sequence[str | Path]
+) -> tuple[SourceMap, IncludedContents]:
+    """Preprocess a C text, and say what was in which other files."""
+    engine, stream = _preprocessed(text, file, include_directories)
+    return _write(stream, engine), tuple(engine.consulted.items())
+
+
+def file_content(path: str) -> bytes | None:
+    """Return what is in a file, None if it is none or cannot be read."""
+    try:
+        return Path(path).read_bytes() if stat.S_ISREG(Path(path).stat().st_mode) else None
+    except OSError:
+        return None
+
+
+def _preprocessed(
+    text: str, file: str, include_directories: Sequence[str | Path]
+) -> tuple[_BoundedPreprocessor, list[RawToken]]:
+    """Return the engine that has read a text, and what came out of it."""
+    if len(text) > _MAX_BYTES:
+        raise LimitError(f"{file}: {len(text)} characters; at most {_MAX_BYTES} are read")
+    text = normalize_newlines(text, file)
+    engine = _BoundedPreprocessor(file, text, [str(directory) for directory in include_directories])
+    try:
+        engine.parse(text, file)
+        stream = list(engine.stream())
+    except PolygymError:
+        raise
+    except RecursionError as error:
+        raise SourceError(engine.location(), "macros or includes nest too deeply") from error
+    except Exception as error:
+        # pcpp meets a malformed directive with whatever exception its code happens to run into.
+        raise SourceError(engine.location(), "this preprocessor directive is malformed") from error
+    return engine, stream
+
+
+def included_files(text: str, file: str) -> tuple[str, ...]:
+    """Return which files of the user's a C text includes, directly or by way of others.
+
+    Paths are absolute, each is there once. Conditions are respected: what is not read is left out.
+
+    Raises:
+        SourceError: one is missing, or a directive is malformed.
+        LimitError: there are too many, or they are too long.
+    """
+    return tuple(dict.fromkeys(_preprocessed(text, file, ())[0].opened))
+
+
+class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
+    """pcpp, with origins on its tokens, bounded, and silent."""
+
+    def __init__(self, file: str, text: str, include_directories: list[str]) -> None:
+        """Prepare for one main file."""
+        super().__init__()
+        self.main_file = file
+        self.files: dict[str, list[str]] = {file: text.split("\n")}
+        self.budget = _MAX_EXPANSION
+        self.includes = 0
+        self.opened: list[str] = []
+        self.consulted: dict[str, bytes | None] = {}
+        self.system_headers: set[str] = set()
+        self._include_directories = include_directories
+        self._names: dict[str, str] = {}
+        self._last_column: dict[tuple[str, int], int] = {}
+        self.lastdirective: Any = None
+        for directory in include_directories:
+            self.add_path(directory)
+
+    def location(self) -> SourceLocation:
+        """Return the place of the directive that was read last."""
+        position = getattr(self.lastdirective, "position", None)
+        if position is None:
+            return SourceLocation(self.main_file, 1, 1, self.files[self.main_file][0])
+        return self._location(TokenOrigin(*position))
+
+    def _location(self, origin: TokenOrigin) -> SourceLocation:
+        lines = self.files.get(origin.file, [])
+        text = lines[origin.line - 1] if 0 < origin.line <= len(lines) else ""
+        return SourceLocation(origin.file, origin.line, origin.column, text)
+
+    # What pcpp calls.
+
+    def group_lines(self, text: str, source: str) -> Iterator[list[Any]]:
+        """Cut a file into lines of tokens, and write on each token where it stands."""
+        name = self._names.setdefault(source, source if self._names else self.main_file)
+        self.files.setdefault(name, text.split("\n"))
+        text = blank_comments(text)
+        # pcpp takes white space off the line ends before it counts offsets.
+        starts = [0]
+        for whole in text.splitlines():
+            starts.append(starts[-1] + len(whole.rstrip()) + 1)
+        for line_tokens in super().group_lines(text, source):
+            for token in line_tokens:
+                line = bisect_right(starts, token.lexpos)
+                token.position = (name, line, token.lexpos - starts[line - 1] + 1)
+            yield line_tokens
+
+    def define(self, tokens: Any) -> None:
+        """Define a macro; its body is marked, because its place is not where it is used."""
+        if isinstance(tokens, str):
+            tokens = self.tokenize(tokens)
+            for token in tokens:
+                token.position = ("", 1, token.lexpos + 1)
+        for token in tokens:
+            token.in_macro = True
+        super().define(tokens)
+
+    def expand_macros(self, tokens: list[Any], expanding_from: Sequence[str] = ()) -> list[Any]:
+        """Expand macros, within the budget of tokens."""
+        expanded: list[Any] = super().expand_macros(tokens, list(expanding_from))
+        self.budget -= len(expanded)
+        if self.budget < 0:
+            raise LimitError(
+                f"{self.location()}: macros expand to more than {_MAX_EXPANSION} tokens"
+            )
+        return expanded
+
+    def on_error(self, file: str, line: int, message: str) -> None:
+        """Refuse what pcpp would print."""
+        name = self._names.get(file, self.main_file)
+        message = message.replace("\\n", "").rstrip()  # it quotes lines with their ends
+        raise SourceError(self._location(TokenOrigin(name, max(line, 1), 1)), message)
+
+    def on_file_open(self, is_system_include: bool, path: str) -> StringIO:
+        """Open an included file; headers in ``<>`` only from directories that were given."""
+        if is_system_include and not self._include_directories:
+            raise OSError(path)
+        self.includes += 1
+        if self.includes > _MAX_INCLUDES:
+            raise LimitError(f"{self.location()}: more than {_MAX_INCLUDES} files are included")
+        data = self.consulted[path] = file_content(path)
+        if data is None:
+            raise OSError(path)
+        self.opened.append(path)
+        return StringIO(decode(data, path))
+
+    def on_include_not_found(
+        self, is_malformed: bool, is_system_include: bool, directory: str, path: str
+    ) -> None:
+        """Take a system header as read; refuse a user's own file that is not there."""
+        if is_malformed:
+            raise SourceError(self.location(), f"malformed #include: {path}")
+        if not is_system_include:
+            where = directory or "the current directory"
+            raise SourceError(self.location(), f'included file "{path}" is not in {where}')
+        self.system_headers.add(path)
+        for macro in HEADER_MACROS.get(path, ()):
+            if re.split(r"[ (]", macro)[0] not in self.macros:
+                self.define(macro)
+        raise OutputDirective(Action.IgnoreAndRemove)
+
+    def on_directive_unknown(
+        self, directive: Any, tokens: list[Any], passing: bool, preceding: list[Any]
+    ) -> bool | None:
+        """Pass pragmas on, honour ``#error``, ignore ``#warning``, ``#line`` and ``#ident``."""
+        self.lastdirective = directive
+        match directive.value:
+            case "pragma":
+                return None
+            case "warning" | "line" | "ident":
+                return True
+            case "error":
+                text = "".join(token.value for token in tokens)
+                raise SourceError(self.location(), f"#error {text}".rstrip())
+            case _:
+                raise SourceError(
+                    self.location(), f"unknown preprocessor directive #{directive.value}"
+                )
+
+    # What comes out.
+
+    def stream(self) -> Iterator[RawToken]:
+        """Yield each token's text, origin and literal position; white space has an empty text."""
+        pragma: list[Any] = []
+        fresh = True
+        while (token := self.token()) is not None:
+            if pragma:
+                if token.value != "\n":
+                    pragma.append(token)
+                    continue
+                words = "".join(part.value for part in pragma).replace("#", "").split()
+                if words[1:] in _PRAGMAS:
+                    yield f"#{' '.join(words)}", self._origin(pragma[0]), None
+                pragma = []
+            if token.type in self.t_WS:
+                fresh = fresh or "\n" in token.value
+                continue
+            if token.value == "#" and fresh:
+                pragma = [token]
+                continue
+            fresh = False
+            yield token.value, self._origin(token), getattr(token, "position", None)
+
+    def _origin(self, token: Any) -> TokenOrigin:
+        """Return where a token stands; for a macro's body, where the outermost macro is called."""
+        position = getattr(token, "position", None)
+        calls = getattr(token, "expanded_from", [])
+        if position is not None and not getattr(token, "in_macro", False):
+            self._last_column[position[:2]] = position[2]
+            return TokenOrigin(*position)
+        name = self._names.get(getattr(token, "source", ""), self.main_file)
+        line = max(int(token.lineno), 1)
+        lines = self.files[name]
+        text = lines[line - 1] if line <= len(lines) else ""
+        column = 0
+        if calls:
+            column = text.find(calls[-1], max(self._last_column.get((name, line), 1) - 1, 0)) + 1
+            column = column or text.find(calls[-1]) + 1
+        return TokenOrigin(name, line, column or len(text) - len(text.lstrip()) + 1, in_macro=True)
+
+
+def _write(stream: list[RawToken], engine: _BoundedPreprocessor) -> SourceMap:
+    """Lay the tokens out in rows; a row continues while tokens stand side by side in one file.
+
+    pcpp cuts ``1.e-3`` into four tokens; laid side by side again they are one number for the
+    parser. Tokens that only meet by expansion (``-X`` where X is ``-1``) must not be glued, so they
+    go into rows of their own.
+    """
+    rows = [TYPEDEFS if engine.system_headers else ""]
+    tokens: list[SourceToken] = []
+    expected: tuple[str, int, int] | None = None
+    before: tuple[str, int, int] | None = None
+    switches: list[tuple[int, bool]] = []
+    for text, origin, position in with_implicit_int(list(_without_annotations(stream))):
+        if text.startswith("#pragma STDC"):
+            switches.append((len(tokens), not text.endswith("OFF")))
+            continue
+        is_beside = position is not None and position == expected
+        is_pasted = origin.in_macro or (position is not None and position == before)
+        if is_beside or (is_pasted and _continues_number(rows[-1], text)):
+            column = len(rows[-1]) + 1
+            rows[-1] += text
+        else:
+            column = 1
+            rows.append(text)
+        tokens.append(SourceToken(text, len(rows), column, origin))
+        if len(tokens) > _MAX_TOKENS:
+            raise LimitError(f"{engine.main_file}: more than {_MAX_TOKENS} tokens")
+        before = position
+        expected = position and (position[0], position[1], position[2] + len(text))
+    found = SourceMap(tuple(tokens), "\n".join(rows) + "\n", engine.files, tuple(switches))
+    found.pure = _pure_functions([text for text, _, _ in stream])
+    found.is_generic = "tgmath.h" in engine.system_headers
+    return found
+
+
+def _continues_number(row: str, text: str) -> bool:
+    """Whether a token is the rest of a number: ``1.5 ## f`` leaves 1, ., 5 and f."""
+    return _REST.match(text) is not None and _NUMBER.search(row) is not None
+
+
+def _pure_functions(texts: list[str]) -> frozenset[str]:
+    """Return the functions that their declarations say to be pure or const by an attribute."""
+    if not any(text in GNU_ANNOTATIONS for text in texts):
+        return frozenset()
+    found, start = set(), 0
+    for end, text in enumerate(texts):
+        if text not in (";", "{", "}"):
+            continue
+        own, is_pure, index = [], False, start
+        while index < end:
+            if texts[index] in GNU_ANNOTATIONS:
+                depth = 0
+                while (index := index + 1) < end:
+                    depth += (texts[index] == "(") - (texts[index] == ")")
+                    is_pure |= texts[index].strip("_") in ("pure", "const")
+                    if depth == 0:
+                        break
+            else:
+                own.append(texts[index])
+            index += 1
+        if is_pure and "(" in own[1:]:
+            found.add(own[own.index("(", 1) - 1])
+        start = end + 1
+    return frozenset(found)
+
+
+def _without_annotations(stream: list[RawToken]) -> Iterator[RawToken]:
+    """Yield the tokens without GNU attributes, with GNU spellings made plain."""
+    index = 0
+    while index < len(stream):
+        text, origin, position = stream[index]
+        index += 1
+        if text in GNU_ANNOTATIONS:
+            depth = 0
+            while index < len(stream):
+                depth += (stream[index][0] == "(") - (stream[index][0] == ")")
+                index += 1
+                if depth == 0:
+                    break
+        elif text == "_Pragma":
+            inside = [piece[0] for piece in stream[index : index + 3]]
+            words = inside[1].strip('"').split() if len(inside) == 3 else []
+            if inside[:1] == ["("] and inside[2:] == [")"] and inside[1].startswith('"'):
+                index += 3
+                if words in _PRAGMAS:
+                    yield f"#pragma {' '.join(words)}", origin, None
+            else:
+                yield text, origin, position
+        elif text in GNU_SPELLINGS:
+            if GNU_SPELLINGS[text]:
+                yield GNU_SPELLINGS[text], origin, None
+        else:
+            yield text, origin, position

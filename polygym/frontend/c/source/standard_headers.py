@@ -1,0 +1,205 @@
+"""What the front end knows of the standard headers: a few macros, and the names of types.
+
+System headers are never opened: the text of a program must mean the same on every machine. Their
+functions need no declaration here (calls outside the region are never looked at, calls inside are
+known by name), but the parser must be told which identifiers are types.
+"""
+
+from __future__ import annotations
+
+import re
+
+_MATH = (
+    "M_PI 3.14159265358979323846",
+    "M_PI_2 1.57079632679489661923",
+    "M_PI_4 0.78539816339744830962",
+    "M_1_PI 0.31830988618379067154",
+    "M_2_PI 0.63661977236758134308",
+    "M_2_SQRTPI 1.12837916709551257390",
+    "M_E 2.7182818284590452354",
+    "M_LN2 0.69314718055994530942",
+    "M_LN10 2.30258509299404568402",
+    "M_LOG2E 1.4426950408889634074",
+    "M_LOG10E 0.43429448190325182765",
+    "M_SQRT2 1.41421356237309504880",
+    "M_SQRT1_2 0.70710678118654752440",
+    "MAXFLOAT 3.40282347e+38F",
+    "INFINITY (__builtin_inff())",
+    'NAN (__builtin_nanf(""))',
+    "HUGE_VAL (__builtin_huge_val())",
+    "HUGE_VALF (__builtin_huge_valf())",
+)
+
+
+def _signed_limits(name: str, bits: int, suffix: str = "") -> tuple[str, str]:
+    """Return the macros for the least and the largest integer of so many bits, with a sign."""
+    most = f"{2 ** (bits - 1) - 1}{suffix}"
+    least = f"(-{most} - 1)" if bits > 16 else str(-(2 ** (bits - 1)))
+    return f"{name}_MIN {least}", f"{name}_MAX {most}"
+
+
+def _unsigned_limit(name: str, bits: int, suffix: str = "") -> str:
+    """Return the macro for the largest integer of so many bits, without a sign."""
+    return f"{name}_MAX {2**bits - 1}{suffix}"
+
+
+_LIMITS = (
+    "CHAR_BIT 8",
+    *_signed_limits("SCHAR", 8),
+    *_signed_limits("CHAR", 8),
+    *_signed_limits("SHRT", 16),
+    *_signed_limits("INT", 32),
+    *_signed_limits("LONG", 64, "L"),
+    *_signed_limits("LLONG", 64, "LL"),
+    _unsigned_limit("UCHAR", 8),
+    _unsigned_limit("USHRT", 16),
+    _unsigned_limit("UINT", 32, "U"),
+    _unsigned_limit("ULONG", 64, "UL"),
+    _unsigned_limit("ULLONG", 64, "ULL"),
+)
+# Where types of so many bits are the fastest ones, the C library has 64 for those of 16 and 32.
+_SIZES = (8, 16, 32, 64)
+_STDINT = (
+    *(one for bits in _SIZES for one in _signed_limits(f"INT{bits}", bits, "L" * (bits > 32))),
+    *(
+        one
+        for bits in _SIZES
+        for one in _signed_limits(f"INT_LEAST{bits}", bits, "L" * (bits > 32))
+    ),
+    *(
+        one
+        for bits in _SIZES
+        for one in _signed_limits(f"INT_FAST{bits}", max(bits, 64 * (bits > 8)), "L" * (bits > 8))
+    ),
+    *(one for name in ("INTPTR", "INTMAX", "PTRDIFF") for one in _signed_limits(name, 64, "L")),
+    *(_unsigned_limit(f"UINT{bits}", bits, "UL"[: bits // 32]) for bits in _SIZES),
+    *(_unsigned_limit(f"UINT_LEAST{bits}", bits, "UL"[: bits // 32]) for bits in _SIZES),
+    *(
+        _unsigned_limit(f"UINT_FAST{bits}", max(bits, 64 * (bits > 8)), "UL" * (bits > 8))
+        for bits in _SIZES
+    ),
+    *(_unsigned_limit(name, 64, "UL") for name in ("UINTPTR", "UINTMAX", "SIZE")),
+    *(f"INT{bits}_C(c) c{' ## L' * (bits > 32)}" for bits in _SIZES),
+    *(f"UINT{bits}_C(c) c{' ## ' * (bits > 16)}{'UL'[: bits // 32]}" for bits in _SIZES),
+    "INTMAX_C(c) c ## L",
+    "UINTMAX_C(c) c ## UL",
+)
+_FLOAT = (
+    "FLT_RADIX 2",
+    "FLT_EVAL_METHOD 0",
+    "FLT_MANT_DIG 24",
+    "FLT_DIG 6",
+    "FLT_DECIMAL_DIG 9",
+    "FLT_MIN_EXP (-125)",
+    "FLT_MAX_EXP 128",
+    "FLT_MIN_10_EXP (-37)",
+    "FLT_MAX_10_EXP 38",
+    "FLT_EPSILON 1.1920928955078125e-7f",
+    "FLT_MAX 3.40282346638528859812e38f",
+    "FLT_MIN 1.17549435082228750797e-38f",
+    "FLT_TRUE_MIN 1.40129846432481707092e-45f",
+    "DBL_MANT_DIG 53",
+    "DBL_DIG 15",
+    "DBL_DECIMAL_DIG 17",
+    "DBL_MIN_EXP (-1021)",
+    "DBL_MAX_EXP 1024",
+    "DBL_MIN_10_EXP (-307)",
+    "DBL_MAX_10_EXP 308",
+    "DBL_EPSILON 2.2204460492503130808e-16",
+    "DBL_MAX 1.79769313486231570815e308",
+    "DBL_MIN 2.22507385850720138309e-308",
+    "DBL_TRUE_MIN 4.94065645841246544177e-324",
+)
+_NULL = "NULL ((void *)0)"
+
+HEADER_MACROS: dict[str, tuple[str, ...]] = {
+    "inttypes.h": _STDINT,
+    "tgmath.h": _MATH,
+    "values.h": (
+        *_LIMITS,
+        *_FLOAT,
+        "MAXSHORT SHRT_MAX",
+        "MINSHORT SHRT_MIN",
+        "MAXINT INT_MAX",
+        "MININT INT_MIN",
+        "MAXLONG LONG_MAX",
+        "MINLONG LONG_MIN",
+        "MAXDOUBLE DBL_MAX",
+        "MINDOUBLE DBL_MIN",
+        "MAXFLOAT FLT_MAX",
+        "MINFLOAT FLT_MIN",
+    ),
+    "math.h": _MATH,
+    "limits.h": _LIMITS,
+    "stdint.h": _STDINT,
+    "float.h": _FLOAT,
+    "stdbool.h": ("bool _Bool", "true 1", "false 0"),
+    "complex.h": ("complex _Complex",),
+    "stddef.h": (_NULL,),
+    "stdlib.h": (_NULL, "EXIT_SUCCESS 0", "EXIT_FAILURE 1", "RAND_MAX 2147483647"),
+    "stdio.h": (_NULL, "EOF (-1)", "BUFSIZ 8192"),
+    "string.h": (_NULL,),
+    "time.h": (_NULL, "CLOCKS_PER_SEC 1000000L"),
+}
+
+_HEADER_OF_MACRO = {
+    re.split(r"[ (]", one)[0]: name for name in HEADER_MACROS for one in HEADER_MACROS[name]
+}
+
+
+def header_hint(name: str) -> str:
+    """Return what to write above a file that uses a macro of a header; "" for any other name."""
+    header = _HEADER_OF_MACRO.get(name)
+    return f"#include <{header}> above it: {name} stands there" if header else ""
+
+
+_TYPES = {
+    "FILE": "struct _polygym_file",
+    "va_list": "char *",
+    "size_t": "unsigned long",
+    "ssize_t": "long",
+    "ptrdiff_t": "long",
+    "intptr_t": "long",
+    "uintptr_t": "unsigned long",
+    "time_t": "long",
+    "clock_t": "long",
+    "int8_t": "signed char",
+    "int16_t": "short",
+    "int32_t": "int",
+    "int64_t": "long",
+    "uint8_t": "unsigned char",
+    "uint16_t": "unsigned short",
+    "uint32_t": "unsigned int",
+    "uint64_t": "unsigned long",
+}
+
+# One line, so that the rows of the program's own tokens are not disturbed.
+TYPEDEFS = " ".join(f"typedef {meaning} {name};" for name, meaning in _TYPES.items())
+
+KNOWN_TYPES = frozenset(re.findall(r"(\w+);", TYPEDEFS))
+
+# Words with which declarations begin, and statements.
+TYPE_KEYWORDS = frozenset(
+    "void char short int long float double signed unsigned _Bool const volatile static extern "
+    "register typedef struct union enum inline auto restrict _Static_assert ;".split()
+)
+STATEMENT_KEYWORDS = frozenset(
+    "for if while do switch return goto break continue else case default sizeof".split()
+)
+
+# Spellings of GNU C and their plain C; the empty ones say nothing about what a program computes.
+GNU_SPELLINGS = {
+    "__restrict": "restrict",
+    "__restrict__": "restrict",
+    "__inline": "inline",
+    "__inline__": "inline",
+    "__const": "const",
+    "__const__": "const",
+    "__volatile__": "volatile",
+    "__volatile": "volatile",
+    "__signed__": "signed",
+    "__extension__": "",
+}
+
+# Words that are dropped together with the parentheses after them.
+GNU_ANNOTATIONS = frozenset({"__attribute__", "__attribute", "__declspec", "__asm__", "__asm"})

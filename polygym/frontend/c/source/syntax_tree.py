@@ -1,0 +1,270 @@
+"""Syntax trees as values: walks, copies with replacements, and the nodes that passes put in.
+
+pycparser's nodes are mutable and know no parents; what is rewritten here is always a copy, which
+keeps the places of the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from pycparser import c_ast
+
+Name = TypeVar("Name", bound=Hashable)
+
+_TREES = (c_ast.Node, list)
+
+
+def walk(node: Any) -> Iterator[Any]:
+    """Yield a node and everything below it, parents first."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        yield current
+        for name in _BELOW[type(current)]:  # names and numbers, half of all nodes, have none
+            found = getattr(current, name)
+            if type(found) is list:
+                pending += reversed(found)
+            elif found is not None:
+                pending.append(found)
+
+
+class _NamesByNodeType(dict[type, tuple[str, ...]]):
+    """Names that are found once for each kind of node."""
+
+    def __init__(self, find: Callable[[type], Iterable[str]]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, kind: type) -> tuple[str, ...]:
+        """Find them."""
+        found = self[kind] = tuple(self._find(kind))
+        return found
+
+
+def _attributes(kind: Any) -> Iterator[str]:
+    """Yield the names of all attributes of a kind of node."""
+    for name in kind.__slots__:
+        if name != "__weakref__":
+            yield name
+
+
+def _below(kind: type) -> Iterator[str]:
+    """Yield where a kind of node keeps what is below it, the last first.
+
+    That is what its method ``children`` says of one that has its attributes' names in the place of
+    its attributes, in lists: what is one node comes out as the list, what are several as a name.
+
+    >>> [list(_below(kind)) for kind in (c_ast.ArrayRef, c_ast.Compound, c_ast.ID)]
+    [['subscript', 'name'], ['block_items'], []]
+    """
+    probe: Any = object.__new__(kind)
+    for name in _ATTRIBUTES[kind]:
+        setattr(probe, name, [name])
+    names: list[str] = [one if isinstance(one, str) else one[0] for _, one in probe.children()]
+    return reversed(names)
+
+
+_ATTRIBUTES = _NamesByNodeType(_attributes)
+_BELOW = _NamesByNodeType(_below)
+
+
+def names_in(node: Any) -> Iterator[Any]:
+    """Yield the identifiers in a node that may mean variables."""
+    return (one for one in walk(node) if isinstance(one, c_ast.ID))
+
+
+def read_outside_loops(
+    node: Any,
+    meaning: Callable[[Any], Name | None],
+    counter_of: Callable[[Any], Name | None],
+    counters: frozenset[Name] = frozenset(),
+) -> Iterator[Name]:
+    """Yield what identifiers mean that are read outside of all loops that count with it.
+
+    ``meaning`` says it of an identifier, ``counter_of`` of the counter that a loop starts.
+    """
+    match node:
+        case None:
+            return
+        case c_ast.ID():
+            found = meaning(node)
+            if found is not None and found not in counters:
+                yield found
+        case c_ast.For():
+            counter = counter_of(node)
+            inner = counters if counter is None else counters | {counter}
+            starts = [getattr(node.init, "rvalue", None)]
+            starts += [one.init for one in getattr(node.init, "decls", None) or ()]
+            for start in starts:
+                yield from read_outside_loops(start, meaning, counter_of, counters)
+            for part in (node.cond, node.next, node.stmt):
+                yield from read_outside_loops(part, meaning, counter_of, inner)
+        case _:
+            for _, child in node.children():
+                yield from read_outside_loops(child, meaning, counter_of, counters)
+
+
+def conjuncts(condition: Any) -> Iterator[Any]:
+    """Yield what a conjunction consists of."""
+    if isinstance(condition, c_ast.BinaryOp) and condition.op == "&&":
+        yield from conjuncts(condition.left)
+        yield from conjuncts(condition.right)
+    else:
+        yield condition
+
+
+def conjunction(parts: Sequence[Any]) -> Any:
+    """Return some conditions joined."""
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = c_ast.BinaryOp("&&", whole, part, part.coord)
+    return whole
+
+
+def counter_of(loop: Any) -> str | None:
+    """Return the name of the counter that a loop starts."""
+    match loop.init:
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name)):
+            return str(name)
+        case c_ast.DeclList(decls=[one]):
+            return str(one.name)
+        case _:
+            return None
+
+
+def start_of(loop: Any) -> Any:
+    """Return the first value of a loop's counter."""
+    if isinstance(loop.init, c_ast.DeclList):
+        return loop.init.decls[0].init
+    return getattr(loop.init, "rvalue", None)
+
+
+def copy_tree(node: Any, replacement: Callable[[Any], Any] = lambda node: None) -> Any:
+    """Return a copy of a tree; where ``replacement`` returns a node, that stands there instead.
+
+    A replacement is taken as it is: whoever makes it copies what it consists of.
+    """
+    if not isinstance(node, c_ast.Node):
+        return [copy_tree(one, replacement) for one in node] if isinstance(node, list) else node
+    found = replacement(node)
+    if found is not None:
+        return found
+    new: Any = object.__new__(type(node))
+    for name in _ATTRIBUTES[type(node)]:
+        part = getattr(node, name, None)
+        if isinstance(part, _TREES):
+            part = copy_tree(part, replacement)
+        setattr(new, name, part)
+    return new
+
+
+def integer_node(value: int, like: Any) -> Any:
+    """Return an integer constant at another node's place."""
+    constant = c_ast.Constant("int", str(abs(value)), like.coord)
+    return constant if value >= 0 else c_ast.UnaryOp("-", constant, like.coord)
+
+
+def declaration(name: str, kind: Any, init: Any, like: Any) -> Any:
+    """Return the declaration of a variable of a type (a node without a name) at a node's place."""
+    return c_ast.Decl(name, [], [], [], [], _type_named(kind, name), init, None, like.coord)
+
+
+def is_static_constant(node: Any) -> bool:
+    """Whether a node declares a static variable that nothing may change, with its value."""
+    return (
+        isinstance(node, c_ast.Decl)
+        and "static" in node.storage
+        and "const" in node.quals
+        and node.init is not None
+    )
+
+
+def renamed_declaration(node: Any, name: str) -> Any:
+    """Return the declaration of a variable under another name."""
+    new = declaration(name, node.type, node.init, node)
+    new.quals, new.storage = node.quals, node.storage
+    return new
+
+
+def without_static_constants(body: Any) -> Any:
+    """Return a copy of a block that declares no static constants."""
+
+    def replacement(node: Any) -> Any:
+        """Return what stands for a node."""
+        return c_ast.EmptyStatement(node.coord) if is_static_constant(node) else None
+
+    return copy_tree(body, replacement)
+
+
+def _type_named(kind: Any, name: str) -> Any:
+    """Return a type's node for a variable of another name, without qualifiers."""
+    if isinstance(kind, c_ast.TypeDecl):
+        return c_ast.TypeDecl(name, [], None, kind.type, kind.coord)
+    if isinstance(kind, c_ast.ArrayDecl):
+        return c_ast.ArrayDecl(_type_named(kind.type, name), kind.dim, [], kind.coord)
+    return kind
+
+
+def type_node(type_name: str, like: Any) -> Any:
+    """Return the node of a type of one word, ``int``."""
+    return c_ast.TypeDecl(None, [], None, c_ast.IdentifierType([type_name], like.coord), like.coord)
+
+
+def statements_of(node: Any) -> list[Any]:
+    """Return the statements of a block, or a single one as a list."""
+    if isinstance(node, c_ast.Compound):
+        return list(node.block_items or ())
+    return [] if node is None else [node]
+
+
+def block_with(node: Any, wanted: Any) -> list[Any]:
+    """Return the list of a block's items that holds one of them."""
+    for one in walk(node):
+        for name in ("block_items", "stmts"):
+            items = getattr(one, name, None)
+            if items is not None and any(item is wanted for item in items):
+                found: list[Any] = items
+                return found
+    raise AssertionError("the region is in no block of its function")
+
+
+def declarations_before(function: Any, begin: Any) -> dict[str, Any]:
+    """Return the declarations of a function that stand before a place."""
+    declared: dict[str, Any] = {}
+    for node in walk(function):
+        if node is begin:
+            break
+        if isinstance(node, c_ast.Decl) and node.name and node is not function.decl:
+            declared[node.name] = node
+    return declared
+
+
+def base_and_subscripts(node: Any) -> tuple[Any, list[Any]]:
+    """Return the root of ``name[e]…[e]`` or ``*name`` and its subscripts."""
+    subscripts: list[Any] = []
+    if isinstance(node, c_ast.UnaryOp) and node.op == "*":
+        return node.expr, [c_ast.Constant("int", "0", node.coord)]
+    while isinstance(node, c_ast.ArrayRef):
+        subscripts.insert(0, node.subscript)
+        node = node.name
+    return node, subscripts
+
+
+def is_modification(node: Any) -> bool:
+    """Whether an expression's node itself changes a variable."""
+    return isinstance(node, c_ast.Assignment) or (
+        isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--")
+    )
+
+
+def modified_roots(node: Any) -> Iterator[Any]:
+    """Yield the root of everything that a statement assigns to."""
+    for one in walk(node):
+        if is_modification(one):
+            target = one.lvalue if isinstance(one, c_ast.Assignment) else one.expr
+            base = target
+            while isinstance(base, (c_ast.ArrayRef, c_ast.UnaryOp, c_ast.StructRef)):
+                base = base.expr if isinstance(base, c_ast.UnaryOp) else base.name
+            yield base

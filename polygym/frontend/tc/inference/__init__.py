@@ -1,0 +1,3 @@
+"""inference: to be described."""
+
+__all__: list[str] = []

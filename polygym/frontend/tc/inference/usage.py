@@ -1,0 +1,128 @@
+"""How a statement uses tensors: what it may read, what it may assign, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import islpy as isl
+
+from polygym.errors import SourceError
+from polygym.frontend.tc.inference.assigned_elements import check_assigned_once, write_map
+from polygym.frontend.tc.inference.in_place import check_no_conflicts
+from polygym.frontend.tc.inference.lowering_state import LoweringState
+from polygym.frontend.tc.inference.ranges import IndexScope
+from polygym.frontend.tc.inference.subscripts import access_map, affine_subscripts, check_rank
+from polygym.frontend.tc.semantics.environment import NameEnvironment, elements_read
+from polygym.frontend.tc.semantics.functions import name_suggestion
+from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement, names_of_expression
+from polygym.frontend.tc.semantics.tensors import TensorRole
+from polygym.frontend.tc.semantics.types import callee_of
+from polygym.frontend.tc.syntax.printer import expression_text
+from polygym.frontend.tc.syntax.tree import AssignKind, ElementOrCall
+
+
+def check_reads(
+    draft: LoweringState, meaning: ResolvedStatement, environment: NameEnvironment
+) -> None:
+    """Refuse what there is not or has no value yet, and too many or too few subscripts."""
+    later = {one.statement.tensor for one in draft.resolved_statements}
+    later |= {output.name for output in draft.definition.outputs}
+    for part in (meaning.value, *meaning.witnesses, *meaning.unused_values):
+        for one in names_of_expression(part):
+            tensor = draft.tensors.get(one.name)
+            if tensor is None and one.name in later:
+                own = one.name == meaning.statement.tensor
+                raise SourceError(
+                    one.location,
+                    f"{one.name} is read before it has values",
+                    f"an output that is updated is a parameter too: float(...) {one.name}"
+                    if own
+                    else "assign it in a statement above",
+                )
+            if tensor is not None:
+                check_rank(one, tensor)
+            elif isinstance(one, ElementOrCall):
+                callee_of(one, environment)
+
+
+def check_assignment(draft: LoweringState, meaning: ResolvedStatement) -> None:
+    """Refuse what may not be assigned, or not so."""
+    statement = meaning.statement
+    name, assign = statement.tensor, statement.assign
+    tensor = draft.tensors.get(name)
+    if tensor is not None and tensor.role is TensorRole.INPUT:
+        raise SourceError(
+            statement.location,
+            f"{name} is an input, which nothing may change",
+            f"return it to update it: -> ({name})",
+        )
+    if assign is AssignKind.SET and meaning.reductions:
+        index = meaning.reductions[0]
+        if index not in _in_subscripts(meaning):
+            raise SourceError(
+                meaning.indices[index],
+                f"{index} is neither an index on the left nor a parameter, a size or a value",
+                name_suggestion(index, [*draft.tensors, *draft.size_names]),
+            )
+        raise SourceError(
+            meaning.indices[index],
+            f"{index} is not on the left: expected a reduction such as +=! or max=!, found =",
+            f"{name} would be assigned once for every {index}",
+        )
+    if tensor is not None and tensor.rank != len(statement.subscripts):
+        raise SourceError(
+            statement.location,
+            f"{name} has {tensor.rank} dimension(s) and is assigned with "
+            f"{len(statement.subscripts)}",
+        )
+
+
+def _in_subscripts(meaning: ResolvedStatement) -> set[str]:
+    """Return the names that are given a range, or stand in arguments of anything."""
+    found = {one.name for one in meaning.ranges}
+    for one in names_of_expression(meaning.value):
+        if isinstance(one, ElementOrCall):
+            found |= {
+                name.name for argument in one.arguments for name in names_of_expression(argument)
+            }
+    return found
+
+
+def check_writes(
+    draft: LoweringState,
+    meaning: ResolvedStatement,
+    scope: IndexScope,
+    environment: NameEnvironment,
+    ranges: Mapping[str, isl.Set],
+) -> None:
+    """Refuse in-place updates that depend on their order, and values that nobody reads."""
+    statement, loops = meaning.statement, tuple(meaning.indices)
+    domain = scope.box(loops, ranges).intersect_params(draft.context).coalesce()
+    check_assigned_once(meaning, scope, domain)
+    members, write = scope.tuple_of(loops), write_map(meaning, scope, loops)
+    own = []
+    for element, condition in elements_read(meaning.value, environment):
+        if element.name != statement.tensor:
+            continue
+        values = affine_subscripts(element, scope, environment)
+        valid = draft.tensors[element.name].valid
+        read = access_map(scope, members, "", values, valid, condition)
+        own.append((read, expression_text(element), element.location))
+    if own and statement.initializes:
+        raise SourceError(
+            own[0][2],
+            f"{own[0][1]} is read where {statement.assign.value}! has begun it anew",
+            f"{statement.assign.value} goes on with what is there",
+        )
+    check_no_conflicts(domain, write, own, loops)
+    touched = domain.apply(write).coalesce()
+    begins = statement.initializes or (statement.assign is AssignKind.SET and not own)
+    before = draft.written_elements.get(statement.tensor, [])
+    updated = draft.tensors[statement.tensor].role is TensorRole.UPDATED
+    if begins and not updated and any(not touched.is_disjoint(one) for one in before):
+        raise SourceError(
+            statement.location,
+            f"{statement.tensor} has values already, which would be lost",
+            "assign to another tensor, or update this one: +=, max= ...",
+        )
+    draft.written_elements.setdefault(statement.tensor, []).append(touched)

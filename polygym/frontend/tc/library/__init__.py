@@ -1,0 +1,104 @@
+"""The comprehensions that come with polygym, by name.
+
+``matmul`` computes with ``float``; ``matmul:double`` is the same with ``double`` in its place. The
+gradient of ``conv2d`` is ``conv2d_gradient``, or, where its parts are separate comprehensions,
+everything that begins with ``conv2d_gradient_of_``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from polygym.errors import InputError
+from polygym.frontend.tc.parsing.definitions import parse_definitions
+from polygym.frontend.tc.syntax.tree import (
+    TYPE_NAMES,
+    ElementType,
+    TcDefinition,
+    TcOutput,
+    TcParameter,
+)
+
+__all__ = ["DEFAULT_SIZES", "definition", "definitions", "gradients"]
+
+_Declared = TypeVar("_Declared", TcParameter, TcOutput)
+_FOLDER = Path(__file__).parent
+
+DEFAULT_SIZES = {"KH": 3, "KW": 3, "kh": 2, "kw": 2, "sh": 2, "sw": 2, "dh": 2, "dw": 2}
+"""What programs take for these sizes of kernels and windows, and distances, if nothing is said."""
+
+# Beside its own gradients, a comprehension may have those of another one.
+_SHARED_GRADIENTS = {"conv2d_bias": "conv2d"}
+
+
+@cache
+def definitions() -> dict[str, TcDefinition]:
+    """Return all of them, by files and as the texts have them; files of gradients come last."""
+    found = {}
+    for path in sorted(_FOLDER.glob("*.tc"), key=lambda path: ("gradient" in path.name, path.name)):
+        for one in parse_definitions(path.read_text(encoding="utf-8"), str(path)):
+            assert one.name not in found, one.name
+            found[one.name] = one
+    return found
+
+
+def definition(name: str) -> TcDefinition:
+    """Return one; the name may end with the type of its floating numbers, as ``matmul:double``.
+
+    Raises:
+        InputError: there is none of that name, or no such type.
+    """
+    plain, scalar = _parts(name)
+    return _with_type(definitions()[plain], scalar)
+
+
+def gradients(name: str) -> tuple[TcDefinition, ...]:
+    """Return those that compute the derivatives of one, none where the library has none.
+
+    >>> [one.name for one in gradients("conv2d")]
+    ['conv2d_gradient_of_image', 'conv2d_gradient_of_kernel']
+    """
+    plain, scalar = _parts(name)
+    own = f"{plain}_gradient"
+    found = [
+        one
+        for other, one in definitions().items()
+        if other == own or other.startswith(f"{own}_of_")
+    ]
+    if plain in _SHARED_GRADIENTS:
+        found += gradients(_SHARED_GRADIENTS[plain])
+    return tuple(_with_type(one, scalar) for one in found)
+
+
+def _parts(name: str) -> tuple[str, ElementType]:
+    """Return the name proper, and the type that comes behind it."""
+    known = definitions()
+    plain, colon, said = name.partition(":")
+    if plain not in known:
+        close = get_close_matches(plain, known, 1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise InputError(f"tc:{name}: expected one of {', '.join(known)}{hint}")
+    scalar = TYPE_NAMES.get(said) if colon else ElementType.FLOAT
+    if scalar not in (ElementType.FLOAT, ElementType.DOUBLE):
+        raise InputError(
+            f"tc:{name}: expected tc:{plain}, tc:{plain}:float or tc:{plain}:double, found the "
+            f"type {said!r}"
+        )
+    return plain, scalar
+
+
+def _with_type(definition: TcDefinition, scalar: ElementType) -> TcDefinition:
+    """Return a definition with another type in the place of ``float``."""
+    return replace(
+        definition,
+        parameters=tuple(_declared(one, scalar) for one in definition.parameters),
+        outputs=tuple(_declared(one, scalar) for one in definition.outputs),
+    )
+
+
+def _declared(one: _Declared, scalar: ElementType) -> _Declared:
+    return replace(one, type=scalar) if one.type is ElementType.FLOAT else one

@@ -1,0 +1,299 @@
+"""Expressions of a comprehension → expressions of the program, with C's conversions made explicit.
+
+An expression is translated into a type to which its own widens; literals are made in that type at
+once, and sums of them are summed up, so that one which does not fit is refused. Nothing is narrowed
+unless a conversion says so.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from polygym.errors import SourceError, SourceLocation
+from polygym.frontend.tc.semantics.compositions import FunctionComposition
+from polygym.frontend.tc.semantics.environment import NameEnvironment, right_operand_environment
+from polygym.frontend.tc.semantics.types import (
+    UntypedKind,
+    callee_of,
+    check_fits,
+    default_type,
+    promoted_type,
+    type_of,
+    type_text,
+    unified_type,
+)
+from polygym.frontend.tc.syntax.printer import expression_text
+from polygym.frontend.tc.syntax.tree import (
+    ConditionalExpression,
+    ConvertExpression,
+    ElementOrCall,
+    Expression,
+    InfixExpression,
+    InfixOperator,
+    NameUse,
+    NumberLiteral,
+    PrefixExpression,
+    PrefixOperator,
+)
+from polygym.ir import expressions as ir
+from polygym.ir.rounding import round_to_type
+from polygym.ir.types import ScalarType
+
+_COMPARISONS = {
+    InfixOperator.LESS: ir.ComparisonOperator.LESS,
+    InfixOperator.LESS_EQUAL: ir.ComparisonOperator.LESS_EQUAL,
+    InfixOperator.GREATER: ir.ComparisonOperator.GREATER,
+    InfixOperator.GREATER_EQUAL: ir.ComparisonOperator.GREATER_EQUAL,
+    InfixOperator.EQUAL: ir.ComparisonOperator.EQUAL,
+    InfixOperator.NOT_EQUAL: ir.ComparisonOperator.NOT_EQUAL,
+}
+_DIVISIONS = (InfixOperator.DIVIDE, InfixOperator.REMAINDER)
+_ARITHMETIC = {
+    InfixOperator.ADD: ir.BinaryOperator.ADD,
+    InfixOperator.SUBTRACT: ir.BinaryOperator.SUBTRACT,
+    InfixOperator.MULTIPLY: ir.BinaryOperator.MULTIPLY,
+    InfixOperator.DIVIDE: ir.BinaryOperator.DIVIDE,
+    InfixOperator.REMAINDER: ir.BinaryOperator.REMAINDER,
+}
+
+
+def translate_expression(
+    expression: Expression, target: ScalarType, environment: NameEnvironment
+) -> ir.Expression:
+    """Return an expression as one of a type to which its own widens."""
+    own = type_of(expression, environment)
+    if own is UntypedKind.INTEGER and target.is_integer:
+        value = _integer_value(expression)
+        if value is not None:
+            check_fits(value, expression_text(expression), target, _location_in(expression))
+            return ir.IntegerLiteral(value, target)
+        if isinstance(expression, ConditionalExpression):
+            return _translate(expression, target, environment)
+    match expression:
+        case NumberLiteral():
+            return _literal(
+                expression, target if isinstance(own, UntypedKind) else default_type(own), target
+            )
+        case _ if own is UntypedKind.REAL and target.is_floating:
+            within = target.promoted
+            return _converted(_translate(expression, within, environment), target)
+        case _:
+            found = default_type(own)
+            return _converted(_translate(expression, found, environment), target)
+
+
+def _integer_value(expression: Expression) -> int | None:
+    """Return the value of an integer made of literals, None for any other."""
+    match expression:
+        case NumberLiteral(int() as value):
+            return value
+        case PrefixExpression(PrefixOperator.NEGATE, operand):
+            inner = _integer_value(operand)
+            return None if inner is None else -inner
+        case InfixExpression(
+            InfixOperator.ADD | InfixOperator.SUBTRACT | InfixOperator.MULTIPLY as operator,
+            left,
+            right,
+        ):
+            first, second = _integer_value(left), _integer_value(right)
+            if first is None or second is None:
+                return None
+            return {
+                InfixOperator.ADD: first + second,
+                InfixOperator.SUBTRACT: first - second,
+                InfixOperator.MULTIPLY: first * second,
+            }[operator]
+        case _:
+            return None
+
+
+def _location_in(expression: Expression) -> SourceLocation:
+    """Return the place at which an expression begins, more or less: that of its first part."""
+    match expression:
+        case InfixExpression(_, left):
+            return _location_in(left)
+        case ConditionalExpression(condition):
+            return _location_in(condition)
+        case _:
+            return expression.location
+
+
+def _converted(expression: ir.Expression, target: ScalarType) -> ir.Expression:
+    """Return a value in another type; integers come to those of 16 bits by way of float."""
+    own = expression.type
+    if own is target:
+        return expression
+    real = (ScalarType.FLOAT, ScalarType.DOUBLE)
+    if (own.is_storage_only and target not in real) or (target.is_storage_only and own not in real):
+        expression = _converted(expression, ScalarType.FLOAT)
+    return ir.Cast(expression, target)
+
+
+def _translate(
+    expression: Expression, own: ScalarType, environment: NameEnvironment
+) -> ir.Expression:
+    """Return an expression in its own type."""
+
+    def part(operand: Expression, target: ScalarType) -> ir.Expression:
+        return translate_expression(operand, target, environment)
+
+    def strong(operand: Expression) -> ir.Expression:
+        return part(operand, default_type(type_of(operand, environment)))
+
+    def condition_of(operand: Expression) -> ir.Expression:
+        found = strong(operand)
+        return _converted(found, found.type.promoted) if found.type.is_storage_only else found
+
+    def truth(operator: InfixOperator, left: Expression, right: Expression) -> ir.Expression:
+        there = right_operand_environment(operator, left, environment)
+        value = translate_expression(right, default_type(type_of(right, environment)), there)
+        return _is_zero(value, ir.ComparisonOperator.NOT_EQUAL)
+
+    match expression:
+        case NumberLiteral():
+            return _literal(expression, own, own)
+        case NameUse(name, place):
+            if name in environment.tensors:
+                return _element(ElementOrCall(name, (), place), own, environment)
+            if name in environment.iterators:
+                return ir.IteratorValue(environment.iterators[name])
+            return ir.ParameterValue(environment.sizes[name])
+        case ElementOrCall(name):
+            if name in environment.tensors:
+                return _element(expression, own, environment)
+            return _call(expression, own, environment)
+        case ConvertExpression(_, operand):
+            return _converted(strong(operand), own)
+        case PrefixExpression(prefix, operand):
+            if prefix is PrefixOperator.NEGATE:
+                return ir.Unary(ir.UnaryOperator.NEGATE, part(operand, own), own)
+            return _is_zero(condition_of(operand), ir.ComparisonOperator.EQUAL)
+        case InfixExpression(InfixOperator.AND, left, right):
+            second = truth(InfixOperator.AND, left, right)
+            return ir.Conditional(condition_of(left), second, ir.IntegerLiteral(0), ScalarType.INT)
+        case InfixExpression(InfixOperator.OR, left, right):
+            second = truth(InfixOperator.OR, left, right)
+            return ir.Conditional(condition_of(left), ir.IntegerLiteral(1), second, ScalarType.INT)
+        case InfixExpression(operator, left, right) if operator in _COMPARISONS:
+            types = (type_of(left, environment), type_of(right, environment))
+            both = default_type(promoted_type(unified_type(*types)))
+            return ir.Comparison(_COMPARISONS[operator], part(left, both), part(right, both))
+        case InfixExpression(operator, left, right):
+            first, second = part(left, own), part(right, own)
+            found = ir.Binary(_ARITHMETIC[operator], first, second, own)
+            return (
+                _zero_safe_division(found) if operator in _DIVISIONS and own.is_integer else found
+            )
+        case ConditionalExpression(condition, then, otherwise):
+            return ir.Conditional(
+                condition_of(condition),
+                translate_expression(
+                    then, own, environment.under_condition(condition, is_true=True)
+                ),
+                translate_expression(
+                    otherwise, own, environment.under_condition(condition, is_true=False)
+                ),
+                own,
+            )
+        case _:
+            assert_never(expression)
+
+
+def _element(
+    element: ElementOrCall, own: ScalarType, environment: NameEnvironment
+) -> ir.Expression:
+    """Return the value of an element of a tensor."""
+    access = environment.access(element, environment.condition)
+    if not access.gathered:
+        return ir.Load(access, own)
+    computed = [element.arguments[dimension] for dimension in access.gathered]
+    types = [default_type(promoted_type(type_of(one, environment))) for one in computed]
+    values = (
+        translate_expression(*both, environment) for both in zip(computed, types, strict=True)
+    )
+    return ir.Gather(access, tuple(values), own)
+
+
+def _zero_safe_division(division: ir.Binary) -> ir.Expression:
+    """Return a division of integers that is 0 where the divisor is, as NumPy has it."""
+    match division.right:
+        case ir.IntegerLiteral(value) if value:
+            return division
+        case divisor:
+            is_zero = _is_zero(divisor, ir.ComparisonOperator.EQUAL)
+            return ir.Conditional(is_zero, zero_constant(division.type), division, division.type)
+
+
+def _is_zero(operand: ir.Expression, operator: ir.ComparisonOperator) -> ir.Expression:
+    if operand.type.is_storage_only:
+        operand = _converted(operand, operand.type.promoted)
+    return ir.Comparison(operator, operand, zero_constant(operand.type))
+
+
+def zero_constant(scalar: ScalarType) -> ir.Expression:
+    """Return the constant 0 of a type."""
+    return ir.IntegerLiteral(0, scalar) if scalar.is_integer else ir.FloatLiteral(0.0, scalar)
+
+
+def _literal(number: NumberLiteral, own: ScalarType, target: ScalarType) -> ir.Expression:
+    """Return a constant of a type."""
+    if own.is_integer:
+        assert isinstance(number.value, int), number
+        return _converted(ir.IntegerLiteral(number.value, own), target)
+    return _converted(ir.FloatLiteral(_rounded(number, own), own), target)
+
+
+def _rounded(number: NumberLiteral, scalar: ScalarType) -> float:
+    try:
+        value = round_to_type(float(number.value), scalar)
+    except OverflowError:
+        value = float("inf")
+    if value in (float("inf"), float("-inf")):
+        raise SourceError(number.location, f"{number.text} does not fit {type_text(scalar)}")
+    return value
+
+
+def _call(call: ElementOrCall, own: ScalarType, environment: NameEnvironment) -> ir.Expression:
+    callee = callee_of(call, environment)
+    if own.is_storage_only:
+        within = own.promoted
+        operands = [
+            translate_expression(argument, within, environment) for argument in call.arguments
+        ]
+        assert isinstance(callee.function, ir.MathFunction)
+        return _converted(ir.Call(callee.function, tuple(operands), within), own)
+    arguments = tuple(
+        translate_expression(argument, own, environment) for argument in call.arguments
+    )
+    if isinstance(callee.function, FunctionComposition):
+        return callee.function.expand(arguments, own)
+    if own.is_floating:
+        return ir.Call(callee.function, arguments, own)
+    if callee.function is ir.MathFunction.FABS:
+        return ir.Call(ir.MathFunction.ABS, arguments, own) if own.is_signed else arguments[0]
+    return min_or_max(callee.function, *arguments)
+
+
+def min_or_max(
+    function: ir.MathFunction, first: ir.Expression, second: ir.Expression
+) -> ir.Expression:
+    """Return the larger of two values (FMAX) or the smaller (FMIN), of any type."""
+    if first.type.is_floating:
+        within = first.type.promoted
+        both = (_converted(first, within), _converted(second, within))
+        return _converted(ir.Call(function, both, within), first.type)
+    greater = ir.ComparisonOperator.GREATER
+    less = ir.ComparisonOperator.LESS
+    operator = greater if function is ir.MathFunction.FMAX else less
+    within = first.type.promoted
+    larger = ir.Comparison(operator, _converted(first, within), _converted(second, within))
+    return ir.Conditional(larger, first, second, first.type)
+
+
+def sum_or_product(
+    operator: ir.BinaryOperator, first: ir.Expression, second: ir.Expression
+) -> ir.Expression:
+    """Return a sum or a product in the type of its operands: bytes are added as C adds to one."""
+    within = first.type.promoted
+    left, right = _converted(first, within), _converted(second, within)
+    return _converted(ir.Binary(operator, left, right, within), first.type)

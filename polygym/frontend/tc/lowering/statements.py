@@ -1,0 +1,240 @@
+"""A statement whose ranges are known → one or two statements of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+import islpy as isl
+
+from polygym.errors import SourceLocation
+from polygym.frontend.tc.inference.assigned_elements import (
+    assigned_elements,
+    assigned_subscripts,
+    is_index_only,
+)
+from polygym.frontend.tc.inference.lowering_state import (
+    LoweringState,
+    declared_output,
+    expected_sizes,
+)
+from polygym.frontend.tc.inference.ranges import IndexScope
+from polygym.frontend.tc.inference.subscripts import (
+    access_map,
+    affine_subscripts,
+    gathered_dimensions,
+)
+from polygym.frontend.tc.lowering.expressions import (
+    min_or_max,
+    sum_or_product,
+    translate_expression,
+)
+from polygym.frontend.tc.semantics.affine import TRUE_CONDITION, AffineExpression, IslCondition
+from polygym.frontend.tc.semantics.environment import NameEnvironment
+from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement
+from polygym.frontend.tc.semantics.tensors import TensorInfo, TensorRole
+from polygym.frontend.tc.syntax.printer import expression_text, statement_text, target_text
+from polygym.frontend.tc.syntax.tree import AssignKind, ElementOrCall, NameUse
+from polygym.ir import expressions as ir
+from polygym.ir.scop import Statement as Lowered
+from polygym.ir.types import ScalarType
+from polygym.poly.isl_values import isl_text
+
+
+def new_tensor(
+    draft: LoweringState,
+    meaning: ResolvedStatement,
+    scope: IndexScope,
+    ranges: Mapping[str, isl.Set],
+    target: ScalarType,
+) -> TensorInfo:
+    """Return the tensor that is assigned; one that is new is as large as its subscripts run."""
+    statement = meaning.statement
+    name = statement.tensor
+    if name in draft.tensors:
+        return draft.tensors[name]
+    expected = expected_sizes(draft, name)
+    if expected is None:
+        below = draft.sizes.map("{ [x'] -> [y'] : 0 <= y' <= x' }")
+        expected = tuple(
+            one.apply(below).coalesce() for one in _subscripts_of(meaning, scope, ranges)
+        )
+    role = TensorRole.TEMPORARY if declared_output(draft, name) is None else TensorRole.OUTPUT
+    made = TensorInfo(draft.identifiers.take(name), target, expected, role)
+    draft.tensors[name] = made
+    return made
+
+
+def _subscripts_of(
+    meaning: ResolvedStatement, scope: IndexScope, ranges: Mapping[str, isl.Set]
+) -> Iterator[isl.Set]:
+    """Yield the values of each subscript on the left."""
+    for part, value in zip(meaning.subscripts, assigned_subscripts(meaning, scope), strict=True):
+        if isinstance(part, NameUse):
+            yield ranges[part.name]
+            continue
+        indices = [name for name in scope.indices if name in value.names]
+        text = f"{{ {scope.tuple_of(indices)} -> [{value.text(scope.isl_names)}] }}"
+        yield scope.box(indices, ranges).apply(scope.sizes.map(text)).compute_divs()
+
+
+def emit_statements(
+    draft: LoweringState,
+    meaning: ResolvedStatement,
+    scope: IndexScope,
+    environment: NameEnvironment,
+    ranges: Mapping[str, isl.Set],
+    tensor: TensorInfo,
+) -> None:
+    """Add the one or two statements of the program."""
+    statement = meaning.statement
+    if statement.initializes:
+        neutral = _identity(statement.assign, tensor.type)
+        begin = _reduction_init(meaning, scope, ranges, tensor)
+        text = f"{target_text(statement.tensor, begin.loops)} = {_identity_text(statement.assign)}"
+        said = target_text(tensor.name, begin.loops)
+        _add_statement(draft, begin, lambda _name, _write: neutral, text, said, statement.location)
+    loops = tuple(meaning.indices)
+    domain = scope.box(loops, ranges)
+    target = _AssignedElement(scope, loops, domain, tensor, assigned_subscripts(meaning, scope))
+
+    def body(name: str, write: ir.Access) -> ir.Expression:
+        def access(element: ElementOrCall, condition: IslCondition) -> ir.Access:
+            values = affine_subscripts(element, scope, environment)
+            read = draft.tensors[element.name]
+            return _access(target, name, read, values, condition, expression_text(element))
+
+        value = translate_expression(
+            meaning.value, tensor.type, replace(environment, access=access)
+        )
+        return _reduced(statement.assign, ir.Load(write, tensor.type), value)
+
+    text = statement_text(replace(statement, initializes=False))
+    said = target_text(tensor.name, map(expression_text, meaning.subscripts))
+    _add_statement(draft, target, body, text, said, statement.location)
+
+
+@dataclass(frozen=True, slots=True)
+class _AssignedElement:
+    """The loops of a statement, and the element that it assigns: ``tensor`` at ``subscripts``."""
+
+    scope: IndexScope
+    loops: tuple[str, ...]
+    domain: isl.Set
+    tensor: TensorInfo
+    left: tuple[AffineExpression, ...]
+
+
+def _reduction_init(
+    meaning: ResolvedStatement, scope: IndexScope, ranges: Mapping[str, isl.Set], tensor: TensorInfo
+) -> _AssignedElement:
+    """Return the loops over the elements that a reduction begins with."""
+    taken = set(scope.isl_names) | set(scope.isl_names.values())
+    loops: list[str] = []
+    for dimension, part in enumerate(meaning.subscripts):
+        name = part.name if isinstance(part, NameUse) else f"e{dimension}"
+        while not isinstance(part, NameUse) and name in taken:
+            name += "_"
+        loops.append(name)
+    plain = is_index_only(meaning)
+    domain = scope.box(loops, ranges) if plain else assigned_elements(meaning, scope, ranges)
+    of_loops = {name: scope.isl_names.get(name, name) for name in loops}
+    own = replace(scope, isl_names={**scope.isl_names, **of_loops})
+    return _AssignedElement(
+        own, tuple(loops), domain, tensor, tuple(AffineExpression(((n, 1),)) for n in loops)
+    )
+
+
+def _reduced(assign: AssignKind, before: ir.Expression, value: ir.Expression) -> ir.Expression:
+    """Return what is assigned."""
+    match assign:
+        case AssignKind.SET:
+            return value
+        case AssignKind.ADD:
+            return sum_or_product(ir.BinaryOperator.ADD, before, value)
+        case AssignKind.MULTIPLY:
+            return sum_or_product(ir.BinaryOperator.MULTIPLY, before, value)
+        case AssignKind.MINIMUM:
+            return min_or_max(ir.MathFunction.FMIN, before, value)
+        case AssignKind.MAXIMUM:
+            return min_or_max(ir.MathFunction.FMAX, before, value)
+        case _:
+            assert_never(assign)
+
+
+def _add_statement(
+    draft: LoweringState,
+    target: _AssignedElement,
+    body: Callable[[str, ir.Access], ir.Expression],
+    text: str,
+    said: str,
+    place: SourceLocation,
+) -> None:
+    """Add one statement; ``body`` makes what it assigns of its name and its write.
+
+    ``said`` is the text of the element that is assigned.
+    """
+    scope, loops = target.scope, target.loops
+    name = draft.identifiers.take(f"S{len(draft.statements)}")
+    domain = target.domain.intersect_params(draft.context).coalesce()
+    domain = domain.gist_params(draft.context).coalesce().set_tuple_name(name)
+    for position, index in enumerate(loops):
+        domain = domain.set_dim_name(isl.dim_type.set, position, scope.isl_names[index])
+    write = _access(target, name, target.tensor, target.left, TRUE_CONDITION, said)
+    draft.statements.append(
+        Lowered(
+            name=name,
+            iterators=tuple(scope.isl_names[index] for index in loops),
+            domain=isl_text(domain),
+            write=write,
+            body=body(name, write),
+            text=text,
+            location=place,
+        )
+    )
+
+
+def _access(
+    target: _AssignedElement,
+    name: str,
+    tensor: TensorInfo,
+    values: tuple[AffineExpression | None, ...],
+    condition: IslCondition,
+    text: str,
+) -> ir.Access:
+    """Return an access of a statement."""
+    instances = f"{name}{target.scope.tuple_of(target.loops)}"
+    relation = access_map(target.scope, instances, tensor.name, values, tensor.valid, condition)
+    return ir.Access(tensor.name, isl_text(relation), text, gathered_dimensions(values))
+
+
+def _identity_text(assign: AssignKind) -> str:
+    return {
+        AssignKind.ADD: "0",
+        AssignKind.MULTIPLY: "1",
+        AssignKind.MINIMUM: "the largest value",
+        AssignKind.MAXIMUM: "the smallest value",
+    }[assign]
+
+
+def _identity(assign: AssignKind, scalar: ScalarType) -> ir.Expression:
+    """Return what a reduction begins with."""
+    match assign:
+        case AssignKind.ADD | AssignKind.MULTIPLY:
+            number = int(assign is AssignKind.MULTIPLY)
+            if scalar.is_integer:
+                return ir.IntegerLiteral(number, scalar)
+            return ir.FloatLiteral(float(number), scalar)
+        case AssignKind.MINIMUM:
+            if scalar.is_integer:
+                return ir.IntegerLiteral(scalar.highest, scalar)
+            return ir.FloatLiteral(float("inf"), scalar)
+        case AssignKind.MAXIMUM:
+            if scalar.is_integer:
+                return ir.IntegerLiteral(scalar.lowest, scalar)
+            return ir.FloatLiteral(float("-inf"), scalar)
+        case AssignKind.SET:
+            raise AssertionError("an assignment begins with nothing")
+        case _:
+            assert_never(assign)

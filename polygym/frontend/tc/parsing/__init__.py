@@ -1,0 +1,3 @@
+"""parsing: to be described."""
+
+__all__: list[str] = []

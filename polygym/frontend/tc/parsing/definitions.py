@@ -1,0 +1,375 @@
+"""Text → syntax tree, by recursive descent; a text that is none is refused at its first wrong word.
+
+::
+
+    text        = definition+
+    definition  = "def" name "(" [parameter {"," parameter}] ")" "->" "(" [output {"," output}] ")"
+                  "{" statement+ "}"
+    parameter   = type ["(" [size {"," size}] ")"] name
+    output      = [type ["(" [size {"," size}] ")"]] name
+    size        = name | number
+    statement   = name ["(" [expression {"," expression}] ")"] assign expression [equivalent]
+                  ["where" where {"," where}]
+                | (name | "(" name {"," name} ")") "=" definition "(" [argument {"," argument}] ")"
+    argument    = name | ["-"] number
+    equivalent  = "<=>" name "(" [expression {"," expression}] ")"
+    assign      = "=" | ("+=" | "*=" | "min=" | "max=") ["!"]
+    where       = name "in" expression ":" expression | name "=" expression | "exists" expression
+    expression  = or ["?" expression ":" expression]
+    or          = and {"||" and}                        and so on, with the precedences of C
+    primary     = number | name ["(" [expression {"," expression}] ")"] | "(" expression ")"
+                | name "." number
+
+What stands behind ``<=>`` computes the same as the statement, says its author; it is read, and no
+more. Here ``definition`` is the name of one that stands before; a call of it becomes its statements
+(:mod:`polygym.frontend.tc.parsing.inlining`). ``A.0`` is the first size that A is declared with.
+
+Nothing separates statements: an expression ends where no operator follows, and the next word is the
+name of the next statement's tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from polygym.errors import SourceError
+from polygym.frontend.tc.parsing.expressions import ExpressionParser
+from polygym.frontend.tc.parsing.inlining import DefinitionCall, inline_calls
+from polygym.frontend.tc.semantics.functions import function_named, name_suggestion
+from polygym.frontend.tc.semantics.name_resolution import names_of_expression
+from polygym.frontend.tc.syntax.tokens import TcToken, TokenKind, tokenize
+from polygym.frontend.tc.syntax.tree import (
+    TYPE_NAMES,
+    AssignKind,
+    ElementOrCall,
+    ElementType,
+    Expression,
+    NameUse,
+    NumberLiteral,
+    TcDefinition,
+    TcOutput,
+    TcParameter,
+    TcStatement,
+    Where,
+    WhereExists,
+    WhereRange,
+    WhereValue,
+)
+
+_ASSIGNMENTS = {
+    **{assign.value: (assign, False) for assign in AssignKind},
+    **{f"{assign.value}!": (assign, True) for assign in AssignKind if assign is not AssignKind.SET},
+}
+
+# What other languages write, and is a name here, as a rule of a statement's tensor.
+_FOREIGN_KEYWORDS = {
+    "and": "both hold is x && y",
+    "or": "one of them holds is x || y",
+    "not": "the opposite is !x",
+    "if": "a choice is condition ? value : other",
+    "else": "a choice is condition ? value : other",
+    "for": "an index runs by itself; where i in 0:N says how far",
+    "return": "what is returned stands behind ->",
+}
+
+
+def parse_definitions(text: str, file: str = "<text>") -> tuple[TcDefinition, ...]:
+    """Return the definitions of a text.
+
+    Raises:
+        SourceError: it is not one; with the place, what was expected, and what was found.
+    """
+    words = tokenize(text, file)
+    reader = _DefinitionParser(words, names=_definitions_in(words))
+    found: dict[str, TcDefinition] = {}
+    while reader.next_token.kind is not TokenKind.END:
+        one = reader.definition(found)
+        if one.name in found:
+            raise SourceError(one.location, f"{one.name} is defined twice")
+        found[one.name] = one
+    if not found:
+        place = reader.next_token.location
+        place = replace(place, text=place.text or " ")  # there is a caret even if there is no line
+        raise SourceError(place, "expected a definition, found an empty text")
+    return tuple(found.values())
+
+
+def _definitions_in(words: tuple[TcToken, ...]) -> frozenset[str]:
+    """Return the names of all definitions of a text."""
+    return frozenset(name.text for word, name in pairwise(words) if word.text == "def")
+
+
+@dataclass
+class _DefinitionParser(ExpressionParser):
+    """The words of a text; ``names`` are those of its definitions.
+
+    ``tensors`` are what the definition at hand has declared or assigned so far.
+    """
+
+    names: frozenset[str] = field(default_factory=frozenset)
+    tensors: set[str] = field(default_factory=set)
+
+    # Definitions
+
+    def definition(self, known: Mapping[str, TcDefinition]) -> TcDefinition:
+        """Read a definition, which may call those that are known."""
+        self.expect("def", "to begin a definition")
+        name = self.name("the name of the definition")
+        self.expect("(", "and the parameters")
+        parameters: list[TcParameter] = []
+        while not self.is_next(")"):
+            if parameters:
+                self.expect(",", "or ')' after a parameter")
+            parameters.append(self.parameter())
+        self.take()
+        self.expect("->", "and the outputs")
+        self.expect("(", "and the outputs")
+        outputs: list[TcOutput] = []
+        while not self.is_next(")"):
+            if outputs:
+                self.expect(",", "or ')' after an output")
+            outputs.append(self.output())
+        closing = self.take()
+        if not outputs:
+            raise SourceError(closing.location, "expected at least one output, found none")
+        self.expect("{", "and the statements")
+        self.tensor_sizes = {one.name: one.sizes for one in outputs if one.sizes is not None}
+        self.tensor_sizes |= {one.name: one.sizes for one in parameters}
+        own = {*(one.name for one in parameters), *(one.name for one in outputs)}
+        self.tensors = own
+        callees = {one: found for one, found in known.items() if one not in own}
+        self.definitions = set(self.names - own)
+        statements: list[TcStatement | DefinitionCall] = []
+        while not self.is_next("}"):
+            if self.next_token.kind is TokenKind.END:
+                raise self.error("'}' to end the definition")
+            read = self.next_statement(callees, name)
+            if isinstance(read, TcStatement):
+                callees.pop(read.tensor, None)
+                self.definitions.discard(read.tensor)
+                own.add(read.tensor)
+                _check_callee(read, own, callees)
+            else:
+                own |= {one.name for one in read.outputs}
+            statements.append(read)
+        closing = self.take()
+        if not statements:
+            raise SourceError(closing.location, "expected at least one statement, found none")
+        body = inline_calls(parameters, outputs, statements)
+        return TcDefinition(name.text, tuple(parameters), tuple(outputs), body, name.location)
+
+    def parameter(self) -> TcParameter:
+        """Read ``float(M, N) A``."""
+        scalar = self.type_name("a type such as float")
+        sizes = self.sizes() if self.is_next("(") else ()
+        name = self.name("the name of the parameter")
+        return TcParameter(scalar, sizes, name.text, name.location)
+
+    def output(self) -> TcOutput:
+        """Read ``C`` or ``float(M, N) C``."""
+        if self.next_token.text in TYPE_NAMES and self.peek(1).text not in (",", ")"):
+            scalar = self.type_name("a type")
+            sizes = self.sizes() if self.is_next("(") else None
+            name = self.name("the name of the output")
+            return TcOutput(scalar, sizes, name.text, name.location)
+        name = self.name("the name of an output")
+        return TcOutput(None, None, name.text, name.location)
+
+    def type_name(self, what: str) -> ElementType:
+        """Read the type of elements."""
+        if self.next_token.text not in TYPE_NAMES:
+            known = ", ".join(TYPE_NAMES)
+            raise self.error(what, f"the types are {known}")
+        return TYPE_NAMES[self.take().text]
+
+    def sizes(self) -> tuple[NameUse | NumberLiteral, ...]:
+        """Read ``(M, 4)``."""
+        self.expect("(", "and the sizes")
+        found: list[NameUse | NumberLiteral] = []
+        while not self.is_next(")"):
+            if found:
+                self.expect(",", "or ')' after a size")
+            if self.next_token.kind is TokenKind.NUMBER:
+                number = self.number()
+                if not isinstance(number.value, int):
+                    raise SourceError(
+                        number.location, f"expected a whole size, found {number.text}"
+                    )
+                found.append(number)
+            else:
+                name = self.name("a size: a name or a number")
+                found.append(NameUse(name.text, name.location))
+        self.take()
+        return tuple(found)
+
+    # Statements
+
+    def next_statement(
+        self, known: Mapping[str, TcDefinition], caller: TcToken
+    ) -> TcStatement | DefinitionCall:
+        """Read a statement of either kind; what is none may be a word of another language."""
+        start = self.position
+        try:
+            return self.call(known, caller) or self.statement()
+        except SourceError as error:
+            hint = error.hint or self.foreign(start)
+            raise SourceError(error.location, error.message, hint) from None
+
+    def foreign(self, start: int) -> str:
+        """Return a hint if a conversion of C, or a word of Python's, is at or before a place."""
+        third, second, first = (self.tokens[max(start - back, 0)].text for back in (1, 2, 3))
+        if (first, third) == ("(", ")") and second in TYPE_NAMES:
+            return f"a conversion is {second}(x)"
+        here = self.tokens[start].text
+        return _FOREIGN_KEYWORDS.get(here, "") or _FOREIGN_KEYWORDS.get(third, "")
+
+    def call(self, known: Mapping[str, TcDefinition], caller: TcToken) -> DefinitionCall | None:
+        """Read ``(C, D) = f(A, B)``, None where a statement of another kind stands."""
+        several = self.is_next("(")
+        is_one = self.peek(1).text == "=" and self.peek(3).text == "("
+        callee = self.peek(2)
+        if not several and not (is_one and callee.text in self.definitions):
+            return None
+        if not several and callee.text not in known and function_named(callee.text) is not None:
+            return None
+        outputs: list[NameUse] = []
+        if self.skip("("):
+            while not self.is_next(")"):
+                if outputs:
+                    self.expect(",", "or ')' after a result")
+                word = self.name("a result, a name")
+                outputs.append(NameUse(word.text, word.location))
+            self.take()
+        else:
+            word = self.name("a result, a name")
+            outputs.append(NameUse(word.text, word.location))
+        self.expect("=", "and a call")
+        if self.next_token.text == caller.text and caller.text not in known:
+            raise SourceError(
+                self.next_token.location,
+                f"{caller.text} calls itself: expected a definition that stands before",
+            )
+        if self.next_token.text not in known:
+            there = ", ".join(known) or "there is none"
+            raise self.error("a definition that stands before", f"those are: {there}")
+        callee = self.take()
+        self.expect("(", "and the arguments")
+        arguments: list[NameUse | NumberLiteral] = []
+        while not self.is_next(")"):
+            if arguments:
+                self.expect(",", "or ')' after an argument")
+            arguments.append(self.argument())
+        self.take()
+        return DefinitionCall(tuple(outputs), known[callee.text], tuple(arguments), callee.location)
+
+    def argument(self) -> NameUse | NumberLiteral:
+        """Read an argument of a call: ``A``, ``2`` or ``-2``."""
+        is_negative = self.is_next("-") and self.peek(1).kind is TokenKind.NUMBER
+        sign = self.take().location if is_negative else None
+        if self.next_token.kind is not TokenKind.NUMBER:
+            word = self.name("an argument: a tensor or a number")
+            return NameUse(word.text, word.location)
+        number = self.number()
+        return number if sign is None else NumberLiteral(-number.value, f"-{number.text}", sign)
+
+    def statement(self) -> TcStatement:
+        """Read a statement with its ``where``."""
+        tensor = self.name("a statement, such as C(i) = ..., or '}'")
+        left: list[Expression] = []
+        if self.skip("("):
+            while not self.is_next(")"):
+                if left:
+                    self.expect(",", "or ')' after an index")
+                left.append(self.subscript_on_the_left())
+            self.take()
+        if self.next_token.text not in _ASSIGNMENTS or self.next_token.kind is not TokenKind.SYMBOL:
+            raise self.error(f"one of {', '.join(_ASSIGNMENTS)}")
+        assign, initialises = _ASSIGNMENTS[self.take().text]
+        value = self.expression()
+        if self.skip("<=>"):
+            self.equivalent({*self.tensors, tensor.text})
+        where: list[Where] = []
+        if self.skip("where"):
+            where.append(self.condition())
+            while self.skip(","):
+                where.append(self.condition())
+        return TcStatement(
+            tensor.text, tuple(left), assign, initialises, value, tuple(where), tensor.location
+        )
+
+    def subscript_on_the_left(self) -> Expression:
+        """Read an index, or what is computed of some: ``i / 2``."""
+        start = self.position
+        begins = self.next_token.kind is TokenKind.NAME or self.next_token.text in ("(", "-")
+        is_number = self.next_token.kind is TokenKind.NUMBER and self.peek(1).text not in (",", ")")
+        if not begins and not is_number:
+            raise self.error("an index, a name")
+        found = self.expression()
+        names = tuple(names_of_expression(found))
+        if not names:
+            self.position = start
+            raise self.error("an index, a name")
+        for one in names:
+            if isinstance(one, ElementOrCall):
+                raise SourceError(
+                    one.location,
+                    f"expected an index, found the subscript {one.name}(...)",
+                    "which elements are assigned must be known beforehand; only what is read "
+                    "can be chosen by a tensor",
+                )
+        return found
+
+    def equivalent(self, tensors: AbstractSet[str]) -> None:
+        """Read ``matmul(A(i, k), B(k, j))``, of which nothing is kept."""
+        name = self.name("the name of what computes the same")
+        if name.text in tensors:
+            raise SourceError(
+                name.location,
+                f"{name.text} is a tensor: expected the name of a function that computes the same, "
+                "behind <=>",
+                "a comparison is <, <=, >, >=, == or !=",
+            )
+        self.expect("(", "and what it is given")
+        while not self.is_next(")"):
+            self.expression()
+            if not self.is_next(")"):
+                self.expect(",", "or ')' after an argument")
+        self.take()
+
+    def condition(self) -> Where:
+        """Read one entry of a ``where``."""
+        if self.is_next("exists"):
+            place = self.take().location
+            return WhereExists(self.expression(), place)
+        name = self.name("an index, or exists")
+        if self.skip("in"):
+            lower = self.expression()
+            self.expect(":", "between the ends of a range")
+            return WhereRange(name.text, lower, self.expression(), name.location)
+        if not self.skip("="):
+            hint = f"a range is {name.text} in 0:..., a condition is x < y ? value : 0"
+            raise self.error("'=' or in after a name of a where", hint)
+        return WhereValue(name.text, self.expression(), name.location)
+
+
+def _check_callee(
+    statement: TcStatement, own: set[str], callees: Mapping[str, TcDefinition]
+) -> None:
+    """Refuse ``C = g(A, 2)`` where g is nothing at all: it was to be a definition."""
+    value = statement.value
+    if (
+        statement.subscripts
+        or statement.assign is not AssignKind.SET
+        or not isinstance(value, ElementOrCall)
+    ):
+        return
+    is_call = all(isinstance(one, NameUse | NumberLiteral) for one in value.arguments)
+    if is_call and value.name not in own and function_named(value.name) is None:
+        raise SourceError(
+            value.location,
+            f"{value.name} is neither a tensor, a function nor a definition that stands before",
+            name_suggestion(value.name, [*own, *callees]),
+        )

@@ -1,0 +1,164 @@
+"""Words → expressions, by recursive descent; the grammar is that of ``parse``.
+
+A level of precedence is a function of itself: what it reads are operands of the next tighter level
+with operators of its own between them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from polygym.errors import SourceError, SourceLocation
+from polygym.frontend.tc.semantics.functions import function_named
+from polygym.frontend.tc.syntax.token_stream import TokenStream
+from polygym.frontend.tc.syntax.tokens import TcToken, TokenKind
+from polygym.frontend.tc.syntax.tree import (
+    TYPE_NAMES,
+    ConditionalExpression,
+    ConvertExpression,
+    ElementOrCall,
+    Expression,
+    InfixExpression,
+    InfixOperator,
+    NameUse,
+    NumberLiteral,
+    PrefixExpression,
+    PrefixOperator,
+)
+
+# From the loosest to the tightest; operators of one row associate to the left.
+_PRECEDENCE = (
+    ("||",),
+    ("&&",),
+    ("==", "!="),
+    ("<", "<=", ">", ">="),
+    ("+", "-"),
+    ("*", "/", "%"),
+)
+
+_DIMENSION = re.compile(r"\.[0-9]{1,9}")
+
+# Each level of parentheses costs several of Python's frames.
+_MOST_DEPTH = 60
+_LONGEST_NUMBER = 30
+
+
+@dataclass
+class ExpressionParser(TokenStream):
+    """The words, and what the definition at hand says of names.
+
+    ``tensor_sizes`` are the sizes with which it declares tensors, ``definitions`` the names that
+    mean other definitions.
+    """
+
+    depth: int = 0
+    tensor_sizes: dict[str, tuple[NameUse | NumberLiteral, ...]] = field(default_factory=dict)
+    definitions: set[str] = field(default_factory=set)
+
+    def expression(self) -> Expression:
+        """Read an expression, with ``?:`` the loosest."""
+        self.depth += 1
+        if self.depth > _MOST_DEPTH:
+            raise self.error("an expression that is not so deeply nested")
+        condition = self.infix(0)
+        if self.is_next("?"):
+            place = self.take().location
+            then = self.expression()
+            self.expect(":", "and the other value")
+            otherwise = self.expression()
+            condition = ConditionalExpression(condition, then, otherwise, place)
+        self.depth -= 1
+        return condition
+
+    def infix(self, level: int) -> Expression:
+        """Read operators of one precedence and tighter ones."""
+        if level == len(_PRECEDENCE):
+            return self.prefix()
+        left = self.infix(level + 1)
+        while (
+            self.next_token.kind is TokenKind.SYMBOL and self.next_token.text in _PRECEDENCE[level]
+        ):
+            word = self.take()
+            left = InfixExpression(
+                InfixOperator(word.text), left, self.infix(level + 1), word.location
+            )
+        return left
+
+    def prefix(self) -> Expression:
+        """Read ``-x``, ``!x``, or what they stand before."""
+        operators: list[tuple[PrefixOperator, SourceLocation]] = []
+        while self.next_token.text in ("-", "!") and self.next_token.kind is TokenKind.SYMBOL:
+            if len(operators) == _MOST_DEPTH:
+                raise self.error("a value after so many operators")
+            word = self.take()
+            operators.append((PrefixOperator(word.text), word.location))
+        value = self.primary()
+        for operator, place in reversed(operators):
+            value = PrefixExpression(operator, value, place)
+        return value
+
+    def primary(self) -> Expression:
+        """Read a number, a name, an element, a call, a conversion, or parentheses."""
+        if self.next_token.kind is TokenKind.NUMBER:
+            return self.number()
+        if self.skip("("):
+            value = self.expression()
+            self.expect(")", "to close '('")
+            return value
+        word = self.name("an expression")
+        if _DIMENSION.fullmatch(self.next_token.text):
+            return self.dimension(word)
+        if not self.is_next("("):
+            return NameUse(word.text, word.location)
+        if word.text in self.definitions and function_named(word.text) is None:
+            raise SourceError(
+                word.location,
+                f"{word.text} is a definition: expected a tensor or a function",
+                f"a call of it is a statement of its own, without indices: C = {word.text}(...)",
+            )
+        self.take()
+        arguments: list[Expression] = []
+        while not self.is_next(")"):
+            if arguments:
+                self.expect(",", "or ')' after an argument")
+            arguments.append(self.expression())
+        self.take()
+        if word.text in TYPE_NAMES:
+            if len(arguments) != 1:
+                raise SourceError(
+                    word.location,
+                    f"{word.text}(...): expected one value to convert, found {len(arguments)}",
+                )
+            return ConvertExpression(TYPE_NAMES[word.text], arguments[0], word.location)
+        return ElementOrCall(word.text, tuple(arguments), word.location)
+
+    def dimension(self, tensor: TcToken) -> NameUse | NumberLiteral:
+        """Read the ``.0`` of ``A.0``; return the size that A is declared with."""
+        if tensor.text not in self.tensor_sizes:
+            raise SourceError(
+                tensor.location,
+                f"{tensor.text}{self.next_token.text}: expected a tensor with declared sizes, "
+                "found "
+                f"{tensor.text}",
+                f"those are: {', '.join(self.tensor_sizes) or 'there is none'}",
+            )
+        sizes, number = self.tensor_sizes[tensor.text], int(self.next_token.text[1:])
+        if number >= len(sizes):
+            raise SourceError(
+                tensor.location,
+                f"{tensor.text}{self.next_token.text}: {tensor.text} has {len(sizes)} "
+                "dimension(s), "
+                "counted from 0",
+            )
+        self.take()
+        return replace(sizes[number], location=tensor.location)
+
+    def number(self) -> NumberLiteral:
+        """Read a literal."""
+        word = self.take()
+        digits = word.text.rstrip("fFlL")
+        is_whole = digits.isdigit() and not word.text.lower().endswith("f")
+        if is_whole and (len(digits) > _LONGEST_NUMBER or int(digits) >= 1 << 63):
+            raise SourceError(word.location, "expected a number that fits 64 bits")
+        return NumberLiteral(int(digits) if is_whole else float(digits), word.text, word.location)

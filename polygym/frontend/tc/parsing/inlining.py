@@ -1,0 +1,437 @@
+"""Calls of other definitions: ``(C, D) = f(A, B)`` becomes the statements of f.
+
+::
+
+    def layer(float(B, M) I, float(N, M) W) -> (O) { O(b, n) +=! I(b, m) * W(n, m) }
+    def two(float(B, M) I, float(N, M) V, float(K, N) W) -> (O) {
+      T = layer(I, V)
+      O = layer(T, W)
+    }
+
+is the same as ``two`` with ``T(b, n) +=! I(b, m) * V(n, m)`` and ``O(b, n) +=! T(b, m) * W(n, m)``.
+So what is called is fused, tuned and checked as if it had been written there. Its parameters become
+the arguments, its outputs what is assigned; what it keeps to itself gets names of its own. Where it
+updates a parameter, the argument is copied first, unless it is what is assigned: ``A = f(A)``.
+
+What a definition declares about sizes is checked here, as far as they are known without inference
+(:mod:`polygym.frontend.tc.semantics.known_shapes`). Where one that counts is open, the call is
+refused:
+one that stands at two places, or in a statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from polygym.errors import SourceError, SourceLocation
+from polygym.frontend.tc.semantics.functions import function_named
+from polygym.frontend.tc.semantics.known_shapes import (
+    KnownShapes,
+    KnownSize,
+    is_same_size,
+    size_text,
+)
+from polygym.frontend.tc.semantics.name_resolution import names_of_expression, required_constants
+from polygym.frontend.tc.semantics.types import SCALAR_TYPES, check_fits
+from polygym.frontend.tc.syntax.printer import expression_text
+from polygym.frontend.tc.syntax.renaming import rename_statement
+from polygym.frontend.tc.syntax.tree import (
+    AssignKind,
+    ConvertExpression,
+    ElementOrCall,
+    ElementType,
+    Expression,
+    NameUse,
+    NumberLiteral,
+    TcDefinition,
+    TcOutput,
+    TcParameter,
+    TcStatement,
+    WhereExists,
+    WhereRange,
+    WhereValue,
+)
+from polygym.frontend.tc.syntax.where_values import substitute_values
+
+# Definitions that call each other twice double them: so many are lowered in about a second.
+_MOST_STATEMENTS = 500
+
+# Of other types a number is converted: with ``float s``, s / 2 is 1.5 where s is 3.
+_COMPUTED_AS_INT = (
+    ElementType.INT32,
+    ElementType.INT16,
+    ElementType.INT8,
+    ElementType.UINT16,
+    ElementType.UINT8,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionCall:
+    """``(C, D) = f(A, B)``, with the definition that is called."""
+
+    outputs: tuple[NameUse, ...]
+    callee: TcDefinition
+    arguments: tuple[NameUse | NumberLiteral, ...]
+    location: SourceLocation
+
+
+def inline_calls(
+    parameters: Sequence[TcParameter],
+    outputs: Sequence[TcOutput],
+    body: Sequence[TcStatement | DefinitionCall],
+) -> tuple[TcStatement, ...]:
+    """Return the statements of a definition, those of what it calls among them.
+
+    Raises:
+        SourceError: a call does not fit what it calls.
+    """
+    if not any(isinstance(one, DefinitionCall) for one in body):
+        return tuple(one for one in body if isinstance(one, TcStatement))
+    return _CallInliner.of(parameters, outputs, body).statements(body)
+
+
+@dataclass(slots=True)
+class _CallInliner:
+    """A definition that calls others, as far as it has been read; ``used_names`` are its names."""
+
+    used_names: set[str]
+    known_shapes: KnownShapes
+
+    @staticmethod
+    def of(
+        parameters: Sequence[TcParameter],
+        outputs: Sequence[TcOutput],
+        body: Sequence[TcStatement | DefinitionCall],
+    ) -> _CallInliner:
+        names: set[str] = set()
+        for name, sizes in [
+            *((one.name, one.sizes) for one in parameters),
+            *((one.name, one.sizes or ()) for one in outputs),
+        ]:
+            names |= {name, *(size.name for size in sizes if isinstance(size, NameUse))}
+        for one in body:
+            if isinstance(one, DefinitionCall):
+                names |= {name.name for name in one.outputs}
+            else:
+                names |= {one.tensor, *_local_names(one)}
+        return _CallInliner(names, KnownShapes.of(parameters, outputs))
+
+    def statements(self, body: Sequence[TcStatement | DefinitionCall]) -> tuple[TcStatement, ...]:
+        """Return the statements, one call after the other put in its place."""
+        found: list[TcStatement] = []
+        for one in body:
+            made = self._called(one) if isinstance(one, DefinitionCall) else [one]
+            if isinstance(one, DefinitionCall) and len(found) + len(made) > _MOST_STATEMENTS:
+                raise SourceError(
+                    one.location,
+                    f"{one.callee.name}: with the statements of what is called in its place there "
+                    f"are more than {_MOST_STATEMENTS:,} here",
+                )
+            for statement in made:
+                found.append(statement)
+                self.known_shapes.add_statement(statement)
+        return tuple(found)
+
+    def _called(self, call: DefinitionCall) -> list[TcStatement]:
+        """Return the statements of a call."""
+        callee = call.callee
+        self._check_counts(call)
+        arguments = dict(zip((one.name for one in callee.parameters), call.arguments, strict=True))
+        results = dict(zip((one.name for one in callee.outputs), call.outputs, strict=True))
+        found = self._copies(call, arguments, results)
+        bound = self._bound_sizes(call, arguments)
+        names, values = self._names(call, arguments, results)
+        for size, value in bound.items():
+            if isinstance(value, NameUse):
+                names[size] = value.name
+            elif value is not None:
+                values[size] = value
+        self._check_open(call, bound)
+        for statement in callee.statements:
+            statement = _with_declared_sizes(statement, callee, bound, call.location)
+            found.append(rename_statement(_with_values(statement, values), names))
+        return found
+
+    def _check_counts(self, call: DefinitionCall) -> None:
+        callee = call.callee
+        for what, wanted, given in (
+            ("argument", callee.parameters, call.arguments),
+            ("result", callee.outputs, call.outputs),
+        ):
+            if len(wanted) != len(given):
+                names = ", ".join(one.name for one in wanted)
+                raise SourceError(
+                    call.location,
+                    f"{callee.name}: expected {len(wanted)} {what}(s), {names}, found {len(given)}",
+                )
+        seen: set[str] = set()
+        for name in call.outputs:
+            if name.name in seen:
+                raise SourceError(name.location, f"{name.name} is assigned twice by one call")
+            seen.add(name.name)
+        for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
+            self._check_argument(callee, parameter, argument)
+
+    def _check_argument(
+        self, callee: TcDefinition, parameter: TcParameter, argument: NameUse | NumberLiteral
+    ) -> None:
+        here = f"{callee.name}: {parameter.name}"
+        if isinstance(argument, NumberLiteral):
+            if parameter.sizes or parameter.name in {one.name for one in callee.outputs}:
+                raise SourceError(argument.location, f"{here}: expected a tensor, found a number")
+            scalar = SCALAR_TYPES[parameter.type]
+            if isinstance(argument.value, float) and not scalar.is_floating:
+                raise SourceError(
+                    argument.location,
+                    f"{here}: expected {parameter.type.value}, found {argument.text}",
+                )
+            if isinstance(argument.value, int):
+                what = f"{here} = {argument.text}"
+                check_fits(argument.value, what, scalar, argument.location)
+            return
+        if argument.name not in self.known_shapes.shapes:
+            raise SourceError(
+                argument.location,
+                f"{here}: expected a parameter or a tensor that has been assigned, found "
+                f"{argument.name}",
+            )
+        shape, kind = (
+            self.known_shapes.shapes[argument.name],
+            self.known_shapes.types.get(argument.name),
+        )
+        if len(shape) != len(parameter.sizes):
+            raise SourceError(
+                argument.location,
+                f"{here}: expected {len(parameter.sizes)} dimension(s), found {argument.name}, "
+                f"which has {len(shape)}",
+            )
+        if kind is not None and kind is not parameter.type:
+            raise SourceError(
+                argument.location,
+                f"{here}: expected {parameter.type.value}, found {argument.name}, which is "
+                f"{kind.value}",
+            )
+
+    def _copies(
+        self,
+        call: DefinitionCall,
+        arguments: Mapping[str, NameUse | NumberLiteral],
+        results: Mapping[str, NameUse],
+    ) -> list[TcStatement]:
+        """Return copies of arguments that the callee updates; refuse results that are in use."""
+        found = []
+        given = [one.name for one in arguments.values() if isinstance(one, NameUse)]
+        for output, result in results.items():
+            updated = arguments.get(output)
+            if isinstance(updated, NameUse) and updated.name == result.name:
+                if given.count(result.name) > 1:
+                    raise SourceError(
+                        result.location,
+                        f"{result.name} is updated, and is another argument as well",
+                    )
+                continue
+            if result.name in given or result.name in self.known_shapes.shapes:
+                raise SourceError(
+                    result.location,
+                    f"{result.name} has a value already; expected another name for what "
+                    f"{call.callee.name} returns",
+                )
+            if isinstance(updated, NameUse):
+                parameter = next(one for one in call.callee.parameters if one.name == output)
+                indices = tuple(
+                    NameUse(self._fresh(f"i{place}"), call.location)
+                    for place in range(len(parameter.sizes))
+                )
+                value: Expression = (
+                    ElementOrCall(updated.name, indices, call.location) if indices else updated
+                )
+                found.append(
+                    TcStatement(
+                        result.name, indices, AssignKind.SET, False, value, (), call.location
+                    )
+                )
+        return found
+
+    def _bound_sizes(
+        self, call: DefinitionCall, arguments: Mapping[str, NameUse | NumberLiteral]
+    ) -> dict[str, KnownSize]:
+        """Return what the callee's sizes are here; None is not known."""
+        callee = call.callee
+        bound: dict[str, KnownSize] = {}
+        places: dict[str, str] = {}
+        for parameter in callee.parameters:
+            argument = arguments[parameter.name]
+            shape = self.known_shapes.shapes[argument.name] if isinstance(argument, NameUse) else ()
+            for place, size in enumerate(parameter.sizes):
+                found = shape[place]
+                name = argument.name if isinstance(argument, NameUse) else ""
+                here = f"dimension {place} of {name}"
+                wanted: KnownSize = size
+                because = "as declared"
+                if isinstance(size, NameUse):
+                    if size.name not in bound:
+                        bound[size.name], places[size.name] = found, here
+                        continue
+                    wanted, because = bound[size.name], f"as {places[size.name]} is"
+                if wanted is None or found is None:
+                    raise SourceError(
+                        call.location,
+                        f"{callee.name}: "
+                        f"{size.text if isinstance(size, NumberLiteral) else size.name}: "
+                        f"the size of {here if found is None else because.removeprefix('as ')} is "
+                        "not known here",
+                        "only parameters, declared outputs and what is indexed like them have "
+                        "sizes by name",
+                    )
+                if not is_same_size(wanted, found):
+                    raise SourceError(
+                        call.location,
+                        f"{callee.name}: {here}: expected {size_text(wanted)}, {because}, found "
+                        f"{size_text(found)}",
+                    )
+        return bound
+
+    @staticmethod
+    def _check_open(call: DefinitionCall, bound: Mapping[str, KnownSize]) -> None:
+        """Refuse a size that is not known and stands in a statement."""
+        for statement in call.callee.statements:
+            for one in _expressions_of(statement):
+                for name in names_of_expression(one):
+                    if name.name in bound and bound[name.name] is None:
+                        raise SourceError(
+                            call.location,
+                            f"{call.callee.name}: its size {name.name} is not known here",
+                            "only parameters, declared outputs and what is indexed like them have "
+                            "sizes by name",
+                        )
+
+    def _names(
+        self,
+        call: DefinitionCall,
+        arguments: Mapping[str, NameUse | NumberLiteral],
+        results: Mapping[str, NameUse],
+    ) -> tuple[dict[str, str], dict[str, Expression]]:
+        """Return what the callee's names are here, and the values of those that are numbers."""
+        callee = call.callee
+        names: dict[str, str] = {}
+        values: dict[str, Expression] = {}
+        types = {one.name: one.type for one in callee.parameters}
+        needed = required_constants(callee)
+        for name, argument in arguments.items():
+            if isinstance(argument, NumberLiteral):
+                is_plain = name in needed or types[name] in _COMPUTED_AS_INT
+                values[name] = (
+                    argument
+                    if is_plain
+                    else ConvertExpression(types[name], argument, argument.location)
+                )
+            else:
+                names[name] = argument.name
+        names |= {name: result.name for name, result in results.items()}
+        for statement in callee.statements:
+            if statement.tensor not in names:
+                names[statement.tensor] = self._fresh(f"{callee.name}_{statement.tensor}")
+        sizes = {s.name for one in callee.parameters for s in one.sizes if isinstance(s, NameUse)}
+        for statement in callee.statements:
+            for name in _local_names(statement):
+                if name in names or name in sizes or name in values:
+                    continue
+                names[name] = self._fresh(name) if name in self.used_names else name
+            for part in _expressions_of(statement):
+                for one in names_of_expression(part):
+                    is_tensor = one.name in names or one.name in values
+                    if (
+                        isinstance(one, ElementOrCall)
+                        and not is_tensor
+                        and one.name in self.used_names
+                    ):
+                        what = "function" if function_named(one.name) else "name"
+                        raise SourceError(
+                            call.location,
+                            f"{one.name} is a tensor here, and a {what} in {callee.name}",
+                        )
+        return names, values
+
+    def _fresh(self, name: str) -> str:
+        """Return a name that is not taken, and take it."""
+        number, found = 1, name
+        while found in self.used_names or function_named(found) is not None:
+            number += 1
+            found = f"{name}_{number}"
+        self.used_names.add(found)
+        return found
+
+
+def _with_declared_sizes(
+    statement: TcStatement,
+    callee: TcDefinition,
+    bound: Mapping[str, KnownSize],
+    place: SourceLocation,
+) -> TcStatement:
+    """Return a statement that says itself what the callee declares about an output it assigns."""
+    declared = next((one for one in callee.outputs if one.name == statement.tensor), None)
+    if declared is None:
+        return statement
+    if declared.type is not None:
+        value = ConvertExpression(declared.type, statement.value, statement.location)
+        statement = replace(statement, value=value)
+    ranged = {one.name for one in statement.where if isinstance(one, WhereRange)}
+    more = []
+    for index, size in zip(statement.subscripts, declared.sizes or (), strict=False):
+        known = isinstance(size, NumberLiteral) or bound.get(size.name) is not None
+        if not isinstance(index, NameUse):
+            raise SourceError(
+                place,
+                f"{callee.name}: {declared.name} is declared with its sizes and assigned at "
+                f"{expression_text(index)}, which a call cannot say",
+                f"declare {declared.name} without sizes",
+            )
+        if known and index.name not in ranged:
+            zero = NumberLiteral(0, "0", index.location)
+            more.append(WhereRange(index.name, zero, size, index.location))
+    return replace(statement, where=(*statement.where, *more))
+
+
+def _with_values(statement: TcStatement, values: Mapping[str, Expression]) -> TcStatement:
+    """Return a statement with numbers in the place of some names."""
+    if not values:
+        return statement
+
+    def new(expression: Expression) -> Expression:
+        return substitute_values(expression, values)
+
+    where = tuple(
+        replace(one, lower=new(one.lower), upper=new(one.upper))
+        if isinstance(one, WhereRange)
+        else replace(one, value=new(one.value))
+        if isinstance(one, WhereValue)
+        else replace(one, expression=new(one.expression))
+        for one in statement.where
+    )
+    left = tuple(map(new, statement.subscripts))
+    return replace(statement, subscripts=left, value=new(statement.value), where=where)
+
+
+def _expressions_of(statement: TcStatement) -> list[Expression]:
+    """Return every expression of a statement."""
+    found = [*statement.subscripts, statement.value]
+    for entry in statement.where:
+        match entry:
+            case WhereRange(_, lower, upper):
+                found += [lower, upper]
+            case WhereValue(_, value):
+                found.append(value)
+            case WhereExists(expression):
+                found.append(expression)
+    return found
+
+
+def _local_names(statement: TcStatement) -> list[str]:
+    """Return the names without subscripts: indices, values, sizes, scalars."""
+    found = [index.name for index in statement.indices]
+    found += [entry.name for entry in statement.where if isinstance(entry, WhereRange | WhereValue)]
+    for part in _expressions_of(statement):
+        found += [one.name for one in names_of_expression(part) if isinstance(one, NameUse)]
+    return list(dict.fromkeys(found))

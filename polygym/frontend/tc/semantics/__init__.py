@@ -1,0 +1,3 @@
+"""semantics: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,79 @@
+"""A definition with its names erased: two that differ in names alone have one text.
+
+Tensors are numbered as they come, parameters first, then outputs, then temporaries; sizes and
+indices too::
+
+    def mm(float(M, K) A, float(K, N) B) -> (C) { C(m, n) +=! A(m, k) * B(k, n) }
+    (float(N0, N1) T0, float(N1, N2) T1) -> (T2) { T2(i0, i1) +=! T0(i0, i2) * T1(i2, i1) }
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from polygym.frontend.tc.semantics.name_resolution import names_of_expression, size_locations
+from polygym.frontend.tc.syntax.printer import statement_text
+from polygym.frontend.tc.syntax.renaming import rename_statement
+from polygym.frontend.tc.syntax.tree import (
+    Expression,
+    NameUse,
+    TcDefinition,
+    TcOutput,
+    TcParameter,
+    TcStatement,
+    WhereExists,
+    WhereRange,
+    WhereValue,
+)
+
+
+def canonical_text(definition: TcDefinition) -> str:
+    """Return the text of a definition without its names."""
+    shared = {name: f"N{place}" for place, name in enumerate(size_locations(definition))}
+    tensors = [one.name for one in definition.parameters]
+    tensors += [one.name for one in definition.outputs]
+    tensors += [one.tensor for one in definition.statements]
+    shared |= {name: f"T{place}" for place, name in enumerate(dict.fromkeys(tensors))}
+    parameters = ", ".join(_declaration_text(one, shared) for one in definition.parameters)
+    outputs = ", ".join(_declaration_text(one, shared) for one in definition.outputs)
+    body = " ".join(statement_text(_renamed(one, shared)) for one in definition.statements)
+    return f"({parameters}) -> ({outputs}) {{ {body} }}"
+
+
+def _declaration_text(one: TcParameter | TcOutput, names: dict[str, str]) -> str:
+    sizes = one.sizes or ()
+    texts = [names[size.name] if isinstance(size, NameUse) else size.text for size in sizes]
+    kind = "" if one.type is None else one.type.value
+    shape = f"({', '.join(texts)})" if texts else ""
+    return f"{kind}{shape} {names[one.name]}".strip()
+
+
+def _renamed(statement: TcStatement, shared: dict[str, str]) -> TcStatement:
+    """Return a statement with its indices and the names of its values numbered as they come."""
+    names = dict(shared)
+
+    def see(name: str) -> None:
+        if name not in names:
+            names[name] = f"i{len(names) - len(shared)}"
+
+    for index in statement.indices:
+        see(index.name)
+    parts: list[Expression] = [statement.value]
+    for entry in statement.where:
+        match entry:
+            case WhereRange(name, lower, upper):
+                see(name)
+                parts += [lower, upper]
+            case WhereValue(name, value):
+                see(name)
+                parts.append(value)
+            case WhereExists(expression):
+                parts.append(expression)
+            case _:
+                assert_never(entry)
+    for part in parts:
+        for found in names_of_expression(part):
+            if isinstance(found, NameUse):
+                see(found.name)
+
+    return rename_statement(statement, names)

@@ -1,0 +1,94 @@
+"""What the names in an expression mean where it is evaluated, and which elements it reads there.
+
+The right side of ``&&`` and ``||`` and the arms of ``?:`` are evaluated only where they count: what
+is known of indices and sizes there goes with every element that they read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from polygym.frontend.tc.semantics.affine import TRUE_CONDITION, IslCondition, condition_of
+from polygym.frontend.tc.semantics.tensors import TensorInfo
+from polygym.frontend.tc.syntax.tree import (
+    ConditionalExpression,
+    ElementOrCall,
+    Expression,
+    InfixExpression,
+    InfixOperator,
+    NameUse,
+    operands_of,
+)
+from polygym.ir import expressions as ir
+
+
+def _no_access(element: ElementOrCall, _: IslCondition) -> ir.Access:
+    raise AssertionError(element)
+
+
+@dataclass(frozen=True, slots=True)
+class NameEnvironment:
+    """What the names in a statement mean, and what is known where an expression is evaluated.
+
+    ``iterators`` and ``sizes`` have the names of indices and sizes in the program. ``access`` makes
+    the access of an element that is read under a condition.
+    """
+
+    tensors: Mapping[str, TensorInfo]
+    iterators: Mapping[str, str]
+    sizes: Mapping[str, str]
+    access: Callable[[ElementOrCall, IslCondition], ir.Access] = _no_access
+    condition: IslCondition = TRUE_CONDITION
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The names that subscripts and affine conditions are made of."""
+        return {**self.sizes, **self.iterators}
+
+    def under_condition(self, expression: Expression, *, is_true: bool) -> NameEnvironment:
+        """Return the environment of what is evaluated only where a condition holds, or does not."""
+        names = self.names
+        known = condition_of(expression, frozenset(names), names)
+        known = known if is_true else known.negation
+        return replace(self, condition=self.condition.conjunction(known))
+
+
+def elements_read(
+    expression: Expression, environment: NameEnvironment
+) -> Iterator[tuple[ElementOrCall, IslCondition]]:
+    """Yield every element that an expression reads, with what is known where it does.
+
+    A scalar that is read by its name counts as an element without subscripts.
+    """
+    match expression:
+        case NameUse(name, place) if name in environment.tensors:
+            yield ElementOrCall(name, (), place), environment.condition
+        case ElementOrCall(name) if name in environment.tensors:
+            yield expression, environment.condition
+        case _:
+            pass  # only what stands inside of it reads anything
+    match expression:
+        case InfixExpression(operator, left, right):
+            yield from elements_read(left, environment)
+            yield from elements_read(right, right_operand_environment(operator, left, environment))
+        case ConditionalExpression(chosen, then, otherwise):
+            yield from elements_read(chosen, environment)
+            yield from elements_read(then, environment.under_condition(chosen, is_true=True))
+            yield from elements_read(otherwise, environment.under_condition(chosen, is_true=False))
+        case _:
+            for part in operands_of(expression):
+                yield from elements_read(part, environment)
+
+
+def right_operand_environment(
+    operator: InfixOperator, left: Expression, environment: NameEnvironment
+) -> NameEnvironment:
+    """Return the environment of an operator's right side: what ``a && b`` says where it needs b."""
+    match operator:
+        case InfixOperator.AND:
+            return environment.under_condition(left, is_true=True)
+        case InfixOperator.OR:
+            return environment.under_condition(left, is_true=False)
+        case _:
+            return environment

@@ -1,0 +1,124 @@
+"""What a definition says about shapes and types before any range is inferred.
+
+Parameters and declared outputs have the sizes of their declarations. Another tensor has those that
+its indices say: one that alone is the subscript of a dimension runs as far as that, if all such
+dimensions agree and it stands in no other subscript. In ``T(b, n) +=! I(b, m) * W(n, m)``, with
+``float(B, M) I`` and ``float(N, M) W``, T is of size (B, N); in ``O(i) = I(i + x)`` the size of O
+stays open. So much is enough for calls (:mod:`polygym.frontend.tc.parsing.inlining`); ranges are
+inferred later, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from polygym.frontend.tc.semantics.name_resolution import names_of_expression
+from polygym.frontend.tc.syntax.tree import (
+    ElementOrCall,
+    ElementType,
+    NameUse,
+    NumberLiteral,
+    TcOutput,
+    TcParameter,
+    TcStatement,
+    WhereRange,
+)
+
+KnownSize: TypeAlias = NameUse | NumberLiteral | None
+"""A name or a number; None is not known."""
+
+
+@dataclass(slots=True)
+class KnownShapes:
+    """The tensors that have a value, statement by statement: their sizes, and types where known."""
+
+    parameters: tuple[str, ...]
+    declared: dict[str, TcOutput]
+    shapes: dict[str, tuple[KnownSize, ...]] = field(default_factory=dict)
+    types: dict[str, ElementType] = field(default_factory=dict)
+
+    @staticmethod
+    def of(parameters: Sequence[TcParameter], outputs: Sequence[TcOutput]) -> KnownShapes:
+        """Return what is known before the first statement."""
+        names = tuple(one.name for one in parameters)
+        found = KnownShapes(names, {one.name: one for one in outputs})
+        for parameter in parameters:
+            found.shapes[parameter.name] = parameter.sizes
+            found.types[parameter.name] = parameter.type
+        return found
+
+    def add_statement(self, statement: TcStatement) -> None:
+        """Note what a statement assigns.
+
+        One that leaves a size open may be followed by one that decides it, as ``C(i) = 0`` by
+        ``C(i) += A(i)``.
+        """
+        name = statement.tensor
+        declared = self.declared.get(name)
+        if name not in self.types:
+            kind = None if declared is None else declared.type
+            kind = kind or self._type(statement)
+            if kind is not None:
+                self.types[name] = kind
+        if name in self.parameters:
+            return
+        if declared is not None and declared.sizes is not None:
+            self.shapes[name] = declared.sizes
+            return
+        sizes = tuple(
+            self._extent_of_index(part.name, statement) if isinstance(part, NameUse) else None
+            for part in statement.subscripts
+        )
+        before = self.shapes.get(name, sizes)
+        if len(before) == len(sizes):
+            sizes = tuple(old or new for old, new in zip(before, sizes, strict=True))
+        self.shapes[name] = sizes
+
+    def _type(self, statement: TcStatement) -> ElementType | None:
+        """Return the type of a value that is an element as it stands."""
+        value = statement.value
+        return self.types.get(value.name) if isinstance(value, ElementOrCall | NameUse) else None
+
+    def _extent_of_index(self, index: str, statement: TcStatement) -> KnownSize:
+        """Return how far an index runs, None where that is not plain."""
+        for entry in statement.where:
+            if isinstance(entry, WhereRange) and entry.name == index:
+                starts_at_0 = isinstance(entry.lower, NumberLiteral) and entry.lower.value == 0
+                upper = entry.upper
+                return upper if starts_at_0 and isinstance(upper, NameUse | NumberLiteral) else None
+        found: list[KnownSize] = []
+        for one in names_of_expression(statement.value):
+            if not isinstance(one, ElementOrCall) or one.name == statement.tensor:
+                continue
+            shape = self.shapes.get(one.name, ())
+            for place, argument in enumerate(one.arguments):
+                if index in {name.name for name in names_of_expression(argument)}:
+                    alone = isinstance(argument, NameUse) and place < len(shape)
+                    found.append(shape[place] if alone else None)
+        if not found or any(not is_same_size(found[0], one) for one in found):
+            return None
+        return found[0]
+
+
+def is_same_size(one: KnownSize, other: KnownSize) -> bool:
+    """Whether two sizes are known to be equal."""
+    match one, other:
+        case NameUse(name), NameUse(another):
+            return name == another
+        case NumberLiteral(value), NumberLiteral(another_value):
+            return value == another_value
+        case _:
+            return False
+
+
+def size_text(size: KnownSize) -> str:
+    """Return a size for a message."""
+    match size:
+        case NameUse(name):
+            return name
+        case NumberLiteral(text=text):
+            return text
+        case _:
+            return "?"

@@ -1,0 +1,352 @@
+"""What the names of a definition mean, before any range is known.
+
+Names that stand for values disappear here: those of a ``where x = expression``, and scalar integer
+parameters whose value is known. (A stride has to be known, since ``s * i`` is affine only then.)
+What is left of a statement are indices, sizes, tensors and functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import assert_never
+
+from polygym.errors import SourceError, SourceLocation
+from polygym.frontend.tc.semantics.functions import INDEX_NAMES, function_named
+from polygym.frontend.tc.syntax.printer import expression_text
+from polygym.frontend.tc.syntax.tree import (
+    AssignKind,
+    ElementOrCall,
+    ElementType,
+    Expression,
+    NameUse,
+    NumberLiteral,
+    TcDefinition,
+    TcParameter,
+    TcStatement,
+    WhereExists,
+    WhereRange,
+    WhereValue,
+    operands_of,
+)
+from polygym.frontend.tc.syntax.where_values import ValueBindings
+
+_NON_INTEGERS = {
+    ElementType.BOOL,
+    ElementType.FLOAT16,
+    ElementType.BFLOAT16,
+    ElementType.FLOAT,
+    ElementType.DOUBLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedStatement:
+    """One statement with values put in the place of their names.
+
+    ``ranges`` are its ``i in lower:upper``; ``witnesses`` what stands after ``exists``;
+    ``unused_values`` the values of a ``where``, which stand in the place of their names as well.
+    ``indices`` are in the order of the loops: those on the left, then the others as they come;
+    ``helper_indices`` occur after ``exists`` alone, and are no loops. ``subscripts`` are the
+    subscripts on the left.
+    """
+
+    statement: TcStatement
+    subscripts: tuple[Expression, ...]
+    value: Expression
+    ranges: tuple[WhereRange, ...]
+    witnesses: tuple[Expression, ...]
+    unused_values: tuple[Expression, ...]
+    indices: Mapping[str, SourceLocation]
+    helper_indices: Mapping[str, SourceLocation]
+
+    @property
+    def reductions(self) -> tuple[str, ...]:
+        """The indices that are not on the left."""
+        left = {one.name for part in self.subscripts for one in names_of_expression(part)}
+        return tuple(name for name in self.indices if name not in left)
+
+
+def names_of_expression(expression: Expression) -> Iterator[NameUse | ElementOrCall]:
+    """Yield every name that stands in an expression, from left to right."""
+    left = [expression]
+    while left:
+        one = left.pop()
+        if isinstance(one, NameUse | ElementOrCall):
+            yield one
+        left += reversed(tuple(operands_of(one)))
+
+
+def size_locations(definition: TcDefinition) -> dict[str, SourceLocation]:
+    """Return the names of sizes, in the order in which they occur."""
+    found: dict[str, SourceLocation] = {}
+    declared = [one.sizes for one in definition.parameters]
+    declared += [one.sizes for one in definition.outputs if one.sizes is not None]
+    for sizes in declared:
+        for size in sizes:
+            if isinstance(size, NameUse):
+                found.setdefault(size.name, size.location)
+    return found
+
+
+def required_constants(definition: TcDefinition) -> tuple[str, ...]:
+    """Return the scalar integer parameters that must have a value before anything is compiled.
+
+    They are those in subscripts and in the ends of ranges, or in the values of names in these.
+    """
+    scalars = {one.name: one for one in definition.parameters if not one.sizes}
+    tensors = {one.name for one in definition.parameters} | {
+        one.tensor for one in definition.statements
+    }
+    found: dict[str, None] = {}
+
+    def see(expression: Expression) -> None:
+        left, seen = [expression], set[str]()
+        while left:
+            for one in names_of_expression(left.pop()):
+                if isinstance(one, NameUse) and one.name in scalars:
+                    found[one.name] = None
+                elif isinstance(one, NameUse) and one.name in values and one.name not in seen:
+                    seen.add(one.name)
+                    left.append(values[one.name])
+
+    for statement in definition.statements:
+        values = {one.name: one.value for one in statement.where if isinstance(one, WhereValue)}
+        parts = [statement.value]
+        for one in statement.subscripts:
+            if not isinstance(one, NameUse):
+                see(one)
+        for entry in statement.where:
+            match entry:
+                case WhereRange(lower=lower, upper=upper):
+                    see(lower)
+                    see(upper)
+                case WhereValue(value=value) | WhereExists(expression=value):
+                    parts.append(value)
+                case _:
+                    assert_never(entry)
+        for part in parts:
+            for element in names_of_expression(part):
+                if isinstance(element, ElementOrCall) and element.name in tensors:
+                    for argument in element.arguments:
+                        see(argument)
+    return tuple(name for name in found if scalars[name].type not in _NON_INTEGERS)
+
+
+_EXPECTED_VALUES = {
+    AssignKind.ADD: "to which something could be added",
+    AssignKind.MULTIPLY: "that could be multiplied",
+    AssignKind.MINIMUM: "of which the minimum could be taken",
+    AssignKind.MAXIMUM: "of which the maximum could be taken",
+}
+
+
+def check_initialized(definition: TcDefinition) -> None:
+    """Refuse updates of what has no values yet; for that no range needs to be known.
+
+    Raises:
+        SourceError: a statement such as ``C(i) += A(i)`` is the first that assigns a result.
+    """
+    known = {one.name for one in definition.parameters}
+    for statement in definition.statements:
+        name, assign = statement.tensor, statement.assign
+        if name not in known and assign is not AssignKind.SET and not statement.initializes:
+            raise SourceError(
+                statement.location,
+                f"{name} has no values yet {_EXPECTED_VALUES[assign]}",
+                f"{assign.value}! begins with the neutral element",
+            )
+        known.add(name)
+
+
+def check_names(definition: TcDefinition) -> None:
+    """Refuse names that mean two things.
+
+    Raises:
+        SourceError: a parameter, an output or a size has the name of another one.
+    """
+    sizes = size_locations(definition)
+    read = {
+        size.name
+        for one in definition.parameters
+        for size in one.sizes
+        if isinstance(size, NameUse)
+    }
+    for name, place in sizes.items():
+        if name not in read:
+            raise SourceError(place, f"{name} is a size of no parameter: its value cannot be known")
+    seen: dict[str, str] = dict.fromkeys(sizes, "a size")
+    for parameter in definition.parameters:
+        _declare_name(parameter.name, parameter.location, "a parameter", seen)
+    returned: set[str] = set()
+    for output in definition.outputs:
+        if output.name in returned:
+            raise SourceError(output.location, f"{output.name} is returned twice")
+        returned.add(output.name)
+        if seen.get(output.name) != "a parameter":
+            _declare_name(output.name, output.location, "an output", seen)
+    for statement in definition.statements:
+        if statement.tensor in sizes:
+            raise SourceError(statement.location, f"{statement.tensor} is a size, no tensor")
+
+
+def _declare_name(name: str, place: SourceLocation, what: str, seen: dict[str, str]) -> None:
+    if name in seen:
+        raise SourceError(place, f"{name} is {seen[name]} already")
+    seen[name] = what
+
+
+def resolve_statement(
+    statement: TcStatement,
+    definition: TcDefinition,
+    constants: Mapping[str, int],
+) -> ResolvedStatement:
+    """Return what a statement says of indices, sizes, tensors and functions alone.
+
+    Raises:
+        SourceError: a name means two things, or an index is given twice.
+    """
+    tensors = {one.name for one in definition.parameters}
+    tensors |= {one.name for one in definition.outputs}
+    tensors |= {one.tensor for one in definition.statements}
+    sizes = size_locations(definition)
+    taken = {**dict.fromkeys(tensors, "a tensor"), **dict.fromkeys(sizes, "a size")}
+    known = {
+        one.name: NumberLiteral(constants[one.name], str(constants[one.name]), one.location)
+        for one in definition.parameters
+        if one.name in constants
+    }
+    values = ValueBindings.of(statement.where, known)
+    ranges: list[WhereRange] = []
+    named: list[str] = []
+    witnesses: list[WhereExists] = []
+    for entry in statement.where:
+        match entry:
+            case WhereValue(name, _, place):
+                if name in taken or name in values.substituted:
+                    raise SourceError(place, f"{name} is {taken.get(name, 'a value')} already")
+                values.add(entry)
+                named.append(name)
+            case WhereRange(name, lower, upper, place):
+                if name in taken or name in values.substituted:
+                    raise SourceError(place, f"{name} is {taken.get(name, 'a value')}, no index")
+                if name in {one.name for one in ranges}:
+                    raise SourceError(place, f"the range of {name} is given twice")
+                lower, upper = (values.substitute(one, place) for one in (lower, upper))
+                ranges.append(WhereRange(name, lower, upper, place))
+            case WhereExists():
+                witnesses.append(entry)
+            case _:
+                assert_never(entry)
+    subscripts = tuple(
+        _resolve_subscript(one, taken, values, statement.location) for one in statement.subscripts
+    )
+    left = _indices_on_the_left(subscripts, taken)
+    value = values.substitute(statement.value, statement.location)
+    seen = tuple(_witness(one, values, tensors) for one in witnesses)
+    indices = {**left, **_indices(value, taken, left)}
+    helpers: dict[str, SourceLocation] = {}
+    for one in seen:
+        helpers |= _indices(one, taken, {**indices, **helpers})
+    for given in ranges:
+        if given.name not in indices and given.name not in helpers:
+            raise SourceError(given.location, f"{given.name} has a range and is not used")
+    asides = tuple(values.substituted[name] for name in named)
+    for one in asides:
+        _check_aside(one, taken, {**indices, **helpers})
+    return ResolvedStatement(
+        statement, subscripts, value, tuple(ranges), seen, asides, indices, helpers
+    )
+
+
+def _resolve_subscript(
+    part: Expression, taken: Mapping[str, str], values: ValueBindings, place: SourceLocation
+) -> Expression:
+    """Return a subscript on the left with values in the place of names; an index is none."""
+    if not isinstance(part, NameUse):
+        return values.substitute(part, place)
+    if part.name in taken or part.name in values.substituted:
+        raise SourceError(
+            part.location, f"{part.name} is {taken.get(part.name, 'a value')}, no index"
+        )
+    return part
+
+
+def _indices_on_the_left(
+    subscripts: Sequence[Expression], taken: Mapping[str, str]
+) -> dict[str, SourceLocation]:
+    """Return the indices on the left, with where each stands."""
+    found: dict[str, SourceLocation] = {}
+    alone: set[str] = set()
+    for part in subscripts:
+        for one in names_of_expression(part):
+            if one.name in taken and taken[one.name] != "a size":
+                raise SourceError(one.location, f"{one.name} is {taken[one.name]}, no index")
+        if isinstance(part, NameUse) and not part.name[0].isdigit():
+            if part.name in alone:
+                raise SourceError(part.location, f"{part.name} stands twice on the left")
+            own = {part.name: part.location}  # also where functions are called so
+            alone.add(part.name)
+        else:
+            own = _indices(part, taken, {})
+            if not own:
+                raise SourceError(
+                    part.location, f"expected an index in {expression_text(part)} on the left"
+                )
+        for name, where in own.items():
+            found.setdefault(name, where)
+    return found
+
+
+def _witness(entry: WhereExists, values: ValueBindings, tensors: Set[str]) -> Expression:
+    """Return what stands after ``exists``; refuse it if it accesses nothing.
+
+    A function that there is not counts: it is refused for that later.
+    """
+    found = values.substitute(entry.expression, entry.location)
+    for one in names_of_expression(found):
+        if isinstance(one, ElementOrCall) and (
+            one.name in tensors or function_named(one.name) is None
+        ):
+            return found
+    raise SourceError(
+        entry.location,
+        f"exists: expected an access such as A(i, k), found {expression_text(entry.expression)}",
+        "exists says that its accesses count for ranges, nothing else; what is computed only under "
+        "a condition is condition ? value : otherwise",
+    )
+
+
+def _check_aside(
+    value: Expression, taken: Mapping[str, str], indices: Mapping[str, SourceLocation]
+) -> None:
+    """Refuse a value that is not used, and has names that mean nothing because of that."""
+    for one in names_of_expression(value):
+        if one.name in taken or one.name in indices:
+            continue
+        if isinstance(one, ElementOrCall) and function_named(one.name) is None:
+            return  # refused for that later
+        if isinstance(one, NameUse):
+            raise SourceError(
+                one.location, f"{one.name} is neither an index of the statement nor a size"
+            )
+
+
+def _indices(
+    expression: Expression, taken: Mapping[str, str], known: Mapping[str, SourceLocation]
+) -> dict[str, SourceLocation]:
+    """Return the names in an expression that are indices, but for those that are known."""
+    found: dict[str, SourceLocation] = {}
+    for one in names_of_expression(expression):
+        if isinstance(one, NameUse) and one.name not in taken and one.name not in known:
+            if function_named(one.name) is not None and one.name not in INDEX_NAMES:
+                raise SourceError(one.location, f"{one.name} is a function: expected ( behind it")
+            if one.name[0].isdigit():
+                raise SourceError(one.location, f"expected a number or a name, found {one.name}")
+            found.setdefault(one.name, one.location)
+    return found
+
+
+def scalar_parameters(definition: TcDefinition) -> dict[str, TcParameter]:
+    """Return the parameters without dimensions."""
+    return {one.name: one for one in definition.parameters if not one.sizes}

@@ -1,0 +1,256 @@
+"""The types of expressions, which combine as in C.
+
+What is computed with integers of less than 32 bits, or with bool, is computed in int; of two
+others, the wider type counts, and of two that are as wide the unsigned one. Integers widen to
+floating types, float to double. With float16 and bfloat16 is computed in float. What is not
+computed with keeps its type: elements, and what ``?:``, ``min`` and ``max`` choose between two of
+one type.
+
+A literal without a suffix has no type of its own: ``0.5`` is float beside a float and double beside
+a double, ``2`` is what stands beside it. Comparisons, ``&&``, ``||`` and ``!`` give a truth value:
+an int, but one that may be assigned to a bool.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TypeAlias, assert_never
+
+from polygym.errors import SourceError, SourceLocation
+from polygym.frontend.tc.semantics.environment import NameEnvironment
+from polygym.frontend.tc.semantics.functions import (
+    FunctionSignature,
+    function_named,
+    name_suggestion,
+)
+from polygym.frontend.tc.syntax.printer import expression_text
+from polygym.frontend.tc.syntax.tree import (
+    ConditionalExpression,
+    ConvertExpression,
+    ElementOrCall,
+    ElementType,
+    Expression,
+    InfixExpression,
+    InfixOperator,
+    NameUse,
+    NumberLiteral,
+    PrefixExpression,
+    PrefixOperator,
+)
+from polygym.ir.expressions import MathFunction
+from polygym.ir.types import ScalarType, common_type
+
+SCALAR_TYPES = {
+    ElementType.BOOL: ScalarType.BOOL,
+    ElementType.INT8: ScalarType.BYTE,
+    ElementType.INT16: ScalarType.SHORT,
+    ElementType.INT32: ScalarType.INT,
+    ElementType.INT64: ScalarType.LONG,
+    ElementType.UINT8: ScalarType.UNSIGNED_BYTE,
+    ElementType.UINT16: ScalarType.UNSIGNED_SHORT,
+    ElementType.UINT32: ScalarType.UNSIGNED,
+    ElementType.UINT64: ScalarType.UNSIGNED_LONG,
+    ElementType.FLOAT16: ScalarType.HALF,
+    ElementType.BFLOAT16: ScalarType.BFLOAT,
+    ElementType.FLOAT: ScalarType.FLOAT,
+    ElementType.DOUBLE: ScalarType.DOUBLE,
+}
+_NAMES = {scalar: one.value for one, scalar in SCALAR_TYPES.items()} | {ScalarType.INT: "int"}
+
+
+class UntypedKind(Enum):
+    """What has no type of its own: literals, which give way to any other, and truth values."""
+
+    INTEGER = "an integer"
+    REAL = "a real number"
+    TRUTH = "a truth value"
+
+
+ValueType: TypeAlias = ScalarType | UntypedKind
+
+
+_ARITHMETIC = frozenset(
+    {
+        InfixOperator.ADD,
+        InfixOperator.SUBTRACT,
+        InfixOperator.MULTIPLY,
+        InfixOperator.DIVIDE,
+        InfixOperator.REMAINDER,
+    }
+)
+
+
+def type_of(expression: Expression, environment: NameEnvironment) -> ValueType:
+    """Return the type of an expression.
+
+    Raises:
+        SourceError: an operand does not fit its operator, or a name means nothing.
+    """
+    match expression:
+        case NumberLiteral(value, text):
+            return _type_of_literal(value, text)
+        case NameUse(name):
+            if name in environment.tensors:
+                return environment.tensors[name].type
+            return ScalarType.INT  # an index or a size
+        case ElementOrCall(name):
+            if name in environment.tensors:
+                return environment.tensors[name].type
+            return _type_of_call(expression, environment)
+        case ConvertExpression(scalar, operand):
+            type_of(operand, environment)
+            return SCALAR_TYPES[scalar]
+        case PrefixExpression(prefix, operand):
+            found = type_of(operand, environment)
+            return promoted_type(found) if prefix is PrefixOperator.NEGATE else UntypedKind.TRUTH
+        case InfixExpression(operator, left, right, place):
+            first, second = type_of(left, environment), type_of(right, environment)
+            if operator not in _ARITHMETIC:
+                return UntypedKind.TRUTH
+            found = promoted_type(unified_type(first, second))
+            if operator is InfixOperator.REMAINDER and not _is_integer(found):
+                raise SourceError(
+                    place,
+                    f"% is for integers, found {type_text(found)}",
+                    "fmod(x, y) is for others",
+                )
+            return found
+        case ConditionalExpression(condition, then, otherwise):
+            type_of(condition, environment)
+            return unified_type(type_of(then, environment), type_of(otherwise, environment))
+        case _:
+            assert_never(expression)
+
+
+def promoted_type(found: ValueType) -> ValueType:
+    """Return the type in which something is computed with; that of literals stays open."""
+    match found:
+        case UntypedKind.TRUTH:
+            return ScalarType.INT
+        case ScalarType():
+            return found.promoted
+        case _:
+            return found
+
+
+def unified_type(first: ValueType, second: ValueType) -> ValueType:
+    """Return the type of either of two operands; what is computed with them is promoted."""
+    if first is second:
+        return first
+    first, second = (ScalarType.INT if one is UntypedKind.TRUTH else one for one in (first, second))
+    match first, second:
+        case ScalarType(), ScalarType():
+            return common_type(first, second)
+        case UntypedKind(), UntypedKind():
+            return first if first is UntypedKind.REAL else second
+        case (ScalarType() as strong, UntypedKind() as weak) | (
+            UntypedKind() as weak,
+            ScalarType() as strong,
+        ):
+            is_real = weak is UntypedKind.REAL and strong.is_integer
+            return ScalarType.DOUBLE if is_real else strong
+        case _:
+            raise AssertionError
+
+
+def default_type(found: ValueType) -> ScalarType:
+    """Return the type that something has by itself."""
+    match found:
+        case UntypedKind.INTEGER | UntypedKind.TRUTH:
+            return ScalarType.INT
+        case UntypedKind.REAL:
+            return ScalarType.DOUBLE
+        case _:
+            return found
+
+
+def is_narrowing(found: ValueType, target: ScalarType) -> bool:
+    """Whether values of a type may be lost in another one; literals fit where their kind does.
+
+    That the value of a literal fits is seen when it is translated.
+    """
+    match found:
+        case UntypedKind.REAL:
+            return target.is_integer
+        case UntypedKind.INTEGER | UntypedKind.TRUTH:
+            return False
+        case _:
+            return not target.can_represent(found)
+
+
+def check_fits(value: int, what: str, scalar: ScalarType, place: SourceLocation) -> None:
+    """Refuse a number that is none of an integer type; floating types take any."""
+    if scalar.is_integer and not scalar.lowest <= value <= scalar.highest:
+        raise SourceError(
+            place,
+            f"{what} does not fit {type_text(scalar)}, which holds {scalar.lowest} to "
+            f"{scalar.highest}",
+        )
+
+
+def type_text(found: ValueType) -> str:
+    """Return a type as the language has it.
+
+    >>> named(ScalarType.LONG), named(Weak.REAL)
+    ('int64', 'a real number')
+    """
+    return found.value if isinstance(found, UntypedKind) else _NAMES[found]
+
+
+def _type_of_literal(value: int | float, text: str) -> ValueType:
+    suffix = text[-1]
+    if isinstance(value, float):
+        return ScalarType.FLOAT if suffix in "fF" else UntypedKind.REAL
+    if suffix in "lL" or not -(1 << 31) <= value < 1 << 31:
+        return ScalarType.LONG if value < 1 << 63 else ScalarType.UNSIGNED_LONG
+    return UntypedKind.INTEGER
+
+
+def callee_of(call: ElementOrCall, environment: NameEnvironment) -> FunctionSignature:
+    """Return the function that is called.
+
+    Raises:
+        SourceError: there is none of that name, or it takes another number of arguments.
+    """
+    found = function_named(call.name)
+    if found is None:
+        hint = name_suggestion(call.name, list(environment.tensors))
+        raise SourceError(call.location, f"{call.name} is neither a tensor nor a function", hint)
+    if len(call.arguments) != found.arity:
+        raise SourceError(
+            call.location,
+            f"{call.name}: expected {found.arity} argument(s), found {len(call.arguments)}",
+        )
+    return found
+
+
+def _type_of_call(call: ElementOrCall, environment: NameEnvironment) -> ValueType:
+    callee = callee_of(call, environment)
+    types = [type_of(argument, environment) for argument in call.arguments]
+    if callee.result_type is not None:
+        for argument, found in zip(call.arguments, types, strict=True):
+            if is_narrowing(found, callee.result_type):
+                raise SourceError(
+                    call.location,
+                    f"{call.name}: expected {type_text(callee.result_type)}, found "
+                    f"{expression_text(argument)}, which "
+                    f"is {type_text(found)}",
+                    f"{call.name[:-1]} takes the type of its argument",
+                )
+        return callee.result_type
+    found = types[0]
+    for other in types[1:]:
+        found = unified_type(found, other)
+    if _is_integer(found) and not callee.is_integer:
+        return UntypedKind.REAL if found is UntypedKind.INTEGER else ScalarType.DOUBLE
+    chooses = callee.function in (MathFunction.FMIN, MathFunction.FMAX)
+    is_stored = isinstance(found, ScalarType) and found.is_storage_only
+    # The absolute value of the least number does not fit its type.
+    is_open = callee.function is MathFunction.FABS or (is_stored and not chooses)
+    return promoted_type(found) if is_open else found
+
+
+def _is_integer(found: ValueType) -> bool:
+    if isinstance(found, UntypedKind):
+        return found is not UntypedKind.REAL
+    return found.is_integer

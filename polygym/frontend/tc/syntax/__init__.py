@@ -1,0 +1,3 @@
+"""syntax: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,243 @@
+"""Models end to end, in a process of its own: compiled, compared, timed in turn.
+
+A sum of parts is not a whole, and generated code may crash: so graphs that compute the same run in
+one process, interleaved, and what ends that process is a value. All have the weights of one source,
+by name. The first is what the others are compared with: its results, and its time.
+
+``python -m polygym.graphs.benchmark`` is that process: a request as JSON comes in, a reply goes
+out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+from typing import Any, assert_never
+
+import numpy as np
+
+from polygym.errors import InputError, PolygymError
+from polygym.foreign.libc import exit_with_parent
+from polygym.graphs.interleaved_timing import CallTimes, time_interleaved
+
+__all__ = [
+    "TOLERANCE",
+    "Backend",
+    "BenchmarkEntry",
+    "BenchmarkResult",
+    "ModelBenchmark",
+    "run_benchmark",
+]
+
+TOLERANCE = 1e-4
+"""How far results may differ, relative to the largest of the first."""
+
+
+class Backend(Enum):
+    """Who runs a graph; unfused is polygym with a kernel for every operator."""
+
+    POLYGYM = "polygym"
+    UNFUSED = "unfused"
+    TORCH = "torch"
+    TORCH_COMPILE = "torch.compile"
+    ONNXRUNTIME = "onnxruntime"
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkEntry:
+    """A name, who runs it, and the text of its graph ("" for that of the source)."""
+
+    name: str
+    backend: Backend = Backend.POLYGYM
+    graph: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelBenchmark:
+    """What runs: the source of weights (and how to open it), the entrants, threads, how long."""
+
+    target: str
+    entries: tuple[BenchmarkEntry, ...]
+    threads: int = 1
+    seed: int = 0
+    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    rounds: int = 11
+    seconds: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkResult:
+    """What became of an entrant: seconds of its calls, its error to the first, what went wrong."""
+
+    samples: tuple[float, ...] = ()
+    error: float = 0.0
+    problem: str = ""
+
+    @property
+    def seconds(self) -> float | None:
+        """The median of its calls, None if it was not timed."""
+        return CallTimes(self.samples).median if self.samples else None
+
+    @property
+    def is_correct(self) -> bool:
+        """Whether it ran, and computed what the first did."""
+        return not self.problem and self.error <= TOLERANCE
+
+
+def run_benchmark(request: ModelBenchmark, limit: float = 3600.0) -> dict[str, BenchmarkResult]:
+    """Return what became of every entrant, by name.
+
+    Raises:
+        InputError: the source cannot be opened.
+    """
+    document = asdict(request)
+    document["entrants"] = [
+        {"name": one.name, "runner": one.backend.value, "graph": one.graph}
+        for one in request.entries
+    ]
+    command = [sys.executable, "-m", "polygym.graphs.benchmark", str(os.getpid())]
+    environment = {**os.environ, "OMP_NUM_THREADS": str(request.threads)}
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps(document),
+            capture_output=True,
+            text=True,
+            timeout=limit,
+            env=environment,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {
+            one.name: BenchmarkResult(problem=f"took more than {limit:g} s")
+            for one in request.entries
+        }
+    lines = done.stdout.splitlines()
+    if done.returncode or not lines:
+        last = (done.stderr.strip().splitlines() or ["no word"])[-1]
+        trouble = f"the process ended with {done.returncode}: {last}"
+        return {one.name: BenchmarkResult(problem=trouble) for one in request.entries}
+    reply = json.loads(lines[-1])
+    if "refused" in reply:
+        raise InputError(reply["refused"])
+    return {
+        name: BenchmarkResult(tuple(found["samples"]), found["error"], found["trouble"])
+        for name, found in reply.items()
+    }
+
+
+def _run_request(request: dict[str, Any]) -> dict[str, Any]:
+    """Do what is asked, in this process."""
+    from polygym.graphs.ir.model import Model, random_inputs
+    from polygym.graphs.ir.text import parse_graph
+    from polygym.graphs.model_source import open_source
+
+    source = open_source(request["target"], request["shapes"], request["seed"])
+    arrays = random_inputs(source.graph, request["seed"] + 1)
+    calls: dict[str, Callable[[], object]] = {}
+    found: dict[str, dict[str, Any]] = {}
+    first: list[Any] | None = None
+    for one in request["entrants"]:
+        reply = found[one["name"]] = {"samples": [], "error": 0.0, "trouble": ""}
+        try:
+            graph = parse_graph(one["graph"]) if one["graph"] else source.graph
+            model = Model(graph, source.model.weights)
+            call = _prepared(Backend(one["runner"]), model, arrays, request["threads"])
+            results = [np.asarray(result) for result in call()]
+        except (PolygymError, MemoryError, RuntimeError, ValueError, TypeError) as error:
+            reply["trouble"] = f"{type(error).__name__}: {error}"
+            continue
+        first = results if first is None else first
+        reply["error"] = _difference(first, results)
+        if reply["error"] <= TOLERANCE:
+            calls[one["name"]] = call
+    times = time_interleaved(calls, request["rounds"], request["seconds"]) if calls else {}
+    for name, taken in times.items():
+        found[name]["samples"] = list(taken.samples)
+    return found
+
+
+def _prepared(
+    backend: Backend, model: Any, arrays: list[Any], threads: int
+) -> Callable[[], list[Any]]:
+    """Return a call without arguments that gives a list of results."""
+    match backend:
+        case Backend.POLYGYM | Backend.UNFUSED:
+            from polygym.graphs.execution import compile_model
+
+            is_fused = backend is Backend.POLYGYM
+            compiled = compile_model(model, threads=threads, fuse=is_fused)
+
+            def run() -> list[Any]:
+                results = compiled(*arrays)
+                return results if isinstance(results, list) else [results]
+
+            return run
+        case Backend.TORCH | Backend.TORCH_COMPILE:
+            import torch
+
+            from polygym.graphs.backends.pytorch import as_torch
+
+            torch.set_num_threads(threads)
+            tensors = [torch.from_numpy(array) for array in arrays]
+            function: Any = as_torch(model)
+            if backend is Backend.TORCH_COMPILE:
+                function = torch.compile(function)
+
+            def run_torch() -> list[Any]:
+                with torch.inference_mode():
+                    found: list[Any] = function(*tensors)
+                return found
+
+            return run_torch
+        case Backend.ONNXRUNTIME:
+            from polygym.graphs.backends.onnx_runtime import as_onnxruntime
+
+            session = as_onnxruntime(model, threads)
+            return lambda: session(arrays)
+        case _:
+            assert_never(backend)
+
+
+def _difference(first: list[Any], other: list[Any]) -> float:
+    """Return the largest difference relative to the largest number; infinity where shapes differ.
+
+    >>> _difference([np.array([1.0, -4.0])], [np.array([1.0, -4.4])])
+    0.10000000000000009
+    """
+    if [one.shape for one in first] != [one.shape for one in other]:
+        return float("inf")
+    worst = 0.0
+    for left, right in zip(first, other, strict=True):
+        wide = left.astype(np.float64)
+        scale = float(np.max(np.abs(wide), initial=0.0)) or 1.0
+        gap = np.abs(wide - right.astype(np.float64))
+        if not np.array_equal(np.isfinite(left), np.isfinite(right)):
+            return float("inf")
+        worst = max(worst, float(np.max(gap, initial=0.0, where=np.isfinite(gap))) / scale)
+    return worst
+
+
+def main() -> None:
+    """Answer a request; whatever libraries print goes to standard error.
+
+    It ends with the process that asked, whose number it is told.
+    """
+    exit_with_parent(int(sys.argv[1]))
+    asked = json.loads(sys.stdin.read())
+    with contextlib.redirect_stdout(sys.stderr):
+        try:
+            reply = _run_request(asked)
+        except PolygymError as error:
+            reply = {"refused": str(error)}
+    print(json.dumps(reply))
+
+
+if __name__ == "__main__":
+    main()

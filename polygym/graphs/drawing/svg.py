@@ -1,0 +1,269 @@
+"""Pictures of graphs as SVG: boxes in layers, and what rewriting changed in colour.
+
+A box says what a node does (operator and literals, as in the text of the graph), its shape, the
+weights that it takes, small and grey, and the name of the result that it is. The edge on its left
+says what kind of operator that is. Weights are no boxes of their own: there are as many of them as
+of products, and each is named where it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from polygym.errors import printable
+from polygym.graphs.drawing.difference import changed_nodes
+from polygym.graphs.drawing.layout import GraphLayout, Point, layered_layout
+from polygym.graphs.ir.graph import Graph, signature_of
+from polygym.pictures import style
+from polygym.rewrite.term import Term
+
+__all__ = ["MAX_NODES", "comparison_svg", "graph_svg"]
+
+MAX_NODES = 400
+"""How many nodes are drawn at most; a note says how many there are."""
+
+_LARGE, _NORMAL, _SMALL = 15.0, 11.0, 8.5
+# How wide letters are, in parts of their size; those of bold texts are a tenth wider.
+_WIDE, _NARROW, _LETTER = frozenset("mwMWOQ@%—"), frozenset("fijlrtI .,:;'|()-"), 0.62
+_MAX_LABEL, _MAX_TITLE, _MAX_WEIGHTS = 34, 80, 5
+_MARGIN, _STRIPE, _TITLE = 18.0, 4.0, 30.0
+
+_REMOVED, _ADDED = ("#fde3e5", style.HIGHLIGHT), ("#dff3e6", style.STATEMENTS[2])
+_UNCHANGED = (style.BACKGROUND, style.GRID)
+
+_KINDS = (
+    (frozenset({"matmul", "conv"}), style.STATEMENTS[0]),
+    (frozenset({"poolmax", "poolavg"}), style.STATEMENTS[3]),
+    (frozenset({"input"}), style.VERTEX),
+    (
+        frozenset("transpose reshape split split0 split1 enlarge merge slice pad expand".split()),
+        style.RAY,
+    ),
+)
+_OTHER_KIND = style.CURRENT
+
+
+def graph_svg(
+    graph: Graph, changed: Collection[Term] = (), title: str = "", max_nodes: int = MAX_NODES
+) -> str:
+    """Return a graph as SVG, some nodes of it in colour."""
+    drawing = _Drawing.of(graph, frozenset(changed), title or graph.name, _ADDED, max_nodes)
+    return _document([drawing])
+
+
+def comparison_svg(
+    before: Graph,
+    after: Graph,
+    titles: tuple[str, str] = ("before", "after"),
+    max_nodes: int = MAX_NODES,
+) -> str:
+    """Return two graphs side by side as SVG, with the nodes in colour that only one of them has.
+
+    Of large graphs what is nearest to these is drawn.
+    """
+    gone, new = changed_nodes(before, after)
+    return _document(
+        [
+            _Drawing.of(before, gone, titles[0], _REMOVED, max_nodes),
+            _Drawing.of(after, new, titles[1], _ADDED, max_nodes),
+        ]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """A node that is drawn: lines of text, each with a size and a colour."""
+
+    node: Term
+    lines: tuple[tuple[str, float, str], ...]
+
+    @property
+    def width(self) -> float:
+        """How wide the longest line is, with room at both sides."""
+        return max(_width(text, size) for text, size, _ in self.lines) + _STRIPE + 14
+
+    @property
+    def height(self) -> float:
+        """How high all lines are."""
+        return sum(size * 1.3 for _, size, _ in self.lines) + 7
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    """One graph, laid out."""
+
+    title: str
+    note: str
+    boxes: tuple[_Box, ...]
+    changed: frozenset[Term]
+    colours: tuple[str, str]
+    layout: GraphLayout
+
+    @staticmethod
+    def of(
+        graph: Graph, changed: frozenset[Term], title: str, colours: tuple[str, str], max_nodes: int
+    ) -> _Drawing:
+        """Lay a graph out, or the part of it that is nearest to what changed."""
+        nodes = [one for one in graph.nodes() if one.head != "weight"]
+        used = set(nodes)
+        nodes = [*(one for one in graph.inputs if one not in used), *nodes]
+        shown = _nearest_to_change(nodes, changed, max_nodes)
+        boxes = tuple(_box(graph, one) for one in nodes if one in shown)
+        place = {box.node: number for number, box in enumerate(boxes)}
+        edges = [
+            (place[child], place[box.node])
+            for box in boxes
+            for child in dict.fromkeys(box.node.children)
+            if child in place
+        ]
+        note = f"{len(nodes)} nodes"
+        if len(boxes) < len(nodes):
+            note = f"{len(boxes)} of {note} are drawn"
+        if changed:
+            note += f", {len(changed)} in colour"
+        layout = layered_layout([(box.width, box.height) for box in boxes], edges)
+        return _Drawing(title, note, boxes, changed, colours, layout)
+
+    @property
+    def width(self) -> float:
+        """How wide the drawing is, its title included."""
+        return max(
+            self.layout.width,
+            _width(_truncate(self.title, _MAX_TITLE), _LARGE),
+            _width(self.note, _NORMAL),
+        )
+
+    def elements(self, left: float) -> Iterator[str]:
+        """Yield the elements of the drawing."""
+        title = _truncate(self.title, _MAX_TITLE)
+        yield _text(left, _MARGIN + _LARGE, title, _LARGE, style.INK, "bold")
+        yield _text(left, _MARGIN + _LARGE + 16, self.note, _NORMAL, style.FAINT_INK)
+        top = _MARGIN + _TITLE + 14
+        yield f'<g transform="translate({left:.1f} {top:.1f})">'
+        for line in self.layout.lines:
+            yield f'<path d="{_path(line)}"/>'
+        for box, middle in zip(self.boxes, self.layout.middles, strict=True):
+            yield from self._box_elements(box, middle)
+        yield "</g>"
+
+    def _box_elements(self, box: _Box, middle: Point) -> Iterator[str]:
+        x, y = middle[0] - box.width / 2, middle[1] - box.height / 2
+        fill, edge = self.colours if box.node in self.changed else _UNCHANGED
+        size = f'width="{box.width:.1f}" height="{box.height:.1f}"'
+        stripe = next((colour for kind, colour in _KINDS if box.node.head in kind), _OTHER_KIND)
+        yield f'<rect x="{x:.1f}" y="{y:.1f}" {size} rx="2" fill="{fill}" stroke="{edge}"/>'
+        yield (
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{_STRIPE}" height="{box.height:.1f}" '
+            f'fill="{stripe}"/>'
+        )
+        y += 3
+        for text, letters, colour in box.lines:
+            y += letters * 1.3
+            weight = "bold" if text == box.lines[0][0] and letters == _NORMAL else ""
+            yield _text(x + _STRIPE + 6, y - letters * 0.3, text, letters, colour, weight)
+
+
+def _box(graph: Graph, one: Term) -> _Box:
+    words = [str(one.head)]
+    weights: list[str] = []
+    if one.head == "input":
+        signature = signature_of(one)
+        words.append(signature.name)
+    else:
+        for child in one.children:
+            if child.head == "weight" and child.children:
+                signature = signature_of(child)
+                weights.append(f"{_truncate(signature.name)} {signature.tensor}")
+            elif not child.children:
+                words.append(str(child.head))
+    hidden = len(weights) - _MAX_WEIGHTS
+    if hidden > 0:
+        weights[_MAX_WEIGHTS:] = [f"and {hidden} more"]
+    lines = [(_truncate(" ".join(words)), _NORMAL, style.INK)]
+    lines.append((str(graph.data(one)), _NORMAL - 1.5, style.FAINT_INK))
+    lines += [(text, _SMALL, style.FAINT_INK) for text in weights]
+    lines += [
+        (_truncate(f"→ {name}"), _NORMAL - 1.5, style.POINT)
+        for name, result in graph.outputs
+        if result is one
+    ]
+    return _Box(one, tuple(lines))
+
+
+def _nearest_to_change(
+    nodes: Sequence[Term], changed: frozenset[Term], max_nodes: int
+) -> set[Term]:
+    """Return the nodes with the fewest edges between them and what changed, else the first ones."""
+    if len(nodes) <= max_nodes or not changed:
+        return set(nodes[:max_nodes])
+    known = set(nodes)
+    beside: dict[Term, list[Term]] = {one: [] for one in nodes}
+    for one in nodes:
+        for child in one.children:
+            if child in known:
+                beside[one].append(child)
+                beside[child].append(one)
+    found = dict.fromkeys([one for one in nodes if one in changed][:max_nodes])
+    waiting = list(found)
+    for one in waiting:
+        for other in beside[one]:
+            if other not in found and len(found) < max_nodes:
+                found[other] = None
+                waiting.append(other)
+    return set(found)
+
+
+def _document(drawings: Sequence[_Drawing]) -> str:
+    lefts = [_MARGIN]
+    for one in drawings:
+        lefts.append(lefts[-1] + one.width + 3 * _MARGIN)
+    width = lefts[-1] - 2 * _MARGIN
+    height = max(one.layout.height for one in drawings) + _TITLE + 14 + 2 * _MARGIN
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" '
+        'font-family="DejaVu Sans, Verdana, sans-serif">',
+        f"<style>path {{ fill: none; stroke: {style.ARROW}; stroke-width: 1; "
+        "stroke-opacity: 0.7 }</style>",
+        f'<rect width="100%" height="100%" fill="{style.BACKGROUND}"/>',
+    ]
+    for one, left in zip(drawings, lefts, strict=False):
+        lines.extend(one.elements(left))
+    return "\n".join([*lines, "</svg>", ""])
+
+
+def _text(x: float, y: float, text: str, size: float, colour: str, weight: str = "") -> str:
+    shown = escape(text)
+    bold = f' font-weight="{weight}"' if weight else ""
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" fill="{colour}"{bold}>{shown}</text>'
+    )
+
+
+def _width(text: str, size: float) -> float:
+    """Return about how wide a text is, rather too much than too little."""
+    wide, narrow = (sum(letter in letters for letter in text) for letters in (_WIDE, _NARROW))
+    letters = _LETTER * len(text) + 0.36 * wide - 0.18 * narrow
+    return letters * size * (1.1 if size >= _NORMAL else 1.0)
+
+
+def _truncate(text: str, limit: int = _MAX_LABEL) -> str:
+    """Return a text as one line of printable letters, not too long."""
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def _path(line: Sequence[Point]) -> str:
+    """Return a line whose corners come in pairs: straight between those, curved to the next."""
+    (x, y), *rest = line
+    parts = [f"M{x:.1f} {y:.1f}"]
+    for place, (to_x, to_y) in enumerate(rest):
+        if place % 2 == 1 and to_x != x:
+            middle = (y + to_y) / 2
+            parts.append(f"C{x:.1f} {middle:.1f} {to_x:.1f} {middle:.1f} {to_x:.1f} {to_y:.1f}")
+        else:
+            parts.append(f"L{to_x:.1f} {to_y:.1f}")
+        x, y = to_x, to_y
+    return "".join(parts)

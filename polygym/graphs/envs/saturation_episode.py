@@ -1,0 +1,298 @@
+"""Equality saturation as a process: a group of rules at a time, then one extraction.
+
+The state is an e-graph, which grows, and what is known of it: which groups of rules were applied
+since it changed last without a change (they are *idle*), and whether it is full. A group that is
+idle, that has no rule whose operators are all there, or that comes when the e-graph is full, cannot
+be applied. Extraction is always possible and the end.
+
+Every action costs the price of a node times the nodes that there are after it, since that is what
+searching, applying and extracting takes time for; the end brings the gain:
+
+    reward = (c(start) - c(result)) / c(start) - price of a node · nodes - price of a second · time
+
+where the second term is there in every step, and the first in the last. A result that costs more
+than the start is not taken: then the result is the start.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from polygym.envs.end_info import INVALID_STATUS
+from polygym.graphs.envs.extraction import ExtractedGraph, ExtractionAction, extract_graph
+from polygym.graphs.envs.rule_groups import RuleGroup, rule_operators
+from polygym.graphs.envs.task import GraphTask, operator_name
+from polygym.graphs.ir.graph import Graph
+from polygym.mdp.episode import MOST_ILLEGAL_ACTIONS
+from polygym.mdp.rewards import ILLEGAL_ACTION_REWARD, INVALID_EPISODE_PENALTY
+from polygym.rewrite.egraph import EGraph, StopReason, run_iteration
+from polygym.rewrite.rule import Rule
+from polygym.rewrite.term import Term
+
+__all__ = [
+    "ACTIONS",
+    "ALL_MULTI_SOURCE",
+    "ALL_SINGLE_SOURCE",
+    "EXTRACT_GREEDY",
+    "EXTRACT_OPTIMAL",
+    "ActionStatistics",
+    "SaturationEpisode",
+    "SaturationOptions",
+    "start_saturation",
+]
+
+_GROUPS = tuple(RuleGroup)
+ALL_SINGLE_SOURCE = len(_GROUPS)
+"""The action that applies all groups of rules with one source together, once."""
+ALL_MULTI_SOURCE = ALL_SINGLE_SOURCE + 1
+"""The same of those with several."""
+EXTRACT_GREEDY, EXTRACT_OPTIMAL = ALL_MULTI_SOURCE + 1, ALL_MULTI_SOURCE + 2
+
+ACTIONS = (
+    *(one.value for one in RuleGroup),
+    "every rule of one output",
+    "every rule of several outputs",
+    "extract greedily",
+    "extract optimally",
+)
+"""The names of the actions, in the order of their numbers; records have them."""
+
+_METHODS = {EXTRACT_GREEDY: ExtractionAction.GREEDY, EXTRACT_OPTIMAL: ExtractionAction.OPTIMAL}
+RUNNING = "running"
+
+
+@dataclass(frozen=True, slots=True)
+class SaturationOptions:
+    """How far the e-graph may grow, how long an episode is, and what it costs."""
+
+    max_nodes: int = 10_000
+    max_steps: int = 30
+    node_price: float = 1e-7
+    second_price: float = 0.0
+    extraction_seconds: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class ActionStatistics:
+    """What the last application of an action came to, and how many there were."""
+
+    count: int = 0
+    matches: int = 0
+    growth: int = 0
+
+
+@dataclass(frozen=True)
+class SaturationEpisode:
+    """A state; ``best`` is what greedy extraction would choose now, or the result of the end."""
+
+    task: GraphTask
+    options: SaturationOptions
+    egraph: EGraph = field(repr=False, compare=False)
+    root: int
+    best: Term
+    cost: float
+    actions: tuple[int, ...] = ()
+    costs: tuple[float, ...] = ()
+    action_statistics: tuple[ActionStatistics, ...] = (ActionStatistics(),) * len(ACTIONS)
+    idle_groups: frozenset[RuleGroup] = frozenset()
+    is_full: bool = False
+    status: str = RUNNING
+    lower_bound: float = 0.0
+    reward: float = 0.0
+    total_price: float = 0.0
+    rejection: str = ""
+    illegal: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether a graph has been extracted, or the episode was given up."""
+        return self.status != RUNNING
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of :attr:`best`."""
+        return self.task.graph.with_root(self.best)
+
+    @property
+    def steps(self) -> int:
+        """How many groups have been applied."""
+        return sum(action < EXTRACT_GREEDY for action in self.actions)
+
+    @property
+    def nodes_by_operator(self) -> Counter[str]:
+        """How many nodes there are of each operator, ``concat`` of any count as one."""
+        found: Counter[str] = Counter()
+        for head, count in self.nodes_by_head.items():
+            found[operator_name(head)] += count
+        return found
+
+    @cached_property
+    def nodes_by_head(self) -> Counter[str]:
+        """How many nodes there are of each head, without blacklisted ones."""
+        graph = self.egraph
+        counts = Counter(
+            key[0] for key, state in zip(graph.keys, graph.states, strict=True) if not state
+        )
+        heads = graph.types.heads
+        found: Counter[str] = Counter()
+        for number, count in counts.items():
+            if graph.types.arities[number]:
+                found[str(heads[number])] += count
+        return found
+
+    def is_idle(self, action: int) -> bool:
+        """Whether an action was applied, and nothing has changed since."""
+        members = _groups_of_action(action)
+        return bool(members) and self.idle_groups.issuperset(members)
+
+    def rules_of(self, action: int) -> tuple[Rule, ...]:
+        """Return the rules that an action applies."""
+        return tuple(rule for one in _groups_of_action(action) for rule in self.task.groups[one])
+
+    def mask(self) -> tuple[bool, ...]:
+        """Return which actions are possible; none after the end."""
+        return tuple(not self.refusal(action) for action in range(len(ACTIONS)))
+
+    def meanings(self) -> tuple[str, ...]:
+        """Return what every action would do."""
+        return ACTIONS
+
+    def refusal(self, action: int) -> str:
+        """Return why an action is not possible, "" if it is."""
+        if self.is_over:
+            return "the episode has ended"
+        if action in _METHODS:
+            return ""
+        if self.is_full:
+            return f"the e-graph is full: {self.options.max_nodes} nodes"
+        if self.steps >= self.options.max_steps:
+            return f"{self.options.max_steps} groups of rules have been applied: extract"
+        if not self.rules_of(action):
+            return "there is no such rule"
+        fitting = self._fitting(action)
+        if not fitting:
+            return "none of its rules has all its operators in the e-graph"
+        if self.idle_groups.issuperset(fitting):
+            return "nothing has changed since it was applied last without effect"
+        return ""
+
+    def after(self, action: int) -> SaturationEpisode:
+        """Return the state after an action, possible or not.
+
+        The e-graph is copied, which takes a hundredth of the time of applying rules to it.
+        """
+        why = self.refusal(action)
+        if why:
+            return self.with_illegal(self.illegal + 1, why)
+        begin = time.perf_counter()
+        if action in _METHODS:
+            return self._after_extraction(action, begin)
+        return self._after_application(action, begin)
+
+    def _after_application(self, action: int, begin: float) -> SaturationEpisode:
+        egraph, before = self.egraph.copy(), self.egraph.node_count
+        done = run_iteration(egraph, self.rules_of(action), self.options.max_nodes)
+        best, cost = self._cheaper_of(
+            extract_graph(self.task, egraph, self.root, ExtractionAction.GREEDY)
+        )
+        applied = list(self.action_statistics)
+        applied[action] = ActionStatistics(
+            applied[action].count + 1,
+            sum(done.applications.values()),
+            egraph.node_count - before,
+        )
+        price = self._price(egraph, begin)
+        is_full = done.stop is StopReason.NODES or egraph.node_count >= self.options.max_nodes
+        return replace(
+            self,
+            egraph=egraph,
+            root=egraph.find(self.root),
+            best=best,
+            cost=cost,
+            actions=(*self.actions, action),
+            costs=(*self.costs, cost),
+            action_statistics=tuple(applied),
+            idle_groups=frozenset()
+            if done.changed
+            else self.idle_groups.union(_groups_of_action(action)),
+            is_full=is_full,
+            reward=-price,
+            total_price=self.total_price + price,
+            rejection="",
+        )
+
+    def _after_extraction(self, action: int, begin: float) -> SaturationEpisode:
+        found = extract_graph(
+            self.task, self.egraph, self.root, _METHODS[action], self.options.extraction_seconds
+        )
+        best, cost = self._cheaper_of(found)
+        first = self.task.initial_cost
+        price = self._price(self.egraph, begin)
+        return replace(
+            self,
+            best=best,
+            cost=cost,
+            lower_bound=found.lower_bound,
+            actions=(*self.actions, action),
+            costs=(*self.costs, cost),
+            status=found.status,
+            reward=(first - cost) / first - price,
+            total_price=self.total_price + price,
+            rejection="",
+        )
+
+    def _cheaper_of(self, found: ExtractedGraph) -> tuple[Term, float]:
+        """Return what was extracted if it is cheaper than the start, and otherwise the start."""
+        if found.cost < self.task.initial_cost:
+            return found.root, found.cost
+        return self.task.graph.root, self.task.initial_cost
+
+    def _price(self, egraph: EGraph, begin: float) -> float:
+        options = self.options
+        found = options.node_price * egraph.node_count
+        if options.second_price:
+            found += options.second_price * (time.perf_counter() - begin)
+        return found
+
+    def _fitting(self, action: int) -> frozenset[RuleGroup]:
+        """Return the groups of an action that have a rule all of whose operators are there."""
+        there = self.nodes_by_head.keys()
+        return frozenset(
+            one
+            for one in _groups_of_action(action)
+            if any(rule_operators(rule, of_sources=True) <= there for rule in self.task.groups[one])
+        )
+
+    def with_illegal(self, count: int, why: str) -> SaturationEpisode:
+        """Return the state after so many impossible actions, with the reward of the last."""
+        if count < MOST_ILLEGAL_ACTIONS:
+            return replace(self, reward=ILLEGAL_ACTION_REWARD, rejection=why, illegal=count)
+        return replace(
+            self,
+            best=self.task.graph.root,
+            cost=self.task.initial_cost,
+            status=INVALID_STATUS,
+            reward=INVALID_EPISODE_PENALTY,
+            rejection=why,
+            illegal=count,
+        )
+
+
+def start_saturation(task: GraphTask, options: SaturationOptions) -> SaturationEpisode:
+    """Return the state in which nothing but the graph is in the e-graph."""
+    egraph = EGraph(task.types)
+    root = egraph.add_term(task.graph.root)
+    egraph.rebuild()
+    return SaturationEpisode(task, options, egraph, root, task.graph.root, task.initial_cost)
+
+
+def _groups_of_action(action: int) -> tuple[RuleGroup, ...]:
+    if action < ALL_SINGLE_SOURCE:
+        return (_GROUPS[action],)
+    if action > ALL_MULTI_SOURCE:
+        return ()
+    is_multiple = action == ALL_MULTI_SOURCE
+    return tuple(one for one in _GROUPS if one.is_multiple == is_multiple)

@@ -1,0 +1,194 @@
+"""Substitution as a process: one rule at one place of the current graph, until nothing is better.
+
+The state is a graph. What can be done to it are *candidates*: a rule and a place where it matches,
+in the order of the table of rules and of the places in the graph. Of several that make the same
+graph the first counts, what changes nothing is none, and where there are more than ``max_actions``
+those are offered that lead to the cheapest graphs, again in their order.
+
+Each action pays what it gains, so that the sum over an episode is what the episode gained:
+
+    reward = (c(g) - c(g')) / c(start)
+
+An action that makes a graph dearer costs as much as it loses; one that leads on to a gain is worth
+taking nevertheless. The episode ends with the action that stops it, or after ``max_steps``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from polygym.envs.end_info import INVALID_STATUS
+from polygym.graphs.envs.candidates import SubstitutionCandidate, limited_candidates
+from polygym.graphs.envs.task import GraphTask
+from polygym.graphs.ir.graph import Graph
+from polygym.mdp.episode import MOST_ILLEGAL_ACTIONS
+from polygym.mdp.rewards import ILLEGAL_ACTION_REWARD, INVALID_EPISODE_PENALTY
+from polygym.rewrite.term import Term
+
+__all__ = [
+    "RUNNING",
+    "STOP",
+    "AppliedSubstitution",
+    "SubstitutionEpisode",
+    "SubstitutionOptions",
+    "nodes_in_text_order",
+    "start_substitution",
+]
+
+STOP = 0
+"""The action that ends an episode; candidate k is action k + 1."""
+
+RUNNING = "running"
+_STOPPED, _EXHAUSTED = "stopped", "out of steps"
+
+
+@dataclass(frozen=True, slots=True)
+class SubstitutionOptions:
+    """How much is offered and shown, and how long an episode is."""
+
+    max_actions: int = 256
+    max_steps: int = 64
+    max_nodes: int = 256
+    max_edges: int = 768
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedSubstitution:
+    """A substitution that was made: the rule, the places as they are written, the cost after it."""
+
+    rule: str
+    places: tuple[int, ...]
+    cost: float
+
+
+@dataclass(frozen=True)
+class SubstitutionEpisode:
+    """A state."""
+
+    task: GraphTask
+    options: SubstitutionOptions
+    root: Term
+    cost: float
+    applied: tuple[AppliedSubstitution, ...] = ()
+    actions: tuple[int, ...] = ()
+    status: str = RUNNING
+    reward: float = 0.0
+    rejection: str = ""
+    illegal: int = 0
+    previous_root: Term | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the episode was stopped, is out of steps, or was given up."""
+        return self.status != RUNNING
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph."""
+        return self.task.graph.with_root(self.root)
+
+    @cached_property
+    def nodes(self) -> tuple[Term, ...]:
+        """The nodes of the graph; places are counted in this order, as its text does."""
+        return nodes_in_text_order(self.graph)
+
+    @cached_property
+    def _candidates_and_omitted(self) -> tuple[tuple[SubstitutionCandidate, ...], int]:
+        if self.is_over:
+            return (), 0
+        return limited_candidates(self.task, self.root, self.options.max_actions)
+
+    @property
+    def candidates(self) -> tuple[SubstitutionCandidate, ...]:
+        """The substitutions that are possible; none after the end."""
+        return self._candidates_and_omitted[0]
+
+    @property
+    def omitted(self) -> int:
+        """How many more there would be than are offered."""
+        return self._candidates_and_omitted[1]
+
+    def mask(self) -> tuple[bool, ...]:
+        """Return which actions are possible; none after the end."""
+        if self.is_over:
+            return (False,) * (1 + self.options.max_actions)
+        count = len(self.candidates)
+        return (True, *(place < count for place in range(self.options.max_actions)))
+
+    def refusal(self, action: int) -> str:
+        """Return why an action is not possible, "" if it is."""
+        if self.is_over:
+            return "the episode has ended"
+        count = len(self.candidates)
+        if action > count:
+            return f"there are {count} substitutions, from action 1 on; found action {action}"
+        return ""
+
+    def meanings(self) -> tuple[str, ...]:
+        """Return what every action would do, "" where it is not possible."""
+        texts = [f"{one.rule.name} at {self.place_text(one)}" for one in self.candidates]
+        texts += [""] * (self.options.max_actions - len(texts))
+        return ("stop", *texts)
+
+    def place_text(self, one: SubstitutionCandidate) -> str:
+        """Return the nodes at which a rule matches, by the names that the graph's text has."""
+        return ", ".join(f"%{place}" for place in self.places_of(one))
+
+    def places_of(self, one: SubstitutionCandidate) -> tuple[int, ...]:
+        """Return the numbers of the nodes at which a rule matches."""
+        return tuple(self._node_numbers[node] for node in one.places)
+
+    @cached_property
+    def _node_numbers(self) -> dict[Term, int]:
+        return {node: place for place, node in enumerate(self.nodes)}
+
+    def after(self, action: int) -> SubstitutionEpisode:
+        """Return the state after an action, possible or not."""
+        why = self.refusal(action)
+        if why:
+            return self.with_illegal(self.illegal + 1, why)
+        if action == STOP:
+            return replace(
+                self, status=_STOPPED, actions=(*self.actions, STOP), reward=0.0, rejection=""
+            )
+        chosen = self.candidates[action - 1]
+        taken = AppliedSubstitution(chosen.rule.name, self.places_of(chosen), chosen.cost)
+        actions = (*self.actions, action)
+        return SubstitutionEpisode(
+            self.task,
+            self.options,
+            chosen.root,
+            chosen.cost,
+            applied=(*self.applied, taken),
+            actions=actions,
+            status=RUNNING if len(actions) < self.options.max_steps else _EXHAUSTED,
+            reward=(self.cost - chosen.cost) / self.task.initial_cost,
+            illegal=self.illegal,
+            previous_root=self.root,
+        )
+
+    def with_illegal(self, count: int, why: str) -> SubstitutionEpisode:
+        """Return the state after so many impossible actions, with the reward of the last."""
+        if count < MOST_ILLEGAL_ACTIONS:
+            return replace(self, reward=ILLEGAL_ACTION_REWARD, rejection=why, illegal=count)
+        return replace(
+            self,
+            root=self.task.graph.root,
+            cost=self.task.initial_cost,
+            previous_root=self.root,
+            status=INVALID_STATUS,
+            reward=INVALID_EPISODE_PENALTY,
+            rejection=why,
+            illegal=count,
+        )
+
+
+def start_substitution(task: GraphTask, options: SubstitutionOptions) -> SubstitutionEpisode:
+    """Return the state in which nothing has been substituted."""
+    return SubstitutionEpisode(task, options, task.graph.root, task.initial_cost)
+
+
+def nodes_in_text_order(graph: Graph) -> tuple[Term, ...]:
+    """Return the nodes of a graph as its text numbers them: inputs, then others, children first."""
+    return (*graph.inputs, *(one for one in graph.nodes() if one.head != "input"))

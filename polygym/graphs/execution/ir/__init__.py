@@ -1,0 +1,3 @@
+"""ir: to be described."""
+
+__all__: list[str] = []

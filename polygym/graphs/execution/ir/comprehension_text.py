@@ -1,0 +1,81 @@
+"""A nest as the text of a comprehension.
+
+Names are by position, so that equal work has equal text, by which kernels are kept.
+"""
+
+from __future__ import annotations
+
+from polygym.graphs.execution.ir.elementwise import tc_type
+from polygym.graphs.execution.ir.nests import (
+    AffineIndex,
+    ArrayAccess,
+    Expression,
+    GuardedSelect,
+    TensorNest,
+    TextTemplate,
+    statement_indices,
+)
+
+__all__ = ["nest_text"]
+
+
+def nest_text(nest: TensorNest) -> str:
+    """Return the text of a comprehension.
+
+    >>> from polygym.graphs.execution.ir.nests import Array, Statement, index
+    >>> i, a, b = index("i"), Array("a", (4,), "float32"), Array("b", (4,), "float32")
+    >>> double = Statement("b", ("i",), "=", Apply("(2.0f * {0})", (Access("a", (i,)),)))
+    >>> print(text_of(Nest((("i", 4),), (a, b), 1, (double,), "b")))
+    def kernel(float(4) A0) -> (R) {
+      R(i0) = (2.0f * A0(i0)) where i0 in 0:4
+    }
+    """
+    arrays = {one.name: f"A{place}" for place, one in enumerate(nest.parameters)}
+    is_update = nest.result in arrays
+    for place, one in enumerate(nest.arrays[nest.parameter_count :]):
+        arrays[one.name] = "R" if one.name == nest.result else f"T{place}"
+    indices = {name: f"i{place}" for place, (name, _) in enumerate(nest.extents)}
+    extents = dict(nest.extents)
+    lines = []
+    for statement in nest.statements:
+        ranges = [f"{indices[one]} in 0:{extents[one]}" for one in statement_indices(statement)]
+        left = (
+            f"{arrays[statement.target]}({', '.join(indices[one] for one in statement.subscripts)})"
+        )
+        right = _expression_text(statement.value, arrays, indices)
+        lines.append(f"  {left} {statement.operator} {right} where {', '.join(ranges)}")
+    parameters = ", ".join(
+        f"{tc_type(one.dtype)}({', '.join(map(str, one.shape))}) {arrays[one.name]}"
+        for one in nest.parameters
+    )
+    result = arrays[nest.result] if is_update else "R"
+    return "\n".join([f"def kernel({parameters}) -> ({result}) {{", *lines, "}"])
+
+
+def _expression_text(
+    expression: Expression, arrays: dict[str, str], indices: dict[str, str]
+) -> str:
+    match expression:
+        case ArrayAccess(array, at):
+            found = (
+                _rename_indices(one, indices).text()
+                if isinstance(one, AffineIndex)
+                else _expression_text(one, arrays, indices)
+                for one in at
+            )
+            return f"{arrays[array]}({', '.join(found)})"
+        case TextTemplate(text, parts):
+            return text.format(*(_expression_text(part, arrays, indices) for part in parts))
+        case GuardedSelect(ranges, inside, outside):
+            asked = []
+            for one, low, high in ranges:
+                value = _rename_indices(one, indices).text()
+                asked += [f"{value} >= {low}", f"{value} < {high}"]
+            texts = (_expression_text(part, arrays, indices) for part in (inside, outside))
+            return "({} ? {} : {})".format(" && ".join(asked), *texts)
+
+
+def _rename_indices(affine: AffineIndex, indices: dict[str, str]) -> AffineIndex:
+    return AffineIndex(
+        tuple((indices[name], factor) for name, factor in affine.terms), affine.offset
+    )

@@ -1,0 +1,265 @@
+"""Loop nests as values: what a kernel computes, before it is the text of a comprehension.
+
+A nest is a few statements over indices with known extents. Subscripts are sums of indices times
+numbers; so a transposed, sliced or expanded array is read where it lies, by other subscripts. A
+subscript may also be an element of an array of integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+__all__ = [
+    "AffineIndex",
+    "ArrayAccess",
+    "Expression",
+    "GuardedSelect",
+    "NestArray",
+    "NestStatement",
+    "Subscript",
+    "TensorNest",
+    "TextTemplate",
+    "array_accesses",
+    "condition_indices",
+    "constant_index",
+    "expression_size",
+    "index_named",
+    "map_expression",
+    "operation_count",
+    "statement_indices",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class AffineIndex:
+    """A sum of indices times numbers, and a number.
+
+    >>> (index("h") * 2 + index("k") + (-1)).text()
+    '2 * h + k - 1'
+    """
+
+    terms: tuple[tuple[str, int], ...] = ()
+    offset: int = 0
+
+    def __add__(self, other: AffineIndex | int) -> AffineIndex:
+        """Return a sum."""
+        if isinstance(other, int):
+            return AffineIndex(self.terms, self.offset + other)
+        found = dict(self.terms)
+        for name, factor in other.terms:
+            found[name] = found.get(name, 0) + factor
+        kept = tuple((name, factor) for name, factor in found.items() if factor)
+        return AffineIndex(kept, self.offset + other.offset)
+
+    def __mul__(self, factor: int) -> AffineIndex:
+        """Return a multiple."""
+        if factor == 0:
+            return AffineIndex()
+        return AffineIndex(
+            tuple((name, one * factor) for name, one in self.terms), self.offset * factor
+        )
+
+    @property
+    def single_index(self) -> str | None:
+        """The index that this is and nothing else, if it is one."""
+        if len(self.terms) == 1 and self.terms[0][1] == 1 and self.offset == 0:
+            return self.terms[0][0]
+        return None
+
+    def text(self) -> str:
+        """Return the text in a comprehension."""
+        words = [name if factor == 1 else f"{factor} * {name}" for name, factor in self.terms]
+        if self.offset or not words:
+            words.append(str(self.offset))
+        return " + ".join(words).replace("+ -", "- ")
+
+
+def index_named(name: str) -> AffineIndex:
+    """Return an index."""
+    return AffineIndex(((name, 1),))
+
+
+def constant_index(value: int) -> AffineIndex:
+    """Return a number."""
+    return AffineIndex((), value)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayAccess:
+    """An element of an array."""
+
+    array: str
+    subscripts: tuple[Subscript, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextTemplate:
+    """A text with ``{0}``, ``{1}`` … in the places of expressions."""
+
+    text: str
+    parts: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedSelect:
+    """One expression where all subscripts are within their ranges, another elsewhere."""
+
+    ranges: tuple[tuple[AffineIndex, int, int], ...]
+    inside: Expression
+    outside: Expression
+
+
+Expression: TypeAlias = ArrayAccess | TextTemplate | GuardedSelect
+Subscript: TypeAlias = AffineIndex | ArrayAccess
+
+
+@dataclass(frozen=True, slots=True)
+class NestArray:
+    """A name, a shape and the type of the elements."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class NestStatement:
+    """``target(at) operator value``."""
+
+    target: str
+    subscripts: tuple[str, ...]
+    operator: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class TensorNest:
+    """Statements over indices; ``result`` is the array that comes out.
+
+    ``arrays`` has the parameters first, as many as ``parameter_count`` says; the rest is temporary
+    but for the result, which may be the first parameter: then that is updated.
+    """
+
+    extents: tuple[tuple[str, int], ...]
+    arrays: tuple[NestArray, ...]
+    parameter_count: int
+    statements: tuple[NestStatement, ...]
+    result: str
+
+    @property
+    def parameters(self) -> tuple[NestArray, ...]:
+        """The arrays that a call gives."""
+        return self.arrays[: self.parameter_count]
+
+    def array(self, name: str) -> NestArray:
+        """Return an array."""
+        return next(one for one in self.arrays if one.name == name)
+
+
+def array_accesses(expression: Expression) -> Iterator[ArrayAccess]:
+    """Yield all accesses, those in subscripts too."""
+    match expression:
+        case ArrayAccess(_, at):
+            yield expression
+            for one in at:
+                if isinstance(one, ArrayAccess):
+                    yield from array_accesses(one)
+        case TextTemplate(_, parts):
+            for part in parts:
+                yield from array_accesses(part)
+        case GuardedSelect(_, inside, outside):
+            yield from array_accesses(inside)
+            yield from array_accesses(outside)
+
+
+def condition_indices(expression: Expression) -> Iterator[AffineIndex]:
+    """Yield what conditions ask about."""
+    match expression:
+        case ArrayAccess():
+            return
+        case TextTemplate(_, parts):
+            for part in parts:
+                yield from condition_indices(part)
+        case GuardedSelect(ranges, inside, outside):
+            yield from (one for one, _, _ in ranges)
+            yield from condition_indices(inside)
+            yield from condition_indices(outside)
+
+
+def statement_indices(statement: NestStatement) -> list[str]:
+    """Return the indices of a statement: of its left side, then of its right one."""
+    found = dict.fromkeys(statement.subscripts)
+    for access in array_accesses(statement.value):
+        for one in access.subscripts:
+            if isinstance(one, AffineIndex):
+                found.update(dict.fromkeys(name for name, _ in one.terms))
+    for condition in condition_indices(statement.value):
+        found.update(dict.fromkeys(name for name, _ in condition.terms))
+    return list(found)
+
+
+def map_expression(
+    expression: Expression,
+    access: Callable[[ArrayAccess], Expression],
+    affine: Callable[[AffineIndex], AffineIndex] = lambda one: one,
+) -> Expression:
+    """Return an expression with accesses, and subscripts in conditions, replaced.
+
+    ``access`` gets accesses whose subscripts that are accesses have been replaced already.
+    """
+    match expression:
+        case ArrayAccess(array, at):
+            inner: list[Subscript] = []
+            for one in at:
+                if isinstance(one, ArrayAccess):
+                    changed = map_expression(one, access, affine)
+                    assert isinstance(changed, ArrayAccess)
+                    inner.append(changed)
+                else:
+                    inner.append(one)
+            return access(ArrayAccess(array, tuple(inner)))
+        case TextTemplate(text, parts):
+            return TextTemplate(text, tuple(map_expression(part, access, affine) for part in parts))
+        case GuardedSelect(ranges, inside, outside):
+            return GuardedSelect(
+                tuple((affine(one), low, high) for one, low, high in ranges),
+                map_expression(inside, access, affine),
+                map_expression(outside, access, affine),
+            )
+
+
+def expression_size(expression: Expression) -> int:
+    """Return how many parts the text of an expression has, about."""
+    match expression:
+        case ArrayAccess(_, at):
+            return 1 + len(at)
+        case TextTemplate(text, parts):
+            used = (
+                text.count(f"{{{place}}}") * expression_size(one) for place, one in enumerate(parts)
+            )
+            return text.count(" ") // 2 + 1 + sum(used)
+        case GuardedSelect(ranges, inside, outside):
+            return 4 * len(ranges) + expression_size(inside) + expression_size(outside)
+
+
+def operation_count(nest: TensorNest) -> int:
+    """Return how many operations a nest does, one for every function and every term of a sum."""
+    extents: Mapping[str, int] = dict(nest.extents)
+    total = 0
+    for statement in nest.statements:
+        each = _template_count(statement.value) + (statement.operator != "=")
+        total += each * prod(extents[name] for name in statement_indices(statement))
+    return total
+
+
+def _template_count(expression: Expression) -> int:
+    match expression:
+        case ArrayAccess():
+            return 0
+        case TextTemplate(_, parts):
+            return (1 if parts else 0) + sum(map(_template_count, parts))
+        case GuardedSelect(_, inside, outside):
+            return max(_template_count(inside), _template_count(outside))

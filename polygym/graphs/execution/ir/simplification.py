@@ -1,0 +1,265 @@
+"""The simplest form of a nest: fewer indices on the same memory.
+
+Axes of extent 1 vanish, and two indices that stand next to each other wherever they stand become
+one: sums of tensors of shapes (1, 64, 56, 56) and (200704) are one kernel, a convolution by 1 × 1 a
+product of matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+from polygym.graphs.execution.ir.nests import (
+    AffineIndex,
+    ArrayAccess,
+    Expression,
+    NestArray,
+    NestStatement,
+    Subscript,
+    TensorNest,
+    array_accesses,
+    condition_indices,
+    constant_index,
+    index_named,
+    map_expression,
+)
+
+__all__ = ["simplify"]
+
+_UNIT_INDEX = "only"
+
+
+def simplify(nest: TensorNest) -> TensorNest:
+    """Return a nest that computes the same on the same memory.
+
+    >>> at = (index("i"), index("j"))
+    >>> arrays = Array("a", (4, 6), "float32"), Array("b", (4, 6), "float32")
+    >>> copy = Statement("b", ("i", "j"), "=", Access("a", at))
+    >>> simplified(Nest((("i", 4), ("j", 6)), arrays, 1, (copy,), "b")).extents
+    (('i', 24),)
+    """
+    nest = _drop_unit_axes(_split_axes(nest))
+    while (pair := _mergeable_indices(nest)) is not None:
+        nest = _merge_indices(nest, *pair)
+    return _with_axis_for_scalars(nest)
+
+
+def _split_axes(nest: TensorNest) -> TensorNest:
+    """Return a nest where axes of parameters that are read by N·g + f have become two."""
+    extents = dict(nest.extents)
+    for array in nest.parameters:
+        accesses = [one for one in _accesses(nest) if one.array == array.name]
+        for place in range(len(array.shape) - 1, -1, -1):
+            forms = {one.subscripts[place] for one in accesses}
+            form = forms.pop() if len(forms) == 1 else None
+            if not isinstance(form, AffineIndex) or len(form.terms) != 2 or form.offset:
+                continue
+            (outer, factor), (inner, one) = sorted(form.terms, key=lambda term: -term[1])
+            shape = (extents[outer], factor)
+            if one != 1 or factor != extents[inner] or shape[0] * factor != array.shape[place]:
+                continue
+            at = (index_named(outer), index_named(inner))
+            nest = _with_axes(nest, array.name, slice(place, place + 1), shape, at)
+    return nest
+
+
+def _with_axes(
+    nest: TensorNest, name: str, axes: slice, shape: tuple[int, ...], at: tuple[AffineIndex, ...]
+) -> TensorNest:
+    """Return a nest with other axes, and subscripts, in the place of some of a parameter."""
+
+    def change(one: ArrayAccess) -> ArrayAccess:
+        if one.array != name:
+            return one
+        return ArrayAccess(name, (*one.subscripts[: axes.start], *at, *one.subscripts[axes.stop :]))
+
+    arrays = tuple(
+        replace(one, shape=(*one.shape[: axes.start], *shape, *one.shape[axes.stop :]))
+        if one.name == name
+        else one
+        for one in nest.arrays
+    )
+    statements = tuple(_map_statement(one, change) for one in nest.statements)
+    return replace(nest, arrays=arrays, statements=statements)
+
+
+def _drop_unit_axes(nest: TensorNest) -> TensorNest:
+    """Return a nest without indices and axes of extent 1."""
+    units = {name for name, extent in nest.extents if extent == 1}
+    shapes = {one.name: one.shape for one in nest.arrays}
+    # A subscript that is read from an array is checked when the code runs: it stays.
+    read = {
+        (one.array, place)
+        for one in _accesses(nest)
+        for place, part in enumerate(one.subscripts)
+        if isinstance(part, ArrayAccess)
+    }
+    kept = {
+        name: [place for place, extent in enumerate(shape) if extent != 1 or (name, place) in read]
+        for name, shape in shapes.items()
+    }
+
+    def affine(one: AffineIndex) -> AffineIndex:
+        return AffineIndex(tuple(term for term in one.terms if term[0] not in units), one.offset)
+
+    def access(one: ArrayAccess) -> ArrayAccess:
+        parts = (one.subscripts[place] for place in kept[one.array])
+        return ArrayAccess(
+            one.array,
+            tuple(affine(part) if isinstance(part, AffineIndex) else part for part in parts),
+        )
+
+    arrays = tuple(
+        replace(one, shape=tuple(one.shape[place] for place in kept[one.name]))
+        for one in nest.arrays
+    )
+    statements = tuple(
+        replace(
+            _map_statement(one, access, affine),
+            subscripts=tuple(name for name in one.subscripts if name not in units),
+        )
+        for one in nest.statements
+    )
+    extents = tuple(pair for pair in nest.extents if pair[0] not in units)
+    return replace(nest, extents=extents, arrays=arrays, statements=statements)
+
+
+def _mergeable_indices(nest: TensorNest) -> tuple[str, str] | None:
+    """Return two indices that stand beside each other wherever one of them stands."""
+    accesses = _accesses(nest)
+    tried: set[tuple[str, str]] = set()
+    asked = _condition_index_names(nest)
+    for one in accesses:
+        names = [
+            part.single_index if isinstance(part, AffineIndex) else None for part in one.subscripts
+        ]
+        for first, second in pairwise(names):
+            if first is None or second is None or (first, second) in tried:
+                continue
+            tried.add((first, second))
+            if first != second and not asked & {first, second}:
+                if _always_together(nest, accesses, first, second):
+                    return first, second
+    return None
+
+
+def _always_together(
+    nest: TensorNest, accesses: list[ArrayAccess], first: str, second: str
+) -> bool:
+    extents = dict(nest.extents)
+    shapes = {one.name: one.shape for one in nest.arrays}
+    places: dict[str, set[int]] = {}
+    for one in accesses:
+        found = set()
+        for place, part in enumerate(one.subscripts):
+            if not isinstance(part, AffineIndex):
+                continue
+            terms = {name for name, _ in part.terms} & {first, second}
+            if not terms:
+                continue
+            if part.single_index == first:
+                found.add(place)
+            elif part.single_index != second or place == 0:
+                return False
+            else:
+                before = one.subscripts[place - 1]
+                if not isinstance(before, AffineIndex) or before.single_index != first:
+                    return False
+        for place in found:
+            after = one.subscripts[place + 1] if place + 1 < len(one.subscripts) else None
+            if not isinstance(after, AffineIndex) or after.single_index != second:
+                return False
+            if shapes[one.array][place : place + 2] != (extents[first], extents[second]):
+                return False
+        # All that touches an array has to see it under the same shape.
+        if places.setdefault(one.array, found) != found:
+            return False
+    return True
+
+
+def _merge_indices(nest: TensorNest, first: str, second: str) -> TensorNest:
+    """Return a nest with one index in the place of two that always stand together."""
+    places = {
+        one.array: [
+            place for place, part in enumerate(one.subscripts) if part == index_named(first)
+        ]
+        for one in _accesses(nest)
+    }
+
+    def access(one: ArrayAccess) -> ArrayAccess:
+        return ArrayAccess(
+            one.array, tuple(part for part in one.subscripts if part != index_named(second))
+        )
+
+    def shape(one: NestArray) -> tuple[int, ...]:
+        found = list(one.shape)
+        for place in reversed(places.get(one.name, [])):
+            found[place : place + 2] = [found[place] * found[place + 1]]
+        return tuple(found)
+
+    extents = dict(nest.extents)
+    extents[first] *= extents.pop(second)
+    arrays = tuple(replace(one, shape=shape(one)) for one in nest.arrays)
+    statements = tuple(
+        replace(
+            _map_statement(one, access),
+            subscripts=tuple(name for name in one.subscripts if name != second),
+        )
+        for one in nest.statements
+    )
+    return replace(nest, extents=tuple(extents.items()), arrays=arrays, statements=statements)
+
+
+def _with_axis_for_scalars(nest: TensorNest) -> TensorNest:
+    """Return a nest in which every array has an axis: scalars are passed in another way."""
+    bare = {one.name for one in nest.arrays if not one.shape}
+    if not bare:
+        return nest
+    targets = {one.target for one in nest.statements}
+
+    def access(one: ArrayAccess) -> ArrayAccess:
+        if one.array not in bare:
+            return one
+        return ArrayAccess(
+            one.array, (index_named(_UNIT_INDEX) if one.array in targets else constant_index(0),)
+        )
+
+    arrays = tuple(replace(one, shape=one.shape or (1,)) for one in nest.arrays)
+    statements = tuple(
+        replace(_map_statement(one, access), subscripts=one.subscripts or (_UNIT_INDEX,))
+        for one in nest.statements
+    )
+    return replace(
+        nest, extents=((_UNIT_INDEX, 1), *nest.extents), arrays=arrays, statements=statements
+    )
+
+
+def _map_statement(
+    statement: NestStatement,
+    access: Callable[[ArrayAccess], Expression],
+    affine: Callable[[AffineIndex], AffineIndex] = lambda one: one,
+) -> NestStatement:
+    """Return a statement with accesses on its right side, and conditions, replaced."""
+    return replace(statement, value=map_expression(statement.value, access, affine))
+
+
+def _accesses(nest: TensorNest) -> list[ArrayAccess]:
+    """Return all accesses, left sides too."""
+    found: list[ArrayAccess] = []
+    for statement in nest.statements:
+        left: tuple[Subscript, ...] = tuple(map(index_named, statement.subscripts))
+        found.append(ArrayAccess(statement.target, left))
+        found += array_accesses(statement.value)
+    return found
+
+
+def _condition_index_names(nest: TensorNest) -> set[str]:
+    """Return the indices that conditions ask about."""
+    return {
+        name
+        for statement in nest.statements
+        for condition in condition_indices(statement.value)
+        for name, _ in condition.terms
+    }

@@ -1,0 +1,163 @@
+"""Arrays as they are read: transposed, sliced, expanded, without moving an element.
+
+A view says at which subscripts of the array that is there the elements of a logical array lie: for
+every axis of the one that is there an axis of the view times a step plus a beginning, or a
+beginning alone. What lies in one piece is no view but the array itself from some element on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from polygym.graphs.execution.ir.nests import AffineIndex, constant_index
+
+__all__ = [
+    "ArraySource",
+    "ArrayView",
+    "broadcast_view",
+    "permute",
+    "reshape_view",
+    "slice_axis",
+    "view_strides",
+    "whole_array",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArraySource:
+    """An array that is there when the model runs; what it comes from is kept elsewhere."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayView:
+    """Elements of a source, from ``start`` on seen as an array of shape ``extents``.
+
+    ``along[d]`` is (axis of the view or -1, step, beginning) for axis d of that array.
+    """
+
+    source: ArraySource
+    start: int
+    extents: tuple[int, ...]
+    axes: tuple[tuple[int, int, int], ...]
+    shape: tuple[int, ...]
+
+    @property
+    def is_whole_array(self) -> bool:
+        """Whether the view is the array itself."""
+        return self.extents == self.shape and all(
+            part == (axis, 1, 0) for axis, part in enumerate(self.axes)
+        )
+
+    @property
+    def dtype(self) -> str:
+        """The type of the elements."""
+        return self.source.dtype
+
+    @property
+    def elements(self) -> int:
+        """How many elements the view has."""
+        return prod(self.shape)
+
+    def subscripts(self, logical: Sequence[AffineIndex]) -> tuple[AffineIndex, ...]:
+        """Return where an element of the view lies."""
+        return tuple(
+            constant_index(begin) if axis < 0 else logical[axis] * step + begin
+            for axis, step, begin in self.axes
+        )
+
+    def as_array(self, flat: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return the view as an array of NumPy, given the source's elements in one row."""
+        offset, strides = view_strides(self)
+        whole = flat[offset:]
+        sizes = tuple(whole.itemsize * one for one in strides)
+        return np.lib.stride_tricks.as_strided(whole, self.shape, sizes)
+
+
+def whole_array(source: ArraySource) -> ArrayView:
+    """Return an array as it is."""
+    axes = tuple((axis, 1, 0) for axis in range(len(source.shape)))
+    return ArrayView(source, 0, source.shape, axes, source.shape)
+
+
+def view_strides(view: ArrayView) -> tuple[int, tuple[int, ...]]:
+    """Return the first element of a view in its source, and how far apart neighbours are."""
+    strides = [0] * len(view.shape)
+    offset, weight = view.start, 1
+    for extent, (axis, step, begin) in zip(
+        reversed(view.extents), reversed(view.axes), strict=True
+    ):
+        offset += weight * begin
+        if axis >= 0:
+            strides[axis] += weight * step
+        weight *= extent
+    return offset, tuple(strides)
+
+
+def permute(view: ArrayView, order: Sequence[int]) -> ArrayView:
+    """Return a view with axes in another order: axis i is axis order[i]."""
+    there = {axis: place for place, axis in enumerate(order)}
+    along = tuple((there.get(axis, -1), step, begin) for axis, step, begin in view.axes)
+    shape = tuple(view.shape[axis] for axis in order)
+    return _normalize(ArrayView(view.source, view.start, view.extents, along, shape))
+
+
+def slice_axis(view: ArrayView, axis: int, start: int, count: int, step: int = 1) -> ArrayView:
+    """Return every ``step``-th element along an axis, ``count`` of them."""
+    along = tuple(
+        (one, stride * step, begin + stride * start) if one == axis else (one, stride, begin)
+        for one, stride, begin in view.axes
+    )
+    shape = (*view.shape[:axis], count, *view.shape[axis + 1 :])
+    return _normalize(ArrayView(view.source, view.start, view.extents, along, shape))
+
+
+def broadcast_view(view: ArrayView, shape: tuple[int, ...]) -> ArrayView:
+    """Return a view with its elements again and again along axes of extent 1, or in front."""
+    shift = len(shape) - len(view.shape)
+    along = []
+    for axis, step, begin in view.axes:
+        is_one = axis >= 0 and view.shape[axis] == 1 and shape[axis + shift] != 1
+        along.append((-1, 0, begin) if axis < 0 or is_one else (axis + shift, step, begin))
+    return _normalize(ArrayView(view.source, view.start, view.extents, tuple(along), shape))
+
+
+def reshape_view(view: ArrayView, shape: tuple[int, ...]) -> ArrayView | None:
+    """Return a view under another shape; None where elements would have to move.
+
+    >>> image = plain(Source((2, 3), "float32"))
+    >>> reshaped(image, (6,)).extents, reshaped(permuted(image, (1, 0)), (6,))
+    ((6,), None)
+    """
+    if view.is_whole_array:
+        axes = tuple((axis, 1, 0) for axis in range(len(shape)))
+        return ArrayView(view.source, view.start, shape, axes, shape)
+    old = [axis for axis, extent in enumerate(view.shape) if extent != 1]
+    new = [axis for axis, extent in enumerate(shape) if extent != 1]
+    if [view.shape[axis] for axis in old] != [shape[axis] for axis in new]:
+        return None
+    there = dict(zip(old, new, strict=True))
+    along = tuple(
+        (there[axis], step, begin) if axis in there else (-1, 0, begin)
+        for axis, step, begin in view.axes
+    )
+    return _normalize(ArrayView(view.source, view.start, view.extents, along, shape))
+
+
+def _normalize(view: ArrayView) -> ArrayView:
+    """Return a view that lies in one piece as the array from its first element on."""
+    offset, strides = view_strides(view)
+    expected = 1
+    for extent, stride in zip(reversed(view.shape), reversed(strides), strict=True):
+        if extent != 1 and stride != expected:
+            return view
+        expected *= extent
+    axes = tuple((axis, 1, 0) for axis in range(len(view.shape)))
+    return ArrayView(view.source, offset, view.shape, axes, view.shape)

@@ -1,0 +1,3 @@
+"""lowering: to be described."""
+
+__all__: list[str] = []

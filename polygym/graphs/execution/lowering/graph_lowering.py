@@ -1,0 +1,186 @@
+"""A graph as operations on arrays: what has to be done when a model runs, and in order.
+
+What moves nothing is a view. What is known from weights alone is computed here. Padding, and the
+activations of products, are operations of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from polygym.graphs.execution.ir.operations import ArrayOperation, ArrayOperations
+from polygym.graphs.execution.ir.views import (
+    ArraySource,
+    ArrayView,
+    broadcast_view,
+    permute,
+    reshape_view,
+    slice_axis,
+    whole_array,
+)
+from polygym.graphs.execution.lowering.image_operators import lower_convolution, lower_pooling
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.reference import evaluate
+from polygym.graphs.ir.types import TensorType, parse_numbers
+from polygym.rewrite.term import Head, Term
+
+__all__ = ["LoweredGraph", "lower_graph"]
+
+_ROW_OPERATORS = frozenset({"softmax", "layer-norm"})
+
+_BLOCK_WIDTHS = (64, 32, 16)
+"""Columns of a known matrix that lie together, for a product with a single row."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredGraph:
+    """Operations in order; what the inputs, constants and results are among the arrays."""
+
+    operations: tuple[ArrayOperation, ...]
+    inputs: tuple[ArraySource, ...]
+    constants: Mapping[ArraySource, np.ndarray[Any, Any]]
+    outputs: tuple[ArrayView, ...]
+
+
+def lower_graph(graph: Graph, weights: Mapping[str, np.ndarray[Any, Any]]) -> LoweredGraph:
+    """Return the operations of a graph with these weights."""
+    tracer = _Lowering(graph)
+    tracer.compute_constants(weights)
+    for one in graph.terms():
+        if one.children and not _is_constant(graph, one) and one.head not in ("noop", "split"):
+            tracer.views[one] = tracer.view(one)
+    outputs = tuple(tracer.views[one] for _, one in graph.outputs)
+    inputs = tuple(tracer.inputs[one] for one in graph.inputs)
+    return LoweredGraph(
+        tuple(tracer.operations.operations), inputs, tracer.operations.constants, outputs
+    )
+
+
+def _is_constant(graph: Graph, one: Term) -> bool:
+    data = graph.data(one)
+    return isinstance(data, TensorType) and data.constant
+
+
+@dataclass
+class _Lowering:
+    graph: Graph
+    views: dict[Term, ArrayView] = field(default_factory=dict)
+    operations: ArrayOperations = field(default_factory=ArrayOperations)
+    inputs: dict[Term, ArraySource] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for one in self.graph.inputs:
+            tensor = self.graph.tensor(one)
+            self.inputs[one] = ArraySource(tensor.shape, tensor.dtype)
+
+    def compute_constants(self, weights: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        """Compute what is known from weights alone and asked for by the rest."""
+        asked: dict[Term, None] = {}
+        for one in self.graph.terms():
+            if one.children and not _is_constant(self.graph, one):
+                asked |= {child: None for child in one.children if self._is_known(child)}
+        asked |= {one: None for _, one in self.graph.outputs if self._is_known(one)}
+        # The same again and again need not be there more than once.
+        inner = {one: one.children[0] if one.head == "expand" else one for one in asked}
+        roots = list(dict.fromkeys(inner.values()))
+        arrays = dict(zip(roots, evaluate(roots, weights), strict=True))
+        made = {one: whole_array(self.operations.constant(array)) for one, array in arrays.items()}
+        for one, root in inner.items():
+            self.views[one] = broadcast_view(made[root], self.graph.tensor(one).shape)
+
+    def _is_known(self, one: Term) -> bool:
+        return bool(one.children) and _is_constant(self.graph, one)
+
+    def view(self, one: Term) -> ArrayView:
+        """Return the result of a node."""
+        tensor = self.graph.tensor(one)
+        literals = [child.head for child in one.children if not child.children]
+        operands = [self.views[child] for child in one.children if child in self.views]
+        match one.head:
+            case "input":
+                return whole_array(self.inputs[one])
+            case "reshape":
+                (x,) = operands
+                return reshape_view(x, tensor.shape) or self._reshaped_copy(x, tensor.shape)
+            case "transpose":
+                return permute(operands[0], _numbers(literals[0]))
+            case "expand":
+                return broadcast_view(operands[0], tensor.shape)
+            case "slice":
+                axis, start, _, step = map(int, literals)
+                return slice_axis(operands[0], axis, start, tensor.shape[axis], step)
+            case "split0" | "split1":
+                return self._part(one, tensor)
+            case "cast" if operands[0].dtype == tensor.dtype:
+                return operands[0]
+            case "conv":
+                return lower_convolution(self.operations, literals, operands, tensor)
+            case "poolmax" | "poolavg":
+                return lower_pooling(self.operations, str(one.head), literals, operands[0], tensor)
+            case "matmul":
+                x, y = (self.operations.with_rows(part) for part in operands)
+                blocks = self._in_blocks(y) if prod(x.shape[:-1]) == 1 else None
+                made = (
+                    self.operations.append("matmul", (), (x, y), tensor.shape, tensor.dtype)
+                    if blocks is None
+                    else self.operations.append(
+                        "matmul-row", (), (x, blocks), tensor.shape, tensor.dtype
+                    )
+                )
+                return self.operations.activated(str(literals[0]), made)
+            case "pad":
+                pads = _numbers(literals[1])
+                return self.operations.padded(operands[0], float(literals[0]), pads)
+            case "enlarge":
+                small, large = (part.shape for part in operands)
+                sides = [(b - a) // 2 for a, b in zip(small, large, strict=True)]
+                return self.operations.padded(
+                    operands[0], 0.0, (0, 0, *sides[2:], 0, 0, *sides[2:])
+                )
+            case "gather":
+                table, indices = operands
+                table = table if table.is_whole_array else self.operations.contiguous(table)
+                return self.operations.append(
+                    "gather", literals, (table, indices), tensor.shape, tensor.dtype
+                )
+            case _:
+                if one.head in _ROW_OPERATORS:
+                    operands = [self.operations.with_last_row(part) for part in operands]
+                return self.operations.append(
+                    str(one.head), literals, operands, tensor.shape, tensor.dtype
+                )
+
+    def _reshaped_copy(self, x: ArrayView, shape: tuple[int, ...]) -> ArrayView:
+        found = reshape_view(self.operations.contiguous(x), shape)
+        assert found is not None
+        return found
+
+    def _part(self, one: Term, tensor: TensorType) -> ArrayView:
+        axis, at, x = one.children[0].children
+        along, first = int(axis.head), int(at.head)
+        start = first if one.head == "split1" else 0
+        return slice_axis(self.views[x], along, start, tensor.shape[along])
+
+    def _in_blocks(self, y: ArrayView) -> ArrayView | None:
+        """Return a known matrix as (columns / b, rows, b): what one vector needs lies together."""
+        known = self.operations.constants.get(y.source)
+        if known is None or not y.is_whole_array or len(y.shape) != 2:
+            return None
+        rows, columns = y.shape
+        key = ("blocks", y)
+        if key not in self.operations.memo:
+            width = next((one for one in _BLOCK_WIDTHS if columns % one == 0), 1)
+            blocks = y.as_array(known.reshape(-1)).reshape(rows, columns // width, width)
+            self.operations.memo[key] = whole_array(
+                self.operations.constant(blocks.transpose(1, 0, 2))
+            )
+        return self.operations.memo[key]
+
+
+def _numbers(word: Head) -> tuple[int, ...]:
+    return parse_numbers(word) if isinstance(word, str) else (int(word),)

@@ -1,0 +1,214 @@
+"""Which operations share a kernel: a product and what follows it element by element.
+
+An operation joins the one group that alone needs its result, if what needs it are functions of
+elements of the same shape, and that is faster. A group has one operation at most that is more than
+such a function, its head; its result is what the last one, its root, makes.
+
+Nobody outside of a group waits for anything in it but the root, so it can run where the root is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from polygym.graphs.execution.ir.elementwise import ACTIVATION, apply_function
+from polygym.graphs.execution.ir.nests import (
+    ArrayAccess,
+    Expression,
+    NestArray,
+    NestStatement,
+    TensorNest,
+    array_accesses,
+    expression_size,
+    index_named,
+    map_expression,
+)
+from polygym.graphs.execution.ir.operations import ArrayOperation
+from polygym.graphs.execution.ir.simplification import simplify
+from polygym.graphs.execution.ir.views import ArraySource, ArrayView
+from polygym.graphs.execution.operators.bodies import MAIN_STATEMENT, NestBuilder, broadcast_indices
+from polygym.graphs.execution.operators.body_table import BODIES, operator_body
+
+__all__ = ["FusionPredicate", "KernelGroup", "group_nest", "group_operations"]
+
+_RESULT = "result"
+
+_MAX_EXPRESSION = 400
+"""Parts of an expression that is computed at once; the language allows ten times as many."""
+
+
+@dataclass(slots=True, eq=False)
+class KernelGroup:
+    """Operations that one kernel does; ``members`` in order, the root last."""
+
+    root: ArrayOperation
+    members: list[ArrayOperation] = field(default_factory=list)
+    head: ArrayOperation | None = None
+
+    @property
+    def operands(self) -> list[ArrayView]:
+        """What the group reads that it does not make."""
+        own = {one.result for one in self.members}
+        return [view for one in self.members for view in one.operands if view.source not in own]
+
+    @property
+    def label(self) -> str:
+        """The names of the operations."""
+        return "+".join(one.head.removeprefix(ACTIVATION) for one in self.members)
+
+
+FusionPredicate: TypeAlias = Callable[[ArrayOperation, KernelGroup], bool]
+"""Whether an operation joins the group of functions of elements that follow it."""
+
+
+def group_operations(
+    operations: Sequence[ArrayOperation],
+    outputs: Collection[ArraySource],
+    fuses: FusionPredicate | None,
+) -> list[KernelGroup]:
+    """Return the groups in an order in which they can run.
+
+    ``fuses`` is asked of an operation, no function of elements, that could join the group of those
+    that follow it. Without it only the activations of products are done with them.
+    """
+    users: dict[ArraySource, list[ArrayOperation]] = {}
+    for one in operations:
+        for view in one.operands:
+            users.setdefault(view.source, []).append(one)
+    groups: dict[ArrayOperation, KernelGroup] = {}
+    found: list[KernelGroup] = []
+    for one in reversed(operations):
+        group = None
+        if one.result not in outputs and _is_kernel(one):
+            group = _group_to_join(one, users.get(one.result, []), groups, fuses)
+        if group is None:
+            group = KernelGroup(one)
+            found.append(group)
+        group.members.insert(0, one)
+        if not one.is_elementwise:
+            group.head = one
+        groups[one] = group
+    return found[::-1]
+
+
+def _is_kernel(one: ArrayOperation) -> bool:
+    return one.is_elementwise or one.head in BODIES
+
+
+def _group_to_join(
+    one: ArrayOperation,
+    users: Sequence[ArrayOperation],
+    groups: dict[ArrayOperation, KernelGroup],
+    fuses: FusionPredicate | None,
+) -> KernelGroup | None:
+    """Return the group that an operation joins, if there is one."""
+    wanted = {groups[user] for user in users}
+    if len(wanted) != 1:
+        return None
+    (group,) = wanted
+    if one.result.shape != group.root.result.shape:
+        return None
+    if not one.is_elementwise and group.head is not None:
+        return None
+    for user in users:
+        if not user.is_elementwise or (fuses is None and not user.head.startswith(ACTIVATION)):
+            return None
+        for view in user.operands:
+            if view.source is one.result and view.shape != one.result.shape:
+                return None
+            if view.source is one.result and not view.is_whole_array:
+                return None
+    if fuses is None or one.is_elementwise or fuses(one, group):
+        return group
+    return None
+
+
+def group_nest(
+    group: KernelGroup, updated: ArrayView | None = None
+) -> tuple[TensorNest, list[ArrayView]]:
+    """Return what a group computes, and the views that are its parameters.
+
+    ``updated`` is an operand in whose memory the result comes to lie.
+    """
+    draft = NestBuilder()
+    shape, dtype = group.root.result.shape, group.root.result.dtype
+    body = operator_body(group.head, draft, shape)
+    values: dict[ArraySource, Expression] = {}
+    kept: list[NestStatement] = []
+    temporaries = list(body.temporaries)
+    whole = tuple(body.extents[name] for name in body.indices)
+    for member in group.members:
+        value = body.result
+        if member is not group.head:
+            parts = [
+                values[view.source]
+                if view.source in values
+                else draft.read(view, broadcast_indices(view.shape, body.logical))
+                for view in member.operands
+            ]
+            kind = member.operands[0].dtype
+            value = apply_function(member.head, member.literals, parts, kind)
+            if expression_size(value) > _MAX_EXPRESSION:
+                # A text has each part as often as it is used: so large ones get memory.
+                parts = [
+                    _as_temporary(part, kind, body.indices, whole, kept, temporaries)
+                    for part in parts
+                ]
+                value = apply_function(member.head, member.literals, parts, kind)
+        values[member.result] = value
+    if updated is not None:
+        target = draft.read(updated, body.logical).array
+    else:
+        target = _RESULT
+    statements = [*body.statements, *kept]
+    main = next((one for one in temporaries if one.name == MAIN_STATEMENT), None)
+    is_read = any(one.array == MAIN_STATEMENT for one in array_accesses(value))
+    follows = not isinstance(value, ArrayAccess)
+    if main is not None and main.dtype == dtype and is_read and (body.in_place or not follows):
+        temporaries.remove(main)
+        statements = [_renamed(one, MAIN_STATEMENT, target) for one in statements]
+        value = _renamed_in(value, MAIN_STATEMENT, target)
+    if not (isinstance(value, ArrayAccess) and value.array == target):
+        statements.append(NestStatement(target, body.indices, "=", value))
+    arrays = [*draft.arrays, *temporaries]
+    if updated is None:
+        arrays.append(NestArray(_RESULT, whole, dtype))
+    nest = TensorNest(
+        tuple(body.extents.items()), tuple(arrays), len(draft.arrays), tuple(statements), target
+    )
+    return simplify(nest), draft.views
+
+
+def _as_temporary(
+    value: Expression,
+    dtype: str,
+    at: tuple[str, ...],
+    shape: tuple[int, ...],
+    statements: list[NestStatement],
+    arrays: list[NestArray],
+) -> Expression:
+    """Return a value as an element of a temporary array, if it is not one of an array already."""
+    if isinstance(value, ArrayAccess):
+        return value
+    name = f"t{len(statements)}"
+    statements.append(NestStatement(name, at, "=", value))
+    arrays.append(NestArray(name, shape, dtype))
+    return ArrayAccess(name, tuple(map(index_named, at)))
+
+
+def _renamed(statement: NestStatement, old: str, new: str) -> NestStatement:
+    return NestStatement(
+        new if statement.target == old else statement.target,
+        statement.subscripts,
+        statement.operator,
+        _renamed_in(statement.value, old, new),
+    )
+
+
+def _renamed_in(expression: Expression, old: str, new: str) -> Expression:
+    def access(one: ArrayAccess) -> ArrayAccess:
+        return ArrayAccess(new, one.subscripts) if one.array == old else one
+
+    return map_expression(expression, access)

@@ -1,0 +1,3 @@
+"""operators: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,108 @@
+"""Products of matrices and convolutions as bodies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polygym.graphs.execution.ir.nests import Expression, TextTemplate, constant_index, index_named
+from polygym.graphs.execution.ir.operations import ArrayOperation
+from polygym.graphs.execution.operators.bodies import (
+    VECTOR_LENGTH,
+    NestBuilder,
+    OperatorBody,
+    combine_pairwise,
+    index_names,
+    reduction_body,
+)
+
+__all__ = ["BLOCKED", "blocked_matmul_body", "conv_body", "matmul_body"]
+
+BLOCKED = "in blocks"
+"""The literal of a product whose known matrix lies in blocks of columns."""
+
+_MIN_COLUMNS = 4
+"""Columns from which on kernels of single channels are written out, if windows leave some out and
+rows of the result fill vectors."""
+
+
+def matmul_body(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
+    """Return a product of matrices, or of batches of them."""
+    x, y = operation.operands
+    if operation.literals == (BLOCKED,):
+        return blocked_matmul_body(operation, draft)
+    at, extents = index_names("o", operation.result.shape)
+    extents["k"] = x.shape[-1]
+    *batch, row, column = map(index_named, at)
+    inner = index_named("k")
+    left = draft.read(x, (*batch, row, inner))
+    right = draft.read(y, (*(batch if len(y.shape) > 2 else ()), inner, column))
+    return reduction_body(operation, at, extents, "+=!", TextTemplate("{0} * {1}", (left, right)))
+
+
+def conv_body(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
+    """Return a convolution in groups, of an image that is padded already.
+
+    Functions of elements that follow are computed beside the sums: over windows of several
+    elements, code that reads and writes its sums again was 3 % slower.
+    """
+    stride = [int(one) for one in operation.literals]
+    x, w = operation.operands
+    if len(w.shape) == 5:
+        return _blocked_conv_body(operation, draft)
+    count, filters, height, width = operation.result.shape
+    inner = w.shape[1]
+    groups = x.shape[1] // inner
+    each = filters // groups
+    extents = {"n": count, "g": groups, "f": each, "h": height, "w": width}
+    at = tuple(extents)
+    extents |= {"c": inner, "y": w.shape[2], "x": w.shape[3]}
+    n, g, f, h, v, c, down, across = (index_named(name) for name in extents)
+    channel, filter_ = g * inner + c, g * each + f
+    left = draft.read(x, (n, channel, h * stride[0] + down, v * stride[1] + across))
+    right = draft.read(w, (filter_, c, down, across))
+    value: Expression = TextTemplate("{0} * {1}", (left, right))
+    if inner == 1 and stride[1] > 1 and w.shape[3] >= _MIN_COLUMNS and width >= VECTOR_LENGTH:
+        del extents["x"]
+        terms = [
+            (
+                draft.read(x, (n, channel, h * stride[0] + down, v * stride[1] + place)),
+                draft.read(w, (filter_, c, down, constant_index(place))),
+            )
+            for place in range(w.shape[3])
+        ]
+        value = combine_pairwise("({0} + {1})", [TextTemplate("{0} * {1}", term) for term in terms])
+    body = reduction_body(operation, at, extents, "+=!", value, (n, filter_, h, v))
+    return replace(body, in_place=w.shape[2:] == (1, 1))
+
+
+def blocked_matmul_body(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
+    """Return a product by a known matrix in blocks of columns, (a, k, b)."""
+    x, y = operation.operands
+    rows, extents = index_names("o", x.shape[:-1])
+    extents |= {"a": y.shape[0], "b": y.shape[2]}
+    at = tuple(extents)
+    extents["k"] = y.shape[1]
+    a, b, inner = index_named("a"), index_named("b"), index_named("k")
+    row = tuple(map(index_named, rows))
+    left, right = draft.read(x, (*row, inner)), draft.read(y, (a, inner, b))
+    logical = (*row, a * y.shape[2] + b)
+    return reduction_body(
+        operation, at, extents, "+=!", TextTemplate("{0} * {1}", (left, right)), logical
+    )
+
+
+def _blocked_conv_body(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
+    """Return a convolution in one group by weights in blocks of filters, (q, c, y, x, f)."""
+    stride = [int(one) for one in operation.literals]
+    x, w = operation.operands
+    count, _, height, width = operation.result.shape
+    blocks, inner, *window, block = w.shape
+    extents = {"n": count, "q": blocks, "f": block, "h": height, "w": width}
+    at = tuple(extents)
+    extents |= {"c": inner, "y": window[0], "x": window[1]}
+    n, q, f, h, v, c, down, across = (index_named(name) for name in extents)
+    left = draft.read(x, (n, c, h * stride[0] + down, v * stride[1] + across))
+    right = draft.read(w, (q, c, down, across, f))
+    value = TextTemplate("{0} * {1}", (left, right))
+    body = reduction_body(operation, at, extents, "+=!", value, (n, q * block + f, h, v))
+    return replace(body, in_place=window == [1, 1])

@@ -1,0 +1,3 @@
+"""planning: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,196 @@
+"""Whether functions of elements are computed in the kernel of what comes before them.
+
+Fused, they spare writing a result and reading it again; but within a convolution by windows they
+take registers from its sums. Where all three have been timed the clock decides: the kernel of both
+against that of the product alone and that of the functions alone, each in its fastest form. Where
+they have not (:mod:`polygym.graphs.execution.timing.kernel_tuning` times them), a rule expects what
+is faster.
+
+Example: relu(conv(x, w)) takes 310 µs in one kernel; the convolution alone takes 280 µs, and relu
+alone 20 µs. So there are two kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from polygym.graphs.execution.ir.comprehension_text import nest_text
+from polygym.graphs.execution.ir.operations import ArrayOperation
+from polygym.graphs.execution.ir.views import ArraySource
+from polygym.graphs.execution.lowering.graph_lowering import LoweredGraph
+from polygym.graphs.execution.lowering.kernel_groups import (
+    KernelGroup,
+    group_nest,
+    group_operations,
+)
+from polygym.graphs.execution.planning.kernel_variants import KernelVariants
+from polygym.graphs.ir.types import DTYPES
+from polygym.pickling import pickle_by_name
+
+__all__ = [
+    "FusionChoice",
+    "FusionDecisions",
+    "FusionTimes",
+    "fusion_choices",
+    "fusion_times",
+    "is_fusion_expected",
+]
+
+_SLOWDOWN, _OPERATIONS = 0.035, 1e11
+"""By which share such a convolution is slower, and its operations a second."""
+
+_CACHE, _CACHED, _STREAMED = 2_000_000, 4e10, 1e10
+"""Bytes that stay in a cache between two kernels, and bytes a second from there and from memory."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FusionChoice:
+    """An operation and functions of elements that follow it: in one kernel, or in two."""
+
+    fused: KernelGroup
+    unfused_head: KernelGroup
+    unfused_tail: KernelGroup
+
+    @property
+    def texts(self) -> tuple[str, str, str]:
+        """The texts of the three kernels, by which their times are kept."""
+        together, alone, rest = (nest_text(group_nest(one)[0]) for one in self.groups)
+        return together, alone, rest
+
+    @property
+    def groups(self) -> tuple[KernelGroup, KernelGroup, KernelGroup]:
+        """What the one kernel does, and what the two do."""
+        return self.fused, self.unfused_head, self.unfused_tail
+
+    @property
+    def expected(self) -> bool:
+        """Whether one kernel is expected to be faster."""
+        assert self.unfused_head.head is not None
+        return is_fusion_expected(self.unfused_head.head)
+
+
+@pickle_by_name
+@dataclass(frozen=True, slots=True)
+class FusionTimes:
+    """Seconds of the one kernel, and of the two that do the same."""
+
+    fused: float
+    unfused_head: float
+    unfused_tail: float
+
+    @property
+    def is_faster_fused(self) -> bool:
+        """Whether the one is the faster."""
+        return self.fused <= self.unfused_head + self.unfused_tail
+
+
+def is_fusion_expected(one: ArrayOperation) -> bool:
+    """Whether functions of elements that follow are expected to be faster in the same kernel.
+
+    Within a convolution by windows of several elements they cost a share of it; by themselves, the
+    time of reading and writing its result once more, from the caches or from memory.
+    """
+    if one.head != "conv" or one.operands[1].shape[2:] == (1, 1):
+        return True
+    elements = prod(one.result.shape)
+    inside = _SLOWDOWN * 2 * elements * prod(one.operands[1].shape[1:]) / _OPERATIONS
+    moved = 2 * elements * DTYPES[one.result.dtype]
+    return inside < moved / (_CACHED if moved < _CACHE else _STREAMED)
+
+
+def fusion_times(choice: FusionChoice, forms: KernelVariants) -> FusionTimes | None:
+    """Return what was measured, None where any of the three was not, or does not run."""
+    found: list[float] = []
+    for group in reversed(choice.groups):  # the shortest text comes first
+        seconds = forms.seconds(nest_text(group_nest(group)[0]))
+        if seconds is None:
+            return None
+        found.append(seconds)
+    rest, alone, together = found
+    return FusionTimes(together, alone, rest)
+
+
+@dataclass(frozen=True)
+class FusionDecisions:
+    """What is faster for operations of one model; what is alike is asked once.
+
+    A text says what a kernel computes and not of which arrays, so it is the same for operations and
+    functions that are the same and read alike: blocks of a network are.
+    """
+
+    forms: KernelVariants
+    _known: dict[Any, bool] = field(default_factory=dict)
+
+    def is_faster_fused(self, one: ArrayOperation, group: KernelGroup) -> bool:
+        """Whether an operation is faster in the kernel of what follows.
+
+        By the clock, or as expected where it has not said.
+        """
+        if not len(self.forms.store):
+            return is_fusion_expected(one)
+        key = _operations_key([one, *group.members])
+        found = self._known.get(key)
+        if found is None:
+            times = fusion_times(_make_choice(one, group), self.forms)
+            found = self._known[key] = (
+                is_fusion_expected(one) if times is None else times.is_faster_fused
+            )
+        return found
+
+
+def _operations_key(operations: Sequence[ArrayOperation]) -> Any:
+    """Return what is equal for operations that are equal but for which arrays they are of."""
+    numbers: dict[ArraySource, int] = {}
+
+    def of(source: ArraySource) -> tuple[int, tuple[int, ...], str]:
+        return numbers.setdefault(source, len(numbers)), source.shape, source.dtype
+
+    return tuple(
+        (
+            one.head,
+            tuple(map(repr, one.literals)),
+            tuple(
+                (of(view.source), view.start, view.extents, view.axes, view.shape)
+                for view in one.operands
+            ),
+            of(one.result),
+        )
+        for one in operations
+    )
+
+
+def fusion_choices(model: LoweredGraph) -> list[FusionChoice]:
+    """Return all choices in a model, whichever way the others are decided.
+
+    Of two products whose results are added, say, the second one may be where the sum is, or the
+    first one if the second is not.
+    """
+    found: dict[Any, FusionChoice] = {}
+    for answer in (True, False):
+        for one in _choices_answering(model, answer):
+            found.setdefault(_operations_key(one.fused.members), one)
+    different: dict[tuple[str, str, str], FusionChoice] = {}
+    for one in found.values():
+        different.setdefault(one.texts, one)
+    return list(different.values())
+
+
+def _choices_answering(model: LoweredGraph, answer: bool) -> Iterable[FusionChoice]:
+    asked: list[FusionChoice] = []
+
+    def pays(one: ArrayOperation, group: KernelGroup) -> bool:
+        asked.append(_make_choice(one, group))
+        return answer
+
+    group_operations(model.operations, {view.source for view in model.outputs}, pays)
+    return asked
+
+
+def _make_choice(one: ArrayOperation, group: KernelGroup) -> FusionChoice:
+    rest = KernelGroup(group.root, list(group.members))
+    return FusionChoice(
+        KernelGroup(group.root, [one, *group.members], one), KernelGroup(one, [one], one), rest
+    )

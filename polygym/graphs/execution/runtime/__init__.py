@@ -1,0 +1,3 @@
+"""runtime: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,255 @@
+"""A model that is compiled: called with arrays, it runs its steps one after the other.
+
+Everything that can be is done ahead: code is linked, memory laid out, argument blocks are filled.
+A call writes the addresses of its inputs and results into the blocks that ask for them, and calls.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+
+from polygym.errors import InputError
+from polygym.graphs.execution.planning.arena import ALIGNMENT, ArenaPlan, plan_arena
+from polygym.graphs.execution.planning.execution_plan import (
+    ArrayStorage,
+    ElementCopy,
+    ExecutionPlan,
+    KernelLaunch,
+    StorageKind,
+    StorageLocation,
+)
+from polygym.graphs.execution.planning.step_description import describe_step, plan_temporaries
+from polygym.graphs.execution.runtime.huge_pages import pack_arrays, zeroed_buffer
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.types import TensorType
+from polygym.tc.array_addresses import address_of
+from polygym.tc.kernel import CompiledKernel
+
+__all__ = ["CompiledModel"]
+
+_Array: TypeAlias = "np.ndarray[Any, Any]"
+_NO_ADDRESS = [0]
+
+
+class CompiledModel:
+    """A model as machine code.
+
+    Called with arrays in the order of the graph's inputs, NumPy's or PyTorch's, it returns what the
+    graph computes, as the same kind: one result as it is, several as a list. ``steps`` describes
+    what runs, ``memory`` where intermediate results lie.
+    """
+
+    def __init__(
+        self, graph: Graph, layout: ExecutionPlan, kernels: Sequence[CompiledKernel | None]
+    ) -> None:
+        """Lay out memory and prepare the calls."""
+        self.graph = graph
+        self.inputs = graph.signatures
+        self.outputs = tuple((name, graph.tensor(one)) for name, one in graph.outputs)
+        self.steps = tuple(map(describe_step, layout.steps))
+        self._kernels = tuple(kernels)
+        self._constants = pack_arrays(layout.constants)
+        self._lock = threading.Lock()
+        temporaries, blocks = plan_temporaries(layout, kernels)
+        self.blocks = tuple(blocks)
+        self.memory: ArenaPlan = plan_arena(blocks)
+        self._aligned = zeroed_buffer(max(self.memory.bytes, ALIGNMENT))
+        self._base = address_of(self._aligned)
+        self._patches: list[tuple[Any, int, ArrayStorage, int]] = []
+        self._calls: list[Callable[[], int]] = []
+        self._arrays: dict[ArrayStorage, _Array] = {}
+        for step, kernel, own in zip(layout.steps, kernels, temporaries, strict=True):
+            if isinstance(step, KernelLaunch):
+                assert kernel is not None
+                self._calls.append(self._launch(step, kernel, own))
+            else:
+                self._calls.append(self._copy(step))
+        self._given, self._made = layout.inputs, layout.outputs
+
+    def __repr__(self) -> str:
+        """Say what it takes."""
+        taken = ", ".join(f"{one.name}: {one.tensor}" for one in self.inputs)
+        return f"<compiled {self.graph.name}({taken}) of {len(self.steps)} steps>"
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        """Compute; ``out`` is an array for every result, in a list if there are several.
+
+        Raises:
+            InputError: the arguments do not fit the inputs, or ``out`` the results.
+        """
+        values, torch = self._arguments(arrays)
+        results = self._results(out, values)
+        with self._lock:
+            self._bind(values, results)
+            for number, call in enumerate(self._calls):
+                code = call()
+                if code:
+                    self._raise_for_code(number, code)
+            self._arrays = {}
+        if out is not None:
+            return out
+        found = [torch.from_numpy(one) for one in results] if torch is not None else results
+        return found[0] if len(found) == 1 else found
+
+    def profile(self, *arrays: Any, repeats: int = 10) -> list[float]:
+        """Return the seconds of every step, the best of some calls.
+
+        Raises:
+            InputError: the arguments do not fit the inputs.
+        """
+        values, _ = self._arguments(arrays)
+        results = self._results(None, values)
+        best = [float("inf")] * len(self._calls)
+        with self._lock:
+            self._bind(values, results)
+            for _ in range(max(repeats, 1)):
+                for number, call in enumerate(self._calls):
+                    start = time.perf_counter_ns()
+                    code = call()
+                    best[number] = min(best[number], (time.perf_counter_ns() - start) * 1e-9)
+                    if code:
+                        self._raise_for_code(number, code)
+        return best
+
+    def _arguments(self, arrays: Sequence[Any]) -> tuple[list[_Array], Any]:
+        """Return arrays in C's order that fit, and PyTorch if its tensors were among them."""
+        if len(arrays) != len(self.inputs):
+            names = ", ".join(one.name for one in self.inputs)
+            raise InputError(
+                f"{self.graph.name}: expected {len(self.inputs)} arguments ({names}), "
+                f"found {len(arrays)}"
+            )
+        torch = None
+        found = []
+        for signature, value in zip(self.inputs, arrays, strict=True):
+            array = value
+            if type(array) is not np.ndarray:
+                if _is_torch_tensor(value):
+                    torch = _import_torch()
+                    value = value.detach().cpu().numpy()
+                array = np.asarray(value)
+            _check_array(f"{self.graph.name}: {signature.name}", array, signature.tensor)
+            found.append(array if array.flags.c_contiguous else np.ascontiguousarray(array))
+        return found, torch
+
+    def _results(self, out: Any, values: Sequence[_Array]) -> list[_Array]:
+        """Return memory for the results."""
+        if out is None:
+            return [np.empty(tensor.shape, tensor.dtype) for _, tensor in self.outputs]
+        given = list(out) if isinstance(out, list | tuple) else [out]
+        if len(given) != len(self.outputs):
+            raise InputError(
+                f"{self.graph.name}: out: expected {len(self.outputs)} arrays, found {len(given)}"
+            )
+        found: list[_Array] = []
+        for (name, tensor), one in zip(self.outputs, given, strict=True):
+            place = f"{self.graph.name}: out: {name}"
+            array = one.detach().numpy() if _is_torch_tensor(one) else one
+            if not isinstance(array, np.ndarray):
+                raise InputError(f"{place}: expected an array, found {type(one).__name__}")
+            _check_array(place, array, tensor)
+            if not (array.flags.c_contiguous and array.flags.writeable):
+                raise InputError(f"{place}: expected contiguous memory to write to")
+            if any(np.may_share_memory(array, other) for other in (*values, *found)):
+                raise InputError(f"{place}: expected memory that no other array shares")
+            found.append(array)
+        return found
+
+    def _bind(self, values: Sequence[_Array], results: Sequence[_Array]) -> None:
+        """Write where this call's arrays lie into the argument blocks."""
+        self._arrays = dict(zip([*self._given, *self._made], [*values, *results], strict=True))
+        addresses = {storage: address_of(one) for storage, one in self._arrays.items()}
+        for block, slot, storage, offset in self._patches:
+            block[slot] = addresses[storage] + offset
+        for kernel in self._kernels:
+            if kernel is not None:
+                kernel.note_threads()
+
+    def _raise_for_code(self, number: int, code: int) -> NoReturn:
+        """Say what went wrong in a step; copies never do."""
+        kernel = self._kernels[number]
+        assert kernel is not None
+        kernel.raise_error(code)
+
+    def _address(self, place: StorageLocation) -> int:
+        """Return an address that stays, 0 for that of an argument or result."""
+        match place.storage.kind:
+            case StorageKind.ARENA:
+                return self._base + self.memory.offsets[place.storage.number] + place.offset
+            case StorageKind.CONSTANT:
+                return address_of(self._constants[place.storage.number]) + place.offset
+            case _:
+                return 0
+
+    def _launch(
+        self, step: KernelLaunch, kernel: CompiledKernel, temporaries: Sequence[int]
+    ) -> Any:
+        """Return a call of a kernel, without arguments."""
+        places: list[StorageLocation | int] = []
+        own = iter(temporaries)
+        for one in kernel.places:
+            if one.output is not None:
+                places.append(step.writes)
+            elif one.argument is not None:
+                places.append(step.reads[one.argument][0])
+            else:
+                places.append(self._base + self.memory.offsets[next(own)])
+        found = [one if isinstance(one, int) else self._address(one) for one in places]
+        entry, block = kernel.prepared(found)
+        for slot, place in enumerate(places):
+            if not isinstance(place, int) and place.storage.kind in (
+                StorageKind.INPUT,
+                StorageKind.OUTPUT,
+            ):
+                self._patches.append((block, slot, place.storage, place.offset))
+        return lambda: entry(block, _NO_ADDRESS)
+
+    def _copy(self, step: ElementCopy) -> Callable[[], int]:
+        """Return a function that moves elements."""
+
+        def move() -> int:
+            source = step.view.as_array(self._flat(step.reads, step.view.dtype))
+            step.target.as_array(self._flat(step.writes, step.target.dtype))[...] = source
+            return 0
+
+        return move
+
+    def _flat(self, place: StorageLocation, dtype: str) -> _Array:
+        """Return the elements of a storage in one row, from a place on."""
+        match place.storage.kind:
+            case StorageKind.ARENA:
+                start = self.memory.offsets[place.storage.number]
+                whole = self._aligned[start : start + place.storage.bytes]
+            case StorageKind.CONSTANT:
+                whole = self._constants[place.storage.number].reshape(-1).view(np.uint8)
+            case _:
+                whole = self._arrays[place.storage].reshape(-1).view(np.uint8)
+        return whole[place.offset :].view(dtype)
+
+
+def _check_array(place: str, array: _Array, expected: TensorType) -> None:
+    if array.dtype.name != expected.dtype:
+        raise InputError(
+            f"{place}: expected elements of type {expected.dtype}, found {array.dtype.name}"
+        )
+    if array.shape != expected.shape:
+        raise InputError(f"{place}: expected shape {expected.shape}, found {array.shape}")
+
+
+def _is_torch_tensor(value: Any) -> bool:
+    """Whether a value is a tensor, known by its class's name: nothing is imported for it."""
+    return any(
+        one.__module__.partition(".")[0] == "torch" and one.__name__ == "Tensor"
+        for one in type(value).__mro__
+    )
+
+
+def _import_torch() -> Any:
+    import torch
+
+    return torch

@@ -1,0 +1,3 @@
+"""timing: to be described."""
+
+__all__: list[str] = []

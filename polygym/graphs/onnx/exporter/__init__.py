@@ -1,0 +1,3 @@
+"""exporter: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,134 @@
+"""Write a model as an ONNX file: one that is whole, or is not there.
+
+Weights that together take more than fits into one file stand in a file beside it, whose name says
+what is in it: so the old pair stays whole until the new one is.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polygym.errors import InputError, printable
+from polygym.files import atomic_file, write_atomically
+from polygym.graphs.ir.model import Model
+from polygym.graphs.ir.types import TensorType
+from polygym.graphs.onnx.exporter.emitter import OnnxEmitter
+from polygym.graphs.onnx.exporter.export_table import OPSET, emit_node
+from polygym.graphs.onnx.format.onnx_package import onnx_module
+from polygym.graphs.onnx.format.tensors import Array
+from polygym.version import __version__
+
+__all__ = ["write"]
+
+_IR_VERSION = 9
+_ALIGNMENT = 64
+
+
+def write(model: Model, path: str | Path, *, inline_bytes: int = 1 << 30) -> None:
+    """Write a model; weights of more than ``inline_bytes`` together go to a file beside it.
+
+    Raises:
+        InputError: the file cannot be written, or names of results are those of inputs.
+    """
+    target = Path(path)
+    helper = onnx_module("helper")
+    emitter = _emit_model(model)
+    graph = model.graph
+    proto = helper.make_model(
+        helper.make_graph(
+            emitter.nodes,
+            graph.name,
+            [_signature(one.name, one.tensor) for one in graph.signatures],
+            [_signature(name, graph.tensor(one)) for name, one in graph.outputs],
+        ),
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=_IR_VERSION,
+        producer_name="polygym",
+        producer_version=__version__,
+    )
+    try:
+        beside = _store_weights(proto.graph, emitter.constants, target, inline_bytes)
+        write_atomically(target, proto.SerializeToString())
+    except OSError as error:
+        place = printable(str(target))
+        raise InputError(f"{place}: expected a file that can be written: {error}") from None
+    _remove_stale_weights(target, beside)
+
+
+def _emit_model(model: Model) -> OnnxEmitter:
+    """Return all nodes and constants of a model."""
+    graph, emitter = model.graph, OnnxEmitter(model.graph)
+    inputs = {one.name: term for one, term in zip(graph.signatures, graph.inputs, strict=True)}
+    for name, one in inputs.items():
+        emitter.set_names(one, name)
+        emitter.reserve_exact(name)
+    for name, one in graph.outputs:
+        if inputs.get(name, one) is not one:
+            raise InputError(f"graph {graph.name}: expected another name for the result {name}")
+        emitter.reserve_exact(name)
+    weights = iter(graph.weights)
+    for one in graph.nodes():
+        if one.head == "input":
+            continue
+        if one.head == "weight":
+            name = next(weights).name
+            emitter.set_names(one, emitter.weight(name, model.weights[name]))
+        else:
+            emitter.set_names(one, *emit_node(emitter, one))
+    for name, one in graph.outputs:
+        if emitter.name(one) != name:
+            emitter.operator("Identity", emitter.name(one), result_name=name)
+    return emitter
+
+
+def _signature(name: str, tensor: TensorType) -> Any:
+    helper = onnx_module("helper")
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(tensor.dtype))
+    return helper.make_tensor_value_info(name, kind, tensor.shape)
+
+
+def _store_weights(
+    graph: Any, constants: dict[str, Array], target: Path, inline_bytes: int
+) -> Path | None:
+    """Put values into the graph, or into a file beside it, whose path is returned."""
+    arrays = onnx_module("numpy_helper")
+    if sum(one.nbytes for one in constants.values()) <= inline_bytes:
+        graph.initializer.extend(arrays.from_array(one, name) for name, one in constants.items())
+        return None
+    digest = blake2b(digest_size=8)
+    for one in constants.values():
+        digest.update(_bytes(one))
+    path = target.with_name(f"{target.name}.{digest.hexdigest()}.data")
+    external = onnx_module().TensorProto.EXTERNAL
+    helper = onnx_module("helper")
+    with atomic_file(path) as beside, beside.open("wb") as file:
+        for name, one in constants.items():
+            file.write(bytes(-file.tell() % _ALIGNMENT))
+            tensor = graph.initializer.add(name=name, dims=one.shape, data_location=external)
+            tensor.data_type = helper.np_dtype_to_tensor_dtype(one.dtype)
+            places = {"location": path.name, "offset": file.tell(), "length": one.nbytes}
+            for key, value in places.items():
+                tensor.external_data.add(key=key, value=str(value))
+            file.write(_bytes(one))
+    return path
+
+
+def _bytes(array: Array) -> memoryview | bytes:
+    """Return the elements as they stand in a file, from the lowest byte on."""
+    little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    return little.reshape(-1).view(np.uint8).data
+
+
+def _remove_stale_weights(target: Path, beside: Path | None) -> None:
+    """Remove the weights of models that had the name before."""
+    for other in target.parent.glob("*.data"):
+        digits = other.name[len(target.name) + 1 : -len(".data")]
+        is_ours = other.name == f"{target.name}.{digits}.data" and len(digits) == 16
+        if is_ours and other != beside and set(digits) <= set("0123456789abcdef"):
+            with suppress(OSError):
+                other.unlink()

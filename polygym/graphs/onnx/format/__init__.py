@@ -1,0 +1,3 @@
+"""format: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,25 @@
+"""The package ``onnx``, which the extra ``graphs`` brings, asked for where it is needed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from polygym.errors import InputError
+
+__all__ = ["onnx_module"]
+
+
+def onnx_module(name: str = "") -> Any:
+    """Return ``onnx``, or a module of it.
+
+    Raises:
+        InputError: it is not installed; says how it is.
+    """
+    try:
+        return import_module(f"onnx.{name}" if name else "onnx")
+    except ImportError as error:
+        raise InputError(
+            "ONNX files: expected the package onnx, which is not there "
+            f"({error}): pip install 'polygym[graphs]'"
+        ) from None

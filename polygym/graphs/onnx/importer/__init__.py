@@ -1,0 +1,3 @@
+"""importer: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,164 @@
+"""Read an ONNX file: nodes in an order in which they can be computed, each translated by a table.
+
+What is known while the file is read (constants, shapes) stays an array until a node needs it as a
+weight. Nodes that no result needs are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from polygym.errors import InputError, printable
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.model import Model
+from polygym.graphs.onnx.format.files import OnnxFile, open_onnx
+from polygym.graphs.onnx.format.onnx_package import onnx_module
+from polygym.graphs.onnx.format.safe_names import SafeNames
+from polygym.graphs.onnx.format.tensors import array_of, dtype_of
+from polygym.graphs.onnx.importer.constant_folding import fold_constants
+from polygym.graphs.onnx.importer.fused_patterns import recognize_patterns
+from polygym.graphs.onnx.importer.graph_inputs import graph_inputs
+from polygym.graphs.onnx.importer.import_table import import_node, unsupported_message
+from polygym.graphs.onnx.importer.node_order import OrderedNode, order_nodes
+from polygym.graphs.onnx.nodes.graph_builder import OnnxGraphBuilder
+from polygym.graphs.onnx.nodes.onnx_node import OnnxNode, OnnxValue
+from polygym.rewrite.domain import Inadmissible
+from polygym.rewrite.term import Term
+
+__all__ = ["read"]
+
+
+def read(path: str | Path, shapes: Mapping[str, Sequence[int]] | None = None) -> Model:
+    """Return the model in an ONNX file.
+
+    ``shapes`` says the shapes of inputs that the file leaves open: ``{"x": (1, 3, 224, 224)}``.
+
+    Raises:
+        InputError: the file is broken, or has a node that is not supported; says which and why.
+    """
+    source = open_onnx(Path(path))
+    builder = OnnxGraphBuilder()
+    values: dict[str, OnnxValue] = dict(graph_inputs(source, shapes or {}, builder))
+    inputs = tuple(one for one in values.values() if isinstance(one, Term))
+    results = _results(source, source.model.graph, values, builder)
+    return _model(source, inputs, results, builder)
+
+
+def _results(
+    source: OnnxFile, graph: Any, outer_values: Mapping[str, OnnxValue], builder: OnnxGraphBuilder
+) -> list[tuple[str, OnnxValue]]:
+    """Return the results of a graph, by name, given the values around it."""
+    weights = {one.name: one for one in graph.initializer}
+    values = _ValueTable(outer_values, weights, source)
+    wanted = [one.name for one in graph.output]
+    steps = order_nodes(source, graph, values, wanted)
+    uses = Counter([*wanted, *(name for step in steps for name in step.needs())])
+    for step in steps:
+        node = _node(source, step, values, uses, builder)
+        made: Sequence[OnnxValue]
+        if node.operator == "If":
+            branch = _known_branch(node)
+            made = [one for _, one in _results(source, branch, values.all(), builder)]
+        else:
+            made = fold_constants(node, step.proto, source.path.parent) or import_node(node)
+        values.update(zip(node.outputs, made, strict=False))
+    return [(name, values[name]) for name in wanted]
+
+
+class _ValueTable:
+    """The values of names: those around a graph, its weights once they are needed, its results."""
+
+    def __init__(
+        self, outer_values: Mapping[str, OnnxValue], weights: Mapping[str, Any], source: OnnxFile
+    ):
+        self._found = {name: one for name, one in outer_values.items() if name not in weights}
+        self._weights = weights
+        self._source = source
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._weights or name in self._found
+
+    def __getitem__(self, name: str) -> OnnxValue:
+        if name in self._weights and name not in self._found:
+            title, folder = self._source.display_name, self._source.path.parent
+            self._found[name] = array_of(self._weights[name], folder, title)
+        return self._found[name]
+
+    def update(self, pairs: Iterable[tuple[str, OnnxValue]]) -> None:
+        self._found.update(pairs)
+
+    def all(self) -> dict[str, OnnxValue]:
+        return {name: self[name] for name in (*self._found, *self._weights)}
+
+
+def _known_branch(node: OnnxNode) -> Any:
+    """Return the branch of a condition that is known."""
+    if isinstance(node.values[0] if node.values else None, Term):
+        node.reject(unsupported_message("If"))
+    choice = node.array(0, "the condition")
+    if choice.size != 1:
+        node.reject(f"expected one condition, found {choice.size}")
+    name = "then_branch" if choice.any() else "else_branch"
+    branch = node.attribute(name)
+    if not hasattr(branch, "output") or len(branch.output) < len(node.outputs):
+        node.reject(f"expected a graph of {len(node.outputs)} results for {name}, found none")
+    return branch
+
+
+def _node(
+    source: OnnxFile,
+    step: OrderedNode,
+    values: _ValueTable,
+    uses: Mapping[str, int],
+    builder: OnnxGraphBuilder,
+) -> OnnxNode:
+    attribute = onnx_module("helper").get_attribute_value
+    names = tuple(step.proto.input)
+    outputs = list(step.proto.output)
+    while outputs and not uses.get(outputs[-1]):
+        outputs.pop()
+    return OnnxNode(
+        operator=step.proto.op_type,
+        title=f"{source.display_name}: {step.display_name}",
+        opset=source.opset,
+        names=names,
+        values=tuple(values[name] if name else None for name in names),
+        outputs=tuple(name if uses.get(name) else "" for name in outputs),
+        attributes={one.name: attribute(one) for one in step.proto.attribute},
+        is_only_user=bool(names) and uses[names[0]] == 1,
+        builder=builder,
+    )
+
+
+def _model(
+    source: OnnxFile,
+    inputs: tuple[Term, ...],
+    values: Sequence[tuple[str, OnnxValue]],
+    builder: OnnxGraphBuilder,
+) -> Model:
+    names = SafeNames()
+    results: list[tuple[str, Term]] = []
+    truths = {
+        one.name
+        for one in source.model.graph.output
+        if dtype_of(one.type.tensor_type.elem_type) == "bool"
+    }
+    for name, found in values:
+        if isinstance(found, Term) and name in truths:
+            raise InputError(
+                f"{source.display_name}: result {printable(name)}: expected numbers, found truth "
+                "values: "
+                "cast them to numbers before exporting"
+            )
+        try:
+            one = found if isinstance(found, Term) else builder.weight(found, name)
+        except Inadmissible as error:
+            raise InputError(f"{source.display_name}: result {printable(name)}: {error}") from None
+        results.append((names.unique(name), one))
+    made = recognize_patterns([one for _, one in results], builder)
+    title = SafeNames().unique(source.model.graph.name or source.path.stem)
+    graph = Graph(title, inputs, tuple((name, made[one]) for name, one in results))
+    return Model(graph, {one.name: builder.values[one.name] for one in graph.weights})

@@ -1,0 +1,3 @@
+"""nodes: to be described."""
+
+__all__: list[str] = []

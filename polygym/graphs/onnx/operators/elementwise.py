@@ -1,0 +1,241 @@
+"""Operators on single elements, from ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+import numpy as np
+
+from polygym.graphs.ir.build import shape_literal
+from polygym.graphs.onnx.nodes.import_row import OnnxImport
+from polygym.graphs.onnx.nodes.onnx_node import OnnxNode, shortest_float
+from polygym.rewrite.term import Term
+
+__all__ = ["ROWS", "expand_to"]
+
+_UNARY = {
+    "Relu": "relu",
+    "Tanh": "tanh",
+    "Sigmoid": "sigmoid",
+    "Exp": "exp",
+    "Log": "log",
+    "Sqrt": "sqrt",
+    "Erf": "erf",
+    "Neg": "neg",
+    "Abs": "abs",
+    "Reciprocal": "reciprocal",
+    "Sin": "sin",
+    "Cos": "cos",
+}
+_BINARY = {"Add": "add", "Sub": "sub", "Mul": "mul"}
+_VARIADIC = {"Sum": "add", "Min": "minimum", "Max": "maximum"}
+
+
+def expand_to(node: OnnxNode, x: Term, shape: tuple[int, ...]) -> Term:
+    """Return x, repeated along axes until it has a shape."""
+    found = node.builder.shape(x)
+    if found == shape:
+        return x
+    return node.make("expand", x, shape_literal(shape))
+
+
+def _unary(head: str) -> Callable[[OnnxNode], Term]:
+    return lambda node: node.make(head, node.term(0))
+
+
+def _binary(head: str) -> Callable[[OnnxNode], Term]:
+    return lambda node: node.pairwise(head, node.term(0), node.term(1))
+
+
+def _variadic(head: str) -> Callable[[OnnxNode], Term]:
+    return lambda node: reduce(lambda x, y: node.pairwise(head, x, y), node.terms())
+
+
+def _identity(node: OnnxNode) -> Term:
+    return node.term(0)
+
+
+def _dropout(node: OnnxNode) -> Term:
+    if node.has(2) and bool(np.any(node.array(2, "training_mode"))):
+        node.reject("expected a model for inference: export it after model.eval()")
+    return node.term(0)
+
+
+def _divide(node: OnnxNode) -> Term:
+    x, y = node.term(0), node.term(1)
+    if node.builder.tensor(x).dtype.startswith("int"):
+        node.reject("expected a division of floating-point numbers, found one of integers")
+    return node.pairwise("div", x, y)
+
+
+def _mean(node: OnnxNode) -> Term:
+    total = _variadic("add")(node)
+    return node.pairwise("mul", total, node.scalar(1 / len(node.values), total))
+
+
+def _power(node: OnnxNode) -> Term:
+    """Write small powers as products: x ** 2 is x * x."""
+    x, exponent = node.term(0), node.known_array(1)
+    if exponent is None or exponent.size != 1:
+        y = node.term(1)
+        if node.builder.tensor(y).dtype != node.builder.tensor(x).dtype:
+            y = node.make("cast", node.builder.tensor(x).dtype, y)
+        return node.make("pow", x, y)
+    by, shape = float(exponent.reshape(())), node.broadcast(node.shape(0), exponent.shape)
+    match by:
+        case 1.0:
+            found = x
+        case 2.0:
+            found = node.pairwise("mul", x, x)
+        case 3.0:
+            found = node.pairwise("mul", node.pairwise("mul", x, x), x)
+        case 0.5:
+            found = node.make("sqrt", x)
+        case -1.0:
+            found = node.make("reciprocal", x)
+        case _:
+            found = node.make("pow", x, node.scalar(by, x))
+    return found if node.builder.shape(found) == shape else node.builder.reshaped(found, shape)
+
+
+def _leaky_relu(node: OnnxNode) -> Term:
+    return node.make("leaky-relu", shortest_float(node.attribute("alpha", 0.01)), node.term(0))
+
+
+def _elu(node: OnnxNode) -> Term:
+    return node.make("elu", shortest_float(node.attribute("alpha", 1.0)), node.term(0))
+
+
+def _selu(node: OnnxNode) -> Term:
+    alpha = node.attribute("alpha", 1.67326319217681884765625)
+    inner = node.make("elu", shortest_float(alpha), node.term(0))
+    gamma = node.attribute("gamma", 1.05070102214813232421875)
+    return node.pairwise("mul", inner, node.scalar(shortest_float(gamma), inner))
+
+
+def _celu(node: OnnxNode) -> Term:
+    """Give x for x > 0, else a (exp(x / a) - 1): a elu(x / a), as a > 0."""
+    alpha = shortest_float(node.attribute("alpha", 1.0))
+    x = node.term(0)
+    inner = node.pairwise("mul", x, node.scalar(1 / alpha, x))
+    return node.pairwise("mul", node.make("elu", 1.0, inner), node.scalar(alpha, x))
+
+
+def _gate(node: OnnxNode, x: Term, slope: float, offset: float) -> Term:
+    moved = node.pairwise("mul", x, node.scalar(slope, x))
+    moved = node.pairwise("add", moved, node.scalar(offset, x))
+    return node.make("clip", 0.0, 1.0, moved)
+
+
+def _hard_sigmoid(node: OnnxNode) -> Term:
+    slope, offset = node.attribute("alpha", 0.2), node.attribute("beta", 0.5)
+    return _gate(node, node.term(0), shortest_float(slope), shortest_float(offset))
+
+
+def _hard_swish(node: OnnxNode) -> Term:
+    x = node.term(0)
+    return node.pairwise("mul", x, _gate(node, x, 1 / 6, 0.5))
+
+
+def _gelu(node: OnnxNode) -> Term:
+    kinds = {b"none": "gelu", b"tanh": "gelu-tanh"}
+    kind = node.attribute("approximate", b"none")
+    if kind not in kinds:
+        node.reject(f"expected none or tanh for approximate, found {kind!r}")
+    return node.make(kinds[kind], node.term(0))
+
+
+def _softplus_term(node: OnnxNode, x: Term) -> Term:
+    """log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), which never overflows."""
+    small = node.make("exp", node.make("neg", node.make("abs", x)))
+    rest = node.make("log", node.pairwise("add", small, node.scalar(1.0, x)))
+    return node.pairwise("add", node.make("relu", x), rest)
+
+
+def _softplus(node: OnnxNode) -> Term:
+    return _softplus_term(node, node.term(0))
+
+
+def _tan(node: OnnxNode) -> Term:
+    x = node.term(0)
+    return node.pairwise("div", node.make("sin", x), node.make("cos", x))
+
+
+def _softsign(node: OnnxNode) -> Term:
+    x = node.term(0)
+    return node.pairwise("div", x, node.pairwise("add", node.make("abs", x), node.scalar(1.0, x)))
+
+
+def _mish(node: OnnxNode) -> Term:
+    x = node.term(0)
+    return node.pairwise("mul", x, node.make("tanh", _softplus_term(node, x)))
+
+
+def _swish(node: OnnxNode) -> Term:
+    x, alpha = node.term(0), shortest_float(node.attribute("alpha", 1.0))
+    inner = x if alpha == 1 else node.pairwise("mul", x, node.scalar(alpha, x))
+    return node.pairwise("mul", x, node.make("sigmoid", inner))
+
+
+def _prelu(node: OnnxNode) -> Term:
+    """max(x, 0) - slope max(-x, 0)."""
+    x, slope = node.term(0), node.term(1)
+    below = node.make("relu", node.make("neg", x))
+    return node.pairwise("sub", node.make("relu", x), node.pairwise("mul", below, slope))
+
+
+def _clip(node: OnnxNode) -> Term:
+    x = node.term(0)
+    dtype = node.builder.tensor(x).dtype
+    bounds: list[float | None] = []
+    for place, name in enumerate(("min", "max"), 1):
+        if node.has(place):
+            bound = node.array(place, name)
+            if bound.size != 1:
+                node.reject(f"expected one number for {name}, found {bound.size}")
+            bounds.append(float(bound.reshape(())))
+        else:
+            found = node.attribute(name)
+            bounds.append(None if found is None else float(found))
+    low, high = (None if one is None or not np.isfinite(one) else one for one in bounds)
+    if low is None and high is None:
+        return x
+    if dtype.startswith("int"):
+        low, high = (None if one is None else int(one) for one in (low, high))
+    else:
+        low, high = (None if one is None else shortest_float(one) for one in (low, high))
+    if high is None:
+        assert low is not None
+        return node.make("relu", x) if low == 0 else node.make("maximum", x, node.scalar(low, x))
+    if low is None:
+        return node.make("minimum", x, node.scalar(high, x))
+    if low > high:  # then everything is the upper bound, as ONNX has it
+        low = high
+    return node.make("clip", low, high, x)
+
+
+ROWS: tuple[OnnxImport, ...] = (
+    *(OnnxImport(name, _unary(head)) for name, head in _UNARY.items()),
+    *(OnnxImport(name, _binary(head)) for name, head in _BINARY.items()),
+    *(OnnxImport(name, _variadic(head)) for name, head in _VARIADIC.items()),
+    OnnxImport("Identity", _identity),
+    OnnxImport("Dropout", _dropout, "ratio seed"),
+    OnnxImport("Div", _divide),
+    OnnxImport("Mean", _mean),
+    OnnxImport("Pow", _power),
+    OnnxImport("LeakyRelu", _leaky_relu, "alpha"),
+    OnnxImport("Elu", _elu, "alpha"),
+    OnnxImport("Selu", _selu, "alpha gamma"),
+    OnnxImport("Celu", _celu, "alpha"),
+    OnnxImport("HardSigmoid", _hard_sigmoid, "alpha beta"),
+    OnnxImport("HardSwish", _hard_swish),
+    OnnxImport("Gelu", _gelu, "approximate"),
+    OnnxImport("Softplus", _softplus),
+    OnnxImport("Softsign", _softsign),
+    OnnxImport("Tan", _tan),
+    OnnxImport("Mish", _mish),
+    OnnxImport("Swish", _swish, "alpha"),
+    OnnxImport("PRelu", _prelu),
+    OnnxImport("Clip", _clip, "min max"),
+)

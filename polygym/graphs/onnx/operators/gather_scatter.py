@@ -1,0 +1,199 @@
+"""Elements chosen by places, and elements put at places, from ONNX.
+
+All of it is ``gather`` of what is laid out flat. In a matrix of b columns, element (i, j) is number
+i b + j of the flat one, whether i and j are known or computed: ``GatherElements`` and ``GatherND``
+compute these places. What is put at places that are known is chosen too: of (a, b, c, d), with x
+and y put at the places 2 and 0, each place says which of (x, y) it would get, (1, 0, 0, 0), and
+whether it gets any, (1, 0, 1, 0), so that the result is (y, b, x, d). Places below 0 count from the
+end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from polygym.graphs.ir.build import shape_literal
+from polygym.graphs.onnx.format.tensors import Array
+from polygym.graphs.onnx.nodes.import_row import OnnxImport
+from polygym.graphs.onnx.nodes.onnx_node import OnnxNode
+from polygym.rewrite.term import Term
+
+__all__ = ["ROWS", "nonnegative_indices"]
+
+
+def nonnegative_indices(node: OnnxNode, indices: Term, extents: Sequence[int]) -> Term:
+    """Return computed places, those below 0 by an extent more: one, or one for each column."""
+    dtype = node.builder.tensor(indices).dtype
+    wide = np.asarray(extents[0] if len(extents) == 1 else extents, dtype)
+    below = node.make("less", indices, node.weight(np.zeros((), dtype), "constant_0"))
+    shift = node.pairwise("mul", below, node.weight(wide, f"extents_{'_'.join(map(str, extents))}"))
+    return node.pairwise("add", indices, shift)
+
+
+def _nonnegative_constants(node: OnnxNode, indices: Array, extents: Array) -> Array:
+    """Return known places counted from the start, as 64-bit integers."""
+    if indices.dtype.kind not in "iu":
+        node.reject(f"expected integers for indices, found {indices.dtype.name}")
+    wide = indices.astype(np.int64)
+    if wide.size and (np.any(wide < -extents) or np.any(wide >= extents)):
+        node.reject(
+            f"expected indices below {extents.tolist()}, found {wide.min()} to {wide.max()}"
+        )
+    return np.where(wide < 0, wide + extents, wide)
+
+
+def _strides(shape: Sequence[int]) -> list[int]:
+    """Return how far apart neighbours lie along each axis of what is laid out flat.
+
+    >>> _strides((2, 3, 4))
+    [12, 4, 1]
+    """
+    return [prod(shape[place + 1 :]) for place in range(len(shape))]
+
+
+def _computed_indices(node: OnnxNode, place: int) -> Term:
+    """Return computed indices as 64-bit integers, so that flat places fit."""
+    found = node.term(place)
+    dtype = node.builder.tensor(found).dtype
+    if not dtype.startswith("int"):
+        node.reject(f"expected integers for indices, found {dtype}")
+    return found if dtype == "int64" else node.make("cast", "int64", found)
+
+
+def _flat_offsets(node: OnnxNode, shape: Sequence[int], of: Sequence[int], skipped: int) -> Array:
+    """Return the flat place of each index of a shape within another one, an axis left out.
+
+    The shape may have fewer axes: then the others count as 0.
+    """
+    node.expect_small(*shape)
+    total = np.zeros(tuple(shape), np.int64)
+    for axis, (stride, extent) in enumerate(zip(_strides(of), shape, strict=False)):
+        if axis != skipped:
+            along = [extent if one == axis else 1 for one in range(len(shape))]
+            total += stride * np.arange(extent).reshape(along)
+    return total
+
+
+def _index_shape(node: OnnxNode, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+    """Return the shape of indices along one axis, which must fit, and the axis."""
+    chosen = node.shape(1)
+    axis = node.axis(node.attribute("axis", 0), len(shape))
+    fits = len(chosen) == len(shape) and all(
+        one <= other
+        for place, (one, other) in enumerate(zip(chosen, shape, strict=True))
+        if place != axis
+    )
+    if not fits:
+        node.reject(f"expected indices that fit into {list(shape)}, found {list(chosen)}")
+    return chosen, axis
+
+
+def _gather_elements(node: OnnxNode) -> Term:
+    """Choose, for each index, the element that stands there along an axis."""
+    x = node.term(0)
+    shape = node.builder.shape(x)
+    chosen, axis = _index_shape(node, shape)
+    stride, rest = _strides(shape)[axis], _flat_offsets(node, chosen, shape, axis)
+    known = node.known_array(1)
+    if known is not None:
+        places = _nonnegative_constants(node, known, np.asarray(shape[axis]))
+        flat = node.weight(rest + stride * places, node.names[1])
+    else:
+        moved = nonnegative_indices(node, _computed_indices(node, 1), (shape[axis],))
+        moved = node.pairwise("mul", moved, node.weight(np.asarray(stride), f"stride_{stride}"))
+        flat = node.pairwise("add", moved, node.weight(rest, "places"))
+    return node.make("gather", 0, node.builder.reshaped(x, (prod(shape),)), flat)
+
+
+def _gather_slices(node: OnnxNode) -> Term:
+    """Choose slices by several indices each, the last axis of the indices."""
+    x, batch = node.term(0), node.attribute("batch_dims", 0)
+    shape, chosen = node.builder.shape(x), node.shape(1)
+    count = chosen[-1] if chosen else 0
+    lead = batch + count
+    if not chosen or batch < 0 or count < 1 or lead > len(shape) or batch >= len(chosen):
+        node.reject(f"expected indices into {list(shape)}, found the shape {list(chosen)}")
+    if chosen[:batch] != shape[:batch]:
+        node.reject(f"expected {list(shape[:batch])} to come first, found {list(chosen)}")
+    strides = np.array(_strides(shape[:lead])[batch:], np.int64)
+    extents = shape[batch:lead]
+    own = chosen[:-1]
+    rest = _flat_offsets(node, own[:batch], shape[:lead], -1)
+    rest = rest.reshape((*own[:batch], *(1,) * (len(own) - batch)))
+    known = node.known_array(1)
+    if known is not None:
+        places = _nonnegative_constants(node, known, np.asarray(extents))
+        flat = node.weight(np.asarray((places * strides).sum(-1) + rest), node.names[1])
+    else:
+        moved = nonnegative_indices(node, _computed_indices(node, 1), extents)
+        moved = node.pairwise("mul", moved, node.weight(strides, "strides"))
+        flat = node.make("reduce-sum", shape_literal((len(chosen) - 1,)), 0, moved)
+        if batch:
+            flat = node.pairwise("add", flat, node.weight(rest, "places"))
+    whole = node.builder.reshaped(x, (prod(shape[:lead]), *shape[lead:]))
+    return node.make("gather", 0, whole, flat)
+
+
+def _scatter_rows(node: OnnxNode, rows: int, positions: Array, x: Term, updates: Term) -> Term:
+    """Put rows of updates at known rows of x; of several for one row the last one stays."""
+    node.expect_small(rows)
+    source, hit = np.zeros(rows, np.int64), np.zeros((rows, 1), bool)
+    source[positions] = np.arange(len(positions))
+    hit[positions] = True
+    put = node.make("gather", 0, updates, node.weight(source, f"{node.names[1]}-source"))
+    if hit.all():
+        return put
+    mask = node.weight(hit.astype(node.builder.tensor(x).dtype), f"{node.names[1]}-mask")
+    return node.make("where", mask, put, x)
+
+
+def _check_no_reduction(node: OnnxNode) -> None:
+    found = node.attribute("reduction", b"none")
+    if found != b"none":
+        text = found.decode(errors="replace")
+        node.reject(f"expected elements that are replaced, found the reduction {text!r}")
+
+
+def _scatter_slices(node: OnnxNode) -> Term:
+    """Put slices at places that are known, as ``y[:, 0] = …`` does."""
+    _check_no_reduction(node)
+    x, updates, places = node.term(0), node.term(2), node.array(1, "the indices")
+    shape = node.builder.shape(x)
+    count = places.shape[-1] if places.ndim else 0
+    if not 1 <= count <= len(shape) or node.shape(2) != (*places.shape[:-1], *shape[count:]):
+        node.reject(
+            f"expected updates for indices into {list(shape)}, found {list(places.shape)} and "
+            f"{list(node.shape(2))}"
+        )
+    found = _nonnegative_constants(node, places, np.asarray(shape[:count]))
+    flat = (found * np.array(_strides(shape[:count]))).sum(-1).reshape(-1)
+    rows, width = prod(shape[:count]), prod(shape[count:])
+    x = node.builder.reshaped(x, (rows, width))
+    made = _scatter_rows(node, rows, flat, x, node.builder.reshaped(updates, (len(flat), width)))
+    return node.builder.reshaped(made, shape)
+
+
+def _scatter_elements(node: OnnxNode) -> Term:
+    """Put elements at places along an axis that are known."""
+    _check_no_reduction(node)
+    x, updates, places = node.term(0), node.term(2), node.array(1, "the indices")
+    shape = node.builder.shape(x)
+    chosen, axis = _index_shape(node, shape)
+    if node.shape(2) != chosen:
+        node.reject(f"expected updates of shape {list(chosen)}, found {list(node.shape(2))}")
+    found = _nonnegative_constants(node, places, np.asarray(shape[axis]))
+    flat = (_flat_offsets(node, chosen, shape, axis) + _strides(shape)[axis] * found).reshape(-1)
+    x = node.builder.reshaped(x, (prod(shape), 1))
+    made = _scatter_rows(node, prod(shape), flat, x, node.builder.reshaped(updates, (len(flat), 1)))
+    return node.builder.reshaped(made, shape)
+
+
+ROWS: tuple[OnnxImport, ...] = (
+    OnnxImport("GatherElements", _gather_elements, "axis"),
+    OnnxImport("GatherND", _gather_slices, "batch_dims"),
+    OnnxImport("ScatterND", _scatter_slices, "reduction"),
+    OnnxImport("ScatterElements", _scatter_elements, "axis reduction"),
+)

@@ -1,0 +1,227 @@
+"""Layers with a state in time, from ONNX, step by step: LSTM, GRU and RNN of a known length.
+
+Each step is a product of the input by W, one of the state by R, and functions of their sum; what
+does not depend on the state (all inputs by W, and the biases) is one product for all steps. So the
+graph has as many copies of a step as the sequence is long: at most ``_MAX_STEPS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from polygym.graphs.onnx.nodes.import_row import OnnxImport
+from polygym.graphs.onnx.nodes.onnx_node import OnnxNode
+from polygym.graphs.onnx.operators.matrix_products import broadcast_matmul
+from polygym.rewrite.term import Term
+
+__all__ = ["ROWS"]
+
+_MAX_STEPS = 512
+_FUNCTIONS = {"sigmoid": "sigmoid", "tanh": "tanh", "relu": "relu"}
+
+
+@dataclass(frozen=True, slots=True)
+class _RecurrentDirection:
+    """The weights of one direction, (columns, gates · hidden), and how it begins."""
+
+    node: OnnxNode
+    hidden: int
+    r: Term
+    r_bias: Term | None
+    functions: tuple[str, ...]
+    state: Term
+    cell: Term | None
+
+
+_CellFunction = Callable[[_RecurrentDirection, Term, Term, Term | None], tuple[Term, Term | None]]
+
+
+def _slice_along(node: OnnxNode, x: Term, axis: int, first: int, last: int) -> Term:
+    if (first, last) == (0, node.builder.shape(x)[axis]):
+        return x
+    return node.make("slice", axis, first, last, 1, x)
+
+
+def _gates(one: _RecurrentDirection, x: Term, count: int) -> list[Term]:
+    """Return the gates of a step, which stand side by side."""
+    width = one.hidden
+    return [_slice_along(one.node, x, 1, k * width, (k + 1) * width) for k in range(count)]
+
+
+def _state_product(one: _RecurrentDirection, state: Term) -> Term:
+    found = broadcast_matmul(one.node, state, one.r)
+    return found if one.r_bias is None else one.node.pairwise("add", found, one.r_bias)
+
+
+def _lstm(
+    one: _RecurrentDirection, given: Term, state: Term, cell: Term | None
+) -> tuple[Term, Term | None]:
+    """Return c' = f c + i g, h' = o tanh(c'), with gates i, o, f, g in this order."""
+    assert cell is not None, "an LSTM has cells"
+    node, (gate, inner, last) = one.node, one.functions
+    total = node.pairwise("add", given, _state_product(one, state))
+    i, o, f, g = _gates(one, total, 4)
+    kept = node.pairwise("mul", node.make(gate, f), cell)
+    taken = node.pairwise("mul", node.make(gate, i), node.make(inner, g))
+    cell = node.pairwise("add", kept, taken)
+    return node.pairwise("mul", node.make(gate, o), node.make(last, cell)), cell
+
+
+def _gru(
+    one: _RecurrentDirection, given: Term, state: Term, cell: Term | None
+) -> tuple[Term, Term | None]:
+    """Return h' = (1 - z) n + z h, with gates z, r and n = g(x + r · (h R + b))."""
+    node, (gate, inner) = one.node, one.functions
+    (z, r, n), (z_of, r_of, n_of) = (
+        _gates(one, given, 3),
+        _gates(one, _state_product(one, state), 3),
+    )
+    z = node.make(gate, node.pairwise("add", z, z_of))
+    r = node.make(gate, node.pairwise("add", r, r_of))
+    n = node.make(inner, node.pairwise("add", n, node.pairwise("mul", r, n_of)))
+    moved = node.pairwise("mul", z, node.pairwise("sub", state, n))
+    return node.pairwise("add", n, moved), cell
+
+
+def _rnn(
+    one: _RecurrentDirection, given: Term, state: Term, cell: Term | None
+) -> tuple[Term, Term | None]:
+    """Return h' = g(x + h R + b)."""
+    node = one.node
+    total = node.pairwise("add", given, _state_product(one, state))
+    return node.make(one.functions[0], total), cell
+
+
+def _functions(node: OnnxNode, defaults: tuple[str, ...], directions: int) -> list[tuple[str, ...]]:
+    """Return the functions of each direction, by their names here."""
+    said = node.attribute("activations")
+    if node.attribute("activation_alpha") or node.attribute("activation_beta"):
+        node.reject("expected functions without numbers of their own")
+    if not said:
+        return [defaults] * directions
+    names = [one.decode(errors="replace").lower() for one in said]
+    if len(names) != len(defaults) * directions or not set(names) <= set(_FUNCTIONS):
+        known = ", ".join(_FUNCTIONS)
+        node.reject(f"expected {len(defaults) * directions} functions of {known}, found {names}")
+    return [
+        tuple(_FUNCTIONS[name] for name in names[k * len(defaults) : (k + 1) * len(defaults)])
+        for k in range(directions)
+    ]
+
+
+def _check_supported(node: OnnxNode, shape: tuple[int, ...]) -> None:
+    """Refuse what is not there: lengths of their own, peepholes, bounds, other layouts."""
+    if len(shape) != 3 or shape[0] > _MAX_STEPS:
+        node.reject(f"expected a sequence of at most {_MAX_STEPS} steps, found {list(shape)}")
+    if node.has(4):
+        lengths = node.known_array(4)
+        if lengths is None or (lengths != shape[0]).any():
+            node.reject(f"expected sequences that are all {shape[0]} long: pad them before")
+    if node.attribute("clip") or node.attribute("input_forget", 0) or node.attribute("layout", 0):
+        node.reject("expected no clip, input_forget or layout: export it without")
+    if node.has(7):
+        node.reject("expected gates that do not look at the cell, found peepholes")
+
+
+def _layer(
+    node: OnnxNode, gates: int, defaults: tuple[str, ...], step: _CellFunction, has_cells: bool
+) -> tuple[Term, ...]:
+    """Return all states, the last ones and the last cells."""
+    builder = node.builder
+    steps, batch, _ = shape = builder.shape(node.term(0)) or (0, 0, 0)
+    _check_supported(node, shape)
+    direction = node.attribute("direction", b"forward")
+    kinds = {b"forward": (False,), b"reverse": (True,), b"bidirectional": (False, True)}
+    if direction not in kinds:
+        node.reject(f"expected forward, reverse or bidirectional, found {direction!r}")
+    ways = kinds[direction]
+    hidden = node.shape(2)[-1]
+    if node.shape(1)[:2] != (len(ways), gates * hidden) or node.attribute("hidden_size") != hidden:
+        node.reject(f"expected weights of {len(ways)} directions and {gates} gates")
+    functions = _functions(node, defaults, len(ways))
+    rows, lasts, cells = [], [], []
+    for way, is_back in enumerate(ways):
+        one, given = _direction(node, way, gates, hidden, functions[way], has_cells)
+        states, last, cell = _unroll(one, given, steps, step, is_back=is_back)
+        rows.append(states)
+        lasts.append(builder.reshaped(last, (1, batch, hidden)))
+        if cell is not None:
+            cells.append(builder.reshaped(cell, (1, batch, hidden)))
+    made = [_concat(node, 1, rows), _concat(node, 0, lasts)]
+    return (*made, _concat(node, 0, cells)) if has_cells else tuple(made)
+
+
+def _direction(
+    node: OnnxNode, index: int, gates: int, hidden: int, functions: tuple[str, ...], has_cells: bool
+) -> tuple[_RecurrentDirection, Term]:
+    """Return a direction, and what all inputs give: (steps · batch, gates · hidden)."""
+    builder = node.builder
+    steps, batch, width = node.shape(0)
+    w, r = (node.array(place, "the weights")[index] for place in (1, 2))
+    dtype = builder.tensor(node.term(0)).dtype
+    x = builder.reshaped(node.term(0), (steps * batch, width))
+    given = broadcast_matmul(node, x, node.weight(w.T, f"{node.names[1]}-{index}"))
+    r_bias = None
+    if node.has(3):
+        bias = node.array(3, "the bias")[index]
+        given = node.pairwise("add", given, node.weight(bias[: gates * hidden], "bias"))
+        r_bias = node.weight(bias[gates * hidden :], "bias_of_state")
+    starts = []
+    for place in (5, 6):
+        if node.has(place):
+            start = _slice_along(node, node.term(place), 0, index, index + 1)
+            starts.append(builder.reshaped(start, (batch, hidden)))
+        else:
+            starts.append(node.weight(np.zeros((batch, hidden), dtype), "zeros"))
+    turned = node.weight(r.T, f"{node.names[2]}-{index}")
+    cell = starts[1] if has_cells else None
+    return _RecurrentDirection(node, hidden, turned, r_bias, functions, starts[0], cell), given
+
+
+def _unroll(
+    one: _RecurrentDirection, given: Term, steps: int, step: _CellFunction, *, is_back: bool
+) -> tuple[Term, Term, Term | None]:
+    """Return all states as (steps, 1, batch, hidden), the last one and the last cell."""
+    node, builder = one.node, one.node.builder
+    batch = builder.shape(one.state)[0]
+    state, cell = one.state, one.cell
+    states: list[Term] = []
+    for time in range(steps - 1, -1, -1) if is_back else range(steps):
+        own = _slice_along(node, given, 0, time * batch, (time + 1) * batch)
+        state, cell = step(one, own, state, cell)
+        states.append(builder.reshaped(state, (1, 1, batch, one.hidden)))
+    if is_back:
+        states.reverse()
+    return _concat(node, 0, states), state, cell
+
+
+def _concat(node: OnnxNode, axis: int, parts: Sequence[Term]) -> Term:
+    return parts[0] if len(parts) == 1 else node.make(f"concat{len(parts)}", axis, *parts)
+
+
+def _lstm_layer(node: OnnxNode) -> tuple[Term, ...]:
+    return _layer(node, 4, ("sigmoid", "tanh", "tanh"), _lstm, True)
+
+
+def _gru_layer(node: OnnxNode) -> tuple[Term, ...]:
+    if not node.attribute("linear_before_reset", 0):
+        node.reject("expected linear_before_reset=1, as PyTorch exports it, found 0")
+    return _layer(node, 3, ("sigmoid", "tanh"), _gru, False)
+
+
+def _rnn_layer(node: OnnxNode) -> tuple[Term, ...]:
+    return _layer(node, 1, ("tanh",), _rnn, False)
+
+
+_COMMON_ATTRIBUTES = (
+    "activation_alpha activation_beta activations clip direction hidden_size layout"
+)
+
+ROWS: tuple[OnnxImport, ...] = (
+    OnnxImport("LSTM", _lstm_layer, f"{_COMMON_ATTRIBUTES} input_forget"),
+    OnnxImport("GRU", _gru_layer, f"{_COMMON_ATTRIBUTES} linear_before_reset"),
+    OnnxImport("RNN", _rnn_layer, _COMMON_ATTRIBUTES),
+)

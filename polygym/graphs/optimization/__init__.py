@@ -1,0 +1,3 @@
+"""optimization: to be described."""
+
+__all__: list[str] = []

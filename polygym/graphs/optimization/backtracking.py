@@ -1,0 +1,68 @@
+"""TASO's search over tensor graphs: the baseline that equality saturation is compared with.
+
+The same rules and the same costs; where these are measured, every operator that comes up is, since
+a search that follows costs step by step has no use for an estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from polygym.graphs.costs.measured import MeasuredCosts, NodeCosts
+from polygym.graphs.ir.domain import TENSOR_DOMAIN
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.optimization.optimizer import CpuSeconds, OptimizationResult
+from polygym.rewrite.backtracking import backtrack
+from polygym.rewrite.egraph import SaturationReport, StopReason
+from polygym.rewrite.rule import Rule
+
+__all__ = ["optimize_by_backtracking"]
+
+
+def optimize_by_backtracking(
+    graph: Graph,
+    costs: NodeCosts,
+    rules: Sequence[Rule],
+    alpha: float = 1.0,
+    iterations: int = 100,
+    seconds: float = 3600.0,
+    progress: Callable[[str], None] | None = None,
+) -> OptimizationResult:
+    """Return the cheapest graph that the search finds; it proves nothing about others.
+
+    ``seconds_to_best`` is how long it took to the answer; nobody knew then that it was the last.
+    """
+    measured = costs.measured_count if isinstance(costs, MeasuredCosts) else 0
+    found = backtrack(
+        graph.root,
+        rules,
+        TENSOR_DOMAIN,
+        costs.now if isinstance(costs, MeasuredCosts) else costs.cost,
+        alpha,
+        iterations,
+        seconds,
+        None
+        if progress is None
+        else lambda one: progress(f"graph {one.iterations}: {one.best:.1f}, {one.queued} waiting"),
+    )
+    is_better = found.cost < found.initial_cost
+    return OptimizationResult(
+        before=graph,
+        after=graph.with_root(found.term) if is_better else graph,
+        initial_cost=found.initial_cost,
+        cost=found.cost,
+        greedy_cost=found.cost,
+        lower_bound=0.0,
+        status=found.stop.value,
+        saturation=SaturationReport(
+            StopReason.ITERATIONS, found.iterations, found.visited, 0, found.seconds
+        ),
+        extraction_seconds=0.0,
+        seconds=found.seconds,
+        cpu_seconds=CpuSeconds(
+            found.cpu_seconds, 0.0, found.cpu_seconds, found.cpu_seconds_to_best
+        ),
+        measured_operators=(costs.measured_count if isinstance(costs, MeasuredCosts) else 0)
+        - measured,
+        seconds_to_best=found.seconds_to_best,
+    )

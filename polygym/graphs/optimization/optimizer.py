@@ -1,0 +1,264 @@
+"""From a graph to the cheapest equal one: saturate, extract, and measure what is chosen.
+
+The graph becomes an e-graph, rules are applied until nothing is new or a limit is reached, and the
+cheapest of all graphs in it is extracted, under costs of single operators that are added up. Where
+costs are measured, only what is chosen is: see :mod:`polygym.graphs.costs.measured_operators`,
+which says why the answer is the same.
+
+The answer is never dearer than the graph that came in: that one is in the e-graph too, and it is
+returned as it was where nothing is cheaper.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, assert_never
+
+from polygym.errors import InputError
+from polygym.graphs.costs.measured import MeasuredCosts, NodeCosts, TypedNode, operator_key
+from polygym.graphs.ir.domain import TENSOR_DOMAIN, infer_all
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.rules import standard_rules
+from polygym.rewrite.egraph import CycleFilter, EGraph, SaturationLimits, SaturationReport, saturate
+from polygym.rewrite.extraction import CycleConstraints, extract_greedily, extract_optimally
+from polygym.rewrite.extraction import Extraction as Extracted
+from polygym.rewrite.rule import Rule
+from polygym.rewrite.term import Term
+
+__all__ = [
+    "CpuSeconds",
+    "ExtractionMethod",
+    "OptimizationOptions",
+    "OptimizationResult",
+    "graph_cost",
+    "optimize_graph",
+    "result_summary",
+    "typed_nodes",
+]
+
+_MOST_ROUNDS = 200
+
+
+class ExtractionMethod(Enum):
+    """How the cheapest graph is looked for."""
+
+    GREEDY = "greedy"
+    ILP = "ilp"
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizationOptions:
+    """Limits of saturation, how cycles are kept out, and how the answer is extracted.
+
+    ``cycle_constraints`` is how the integer program keeps out cycles that a filter has left; the
+    usual one has none left, so that nothing is to be done.
+    """
+
+    limits: SaturationLimits = field(default_factory=SaturationLimits)
+    cycles: CycleFilter = CycleFilter.EFFICIENT
+    extraction: ExtractionMethod = ExtractionMethod.ILP
+    cycle_constraints: CycleConstraints = CycleConstraints.LAZY
+    extraction_seconds: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class CpuSeconds:
+    """Seconds of the processor that this process took: what others do meanwhile does not count.
+
+    Nor does what it waits for: operators are measured by another process.
+    """
+
+    exploration: float
+    extraction: float
+    total: float
+    to_best: float
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizationResult:
+    """What became of a graph.
+
+    ``lower_bound`` is what no graph of the e-graph is cheaper than, ``status`` whether that was
+    proved to be reached; ``extract_greedily`` what greedy extraction found, before and beside the
+    integer program.
+    """
+
+    before: Graph
+    after: Graph
+    initial_cost: float
+    cost: float
+    greedy_cost: float
+    lower_bound: float
+    status: str
+    saturation: SaturationReport
+    extraction_seconds: float
+    seconds: float
+    cpu_seconds: CpuSeconds
+    measured_operators: int = 0
+    seconds_to_best: float | None = None
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether a cheaper graph was found."""
+        return self.after is not self.before
+
+
+def optimize_graph(
+    graph: Graph,
+    costs: NodeCosts,
+    options: OptimizationOptions | None = None,
+    rules: Sequence[Rule] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> OptimizationResult:
+    """Return the cheapest graph that rules and limits reach.
+
+    ``progress`` is told a sentence now and then. Ctrl-C while operators are measured loses nothing:
+    what was measured is kept, and the next call goes on.
+    """
+    options = options or OptimizationOptions()
+    rules = standard_rules() if rules is None else rules
+    tell = progress or (lambda _: None)
+    begin, begun = time.monotonic(), time.process_time()
+    egraph = EGraph(TENSOR_DOMAIN)
+    root = egraph.add_term(graph.root)
+    explored = saturate(
+        egraph,
+        rules,
+        options.limits,
+        options.cycles,
+        lambda seen, _: tell(f"explored {seen.node_count} nodes, {seen.class_count} classes"),
+    )
+    explored_in = time.process_time() - begun
+    measured_before = costs.measured_count if isinstance(costs, MeasuredCosts) else 0
+    if isinstance(costs, MeasuredCosts):
+        costs.measure(typed_nodes(graph), lambda operator, _: tell(f"measured {operator}"))
+        _check_executable(graph, costs)
+    extraction = extracted_in = 0.0
+    for round_ in range(_MOST_ROUNDS):
+        start, started = time.monotonic(), time.process_time()
+        found = _extract(egraph, root, costs, options)
+        extraction += time.monotonic() - start
+        extracted_in += time.process_time() - started
+        if not isinstance(costs, MeasuredCosts):
+            break
+        missing = costs.missing(typed_nodes(found.term))
+        if not missing:
+            break
+        tell(f"round {round_ + 1}: {len(missing)} operators to be measured")
+        costs.measure(missing, lambda operator, _: tell(f"measured {operator}"))
+    initial, final = graph_cost(graph.root, costs), graph_cost(found.term, costs)
+    after = graph.with_root(found.term) if final < initial else graph
+    whole = time.process_time() - begun
+    return OptimizationResult(
+        graph,
+        after,
+        initial,
+        min(initial, final),
+        min(initial, found.greedy_cost),
+        min(found.lower_bound, initial, final),
+        found.status.value,
+        explored,
+        extraction,
+        time.monotonic() - begin,
+        CpuSeconds(explored_in, extracted_in, whole, whole),
+        (costs.measured_count if isinstance(costs, MeasuredCosts) else 0) - measured_before,
+    )
+
+
+def graph_cost(root: Term | Graph, costs: NodeCosts) -> float:
+    """Return the costs of all nodes of a graph, each once."""
+    return math.fsum(costs.cost(*node) for node in typed_nodes(root))
+
+
+def typed_nodes(root: Term | Graph) -> list[TypedNode]:
+    """Return the nodes of a graph as costs know them, children first.
+
+    What only weights known ahead depend on is among them; it costs nothing.
+    """
+    term = root.root if isinstance(root, Graph) else root
+    data = infer_all((term,))
+    return [
+        (one.head, tuple(data[child] for child in one.children), found)
+        for one, found in data.items()
+        if one.children
+    ]
+
+
+def _extract(
+    egraph: EGraph, root: int, costs: NodeCosts, options: OptimizationOptions
+) -> Extracted:
+    match options.extraction:
+        case ExtractionMethod.GREEDY:
+            return extract_greedily(egraph, root, costs.cost)
+        case ExtractionMethod.ILP:
+            return extract_optimally(
+                egraph,
+                root,
+                costs.cost,
+                cycles=options.cycle_constraints,
+                seconds=options.extraction_seconds,
+            )
+        case _:
+            assert_never(options.extraction)
+
+
+def _check_executable(graph: Graph, costs: MeasuredCosts) -> None:
+    """Refuse a graph that does not run itself: there would be nothing to compare with."""
+    for head, children, data in typed_nodes(graph):
+        if costs.cost(head, children, data) == math.inf:
+            raise InputError(
+                f"graph {graph.name}: expected operators that run here, found "
+                f"{operator_key(head, children)}, which does not (too large for the memory, or "
+                "for 32-bit sizes); --costs static takes no times"
+            )
+
+
+def result_summary(found: OptimizationResult, costs: NodeCosts) -> dict[str, Any]:
+    """Return what there is to say, as values of JSON."""
+    explored = found.saturation
+    return {
+        "graph": found.before.name,
+        "costs": costs.name,
+        "unit": costs.unit,
+        "initial_cost": found.initial_cost,
+        "cost": found.cost,
+        "greedy_cost": found.greedy_cost,
+        "bound": found.lower_bound,
+        "status": found.status,
+        "changed": found.is_changed,
+        "seconds": found.seconds,
+        "exploration_seconds": explored.seconds,
+        "extraction_seconds": found.extraction_seconds,
+        "seconds_to_best": found.seconds
+        if found.seconds_to_best is None
+        else found.seconds_to_best,
+        "cpu": {
+            "seconds": found.cpu_seconds.total,
+            "exploration_seconds": found.cpu_seconds.exploration,
+            "extraction_seconds": found.cpu_seconds.extraction,
+            "seconds_to_best": found.cpu_seconds.to_best,
+        },
+        "measured_operators": found.measured_operators,
+        "egraph": {
+            "nodes": explored.nodes,
+            "classes": explored.classes,
+            "iterations": explored.iterations,
+            "stop": explored.stop.value,
+            "blacklisted": explored.blacklisted,
+        },
+        "rules_applied": {name: count for name, count in explored.applications.items() if count},
+        "operators": {"before": _counts(found.before), "after": _counts(found.after)},
+    }
+
+
+def _counts(graph: Graph) -> dict[str, int]:
+    """Return how many nodes of every operator there are that are computed at every call."""
+    counts: dict[str, int] = {}
+    for head, _, data in typed_nodes(graph):
+        if head not in ("input", "weight", "noop") and not getattr(data, "constant", False):
+            counts[str(head)] = counts.get(str(head), 0) + 1
+    return dict(sorted(counts.items()))

@@ -1,0 +1,29 @@
+"""What rules share that are one but for names: those of variables, and the rule's own.
+
+>>> from polygym.rewrite.rule import parse_rules
+>>> text = "a: (ewadd ?x ?y) => (ewadd ?y ?x) b: (ewadd ?u ?v) => (ewadd ?v ?u)"
+>>> one, other = parse_rules(text)
+>>> spelling(one) == spelling(other)
+True
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from polygym.rewrite.rule import Rule
+from polygym.rewrite.term import Term, substitute, term, variable_names
+
+__all__ = ["RuleKey", "canonical_key"]
+
+RuleKey: TypeAlias = tuple[tuple[Term, ...], tuple[Term, ...], frozenset[Term]]
+
+
+def canonical_key(rule: Rule) -> RuleKey:
+    """Return a rule's sides and conditions, variables numbered in the order in which they stand."""
+    names = {name: term(f"?{place}") for place, name in enumerate(variable_names(rule.sources))}
+    sources, targets, conditions = (
+        tuple(substitute(one, names) for one in side)
+        for side in (rule.sources, rule.targets, rule.conditions)
+    )
+    return sources, targets, frozenset(conditions)

@@ -1,0 +1,141 @@
+"""Rules with one source: from pairs of terms of equal value to what does not follow from others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from polygym.graphs.ir.types import Data
+from polygym.graphs.rules.canonical_rule import RuleKey, canonical_key
+from polygym.graphs.rules.generate.derivability import are_underivable, instantiate, is_derivable
+from polygym.graphs.rules.generate.enumeration import TermEnumeration
+from polygym.graphs.rules.generate.generalization import generalize
+from polygym.graphs.rules.generate.vocabularies import Vocabulary
+from polygym.rewrite.rule import Rule
+from polygym.rewrite.s_expressions import term_text
+from polygym.rewrite.term import Term, postorder, size, substitute, term, variable_names
+
+__all__ = ["equations", "one_source_rules"]
+
+_BATCH = 400
+_REFILTER_EVERY = 6
+
+Equation = tuple[Term, Term]
+
+
+def equations(world: Vocabulary, terms: TermEnumeration) -> list[Equation]:
+    """Return what was found, each once up to names of variables, the smallest first."""
+    found: dict[Equation, None] = {}
+    for left, right in terms.candidates:
+        found[_canonical(world, left, right)] = None
+    return sorted(found, key=_order_key)
+
+
+def one_source_rules(
+    world: Vocabulary,
+    terms: TermEnumeration,
+    known: list[Rule],
+    seed: int,
+    progress: Callable[[str], None],
+    is_late: Callable[[], bool],
+) -> list[Rule]:
+    """Return rules of a world that do not follow from those known and from each other."""
+    binding: dict[str, Data] = dict(world.data())
+    found: list[Rule] = []
+    todo = _underivable(equations(world, terms), known, binding)
+    progress(f"{world.name}: {terms.count} terms, {len(todo)} equations that do not follow")
+    fresh = 0
+    while todo and not is_late():
+        left, right = todo.pop(0)
+        rules = known + found
+        if fresh and is_derivable(instantiate(left, binding), instantiate(right, binding), rules):
+            continue
+        made = _rules_both_ways(left, right, binding, seed)
+        if not made:
+            continue
+        for rule in made:
+            named = _with_name(rule, {one.name for one in known + found})
+            found.append(named)
+            progress(f"{world.name}: {named}")
+        fresh += 1
+        if fresh % _REFILTER_EVERY == 0:
+            todo = _underivable(todo, known + found, binding)
+    return found
+
+
+def _rules_both_ways(left: Term, right: Term, binding: dict[str, Data], seed: int) -> list[Rule]:
+    both = ((left, right), (right, left))
+    made: dict[RuleKey, Rule] = {}
+    # What is said of one thing given twice is seldom worth conditions.
+    plain = not _repeats_operand(left, right)
+    for one, other in both:
+        rule = generalize((one,), (other,), binding, seed, may_be_conditional=plain)
+        if rule is not None:
+            made.setdefault(canonical_key(rule), rule)
+    return list(made.values())
+
+
+def _underivable(
+    todo: list[Equation], known: list[Rule], binding: dict[str, Data]
+) -> list[Equation]:
+    left: list[Equation] = []
+    for start in range(0, len(todo), _BATCH):
+        batch = todo[start : start + _BATCH]
+        pairs = [(instantiate(one, binding), instantiate(other, binding)) for one, other in batch]
+        fresh = are_underivable(pairs, known)
+        left += [one for one, is_new in zip(batch, fresh, strict=True) if is_new]
+    return left
+
+
+def _canonical(world: Vocabulary, left: Term, right: Term) -> Equation:
+    """Return an equation with the variables of each shape named in the order they stand in."""
+    shapes = dict(world.variables)
+    pools: dict[tuple[int, ...], list[str]] = {}
+    for name, shape in world.variables:
+        pools.setdefault(shape, []).append(name)
+    if size([left]) < size([right]):
+        left, right = right, left
+    names: dict[str, Term] = {}
+    for name in variable_names([left, right]):
+        names[name] = term(pools[shapes[name]].pop(0))
+    return substitute(left, names), substitute(right, names)
+
+
+def _order_key(equation: Equation) -> tuple[bool, int, int, str]:
+    """Return the place of an equation: what gives an operator one thing twice comes last."""
+    left, right = equation
+    return (
+        _repeats_operand(left, right),
+        _operators(left) + _operators(right),
+        -len(variable_names([left])),
+        f"{term_text(left)} =",
+    )
+
+
+def _repeats_operand(left: Term, right: Term) -> bool:
+    """Whether an operator is given one thing twice."""
+    return any(
+        len(one.children) >= 2 and one.children[-1] is one.children[-2] and one.head != "split"
+        for one in postorder([left, right])
+    )
+
+
+def _operators(root: Term) -> int:
+    """Return how many operators a term has, counted as often as they stand there."""
+    return bool(root.children) + sum(map(_operators, root.children))
+
+
+def _with_name(rule: Rule, taken: set[str]) -> Rule:
+    """Return a rule named after the operators of its sources."""
+    heads = [
+        str(one.head)
+        for source in rule.sources
+        for one in reversed(list(postorder([source])))
+        if one.children and not str(one.head).startswith("=")
+    ]
+    stem = "-".join(dict.fromkeys(heads))
+    name, count = stem, 1
+    while name in taken:
+        count += 1
+        name = f"{stem}-{count}"
+    taken.add(name)
+    return Rule(name, rule.sources, rule.targets, rule.conditions)

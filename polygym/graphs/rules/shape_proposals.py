@@ -1,0 +1,267 @@
+"""What each operator asks its parts for, given the shape that is wanted of it.
+
+>>> import random
+>>> from polygym.rewrite.s_expressions import parse_term
+>>> maker = Maker(random.Random(1), {}, propose)
+>>> _ = maker.make(parse_term("(ewadd (matmul none ?x ?y) ?z)"), None)
+>>> shapes = {name: data.shape for name, data in maker.bound.items()}
+>>> shapes["?z"] == (*shapes["?x"][:-1], shapes["?y"][-1])
+True
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from polygym.graphs.ir.operators import UNARY, operator_named
+from polygym.graphs.ir.types import TensorPair, TensorType, parse_numbers, shape_text
+from polygym.graphs.rules.variable_binding import (
+    LITERAL_CHOICES,
+    OperandBinder,
+    Shape,
+    VariableBinder,
+)
+from polygym.graphs.rules.window_shapes import bind_conv, bind_pool
+from polygym.rewrite.domain import Inadmissible
+from polygym.rewrite.term import Term, is_variable
+
+__all__ = ["bind_operands"]
+
+
+def bind_operands(maker: VariableBinder, one: Term, want: Shape | None) -> None:
+    """Bind the variables under an operator.
+
+    Raises:
+        Inadmissible: what was tried makes no sense.
+    """
+    name = "concat" if str(one.head).startswith("concat") else str(one.head)
+    _BINDERS.get(name, _bind_generic)(maker, one, want)
+
+
+def _bind_generic(maker: VariableBinder, one: Term, want: Shape | None) -> None:
+    """Bind what is under an operator about which nothing else is known."""
+    takes = operator_named(one.head).parameters
+    inner = want if one.head in UNARY or one.head in ("clip", "leaky-relu", "elu") else None
+    for (name, kind), child in zip(takes, one.children, strict=True):
+        if kind in "NS":
+            maker.literal(child, *LITERAL_CHOICES.get(name, ("scalar",)))
+        else:
+            maker.bind(child, inner)
+
+
+def _bind_equal(maker: VariableBinder, one: Term, want: Shape | None) -> None:
+    for child in sorted(one.children, key=maker.is_bound, reverse=True):
+        want = maker.tensor(child, want)
+
+
+def _broadcast(maker: VariableBinder, one: Term, want: Shape | None) -> None:
+    first, second = sorted(one.children, key=maker.is_bound, reverse=True)
+    shape = maker.tensor(first, want)
+    narrow = tuple(maker.rng.choice((extent, 1)) for extent in shape)
+    narrow = narrow[maker.rng.randrange(len(narrow) + 1) :] if narrow else narrow
+    maker.bind(second, maker.rng.choice((narrow, narrow, shape)))
+
+
+def _matmul(maker: VariableBinder, one: Term, want: Shape | None) -> None:
+    activation, x, y = one.children
+    maker.literal(activation, *LITERAL_CHOICES["activation"])
+    if want is None:
+        want = maker.shape(maker.rng.choice((2, 2, 3, 4)))
+    if len(want) < 2:
+        raise Inadmissible("expected a matrix")
+    if not maker.is_bound(y) or maker.is_bound(x):
+        *batch, _, inner = maker.tensor(x, (*want[:-1], maker.extent()))
+        own = batch if maker.rng.random() < 0.5 else []
+        maker.bind(y, (*own, inner, want[-1]))
+    else:
+        *own, inner, _ = maker.tensor(y, None)
+        maker.bind(x, (*(own or want[:-2]), want[-2], inner))
+
+
+def _concat(maker: VariableBinder, one: Term, want: Shape | None) -> None:
+    axis, *parts = one.children
+    parts.sort(key=maker.is_bound, reverse=True)
+    base = want
+    if maker.is_bound(parts[0]):
+        base = maker.tensor(parts[0], None)
+    elif base is None:
+        base = maker.shape(max(maker.rank, 1))
+    rank = max(len(base), 1)
+    along = maker.literal(axis, *range(rank))
+    if not isinstance(along, int) or along >= len(base):
+        raise Inadmissible("expected an axis")
+    left = want[along] if want is not None and len(want) == len(base) else 0
+    for place, part in enumerate(parts):
+        after = len(parts) - 1 - place
+        if left and not after:
+            extent = left
+        elif left:
+            extent = maker.rng.randint(1, max(left - after, 1))
+        else:
+            extent = maker.extent()
+        made = maker.tensor(part, (*base[:along], extent, *base[along + 1 :]))
+        if place == 0 and len(made) == len(base):
+            base = made
+        left = max(left - made[along], 1) if left and along < len(made) else 0
+
+
+def _half(maker: VariableBinder, one: Term, want: Shape | None) -> None:
+    (inner,) = one.children
+    if is_variable(inner):
+        if str(inner.head) not in maker.bound:
+            first = TensorType(want or maker.shape(max(maker.rank, 1)), constant=True)
+            axis = maker.rng.randrange(max(len(first.shape), 1))
+            shape = (*first.shape[:axis], maker.extent(), *first.shape[axis + 1 :])
+            second = TensorType(shape, constant=True)
+            maker.bound[str(inner.head)] = TensorPair(first, second if first.shape else first)
+        return
+    if inner.head == "split" and want:
+        _split_for(maker, inner, want, one.head == "split0")
+    maker.bind(inner, None)
+
+
+def _split_for(maker: VariableBinder, one: Term, want: Shape, is_first: bool) -> None:
+    axis, at, x = one.children
+    along = maker.literal(axis, *range(len(want)))
+    if not isinstance(along, int) or along >= len(want):
+        raise Inadmissible("expected an axis")
+    size = maker.literal(at, want[along] if is_first else maker.extent())
+    extent = (want[along] + maker.extent()) if is_first else size + want[along]
+    maker.bind(x, (*want[:along], extent, *want[along + 1 :]))
+
+
+def _split(maker: VariableBinder, one: Term, _: Shape | None) -> None:
+    axis, at, x = one.children
+    shape = maker.tensor(
+        x, tuple(extent + maker.extent() for extent in maker.shape(max(1, maker.rank)))
+    )
+    along = maker.literal(axis, *range(len(shape)))
+    if not isinstance(along, int) or along >= len(shape) or shape[along] < 2:
+        raise Inadmissible("expected an axis that can be split")
+    maker.literal(at, *range(1, shape[along]))
+
+
+def _transpose(maker: VariableBinder, one: Term, want: Shape | None) -> None:
+    x, permutation = one.children
+    if maker.is_bound(permutation):
+        word = maker.literal(permutation)
+        order = parse_numbers(word) if isinstance(word, str) else (word,)
+        if want is None or len(want) != len(order):
+            maker.bind(x, maker.shape(len(order)))
+        else:
+            maker.bind(x, tuple(want[order.index(axis)] for axis in range(len(order))))
+        return
+    rank = len(want) if want else max(1, maker.rank)
+    if maker.is_bound(x):
+        rank = len(maker.tensor(x, None))
+    order = tuple(maker.rng.sample(range(rank), rank))
+    maker.literal(permutation, order[0] if rank == 1 else shape_text(order))
+    shape = want if want and len(want) == rank else maker.shape(rank)
+    maker.bind(x, tuple(shape[order.index(axis)] for axis in range(rank)))
+
+
+def _enlarge(maker: VariableBinder, one: Term, want: Shape | None) -> None:
+    w, reference = one.children
+    large = want if want and len(want) == 4 else (*maker.shape(2), 3, 3)
+    small = [maker.rng.choice(range(extent, 0, -2)) for extent in large[2:]]
+    maker.bind(w, (*large[:2], *small))
+    maker.bind(reference, (*maker.shape(2), *large[2:]))
+
+
+def _merge(maker: VariableBinder, one: Term, want: Shape | None) -> None:
+    w, count, groups = one.children
+    parts = maker.literal(groups, *LITERAL_CHOICES["groups"])
+    many = maker.literal(count, *(value for value in (1, 2, 3, 4) if parts % value == 0))
+    filters = parts * maker.rng.choice((1, 2, 4))
+    if want is not None and len(want) == 4:
+        filters = filters if want[0] % parts else want[0]
+        maker.bind(w, (filters, max(want[1] // many, 1), *want[2:]))
+    else:
+        maker.bind(w, (filters, *maker.shape(3)))
+
+
+def _reshape(maker: VariableBinder, one: Term, want: Shape | None) -> None:
+    x, shape = one.children
+    if want is not None and not maker.is_bound(x):
+        maker.bind(x, _factors(maker, prod(want)))
+    elements = prod(maker.tensor(x, None))
+    factors = want if want is not None else _factors(maker, elements)
+    maker.literal(shape, factors[0] if len(factors) == 1 else shape_text(factors))
+
+
+def _factors(maker: VariableBinder, elements: int) -> Shape:
+    found: list[int] = []
+    for prime in (2, 3, 5):
+        while elements % prime == 0:
+            found.append(prime)
+            elements //= prime
+    found += [elements] if elements > 1 else []
+    maker.rng.shuffle(found)
+    while len(found) > 3 or (len(found) > 1 and maker.rng.random() < 0.4):
+        found[:2] = [found[0] * found[1]]
+    found += [1] if maker.rng.random() < 0.3 and len(found) < 4 else []
+    return tuple(found)
+
+
+def _expand(maker: VariableBinder, one: Term, want: Shape | None) -> None:
+    x, shape = one.children
+    wide = want if want is not None else maker.shape()
+    maker.literal(shape, wide[0] if len(wide) == 1 else shape_text(wide))
+    narrow = tuple(maker.rng.choice((extent, 1)) for extent in wide)
+    maker.bind(x, narrow[maker.rng.randrange(len(narrow) + 1) :])
+
+
+def _layer_norm(maker: VariableBinder, one: Term, want: Shape | None) -> None:
+    epsilon, x, scale, bias = one.children
+    maker.literal(epsilon, *LITERAL_CHOICES["epsilon"])
+    shape = maker.tensor(x, want or maker.shape(max(1, maker.rank)))
+    maker.bind(scale, shape[-1:])
+    maker.bind(bias, shape[-1:])
+
+
+def _gather(maker: VariableBinder, one: Term, _: Shape | None) -> None:
+    axis, table, indices = one.children
+    shape = maker.tensor(table, maker.shape(max(1, min(maker.rank, 3))))
+    maker.literal(axis, *range(max(len(shape), 1)))
+    if is_variable(indices) and str(indices.head) not in maker.bound:
+        chosen = maker.shape(maker.rng.choice((0, 1, 2)))
+        maker.bound[str(indices.head)] = TensorType(chosen, "int64", constant=True)
+
+
+def _pad(maker: VariableBinder, one: Term, _: Shape | None) -> None:
+    value, pads, x = one.children
+    maker.literal(value, *LITERAL_CHOICES["value"])
+    rank = len(maker.tensor(x, None))
+    widths = tuple(maker.rng.choice((0, 0, 1, 2)) for _ in range(2 * rank))
+    maker.literal(pads, shape_text(widths))
+
+
+def _slice(maker: VariableBinder, one: Term, _: Shape | None) -> None:
+    axis, start, stop, step, x = one.children
+    shape = maker.tensor(x, None)
+    along = maker.literal(axis, *range(max(len(shape), 1)))
+    extent = shape[along] if isinstance(along, int) and along < len(shape) else 1
+    first = maker.literal(start, *range(extent))
+    maker.literal(stop, *range(int(first) + 1, max(extent, int(first) + 1) + 1))
+    maker.literal(step, *LITERAL_CHOICES["step"])
+
+
+_BINDERS: dict[str, OperandBinder] = {
+    **dict.fromkeys(("ewadd", "ewmul"), _bind_equal),
+    **dict.fromkeys("add sub mul div minimum maximum pow".split(), _broadcast),
+    **dict.fromkeys(("poolmax", "poolavg"), bind_pool),
+    **dict.fromkeys(("split0", "split1"), _half),
+    "matmul": _matmul,
+    "conv": bind_conv,
+    "concat": _concat,
+    "split": _split,
+    "transpose": _transpose,
+    "enlarge": _enlarge,
+    "merge": _merge,
+    "reshape": _reshape,
+    "expand": _expand,
+    "layer-norm": _layer_norm,
+    "gather": _gather,
+    "pad": _pad,
+    "slice": _slice,
+}

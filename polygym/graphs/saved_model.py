@@ -1,0 +1,173 @@
+"""An optimised model as a folder: its graph as text, its weights, and what was found about it.
+
+``graph.txt`` is what :mod:`polygym.graphs.ir.text` writes, ``weights.npz`` the arrays by name,
+``report.json`` the report, with the threads to run under, and ``sums.json`` a check sum of each of
+them. :func:`load` gives something that is called as a function. Nothing in the folder is run on
+trust: what is not as it was written is refused, text is parsed, arrays are read without pickles,
+code is compiled here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polygym.errors import InputError
+from polygym.files import atomic_file, write_atomically
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.model import Model
+from polygym.graphs.ir.text import graph_text, parse_graph
+
+if TYPE_CHECKING:
+    from polygym.graphs.execution import CompiledModel
+
+__all__ = ["SavedModel", "load", "read_model", "save"]
+
+_GRAPH, _WEIGHTS, _REPORT, _CHECKSUMS = "graph.txt", "weights.npz", "report.json", "sums.json"
+
+
+class SavedModel:
+    """A model that compiles itself when it is called first.
+
+    Arguments are arrays, NumPy's or PyTorch's, in the order of the graph's inputs; one result comes
+    as it is, several as a list.
+    """
+
+    def __init__(self, model: Model, report: Mapping[str, Any], threads: int) -> None:
+        """Keep the parts."""
+        self.model, self.report, self.threads = model, dict(report), threads
+        self._compiled: CompiledModel | None = None
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        return self.model.graph
+
+    def __repr__(self) -> str:
+        """Say what it takes."""
+        inputs = ", ".join(f"{one.name}: {one.tensor}" for one in self.graph.signatures)
+        return f"<model {self.graph.name}({inputs}), {self.threads} threads>"
+
+    def compiled(self) -> CompiledModel:
+        """Return the machine code, compiled at the first call."""
+        if self._compiled is None:
+            from polygym.graphs.execution import compile_model
+
+            self._compiled = compile_model(self.model, threads=self.threads)
+        return self._compiled
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Compute.
+
+        Raises:
+            InputError: the arguments do not fit the inputs.
+        """
+        return self.compiled()(*arrays)
+
+
+def save(folder: Path | str, model: Model, report: Mapping[str, Any]) -> None:
+    """Write a model into a folder, which is made if there is none.
+
+    Every file is whole or not there. The sums are taken away first and come last: so a folder in
+    which something was written half way is refused.
+    """
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    (place / _CHECKSUMS).unlink(missing_ok=True)
+    write_atomically(place / _GRAPH, graph_text(model.graph).encode())
+    needed = {one.name: model.weights[one.name] for one in model.graph.weights}
+    with atomic_file(place / _WEIGHTS) as beside, beside.open("wb") as file:
+        # Names may be anything; places in a zip file are numbers.
+        names = np.array(json.dumps(list(needed)))
+        arrays: dict[str, Any] = {str(place): array for place, array in enumerate(needed.values())}
+        np.savez(file, names=names, **arrays)
+    write_atomically(place / _REPORT, (json.dumps(dict(report), indent=1) + "\n").encode())
+    sums = {name: _checksum(_bytes(place / name)) for name in (_GRAPH, _WEIGHTS, _REPORT)}
+    write_atomically(place / _CHECKSUMS, (json.dumps(sums, indent=1) + "\n").encode())
+
+
+def load(folder: Path | str, threads: int | None = None) -> SavedModel:
+    """Return the model of a folder; ``threads`` instead of those that it was optimised for.
+
+    Raises:
+        InputError: the folder, or a file in it, is missing or damaged; says which.
+    """
+    place = Path(folder)
+    report = _report(place)
+    usual = report.get("threads", 1)
+    if threads is None:
+        threads = usual if isinstance(usual, int) and usual > 0 else 1
+    return SavedModel(read_model(place), report, threads)
+
+
+def read_model(place: Path) -> Model:
+    """Return the graph and the weights of a folder.
+
+    Raises:
+        InputError: a file is missing or damaged.
+    """
+    text = _verified_bytes(place, _GRAPH)
+    try:
+        graph = parse_graph(text.decode(), str(place / _GRAPH))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{place / _GRAPH}: expected a graph as text, found {error}") from None
+    path = place / _WEIGHTS
+    try:
+        with np.load(io.BytesIO(_verified_bytes(place, _WEIGHTS)), allow_pickle=False) as file:
+            names = json.loads(str(file["names"]))
+            weights = {name: file[str(number)] for number, name in enumerate(names)}
+    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path}: expected arrays by name, found {error}") from None
+    return Model(graph, weights)
+
+
+def _report(place: Path) -> dict[str, Any]:
+    if not place.is_dir():
+        raise InputError(f"{place}: expected a folder that `polygym graph optimize` has written")
+    path = place / _REPORT
+    try:
+        found = json.loads(_verified_bytes(place, _REPORT))
+    except ValueError as error:
+        raise InputError(f"{path}: expected a report as JSON, found {error}") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: expected a report, found {type(found).__name__}")
+    return found
+
+
+def _verified_bytes(place: Path, name: str) -> bytes:
+    """Return what a file holds, which must be what was written."""
+    contents = _bytes(place / name)
+    try:
+        sums = json.loads(_bytes(place / _CHECKSUMS))
+    except ValueError as error:
+        raise InputError(
+            f"{place / _CHECKSUMS}: expected check sums as JSON, found {error}"
+        ) from None
+    expected = sums.get(name) if isinstance(sums, dict) else None
+    if expected is None:
+        raise InputError(f"{place / _CHECKSUMS}: expected a check sum of {name}, found none")
+    if (found := _checksum(contents)) != expected:
+        raise InputError(
+            f"{place / name}: expected the file as it was written, found that it was changed or "
+            f"damaged since (its sum is {found[:12]}, expected {str(expected)[:12]}): write it "
+            "again with `polygym graph optimize … --out`"
+        )
+    return contents
+
+
+def _checksum(contents: bytes) -> str:
+    return hashlib.sha256(contents).hexdigest()
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: expected a file, found {error.strerror}") from None

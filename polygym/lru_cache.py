@@ -1,0 +1,33 @@
+"""A dictionary that forgets: what was not asked for lately makes room when it is full."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class LruCache(Generic[Key, Value]):
+    """Answers by key, at most ``size`` of them; the least recently used goes first."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._answers: OrderedDict[Key, Value] = OrderedDict()
+
+    def get(self, key: Key, compute: Callable[[], Value]) -> Value:
+        """Return the remembered answer, or compute and remember it."""
+        if key in self._answers:
+            self._answers.move_to_end(key)
+            return self._answers[key]
+        answer = compute()
+        self._answers[key] = answer
+        if len(self._answers) > self._size:
+            self._answers.popitem(last=False)
+        return answer
+
+    def __len__(self) -> int:
+        """Return how many answers are remembered."""
+        return len(self._answers)

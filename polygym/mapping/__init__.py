@@ -1,0 +1,3 @@
+"""mapping: to be described."""
+
+__all__: list[str] = []

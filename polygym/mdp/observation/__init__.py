@@ -1,0 +1,3 @@
+"""observation: to be described."""
+
+__all__: list[str] = []

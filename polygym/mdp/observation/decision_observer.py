@@ -1,0 +1,104 @@
+"""What an agent sees that decides a mapping too: the usual arrays, and those of the decisions.
+
+The features of the candidate are looked at in every state that has a schedule. For a new schedule
+that takes tens of milliseconds, for another mapping of it about one; an observer that need not
+show them leaves them 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from polygym.cost.features.candidates.candidate_vector import FeatureExtractor
+from polygym.errors import LimitError, PolygymError
+from polygym.lru_cache import LruCache
+from polygym.mdp.editing import MOST_STEPS
+from polygym.mdp.episode import Episode
+from polygym.mdp.observation import mapping_arrays as shown
+from polygym.mdp.observation.arrays import REMAINING_COLUMNS, Array, Observation
+from polygym.mdp.observation.schedule_observer import Observer
+from polygym.mdp.task_options import Phase
+from polygym.poly.integer_vectors import Vector
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.schedule import Schedule
+
+
+@dataclass(eq=False)
+class DecisionObserver(Observer):
+    """Turns episodes in which a mapping is decided into observations."""
+
+    _candidates: LruCache[Schedule, FeatureExtractor | None] = field(
+        default_factory=lambda: LruCache(32)
+    )
+    _edited: LruCache[Schedule, tuple[Vector, ...]] = field(default_factory=lambda: LruCache(32))
+
+    def observe_all(self, episode: Episode, allowed: Array, *, features: bool) -> Observation:
+        """Return what an agent sees that may take these of its actions."""
+        schedule = _schedule(episode)
+        deciding = episode.mapping_state
+        nests = () if schedule is None else self.task.nests(schedule)
+        answers = episode.mask()[self.task.options.first_answer :]
+        mapping = episode.mapping
+        assert mapping is not None
+        statements = tuple(one.name for one in self.task.scop.statements)
+        vector = self._features(episode, schedule) if features else None
+        usual = self.observe(episode, allowed)
+        if episode.phase in (Phase.EDIT, Phase.MAP):
+            usual["remaining"][REMAINING_COLUMNS.index("steps_at_most")] = _steps_left(episode)
+        return {
+            **usual,
+            "question": shown.question_array(deciding, episode.edit_state),
+            "choices": shown.choices_array(deciding, episode.edit_state, answers).ravel(),
+            "nests": shown.nests_array(
+                nests, mapping, None if deciding is None else deciding.question
+            ).ravel(),
+            "nest_of": shown.nest_of_statements(nests, statements),
+            "candidate": shown.candidate_array(vector),
+        }
+
+    def _points(self, episode: Episode) -> tuple[Vector, ...]:
+        """Return the rows so far: those of the schedule where one is edited."""
+        if episode.edit_state is None:
+            return super()._points(episode)
+        schedule = episode.edit_state.schedule
+        return self._edited.get(schedule, lambda: self._rows(schedule))
+
+    def _rows(self, schedule: Schedule) -> tuple[Vector, ...]:
+        layout = self.task.polyhedra.layout
+        return tuple(
+            layout.point({one.statement: one.rows[place] for one in schedule.statements})
+            for place in range(schedule.dimensions)
+        )
+
+    def _features(self, episode: Episode, schedule: Schedule | None) -> Array | None:
+        if schedule is None:
+            return None
+        known = self._candidates.get(schedule, lambda: self._candidate(schedule))
+        if known is None or episode.mapping is None:
+            return None
+        (found,) = known.features([episode.mapping])
+        return None if isinstance(found, PolygymError) else found.vector
+
+    def _candidate(self, schedule: Schedule) -> FeatureExtractor | None:
+        try:
+            return FeatureExtractor(LegalSchedule(self.task.scop, schedule), self.task.sizes)
+        except PolygymError:
+            return None
+
+
+def _steps_left(episode: Episode) -> int:
+    """Return how many steps the rest of this phase takes at most."""
+    if episode.mapping_state is not None:
+        return episode.mapping_state.questions_left
+    assert episode.edit_state is not None
+    return MOST_STEPS - min(MOST_STEPS, episode.edit_state.step_count) + 2
+
+
+def _schedule(episode: Episode) -> Schedule | None:
+    """Return the schedule of an episode, if there is one by now."""
+    if episode.edit_state is None and episode.phase not in (Phase.MAP, Phase.COMPLETE):
+        return None
+    try:
+        return episode.schedule()
+    except LimitError:
+        return None

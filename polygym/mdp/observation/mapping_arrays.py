@@ -1,0 +1,270 @@
+"""The arrays that an observation has beside the usual ones where a mapping is decided.
+
+==============  ====================================================================================
+``question``    what is asked: what it is about, of which nest and loop, and how far the process is
+``choices``     a row for every answer: whether it is allowed, and what it would choose
+``nests``       the nests of the schedule: their loops, and what is decided of them so far
+``nest_of``     the nest of each statement, from 1 on; 0 for none
+``candidate``   the features of the whole candidate (:mod:`polygym.cost`), with everything that is
+                not decided as the model says; 0 before there is a schedule
+==============  ====================================================================================
+
+Numbers of things, sizes and lengths stand there as log2(1 + x). Nothing is said of names, and the
+nests are in the order in which they run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES
+from polygym.mapping.mapping import Mapping as MachineMapping
+from polygym.mapping.mapping import WorkSharing
+from polygym.mdp.editing import EDITS, MOST_STEPS, EditState, Operand
+from polygym.mdp.mapping_decisions import (
+    ANSWERS,
+    MOST_NESTS,
+    USE_DEFAULT,
+    USE_DEFAULT_FOR_ALL,
+    DecisionKind,
+    MappingQuestion,
+    MappingState,
+)
+from polygym.mdp.nest_shapes import NestShape
+from polygym.mdp.observation.arrays import MOST_STATEMENTS, Array, ArraySpec
+
+_LOOPS = 6
+_LEVELS = tuple(range(1, _LOOPS + 1))
+_FAR_STRIDE = 1e6  # features are signed logarithms and shares
+
+QUESTION_COLUMNS = (
+    "editing",
+    "mapping",
+    *(f"about_{one.value}" for one in DecisionKind),
+    *(f"operand_{one.value}" for one in Operand),
+    "is_part",
+    "nest",
+    "loop",
+    "length",
+    "threads",
+    "questions_left",
+    "edits",
+    "edit_steps",
+)
+CHOICE_COLUMNS = (
+    "allowed",
+    "as_the_model_says",
+    "ends",
+    "value",
+    "negative",
+    "share_of_loop",
+    "off",
+    "static",
+    "wavefront",
+    "diamond",
+    "level",
+    "independent",
+    *(f"edit_{one.value}" for one in EDITS),
+)
+NEST_COLUMNS = (
+    "exists",
+    "at_hand",
+    "statements",
+    "depth",
+    "iterations",
+    *(f"length_{level}" for level in _LEVELS),
+    *(f"independent_{level}" for level in _LEVELS),
+    "is_static",
+    "is_shared",
+    "wavefront",
+    "diamond",
+    "sink",
+    "vectors",
+    "vector_bits",
+    "vector_copies",
+    "unroll_jam",
+    "is_tiled",
+    *(f"tile_{level}" for level in _LEVELS),
+    "outer_tile",
+    *(f"order_{level}" for level in _LEVELS),
+)
+_BY_LOOP = (DecisionKind.TILE, DecisionKind.ORDER)
+_QUESTION = {name: place for place, name in enumerate(QUESTION_COLUMNS)}
+_CHOICE = {name: place for place, name in enumerate(CHOICE_COLUMNS)}
+
+
+def mapping_arrays() -> Mapping[str, ArraySpec]:
+    """Return the arrays by name."""
+
+    def logarithms(*shape: int) -> ArraySpec:
+        return ArraySpec(shape, np.float32, 0.0, 64.0)
+
+    return MappingProxyType(
+        {
+            "question": logarithms(len(QUESTION_COLUMNS)),
+            "choices": logarithms(ANSWERS, len(CHOICE_COLUMNS)),
+            "nests": logarithms(MOST_NESTS, len(NEST_COLUMNS)),
+            "nest_of": ArraySpec((MOST_STATEMENTS,), np.int8, 0, MOST_NESTS),
+            "candidate": ArraySpec((len(FEATURE_NAMES),), np.float32, -_FAR_STRIDE, _FAR_STRIDE),
+        }
+    )
+
+
+def question_array(deciding: MappingState | None, editing: EditState | None) -> Array:
+    """Return the array ``question``; the editing counts where nothing is decided yet."""
+    found = np.zeros(len(QUESTION_COLUMNS), np.float32)
+    if editing is not None:
+        found[_QUESTION["edits"]] = _logarithm(editing.edit_count)
+        found[_QUESTION["edit_steps"]] = editing.step_count / MOST_STEPS
+    if deciding is not None:
+        found[_QUESTION["mapping"]] = 1
+        found[_QUESTION["threads"]] = _logarithm(deciding.initial_mapping.threads)
+        found[_QUESTION["questions_left"]] = _logarithm(deciding.questions_left)
+        question = deciding.question
+        if question is not None:
+            found[_QUESTION[f"about_{question.kind.value}"]] = 1
+            found[_QUESTION["nest"]] = question.nest + 1
+            found[_QUESTION["loop"]] = question.loop + (question.kind in _BY_LOOP)
+            found[_QUESTION["length"]] = _logarithm(_loop_length(question, deciding))
+    elif editing is not None:
+        found[_QUESTION["editing"]] = 1
+        found[_QUESTION[f"operand_{editing.operand.value}"]] = 1
+        found[_QUESTION["is_part"]] = editing.is_choosing_part
+    return found
+
+
+def choices_array(
+    deciding: MappingState | None, editing: EditState | None, allowed: tuple[bool, ...]
+) -> Array:
+    """Return the table ``choices``; ``allowed`` says which answers the mask has."""
+    found = np.zeros((ANSWERS, len(CHOICE_COLUMNS)), np.float32)
+    if deciding is None and editing is None:
+        return found
+    found[: len(allowed), _CHOICE["allowed"]] = allowed
+    found[USE_DEFAULT, _CHOICE["as_the_model_says"]] = 1
+    found[USE_DEFAULT_FOR_ALL, _CHOICE["ends"]] = 1
+    if deciding is not None:
+        question = deciding.question
+        for row, value in zip(found[USE_DEFAULT_FOR_ALL + 1 :], deciding.values, strict=False):
+            assert question is not None
+            _show_value(row, question, value, deciding)
+    elif editing is not None:
+        for row, value in zip(
+            found[USE_DEFAULT_FOR_ALL + 1 :], editing.choices_of_step, strict=False
+        ):
+            if editing.edit is None:
+                row[_CHOICE[f"edit_{EDITS[value].value}"]] = 1
+            else:
+                row[_CHOICE["value"]] = _logarithm(abs(value))
+                row[_CHOICE["negative"]] = value < 0
+    return found
+
+
+def _show_value(row: Array, question: MappingQuestion, value: Any, deciding: MappingState) -> None:
+    """Write down what an answer would choose."""
+    match value:
+        case WorkSharing():
+            row[_CHOICE["static"]] = value is WorkSharing.STATIC
+            row[_CHOICE["off"]] = value is WorkSharing.OFF
+        case bool():
+            row[_CHOICE["value"]] = value
+            row[_CHOICE["off"]] = not value
+        case (bool() as wavefront, bool() as diamond):
+            row[_CHOICE["wavefront"]], row[_CHOICE["diamond"]] = wavefront, diamond
+            row[_CHOICE["off"]] = not wavefront
+        case () | 0:
+            row[_CHOICE["off"]] = 1
+        case (int(loop),) if question.kind is DecisionKind.ORDER:
+            nest = deciding.nests[question.nest]
+            row[_CHOICE["value"]] = _logarithm(nest.trip_counts[loop - 1])
+            row[_CHOICE["level"]] = loop
+            row[_CHOICE["independent"]] = nest.coincident[loop - 1]
+        case (int(size),):
+            row[_CHOICE["value"]] = _logarithm(size)
+            if question.kind is DecisionKind.TILE:
+                row[_CHOICE["share_of_loop"]] = size / _loop_length(question, deciding)
+        case _:
+            row[_CHOICE["value"]] = _logarithm(value)
+
+
+def nests_array(
+    nests: tuple[NestShape, ...], mapping: MachineMapping, question: MappingQuestion | None
+) -> Array:
+    """Return the table ``nests``: shapes, and what the mapping so far has for each."""
+    found = np.zeros((MOST_NESTS, len(NEST_COLUMNS)), np.float32)
+    for place, (row, nest) in enumerate(zip(found, nests, strict=False)):
+        own = dict(mapping.for_nest(nest.statements))
+
+        def entry(name: str, own: dict[str, Any] = own) -> Any:
+            return own.get(name, getattr(mapping, name))
+
+        tile, outer = entry("tile"), entry("outer_tile")
+        row[:] = (
+            1,
+            question is not None and question.nest == place,
+            _logarithm(len(nest.statements)),
+            nest.depth,
+            np.log2(1.0 + float(min(nest.iterations, 2**60))),
+            *_padded([_logarithm(one) for one in nest.trip_counts]),
+            *_padded(nest.coincident),
+            entry("parallel") is WorkSharing.STATIC,
+            mapping.threads > 1 and entry("parallel") is not WorkSharing.OFF,
+            entry("wavefront"),
+            entry("diamond"),
+            entry("sink"),
+            entry("vector_bits") != 0,
+            _logarithm(entry("vector_bits") or 0),
+            _logarithm(entry("vector_copies") or 0),
+            _logarithm(entry("unroll_jam") or 0),
+            tile != (),
+            *_padded([_logarithm(size) for size in tile or ()]),
+            _logarithm(outer[0]) if outer else 0,
+            *_padded([_loop_position(entry("order"), level) for level in _LEVELS]),
+        )
+    return found
+
+
+def _loop_position(order: tuple[int, ...], loop: int) -> int:
+    """Return which loop of those that are named one is, from the innermost on; 0 for none.
+
+    >>> [_place((3, 1), loop) for loop in (1, 2, 3)]
+    [1, 0, 2]
+    """
+    return len(order) - order.index(loop) if loop in order else 0
+
+
+def nest_of_statements(nests: tuple[NestShape, ...], statements: tuple[str, ...]) -> Array:
+    """Return the array ``nest_of``."""
+    found = np.zeros(MOST_STATEMENTS, np.int8)
+    for number, nest in enumerate(nests, start=1):
+        for name in nest.statements:
+            place = statements.index(name)
+            if place < MOST_STATEMENTS:
+                found[place] = number
+    return found
+
+
+def candidate_array(vector: Array | None) -> Array:
+    """Return the array ``candidate``; None where there are no features."""
+    if vector is None:
+        return np.zeros(len(FEATURE_NAMES), np.float32)
+    return np.nan_to_num(vector).clip(-_FAR_STRIDE, _FAR_STRIDE).astype(np.float32)
+
+
+def _loop_length(question: MappingQuestion, deciding: MappingState) -> int:
+    """Return how long the loop is for which a tile is chosen; 0 for other questions."""
+    if question.kind is not DecisionKind.TILE:
+        return 0
+    return deciding.nests[question.nest].trip_counts[question.loop]
+
+
+def _logarithm(value: int) -> float:
+    return float(np.log2(1.0 + value))
+
+
+def _padded(values: Any) -> tuple[float, ...]:
+    return (*map(float, values), *(0.0,) * _LOOPS)[:_LOOPS]

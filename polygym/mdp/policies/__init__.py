@@ -1,0 +1,3 @@
+"""policies: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,106 @@
+"""What the learned policy expects of schedules and mappings, and when it departs from a default.
+
+Two networks of scores (:mod:`polygym.autoschedule.weights`) are asked, one about a schedule's
+rows, one about the planned loops of a schedule under a mapping; at the loops boosted trees look as
+well. The policy takes something only where what they promise together
+(:mod:`polygym.autoschedule.ensemble_scores`) is more than ``least``.
+
+What is worked out of a task is remembered with it: features of a schedule take tens of
+milliseconds, of another mapping about one, and of rows alone two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from polygym.autoschedule.ensemble_scores import EnsembleScores, ensemble_scores
+from polygym.autoschedule.weights import PolicyWeights
+from polygym.cost.features.candidates.candidate_vector import FeatureExtractor
+from polygym.cost.features.schedules.program_features import ProgramFeatures
+from polygym.cost.features.schedules.schedule_vector import schedule_features
+from polygym.cost.models.tree_inference import TreeInference
+from polygym.errors import PolygymError
+from polygym.lru_cache import LruCache
+from polygym.mapping.mapping import Mapping
+from polygym.mdp.episode import Task
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.schedule import Schedule
+
+_MEMO_SIZE = 20_000
+
+
+@dataclass(eq=False, slots=True)
+class GainPredictor:
+    """What is expected of a program's schedules and mappings, as weights and trees have it."""
+
+    task: Task
+    weights: PolicyWeights
+    trees: TreeInference | None = None
+    _row_scores: LruCache[Schedule, EnsembleScores | None] = field(
+        default_factory=lambda: LruCache(4096)
+    )
+    _candidates: LruCache[Schedule, FeatureExtractor | None] = field(
+        default_factory=lambda: LruCache(16)
+    )
+    _scores: dict[tuple[Schedule, Mapping], EnsembleScores | None] = field(default_factory=dict)
+
+    def schedule_scores(self, schedules: Sequence[Schedule]) -> list[EnsembleScores | None]:
+        """Return the scores of schedules' rows; None where there are no features."""
+        return [
+            self._row_scores.get(one, partial(self._compute_row_scores, one)) for one in schedules
+        ]
+
+    def mapping_scores(
+        self, schedule: Schedule, mappings: Sequence[Mapping]
+    ) -> list[EnsembleScores | None]:
+        """Return the scores of a schedule under mappings, which are looked at at once."""
+        if len(self._scores) > _MEMO_SIZE:
+            self._scores.clear()
+        new = [one for one in dict.fromkeys(mappings) if (schedule, one) not in self._scores]
+        if new:
+            for one, score in zip(new, self._compute_loop_scores(schedule, new), strict=True):
+                self._scores[schedule, one] = score
+        return [self._scores[schedule, one] for one in mappings]
+
+    @property
+    def _has_sizes(self) -> bool:
+        """Whether the task says how large the program is; without that there are no features."""
+        return {one.name for one in self.task.scop.parameters} <= set(self.task.sizes)
+
+    def _compute_row_scores(self, schedule: Schedule) -> EnsembleScores | None:
+        if not self._has_sizes:
+            return None
+        try:
+            ground = ProgramFeatures.of(self.task.scop, self.task.sizes)
+            vector = schedule_features(ground, schedule).vector
+        except PolygymError:
+            return None
+        return EnsembleScores(self.weights.schedule_network.scores(vector[None])[:, 0])
+
+    def _compute_loop_scores(
+        self, schedule: Schedule, mappings: Sequence[Mapping]
+    ) -> list[EnsembleScores | None]:
+        known = self._candidates.get(schedule, lambda: self._candidates_of(schedule))
+        if known is None:
+            return [None] * len(mappings)
+        seen = known.features(mappings)
+        there = [place for place, one in enumerate(seen) if not isinstance(one, PolygymError)]
+        found: list[EnsembleScores | None] = [None] * len(mappings)
+        if there:
+            vectors = np.array([seen[place].vector for place in there])  # type: ignore[union-attr]
+            scores = ensemble_scores(vectors, self.weights.candidate_network, self.trees)
+            for place, score in zip(there, scores, strict=True):
+                found[place] = score
+        return found
+
+    def _candidates_of(self, schedule: Schedule) -> FeatureExtractor | None:
+        if not self._has_sizes:
+            return None
+        try:
+            return FeatureExtractor(LegalSchedule(self.task.scop, schedule), self.task.sizes)
+        except PolygymError:
+            return None

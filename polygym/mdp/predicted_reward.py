@@ -1,0 +1,63 @@
+"""What a model of cost says a candidate is worth, in place of a clock: a speedup that is predicted.
+
+The score s of a candidate stands for -log2 of its time, up to a constant of the program
+(:mod:`polygym.cost.models.cost_model`), so beside the original order, in one thread and without a
+mapping, it is expected to be 2^(s - s₀) times as fast. Example: scores 3.5 and 1.5 say four times
+as fast.
+
+Models are fitted to put the candidates of a program in order; how far apart they are is less sure.
+"""
+
+from __future__ import annotations
+
+from polygym.cost.features.candidates.candidate_vector import candidate_features
+from polygym.cost.features.candidates.loop_tree import LoopForest
+from polygym.cost.models.boosted_trees import expect_lightgbm
+from polygym.cost.models.model_choice import PRETRAINED
+from polygym.errors import LimitError, PolygymError
+from polygym.lru_cache import LruCache
+from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
+from polygym.mdp.episode import Task
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.schedule import Schedule
+from polygym.poly.scheduling.baselines import original_schedule
+
+_MOST_SPEEDUP = 1000.0
+
+# Of each task the original's score; tasks are compared by identity.
+_original_scores: LruCache[Task, float] = LruCache(64)
+
+
+def expect_cost_model() -> None:
+    """Refuse to go on without a model.
+
+    Raises:
+        InputError: there is none, or what reads it is missing.
+    """
+    expect_lightgbm()
+    PRETRAINED.expect_model()
+
+
+def predicted_speedup(task: Task, schedule: Schedule, mapping: Mapping) -> float:
+    """Return how many times as fast as the original order a legal schedule is expected to be.
+
+    Raises:
+        LimitError: isl would take too long to plan its loops.
+    """
+    written = task if task.source_task is None else task.source_task
+    usual = _original_scores.get(
+        written,
+        lambda: _predicted_score(written, original_schedule(written.scop), SEQUENTIAL_MAPPING),
+    )
+    ahead = _predicted_score(task, schedule, mapping) - usual
+    return min(_MOST_SPEEDUP, float(2.0 ** min(64.0, ahead)))
+
+
+def _predicted_score(task: Task, schedule: Schedule, mapping: Mapping) -> float:
+    model = PRETRAINED.expect_model()
+    try:
+        seen = candidate_features(LegalSchedule(task.scop, schedule), mapping, task.sizes)
+    except PolygymError as error:
+        raise LimitError(f"features of a schedule: {error}") from None
+    loops = LoopForest.of([seen.loop_tree]) if model.wants_loops else None
+    return float(model.scores(seen.vector[None], loops).mean())

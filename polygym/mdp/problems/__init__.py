@@ -1,0 +1,3 @@
+"""problems: to be described."""
+
+__all__: list[str] = []

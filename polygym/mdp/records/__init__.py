@@ -1,0 +1,3 @@
+"""records: to be described."""
+
+__all__: list[str] = []

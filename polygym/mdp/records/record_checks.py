@@ -1,0 +1,272 @@
+"""What a record says, every entry of it checked, before anything is loaded or played.
+
+An entry that no step of a replay needs (the environment, its arguments, the outcome) is checked
+like the others: whoever edits it would otherwise believe that it counts. What a record says twice
+(the arguments of the environment, and what came of them for this program) it has to say alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from polybench import Dataset
+from polygym.errors import InputError
+from polygym.mapping.mapping import Mapping as MachineMapping
+from polygym.mapping.mapping import parse_mapping
+from polygym.mdp.env_ids import ENVIRONMENT_IDS, OPTIMIZE, SCHEDULE
+from polygym.mdp.mapping_decisions import QUESTIONS_VERSION as VERSION_OF_QUESTIONS
+from polygym.mdp.problems import arguments, loading
+from polygym.mdp.problems.arguments import check_evaluation_options
+from polygym.mdp.problems.loading import ProgramSource
+from polygym.mdp.records.json_entries import LARGEST_INTEGER, JsonEntries
+from polygym.mdp.task_options import MOST_COEFFICIENT, MappingDecisions, Phase, TaskOptions
+from polygym.poly.scheduling.strategy import ScheduleStrategy
+from polygym.poly.spaces.polyhedra import SpaceLimits
+from polygym.poly.transform.splitting.conditions import NO_SPLITTING, Splitting, parse_splitting
+from polygym.poly.transform.storage.plan import SOURCE_STORAGE, StoragePlan, parse_storage
+from polygym.runtime.evaluation import EvaluationOptions
+from polygym.runtime.worker.outcome import OutcomeStatus
+
+_RECORD_KEYS = (
+    "format", "version", "polygym", "environment", "arguments", "program", "process", "actions",
+    "phase", "schedule", "outcome",
+)  # fmt: skip
+# Those of a line of a search's journal.
+_SEARCH_KEYS = ("index", "repeats", "reason")
+_PROGRAM_KEYS = ("target", "file", "function", "dataset", "parameters", "sha256")
+_PROCESS_KEYS = ("max_coefficient", "max_dimensions", "max_rays", "max_vertices", "seed")
+_OUTCOME_KEYS = (
+    "schedule", "status", "speedup", "seconds", "baseline_seconds", "samples", "baseline_samples",
+    "error_type", "error_details", "mapping", "done", "loops", "parameters",
+)  # fmt: skip
+
+# The argument that only the environment has in which mappings are decided.
+START_KEY = "start"
+
+# Where statements are cut and values are kept: of a program, or as an episode decides it, which its
+# arguments say.
+SPLITTING_KEY, STORAGE_KEY, STORAGE_LIMIT_KEY = "splitting", "storage", "storage_limit"
+
+# The version of the questions about a mapping, of the process where one is decided; records from
+# before there were two of them do not say.
+QUESTIONS_KEY = "questions"
+
+# The phase of a record about a schedule that no episode led to.
+GIVEN_PHASE = "given"
+
+T = TypeVar("T")
+
+_MOST_GENERATORS = 100_000
+_DATASETS = tuple(one.name.lower() for one in Dataset)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRecord:
+    """A record's entries.
+
+    ``file`` and ``digest`` are of the C file; ``measured_for`` has the sizes of the outcome, None
+    where there is no outcome. ``phase`` is None where the schedule is given, without an episode.
+    ``measured_under`` is the mapping of the outcome where the episode decides it;
+    ``storage_decisions`` says where it decides to cut and to keep values, where it does.
+    """
+
+    source: ProgramSource
+    file: str
+    digest: str
+    options: TaskOptions
+    evaluation_options: EvaluationOptions
+    actions: tuple[int, ...]
+    phase: Phase | None
+    schedule: str
+    measured_for: Mapping[str, int] | None
+    measured_under: MachineMapping | None = None
+    storage_decisions: Mapping[str, str] = field(default_factory=dict)
+
+
+def check_record(record: Mapping[str, Any], name: str) -> CheckedRecord:
+    """Return what a record says; ``name`` is its file's, for messages."""
+    whole = JsonEntries(name, "", record)
+    whole.version("polygym")
+    environment = whole.one_of("environment", ENVIRONMENT_IDS)
+    decides = environment == OPTIMIZE
+    program, process = whole.object_at("program"), whole.object_at("process")
+    source = _source(program)
+    limit = _storage_limit(whole.object_at("arguments"), environment, source)
+    stores = () if limit is None else (STORAGE_KEY, STORAGE_LIMIT_KEY)
+    homes = () if limit is None else (SPLITTING_KEY, STORAGE_KEY)
+    whole.check_keys((*_RECORD_KEYS, *_SEARCH_KEYS, *homes))
+    options = replace(_options(process, (QUESTIONS_KEY,) if decides else ()), storage_limit=limit)
+    more = (START_KEY,) if decides else ()
+    measuring = _arguments(whole.object_at("arguments"), (*more, *stores))
+    if decides:
+        begins = _start(whole.object_at("arguments"))
+        options = replace(
+            options,
+            mapping_decisions=MappingDecisions(measuring.mapping, begins, _questions(process)),
+        )
+    _check_agreement(whole.object_at("arguments"), program, process)
+    actions = whole.objects_at("actions")
+    schedule = whole.text("schedule")
+    phase = whole.one_of("phase", [*(one.value for one in Phase), GIVEN_PHASE])
+    if phase == GIVEN_PHASE and actions.entries:
+        raise whole.error_at("actions", "none, since the schedule is given")
+    return CheckedRecord(
+        source,
+        program.text("file"),
+        program.text("sha256"),
+        options,
+        measuring,
+        tuple(actions.integer(key, 0, options.actions - 1) for key in actions.entries),
+        None if phase == GIVEN_PHASE else Phase(phase),
+        schedule,
+        None
+        if whole.entry("outcome") is None
+        else _outcome(whole.object_at("outcome"), schedule, None if decides else measuring.mapping),
+        _mapping(whole.object_at("outcome"), "mapping")
+        if decides and whole.entry("outcome") is not None
+        else None,
+        {name: whole.text(name) for name in homes},
+    )
+
+
+def _storage_limit(given: JsonEntries, environment: str, source: ProgramSource) -> int | None:
+    """Return how many bytes may be taken where it is decided where values are kept; else None."""
+    if environment not in (OPTIMIZE, SCHEDULE) or STORAGE_KEY not in given.entries:
+        return None
+    if given.entry(STORAGE_KEY) is not True:
+        raise given.error_at(STORAGE_KEY, "true, or no such entry")
+    if not source.storage.is_source or source.splitting != NO_SPLITTING:
+        raise given.error_at(STORAGE_KEY, "no such entry, since the program is changed already")
+    return given.integer(STORAGE_LIMIT_KEY, 0, 2**62)
+
+
+def _source(program: JsonEntries) -> ProgramSource:
+    program.check_keys((*_PROGRAM_KEYS, SPLITTING_KEY, STORAGE_KEY))
+    function = None if program.entry("function") is None else program.text("function")
+    return ProgramSource(
+        program.text("target"),
+        function,
+        Dataset[program.one_of("dataset", _DATASETS).upper()],
+        tuple(_sizes(program).items()),
+        _splitting(program),
+        _plan(program),
+    )
+
+
+def _splitting(program: JsonEntries) -> Splitting:
+    """Return where statements are cut: nowhere if a record does not say."""
+    return _parsed(program, SPLITTING_KEY, parse_splitting, NO_SPLITTING)
+
+
+def _plan(program: JsonEntries) -> StoragePlan:
+    """Return where values are kept: as the source has it where the record does not say."""
+    return _parsed(program, STORAGE_KEY, parse_storage, SOURCE_STORAGE)
+
+
+def _parsed(program: JsonEntries, name: str, parse: Callable[[str], T], usual: T) -> T:
+    if name not in program.entries:
+        return usual
+    text = program.text(name)
+    try:
+        return parse(text)
+    except InputError as error:
+        raise InputError(f"{program.file}: the entry {program.path_of(name)}: {error}") from None
+
+
+def _sizes(of: JsonEntries) -> dict[str, int]:
+    """Return the sizes in the entry ``parameters``."""
+    sizes = of.object_at("parameters")
+    return {key: sizes.integer(key, -LARGEST_INTEGER) for key in sizes.entries}
+
+
+def _questions(process: JsonEntries) -> int:
+    """Return the version of the questions about a mapping."""
+    if QUESTIONS_KEY not in process.entries:
+        return 1
+    return process.integer(QUESTIONS_KEY, 1, VERSION_OF_QUESTIONS)
+
+
+def _options(process: JsonEntries, more: tuple[str, ...]) -> TaskOptions:
+    process.check_keys((*_PROCESS_KEYS, *more))
+    limits = SpaceLimits(
+        rays=process.integer("max_rays", 1, _MOST_GENERATORS),
+        vertices=process.integer("max_vertices", 1, _MOST_GENERATORS),
+        seed=process.integer("seed"),
+    )
+    return TaskOptions(
+        process.integer("max_coefficient", 1, MOST_COEFFICIENT),
+        process.integer("max_dimensions", 1, 32),
+        limits,
+    )
+
+
+def _start(given: JsonEntries) -> ScheduleStrategy | None:
+    try:
+        return arguments.check_start(given.entry(START_KEY))
+    except InputError as error:
+        raise InputError(f"{given.file}: the entry arguments: {error}") from None
+
+
+def _arguments(given: JsonEntries, more: tuple[str, ...] = ()) -> EvaluationOptions:
+    """Return how to measure; the arguments are those of an environment, which may have more."""
+    given.check_keys((*arguments.ARGUMENT_NAMES, *more))
+    values = {key: given.entry(key) for key in arguments.ARGUMENT_NAMES}
+    try:
+        arguments.check_arguments(values)
+        return check_evaluation_options(
+            values["threads"], values["timeout_factor"], values["mapping"]
+        )
+    except InputError as error:
+        raise InputError(f"{given.file}: the entry arguments: {error}") from None
+
+
+def _check_agreement(given: JsonEntries, program: JsonEntries, process: JsonEntries) -> None:
+    """Refuse arguments that say something else than what came of them."""
+    twice = [(program, "dataset"), (program, "function")]
+    twice += [(process, key) for key in _PROCESS_KEYS if key != "seed"]
+    for of, key in twice:
+        if given.entry(key) != of.entry(key):
+            raise given.error_at(key, f"{of.entry(key)!r} as {of.path_of(key)} has it")
+    sizes = program.object_at("parameters")
+    for key, value in loading.parse_parameters(given.entry("parameters")):
+        if key not in sizes.entries or value != sizes.entries[key]:
+            found = sizes.entries.get(key, "none")
+            raise given.error_at("parameters", f"{key} = {found} as {sizes.path_of(key)} has it")
+
+
+def _outcome(
+    outcome: JsonEntries, schedule: str, mapping: MachineMapping | None
+) -> Mapping[str, int]:
+    """Check what was measured, and return the sizes for which it was.
+
+    It was measured under the mapping of the arguments, unless the episode decides it (None).
+    """
+    outcome.check_keys(_OUTCOME_KEYS)
+    if outcome.text("schedule") != schedule:
+        raise outcome.error_at("schedule", "the episode's schedule")
+    outcome.one_of("status", [one.value for one in OutcomeStatus])
+    for key in ("speedup", "seconds", "baseline_seconds"):
+        outcome.number(key)
+    for key in ("samples", "baseline_samples"):
+        samples = outcome.objects_at(key)
+        for position in samples.entries:
+            samples.number(position)
+    for key in ("error_type", "error_details"):
+        outcome.text(key)
+    if mapping is not None and _mapping(outcome, "mapping") != mapping:
+        raise outcome.error_at("mapping", f"{str(mapping)!r} as the arguments have it")
+    if outcome.entries.get("done") is not None:  # older versions do not say
+        _mapping(outcome, "done")
+    if "loops" in outcome.entries:
+        outcome.text("loops")
+    return _sizes(outcome)
+
+
+def _mapping(outcome: JsonEntries, key: str) -> MachineMapping:
+    text = outcome.text(key)
+    try:
+        return parse_mapping(text)
+    except InputError as error:
+        raise InputError(f"{outcome.file}: the entry {outcome.path_of(key)}: {error}") from None

@@ -1,0 +1,83 @@
+"""What an episode may be doing, how large its processes are, and what is decided in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from polygym.errors import InputError
+from polygym.mapping.mapping import Mapping
+from polygym.mdp.construction import ConstructionAction
+from polygym.mdp.mapping_decisions import ANSWERS, QUESTIONS_VERSION
+from polygym.pickling import pickle_by_name
+from polygym.poly.scheduling.strategy import ScheduleStrategy
+from polygym.poly.spaces.polyhedra import SpaceLimits
+
+CONSTRUCTION_ACTIONS = len(ConstructionAction)
+
+# Sums of coefficients times entries of generators have to stay small numbers.
+MOST_COEFFICIENT = 1_000
+
+
+class Phase(Enum):
+    """What an episode is doing."""
+
+    STORE = "store"
+    CONSTRUCT = "construct"
+    EXPLORE = "explore"
+    EDIT = "edit"
+    MAP = "map"
+    COMPLETE = "complete"
+    INVALID = "invalid"
+
+
+@pickle_by_name
+@dataclass(frozen=True, slots=True)
+class MappingDecisions:
+    """What is decided beside a schedule: a mapping, which begins with one.
+
+    With ``initial_schedule`` the schedule of that strategy is edited; without, one is built from
+    nothing. Where it is to be chosen among a few, it is chosen for that mapping.
+    ``questions_version`` is the version of what is asked about the mapping.
+    """
+
+    mapping: Mapping
+    initial_schedule: ScheduleStrategy | None = None
+    questions_version: int = QUESTIONS_VERSION
+
+
+@pickle_by_name
+@dataclass(frozen=True, slots=True)
+class TaskOptions:
+    """The size of the processes: coefficients 0 … ``max_coefficient``, dimensions, limits.
+
+    ``mapping_decisions`` has what is decided beside a schedule, if anything is. With a
+    ``storage_limit`` it is decided beforehand where values are kept; new arrays may take so many
+    bytes.
+    """
+
+    max_coefficient: int = 2
+    max_dimensions: int = 4
+    limits: SpaceLimits = field(default_factory=SpaceLimits)
+    mapping_decisions: MappingDecisions | None = None
+    storage_limit: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that make no process."""
+        if not 1 <= self.max_coefficient <= MOST_COEFFICIENT:
+            raise InputError(
+                f"max_coefficient: expected 1 to {MOST_COEFFICIENT}, found {self.max_coefficient}"
+            )
+        if not 1 <= self.max_dimensions <= 32:
+            raise InputError(f"max_dimensions: expected 1 to 32, found {self.max_dimensions}")
+
+    @property
+    def first_answer(self) -> int:
+        """The number of the first answer, behind all actions that build a schedule."""
+        return CONSTRUCTION_ACTIONS + self.max_coefficient + 1
+
+    @property
+    def actions(self) -> int:
+        """The number of actions."""
+        has_answers = self.mapping_decisions is not None or self.storage_limit is not None
+        return self.first_answer + (ANSWERS if has_answers else 0)

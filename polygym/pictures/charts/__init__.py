@@ -1,0 +1,3 @@
+"""charts: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,122 @@
+"""The best speedup of each program as a bar, beside what there is to compare with, and the means.
+
+A bar grows from 1, upwards or downwards, on a logarithmic axis: twice as fast is as long as half
+as fast. The row of numbers at the top is the best's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from polygym.pickling import pickle_by_name
+from polygym.pictures import style
+from polygym.pictures.charts import chart_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_GROUP_WIDTH = 0.84
+
+# The height of the row of numbers, in inches.
+_NUMBERS_HEIGHT = 0.1
+_HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
+
+
+@pickle_by_name
+@dataclass(frozen=True, slots=True)
+class SpeedupGroup:
+    """One program's bars; ``best`` is None where nothing has run yet."""
+
+    name: str
+    best: float | None
+    references: Mapping[str, float]
+
+
+def best_speedups_picture(
+    groups: Sequence[SpeedupGroup], mean: SpeedupGroup, size: str
+) -> chart_style.Picture:
+    """Draw all programs, and the mean apart from them at the right."""
+    names = list(dict.fromkeys(name for one in (*groups, mean) for name in one.references))
+    entries = [chart_style.LegendEntry("best schedule", chart_style.MAIN_COLOR, hatch=_HATCHES[0])]
+    for position, name in enumerate(names):
+        entries.append(
+            chart_style.LegendEntry(name, _color(position + 1), hatch=_hatch(position + 1))
+        )
+    entries.append(chart_style.LegendEntry("LLVM -O3", style.INK, dashes="-", width=0.9))
+    width = chart_style.width_for(len(groups) + 2, 0.3)
+    bottom = chart_style.names_height([one.name for one in (*groups, mean)])
+    top = chart_style.legend_height(width, entries) + _NUMBERS_HEIGHT
+    figure, axes = chart_style.new_chart(
+        width, 1.8 + bottom + top, left=0.64, bottom=bottom, top=top
+    )
+    places = [*map(float, range(len(groups))), len(groups) + 0.5]
+    everything = (*groups, mean)
+    values = [value for one in everything for value in one.references.values()]
+    values += [one.best for one in everything if one.best is not None]
+    text = f"speedup over LLVM -O3 ({style.drawable_text(size, 16)})"
+    chart_style.speedup_axis(axes, values, text)
+    axes.set_xlim(-0.6, len(groups) + 1.1)
+    axes.axhline(1.0, color=style.INK, linewidth=0.9, zorder=4)
+    axes.axvline(len(groups) - 0.25, color=style.GRID, linewidth=0.8)
+    for place, one in zip(places, everything, strict=True):
+        _draw_group(axes, place, one, names, is_mean=one is mean)
+    chart_style.names_below(axes, [one.name for one in everything], places)
+    chart_style.legend_above(figure, axes, entries, _NUMBERS_HEIGHT)
+    return chart_style.render_chart(figure)
+
+
+def _draw_group(
+    axes: Axes, x: float, group: SpeedupGroup, names: Sequence[str], *, is_mean: bool
+) -> None:
+    each = _GROUP_WIDTH / (1 + len(names))
+    heights = [group.best, *(group.references.get(name) for name in names)]
+    for position, height in enumerate(heights):
+        if height is None:
+            continue
+        axes.bar(
+            x - _GROUP_WIDTH / 2 + (position + 0.5) * each,
+            height - 1.0,
+            each * 0.92,
+            bottom=1.0,
+            color=_color(position),
+            edgecolor=style.BACKGROUND,
+            linewidth=0.0,
+            hatch=_hatch(position),
+            zorder=3,
+        )
+    if group.best is not None:
+        _, top = axes.get_ylim()
+        axes.annotate(
+            _three_digits(group.best),
+            (x, top),
+            xytext=(0, 2),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontproperties=style.font(chart_style.SMALL_TEXT, bold=is_mean),
+            color=chart_style.MAIN_COLOR,
+            zorder=6,
+        )
+
+
+def _color(position: int) -> str:
+    return (
+        chart_style.MAIN_COLOR
+        if position == 0
+        else chart_style.REFERENCE_COLORS[(position - 1) % len(chart_style.REFERENCE_COLORS)]
+    )
+
+
+def _hatch(position: int) -> str:
+    return _HATCHES[position % len(_HATCHES)]
+
+
+def _three_digits(value: float) -> str:
+    """Return a number short enough to stand beside others.
+
+    >>> _three_digits(0.501), _three_digits(19.14), _three_digits(117.2)
+    ('0.50', '19.1', '117')
+    """
+    return f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f}"

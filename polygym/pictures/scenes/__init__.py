@@ -1,0 +1,3 @@
+"""scenes: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,95 @@
+"""Where things are drawn: integer coordinates with one to three axes, laid into a box of pixels.
+
+* one axis: to the right;
+* two axes: the first to the right, the second up;
+* three axes: the first to the right, the second into the depth, the third up, seen in an oblique
+  (parallel) projection. With lengths a, b, c in steps, (x, y, z) is drawn at
+
+      (x + 0.46·y, z + 0.36·y).
+
+  The two factors are such that the dots of a lattice of a few steps never fall on one another.
+
+Steps have one length on all axes, except that no axis is shorter than a third of the longest one:
+with 0 ≤ x ≤ 4 and 0 ≤ y ≤ 60 the x axis is laid out as if it had 20 steps. The whole is then
+stretched to fill its box, in one direction at most 1.8 times as much as in the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+# A place in the picture, in pixels from the lower left.
+PixelPoint: TypeAlias = tuple[float, float]
+
+_DEPTH = (0.46, 0.36)
+
+# How much longer a step may become in one direction of the box than in the other.
+_MAX_STRETCH = 1.8
+
+
+@dataclass(frozen=True, slots=True)
+class PixelBox:
+    """A rectangle of pixels."""
+
+    left: float
+    bottom: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """The projection from coordinates to pixels: every axis is a vector of pixels per step.
+
+    ``lowest`` and ``highest`` are the range of every axis; ``origin`` is where the lowest corner
+    is drawn.
+    """
+
+    lowest: tuple[int, ...]
+    highest: tuple[int, ...]
+    origin: PixelPoint
+    steps: tuple[PixelPoint, ...]
+
+    def pixel(self, place: Sequence[float]) -> PixelPoint:
+        """Return where a place is drawn."""
+        x, y = self.origin
+        for value, low, (right, up) in zip(place, self.lowest, self.steps, strict=True):
+            x += (value - low) * right
+            y += (value - low) * up
+        return x, y
+
+    def corner(self, *ends: bool) -> PixelPoint:
+        """Return a corner of the range; a true end is the highest value of its axis."""
+        return self.pixel(
+            [
+                high if end else low
+                for end, low, high in zip(ends, self.lowest, self.highest, strict=True)
+            ]
+        )
+
+
+def fit_projection(lowest: Sequence[int], highest: Sequence[int], box: PixelBox) -> Projection:
+    """Return the projection that fills a box with a range of coordinates."""
+    spans = [float(high - low) for low, high in zip(lowest, highest, strict=True)]
+    longest = max(spans, default=0.0) or 1.0
+    lengths = [min(max(span, longest / 3), longest) if span else 0.0 for span in spans]
+    directions = ((1.0, 0.0), _DEPTH, (0.0, 1.0)) if len(spans) == 3 else ((1.0, 0.0), (0.0, 1.0))
+    shape = list(zip(lengths, directions, strict=False))
+    across = sum(length * right for length, (right, _) in shape) or 1.0
+    upwards = sum(length * up for length, (_, up) in shape) or 1.0
+    horizontal, vertical = box.width / across, box.height / upwards
+    if len(spans) > 1:
+        horizontal = min(horizontal, _MAX_STRETCH * vertical)
+        vertical = min(vertical, _MAX_STRETCH * horizontal)
+    steps = tuple(
+        (length / (span or 1.0) * right * horizontal, length / (span or 1.0) * up * vertical)
+        for span, (length, (right, up)) in zip(spans, shape, strict=True)
+    )
+    used = (
+        sum(span * right for span, (right, _) in zip(spans, steps, strict=True)),
+        sum(span * up for span, (_, up) in zip(spans, steps, strict=True)),
+    )
+    origin = (box.left + (box.width - used[0]) / 2, box.bottom + (box.height - used[1]) / 2)
+    return Projection(tuple(lowest), tuple(highest), origin, steps)

@@ -1,0 +1,147 @@
+"""Changes of a schedule that lead to another one nearby; whether that is legal is asked elsewhere.
+
+Some do to all statements what keeps their iterations aligned, others touch one statement::
+
+    skewed         (i, j)        → (i, j + f·i)      a row gets a multiple of another
+    interchanged   (i, j)        → (j, i)            two rows change places
+    moved          (i, j, k)     → (k, i, j)         a row goes elsewhere, with what it carries
+    reversed       (i, j)        → (i, -j)           a row counts the other way
+    split          S, T: (i)     → S: (0, i), T: (1, i)    a row that parts statements is put in
+    fused          S: (0, i), T: (1, i) → S, T: (i)        a row that parts statements is left out
+    shifted        S: (i)        → S: (i + b)        a row of one statement is later or earlier
+    recombined     S: (i, j)     → S: (i, j + b·i)   one number of a row of one statement changes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from polygym.poly.schedule import Schedule, ScheduleRow, combine_rows
+
+StatementRows = tuple[ScheduleRow, ...]
+
+MAX_DIMENSIONS = 12
+"""A schedule with larger numbers, or more rows, is one that code generation rarely gets through."""
+
+
+def skew(schedule: Schedule, dimension: int, other_dimension: int, factor: int) -> Schedule:
+    """Add a multiple of another row to a row."""
+    return _edit_all_rows(
+        schedule,
+        lambda rows: (
+            *rows[:dimension],
+            combine_rows(rows[dimension], rows[other_dimension], 1, factor),
+            *rows[dimension + 1 :],
+        ),
+    )
+
+
+def interchange(schedule: Schedule, dimension: int, other_dimension: int) -> Schedule:
+    """Let two rows change places."""
+
+    def swap(rows: StatementRows) -> StatementRows:
+        found = list(rows)
+        found[dimension], found[other_dimension] = found[other_dimension], found[dimension]
+        return tuple(found)
+
+    return _edit_all_rows(schedule, swap)
+
+
+def move_row(schedule: Schedule, dimension: int, target_dimension: int) -> Schedule:
+    """Put a row where another one is, which goes on in the order of the rest."""
+
+    def move(rows: StatementRows) -> StatementRows:
+        rest = (*rows[:dimension], *rows[dimension + 1 :])
+        return (*rest[:target_dimension], rows[dimension], *rest[target_dimension:])
+
+    return _edit_all_rows(schedule, move)
+
+
+def reverse(schedule: Schedule, dimension: int) -> Schedule:
+    """Let a row count the other way."""
+    return _edit_all_rows(
+        schedule,
+        lambda rows: (
+            *rows[:dimension],
+            combine_rows(rows[dimension], rows[dimension], -1, 0),
+            *rows[dimension + 1 :],
+        ),
+    )
+
+
+def distribute(schedule: Schedule, dimension: int, first: int) -> Schedule:
+    """Put in a row before which the first statements of the text part ways with the others."""
+    statements = tuple(
+        replace(
+            one,
+            rows=(
+                *one.rows[:dimension],
+                _constant(schedule, one.iterators, int(number >= first)),
+                *one.rows[dimension:],
+            ),
+        )
+        for number, one in enumerate(schedule.statements)
+    )
+    return replace(schedule, statements=statements)
+
+
+def _constant(schedule: Schedule, iterators: tuple[str, ...], value: int) -> ScheduleRow:
+    return ScheduleRow((0,) * len(iterators), (0,) * len(schedule.parameters), value)
+
+
+def is_distribution(schedule: Schedule, place: int) -> bool:
+    """Whether a row does nothing but part statements, so that it can be left out."""
+    return schedule.dimensions > 1 and all(
+        one.rows[place].is_constant for one in schedule.statements
+    )
+
+
+def fuse(schedule: Schedule, dimension: int) -> Schedule:
+    """Leave out a row that parts statements."""
+    return _edit_all_rows(schedule, lambda rows: (*rows[:dimension], *rows[dimension + 1 :]))
+
+
+def shift(schedule: Schedule, dimension: int, statement: int, by: int) -> Schedule:
+    """Let a row of one statement be later or earlier."""
+    return _edit_row(
+        schedule, statement, dimension, lambda row: replace(row, constant=row.constant + by)
+    )
+
+
+def change_coefficient(
+    schedule: Schedule, dimension: int, statement: int, at: int, by: int
+) -> Schedule:
+    """Change what one iterator counts for in a row of one statement."""
+
+    def change(row: ScheduleRow) -> ScheduleRow:
+        values = tuple(value + by * (at == k) for k, value in enumerate(row.iterators))
+        return replace(row, iterators=values)
+
+    return _edit_row(schedule, statement, dimension, change)
+
+
+def is_small(schedule: Schedule) -> bool:
+    """Whether code generation is likely to get through it."""
+    return all(
+        abs(value) <= MAX_DIMENSIONS
+        for one in schedule.statements
+        for row in one.rows
+        for value in (*row.iterators, *row.parameters, row.constant)
+    )
+
+
+def _edit_all_rows(
+    schedule: Schedule, change: Callable[[StatementRows], StatementRows]
+) -> Schedule:
+    statements = tuple(replace(one, rows=change(one.rows)) for one in schedule.statements)
+    return replace(schedule, statements=statements)
+
+
+def _edit_row(
+    schedule: Schedule, statement: int, place: int, change: Callable[[ScheduleRow], ScheduleRow]
+) -> Schedule:
+    one = schedule.statements[statement]
+    own = replace(one, rows=(*one.rows[:place], change(one.rows[place]), *one.rows[place + 1 :]))
+    others = schedule.statements
+    return replace(schedule, statements=(*others[:statement], own, *others[statement + 1 :]))

@@ -1,0 +1,100 @@
+"""isl text at given parameter values: sizes of arrays, and whether values are admissible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import islpy as isl
+
+from polygym.ir.scop import Scop
+from polygym.ir.types import ScalarType
+from polygym.poly.isl_values import coordinates, highest_value, lowest_value, range_length
+
+_Points = TypeVar("_Points", isl.Set, isl.Map)
+
+
+def evaluate_extent(extent: str, parameters: Mapping[str, int]) -> int:
+    """Return the value of a function of the parameters.
+
+    >>> evaluate("[n] -> { [(2 + n)] }", {"n": 5})
+    7
+    """
+    point = fix_parameters(isl.Set.from_pw_aff(isl.PwAff(extent)), parameters).sample_point()
+    return coordinates(point)[0]
+
+
+def longest_reduction(
+    scop: Scop, parameters: Mapping[str, int], storage_type: ScalarType | None = None
+) -> int:
+    """Return how many terms an element may get from one statement, as a bound.
+
+    Those are the iterations of the loops on which the written element does not depend. With
+    ``storage_type`` only arrays of that type count.
+    """
+    longest = 1
+    for statement in scop.statements:
+        if not statement.accumulator_reads:
+            continue
+        if storage_type not in (None, scop.array(statement.write.array).type):
+            continue
+        write = isl.Map(statement.write.relation)
+        domain = fix_parameters(isl.Set(statement.domain), parameters)
+        if domain.is_empty():
+            continue
+        terms = 1
+        for place in range(statement.depth):
+            if not write.involves_dims(isl.dim_type.in_, place, 1):
+                terms *= range_length(domain, place)
+        longest = max(longest, terms)
+    return longest
+
+
+def context_holds(context: str, parameters: Mapping[str, int]) -> bool:
+    """Whether a set of parameter values holds these; names that it does not mention are free.
+
+    >>> admits("[n] -> { : n >= 2 }", {"n": 1})
+    False
+    """
+    return not fix_parameters(isl.Set(context), parameters).is_empty()
+
+
+def nearest_admissible(
+    context: str, given: Mapping[str, int], preferred: Mapping[str, int]
+) -> dict[str, int]:
+    """Return values that a set of parameter values holds beside given ones, near the wanted.
+
+    One after the other is as large as it can be, but not above the wanted; where it must be above,
+    as small as it can be. Where the set holds none, they are what was wanted.
+
+    >>> admitted_near("[n, k] -> { : 2k < n and k > 0 }", {"n": 16}, {"k": 16})
+    {'k': 7}
+    >>> admitted_near("[n, k] -> { : n > 20 and k > n }", {}, {"n": 16, "k": 16})
+    {'n': 21, 'k': 22}
+    >>> admitted_near("[n, k] -> { : 2k < n and k > 0 }", {"n": 1}, {"k": 16})
+    {'k': 16}
+    """
+    left = fix_parameters(isl.Set(context), given)
+    found = {}
+    for name, most in preferred.items():
+        found[name] = most
+        position = left.find_dim_by_name(isl.dim_type.param, name)
+        if position < 0:
+            continue
+        value = left.move_dims(isl.dim_type.set, 0, isl.dim_type.param, position, 1)
+        values = value.project_out(isl.dim_type.param, 0, value.dim(isl.dim_type.param))
+        if values.is_empty():
+            return dict(preferred)
+        below = values.upper_bound_val(isl.dim_type.set, 0, isl.Val(most))
+        found[name] = lowest_value(values, 0) if below.is_empty() else highest_value(below, 0)
+        left = fix_parameters(left, {name: found[name]})
+    return found
+
+
+def fix_parameters(values: _Points, parameters: Mapping[str, int]) -> _Points:
+    """Return a set or a map at these values of its parameters; others stay free."""
+    for name, value in parameters.items():
+        position = values.find_dim_by_name(isl.dim_type.param, name)
+        if position >= 0:
+            values = values.fix_val(isl.dim_type.param, position, isl.Val(value))
+    return values

@@ -1,0 +1,198 @@
+"""Which values an array of indices may hold, so that the gathers that use them stay in range.
+
+A program's data are made by a rule where nobody gives any. An array I that is used as in
+X[I[i] + j] must then hold such values v that 0 <= v + j < n wherever the statement runs. Let the
+subscript be
+
+    c₁·v₁ + … + cₘ·vₘ + a(i, n)        with cₖ ≠ 0 and vₖ the value that load k finds,
+
+and a its affine rest, which over the statement's instances lies in [low, high]. The loads share the
+room that is left, W = n - 1 - (high - low), in equal parts of s = ⌊W / m⌋. All but the first get
+|cₖ|·vₖ in [0, s]; the first one makes up for low and for those with a negative factor:
+
+    c₁·v₁ in [b, b + s]        with b = s · #{k > 1 : cₖ < 0} - low.
+
+Example: X[I[i] + j], 0 <= j < 3: a = j lies in [0, 2], so W = n - 3 and 0 <= v <= n - 3. An array
+that is used in several ways gets what is good for all of them. Where the program itself computes an
+array of indices, J[i] = I[i] + 1 in one place and X[J[k]] in another, what it assigns stands for
+what is loaded; its affine rest has its own instances. Subscripts of another form, such as
+I[i] % n or I[i] * J[i], get values from 0 to n - 1 for each of their loads; whether these are good
+is seen when the program runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polygym.ir.expressions import (
+    Binary,
+    BinaryOperator,
+    Cast,
+    Expression,
+    Gather,
+    IntegerLiteral,
+    IteratorValue,
+    Load,
+    ParameterValue,
+    Unary,
+    UnaryOperator,
+    loaded_accesses,
+)
+from polygym.ir.gathers import ComputedSubscript, computed_subscripts
+from polygym.ir.scop import Scop, Statement, StorageClass
+from polygym.ir.types import ScalarType
+from polygym.poly.isl_budget import bounded_operations
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRange:
+    """The values from ``lowest`` to ``highest``: functions of the parameters, in the context."""
+
+    lowest: isl.PwAff
+    highest: isl.PwAff
+
+
+def valid_index_ranges(scop: Scop) -> dict[str, IndexRange]:
+    """Return the range of values of every array from which subscripts are computed."""
+    found: dict[str, IndexRange] = {}
+    context = isl.Set(scop.context)
+    with bounded_operations("finding valid indices"):
+        for site in computed_subscripts(scop):
+            for array, values in _of_site(scop, site):
+                before = found.get(array, values)
+                found[array] = IndexRange(
+                    before.lowest.max(values.lowest).coalesce(),
+                    before.highest.min(values.highest).coalesce(),
+                )
+        return {name: _fitting(one, scop.array(name).type, context) for name, one in found.items()}
+
+
+def _fitting(values: IndexRange, scalar: ScalarType, context: isl.Set) -> IndexRange:
+    """Return those of the values that a type has; sizes themselves are of 32 bits."""
+    lowest, highest = values.lowest, values.highest
+    if not scalar.is_signed:
+        lowest = lowest.max(_constant(context, 0)).coalesce()
+    if scalar.bits < ScalarType.INT.bits:
+        lowest = lowest.max(_constant(context, scalar.lowest)).coalesce()
+        highest = highest.min(_constant(context, scalar.highest)).coalesce()
+    return IndexRange(lowest, highest)
+
+
+@dataclass(frozen=True, slots=True)
+class _LinearSum:
+    """Loads with their factors, and an affine rest: terms of statements with theirs."""
+
+    loads: tuple[tuple[str, int], ...]
+    rest: tuple[tuple[str, str, int], ...]
+    constant: int
+
+    def plus(self, other: _LinearSum, factor: int = 1) -> _LinearSum:
+        return _LinearSum(
+            self.loads + tuple((name, factor * c) for name, c in other.loads),
+            self.rest + tuple((where, name, factor * c) for where, name, c in other.rest),
+            self.constant + factor * other.constant,
+        )
+
+
+_ZERO = _LinearSum((), (), 0)
+
+
+def _linear_sum(scop: Scop, statement: Statement, expression: Expression) -> _LinearSum | None:
+    """Return an expression of a statement as a sum; None if it is none."""
+
+    def part(operand: Expression) -> _LinearSum | None:
+        return _linear_sum(scop, statement, operand)
+
+    match expression:
+        case IntegerLiteral(value):
+            return _LinearSum((), (), value)
+        case IteratorValue(name) | ParameterValue(name):
+            return _LinearSum((), ((statement.name, name, 1),), 0)
+        case Load(access) | Gather(access):
+            writer = _only_writer(scop, access.array)
+            assigned = None if writer is None else _linear_sum(scop, writer, writer.body)
+            return _LinearSum(((access.array, 1),), (), 0) if assigned is None else assigned
+        case Cast(operand) if operand.type.is_integer and expression.type.is_integer:
+            return part(operand)
+        case Unary(UnaryOperator.NEGATE, operand):
+            inner = part(operand)
+            return None if inner is None else _ZERO.plus(inner, -1)
+        case Binary(BinaryOperator.ADD | BinaryOperator.SUBTRACT as operator, left, right):
+            first, second = part(left), part(right)
+            if first is None or second is None:
+                return None
+            return first.plus(second, 1 if operator is BinaryOperator.ADD else -1)
+        case Binary(BinaryOperator.MULTIPLY, left, right):
+            first, second = part(left), part(right)
+            if first is None or second is None:
+                return None
+            for factor, other in ((first, second), (second, first)):
+                if not factor.loads and not factor.rest:
+                    return _ZERO.plus(other, factor.constant)
+            return None
+        case _:
+            return None
+
+
+def _only_writer(scop: Scop, array: str) -> Statement | None:
+    """Return the statement that assigns a temporary, if one alone does and reads no part of it."""
+    writers = [one for one in scop.statements if one.write.array == array]
+    if scop.array(array).storage_class is not StorageClass.LOCAL or len(writers) != 1:
+        return None
+    (writer,) = writers
+    return None if any(access.array == array for access in writer.reads) else writer
+
+
+def _of_site(scop: Scop, site: ComputedSubscript) -> list[tuple[str, IndexRange]]:
+    """Return what one subscript asks of the arrays in it."""
+    context = isl.Set(scop.context)
+    size = isl.PwAff(scop.array(site.array).extents[site.dimension])
+    found = _linear_sum(scop, scop.statement(site.statement), site.subscript)
+    if found is None or any(not factor for _, factor in found.loads):
+        plain = IndexRange(_constant(context, 0), _plus(size, -1).intersect_params(context))
+        return [(access.array, plain) for access in loaded_accesses(site.subscript)]
+    if not found.loads:
+        return []
+    low, high = _value_bounds(scop, context, found)
+    room = _plus(size, -1).sub(high.sub(low))
+    count = len(found.loads)
+    share = room.scale_down_val(isl.Val(count)).floor()
+    negative = sum(factor < 0 for _, factor in found.loads[1:])
+    base = share.scale_val(isl.Val(negative)).sub(low)
+    result = []
+    for place, (array, factor) in enumerate(found.loads):
+        begin = _constant(context, 0) if place else base
+        ends = [begin, begin.add(share)] if factor > 0 or not place else [begin, share]
+        result.append((array, _divided(ends, factor if not place else abs(factor))))
+    return result
+
+
+def _divided(ends: list[isl.PwAff], factor: int) -> IndexRange:
+    """Return the values that, times the factor, lie between two ends."""
+    lowest, highest = ends if factor > 0 else (ends[1].neg(), ends[0].neg())
+    scale = isl.Val(abs(factor))
+    return IndexRange(lowest.scale_down_val(scale).ceil(), highest.scale_down_val(scale).floor())
+
+
+def _value_bounds(scop: Scop, context: isl.Set, found: _LinearSum) -> tuple[isl.PwAff, isl.PwAff]:
+    """Return the least and the largest value of the affine rest over the statements' instances."""
+    names = ", ".join(parameter.name for parameter in scop.parameters)
+    low = high = _constant(context, found.constant)
+    for where in dict.fromkeys(where for where, _, _ in found.rest):
+        statement = scop.statement(where)
+        text = " + ".join(f"{factor} * {name}" for one, name, factor in found.rest if one == where)
+        instances = f"{where}[{', '.join(statement.iterators)}]"
+        value = isl.Map(f"[{names}] -> {{ {instances} -> [{text}] }}")
+        values = isl.Set(statement.domain).intersect_params(context).apply(value)
+        low, high = low.add(values.dim_min(0)), high.add(values.dim_max(0))
+    return low, high
+
+
+def _constant(context: isl.Set, value: int) -> isl.PwAff:
+    return isl.PwAff.val_on_domain(context, isl.Val(value))
+
+
+def _plus(value: isl.PwAff, constant: int) -> isl.PwAff:
+    return value.add_constant_val(isl.Val(constant))

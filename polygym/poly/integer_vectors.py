@@ -1,0 +1,124 @@
+"""Exact linear algebra on integer vectors, for vectors that are long, sparse and small.
+
+Everything here is about directions: a vector stands for its positive multiples, so results are
+*primitive*, divided by the greatest common divisor of their entries. Of very many vectors
+:mod:`polygym.poly.batched_vectors` finds the same sooner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import gcd
+from operator import mul
+from typing import TypeAlias
+
+Vector: TypeAlias = tuple[int, ...]
+
+Basis: TypeAlias = list[tuple[Vector, int]]
+"""Vectors with their pivots, as those of :func:`echelon`."""
+
+
+def dot(first: Sequence[int], second: Sequence[int]) -> int:
+    """Return the inner product."""
+    assert len(first) == len(second), "both vectors have one length"
+    return sum(map(mul, first, second))
+
+
+def primitive(vector: Sequence[int]) -> Vector:
+    """Return the vector divided by the greatest common divisor of its entries.
+
+    >>> primitive((4, 0, -6))
+    (2, 0, -3)
+    """
+    divisor = gcd(*vector)
+    return tuple(vector) if divisor <= 1 else tuple(value // divisor for value in vector)
+
+
+def last_nonzero(vector: Sequence[int]) -> int:
+    """Return the position of the last entry that is not 0, or -1."""
+    for position in range(len(vector) - 1, -1, -1):
+        if vector[position]:
+            return position
+    return -1
+
+
+def reduce_by(vector: Sequence[int], line: Sequence[int], pivot: int) -> Vector:
+    """Return a positive multiple of ``vector + t·line`` that is 0 at ``pivot``.
+
+    It is primitive unless the vector was 0 there already: then it is returned as it came.
+
+    >>> reduce_by((0, 0, 1), (0, 1, 1), 2)
+    (0, -1, 0)
+    """
+    if not vector[pivot]:
+        return tuple(vector)
+    size, factor = abs(line[pivot]), vector[pivot] * (1 if line[pivot] > 0 else -1)
+    return primitive([size * a - factor * b for a, b in zip(vector, line, strict=True)])
+
+
+def echelon(vectors: Iterable[Sequence[int]]) -> tuple[tuple[Vector, int], ...]:
+    """Return the canonical basis of a span, each vector with its pivot.
+
+    The pivot is the last entry that is not 0; it is positive, and every other basis vector is 0
+    there. Two sets of vectors with one span give one basis.
+
+    >>> echelon([(1, 1, 0), (1, 0, -1)])
+    (((1, 1, 0), 1), ((-1, 0, 1), 2))
+    """
+    basis: Basis = []
+    for vector in vectors:
+        basis = extend_basis(basis, vector) or basis
+    return tuple(sorted(basis, key=lambda item: item[1]))
+
+
+def extend_basis(basis: Basis, vector: Sequence[int]) -> Basis | None:
+    """Return a basis with one vector more, in any order; None where that is in the span already.
+
+    >>> joined([((1, 1, 0), 1)], (2, 1, -1))
+    [((1, 1, 0), 1), ((-1, 0, 1), 2)]
+    >>> joined([((1, 1, 0), 1)], (2, 2, 0)) is None
+    True
+    """
+    reduced = reduce_by_all(vector, basis)
+    pivot = last_nonzero(reduced)
+    if pivot < 0:
+        return None
+    if reduced[pivot] < 0:
+        reduced = tuple(-value for value in reduced)
+    # The new vector is 0 at the others' pivots, so these keep their signs.
+    found = [(reduce_by(other, reduced, pivot), at) for other, at in basis]
+    return [*found, (primitive(reduced), pivot)]
+
+
+def reduce_by_all(vector: Sequence[int], basis: Iterable[tuple[Vector, int]]) -> Vector:
+    """Reduce a vector to 0 at every pivot of a basis."""
+    result = tuple(vector)
+    for line, pivot in basis:
+        result = reduce_by(result, line, pivot)
+    return result
+
+
+def null_space(rows: Iterable[Sequence[int]], width: int) -> tuple[tuple[Vector, int], ...]:
+    """Return the canonical basis of the vectors on which every row is 0.
+
+    >>> null_space([(1, -1, 0)], 3)
+    (((1, 1, 0), 1), ((0, 0, 1), 2))
+    """
+    basis = echelon(rows)
+    pivots = {pivot for _, pivot in basis}
+    kernel = []
+    for free in range(width):
+        if free in pivots:
+            continue
+        # With entry `scale` at the free place, row `line` asks for -line[free]·scale/line[pivot].
+        scale = 1
+        for line, pivot in basis:
+            if line[free]:
+                part = line[pivot] // gcd(line[pivot], line[free])
+                scale = scale * part // gcd(scale, part)
+        vector = [0] * width
+        vector[free] = scale
+        for line, pivot in basis:
+            vector[pivot] = -line[free] * scale // line[pivot]
+        kernel.append(vector)
+    return echelon(kernel)

@@ -1,0 +1,148 @@
+"""The one door through which isl's numbers and texts come into Python.
+
+Under a bound (:mod:`polygym.poly.isl_budget`) any call of isl may be the one that is
+refused, and not every function of isl and islpy says so. Objects and answers to questions do: where
+isl has none, islpy raises ``isl.Error``. Three things do not:
+
+* a text, ``to_str()`` and ``to_C_str()``, is None, and so is the text that a number goes through on
+  its way to Python: ``int(None)``;
+* the number of a set's points, ``count_val()``, is 0, or how many were counted so far;
+* it is 0 for infinitely many, too.
+
+So nothing else in polygym calls them (a test looks). All functions here return what is right or
+raise: an ``isl.Error`` where isl's patience has ended, which every bound turns into its own limit,
+an :class:`~polygym.errors.InternalError` for what is no number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import islpy as isl
+
+from polygym.errors import InternalError
+
+
+def to_int(value: isl.Val) -> int:
+    """Return an integer of isl's, of any size.
+
+    >>> integer(isl.Val("123456789012345678901234567890")) % 1000
+    890
+    """
+    if not value.is_int():
+        raise InternalError(f"isl: expected an integer, found {isl_text(value)}")
+    return int(isl_text(value))
+
+
+@lru_cache(maxsize=1024)
+def isl_value(value: int) -> isl.Val:
+    """Return an integer of Python's, of any size, as isl's; that of a small one is remembered.
+
+    >>> number(2**70)
+    Val("1180591620717411303424")
+    """
+    return isl.Val(str(value))
+
+
+def affine_form(
+    zero: isl.Aff, inputs: Sequence[int], parameters: Sequence[int], value: int
+) -> isl.Aff:
+    """Return a form with these factors and this constant, over what ``zero`` is a form of.
+
+    >>> affine(isl.Aff("[n] -> { [i, j] -> [(0)] }"), (2, 0), (-1,), 3)
+    Aff("[n] -> { [i, j] -> [(3 - n + 2i)] }")
+    """
+    found = zero.set_constant_val(isl_value(value))
+    for kind, factors in ((isl.dim_type.in_, inputs), (isl.dim_type.param, parameters)):
+        for place, factor in enumerate(factors):
+            if factor:
+                found = found.set_coefficient_val(kind, place, isl_value(factor))
+    return found
+
+
+def isl_text(isl_object: Any) -> str:
+    """Return the text of an object of isl's."""
+    return _complete(isl_object.to_str())
+
+
+def isl_c_text(expression: Any) -> str:
+    """Return an expression or a node of an AST as C."""
+    return _complete(expression.to_C_str())
+
+
+def coefficient(form: Any, kind: isl.dim_type, position: int) -> int:
+    """Return a coefficient of an affine form or of a constraint.
+
+    >>> coefficient(isl.Aff("{ [i, j] -> [(2i - 3j + 5)] }"), isl.dim_type.in_, 1)
+    -3
+    """
+    return to_int(form.get_coefficient_val(kind, position))
+
+
+def coefficients(form: Any, kind: isl.dim_type) -> tuple[int, ...]:
+    """Return the coefficients of all dimensions of a kind."""
+    return tuple(coefficient(form, kind, position) for position in range(form.dim(kind)))
+
+
+def constant_term(form: Any) -> int:
+    """Return the constant of an affine form or of a constraint.
+
+    >>> constant(isl.Aff("{ [i, j] -> [(2i - 3j + 5)] }"))
+    5
+    """
+    return to_int(form.get_constant_val())
+
+
+def coordinates(point: isl.Point, kind: isl.dim_type = isl.dim_type.set) -> tuple[int, ...]:
+    """Return a point as a tuple.
+
+    >>> coordinates(isl.Set("{ [i, -1] : i = 3 }").sample_point())
+    (3, -1)
+    """
+    width = point.get_space().dim(kind)
+    return tuple(to_int(point.get_coordinate_val(kind, place)) for place in range(width))
+
+
+def lowest_value(points: isl.Set, dimension: int) -> int:
+    """Return the smallest value of a dimension of a set that has points and a smallest value.
+
+    >>> lowest(isl.Set("{ [i] : 10 < 3i < 20 }"), 0)
+    4
+    """
+    return to_int(points.dim_min_val(dimension))
+
+
+def highest_value(points: isl.Set, dimension: int) -> int:
+    """Return the largest value of a dimension of a set that has points and a largest value."""
+    return to_int(points.dim_max_val(dimension))
+
+
+def range_length(points: isl.Set, dimension: int) -> int:
+    """Return how many integers lie between the smallest and the largest value of a dimension.
+
+    >>> length(isl.Set("{ [i] : 10 < 3i < 20 }"), 0)
+    3
+    """
+    return highest_value(points, dimension) - lowest_value(points, dimension) + 1
+
+
+def count_points(points: isl.Set) -> int:
+    """Return how many points a set has.
+
+    Where the count was cut short its own text is refused as well, since isl stays exhausted.
+
+    >>> count(isl.Set("{ [i, j] : 0 <= j < i < 4 }"))
+    6
+    """
+    if not points.is_bounded():
+        raise InternalError(f"isl: expected finitely many points, found {isl_text(points)}")
+    return to_int(points.count_val())
+
+
+def _complete(text: str | None) -> str:
+    if text is None:
+        # In isl's own words, by which bounds know it.
+        raise isl.Error("maximal number of operations exceeded")
+    return text

@@ -1,0 +1,3 @@
+"""scheduling: to be described."""
+
+__all__: list[str] = []

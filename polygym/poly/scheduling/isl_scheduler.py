@@ -1,0 +1,162 @@
+"""isl's scheduler at work: the dependences of some statements, its options, its tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polygym.errors import InputError
+from polygym.ir.scop import Scop, Statement
+from polygym.poly.dependences import Dependence, DependenceKind, sets_of, union_of
+from polygym.poly.scheduling.canonical_names import CanonicalProgram
+from polygym.poly.scheduling.strategy import Algorithm, Fusion, IslOptions
+
+_NO_SCHEDULE = "unable to carry dependences"
+_ALGORITHMS = {Algorithm.PLUTO: 0, Algorithm.FEAUTRIER: 1}
+
+# Of isl's options: serialize_sccs, outer_coincidence, maximize_coincidence, maximize_band_depth.
+_FUSION = {
+    Fusion.BALANCED: (0, 0, 1, 1),
+    Fusion.MAXIMUM: (0, 0, 0, 0),
+    Fusion.MINIMUM: (1, 0, 1, 1),
+    Fusion.PARALLEL: (0, 1, 1, 1),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class SchedulingTask:
+    """Statements that isl is to schedule, and what it has to respect.
+
+    ``validity`` has the pairs that must keep their order, ``proximity`` those that should be close,
+    and ``nonnegative`` those that isl must not reverse although nothing depends on them. With
+    ``seeks_parallelism`` rows that run in parallel are preferred.
+    """
+
+    scop: Scop
+    options: IslOptions
+    domain: isl.UnionSet
+    validity: isl.UnionMap
+    proximity: isl.UnionMap
+    nonnegative: isl.UnionMap
+    seeks_parallelism: bool = True
+
+    @staticmethod
+    def of(program: CanonicalProgram, options: IslOptions) -> SchedulingTask:
+        """Return the task for a whole program, with numbered statements.
+
+        Where negative coefficients are not wanted, instances of a statement that differ in one
+        iterator are in its order: S[0, j] before S[1, j]. A row that respects this has no negative
+        coefficient for the iterator, as that is the distance of the two.
+        """
+        scop, found = program.scop, program.dependences
+        domain = union_of(isl.UnionSet(statement.domain) for statement in scop.statements)
+        near = tuple(one for one in found if DependenceKind.FLOW in one.kind)
+        forward = isl.UnionMap.empty(domain.get_space())
+        for statement in () if options.negative else scop.statements:
+            forward = forward.union(_along_iterators(statement))
+        validity, close = _pairs(found, domain), _pairs(near, domain)
+        return SchedulingTask(scop, options, domain, validity, close, forward)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The statements, in the order of the text."""
+        here = {one.get_tuple_name() for one in sets_of(self.domain)}
+        return tuple(one.name for one in self.scop.statements if one.name in here)
+
+    def restrict_to(self, domain: isl.UnionSet) -> SchedulingTask:
+        """Return the task of some of the statements alone."""
+        return replace(
+            self,
+            domain=domain,
+            validity=self.validity.intersect_domain(domain).intersect_range(domain),
+            proximity=self.proximity.intersect_domain(domain).intersect_range(domain),
+            nonnegative=self.nonnegative.intersect_domain(domain).intersect_range(domain),
+        )
+
+    def inside_row(self, row: isl.UnionPwAff) -> SchedulingTask:
+        """Return the task of the instances that have one value of a row."""
+        same = isl.MultiUnionPwAff.from_union_pw_aff(row)
+        return replace(
+            self,
+            validity=self.validity.eq_at_multi_union_pw_aff(same),
+            proximity=self.proximity.eq_at_multi_union_pw_aff(same),
+            nonnegative=self.nonnegative.eq_at_multi_union_pw_aff(same),
+        )
+
+    def solve(self) -> isl.Schedule:
+        """Return isl's schedule.
+
+        Raises:
+            InputError: it finds none.
+        """
+        nothing = isl.UnionMap.empty(self.domain.get_space())
+        constraints = (
+            isl.ScheduleConstraints.on_domain(self.domain)
+            .set_context(isl.Set(self.scop.context))
+            .set_validity(self.validity.union(self.nonnegative))
+            .set_coincidence(self.validity if self.seeks_parallelism else nothing)
+            .set_proximity(self.proximity)
+        )
+        with _isl_context_options(self.options):
+            try:
+                return constraints.compute_schedule()
+            except isl.Error as error:
+                if _NO_SCHEDULE not in str(error):
+                    raise
+                wanted = " with non-negative coefficients" * (not self.options.negative)
+                raise InputError(
+                    f"isl's scheduler finds no schedule for {self.scop.name}{wanted}"
+                ) from None
+
+
+def _along_iterators(statement: Statement) -> isl.UnionMap:
+    """Return the pairs of instances that differ in one iterator, the smaller first."""
+    domain = isl.Set(statement.domain)
+    found = isl.UnionMap.empty(domain.get_space())
+    first = [f"i{place}" for place in range(statement.depth)]
+    for place in range(statement.depth):
+        second = [*first[:place], "later", *first[place + 1 :]]
+        step = isl.Map(
+            f"{{ {statement.name}[{', '.join(first)}] -> {statement.name}[{', '.join(second)}] : "
+            f"later > i{place} }}"
+        )
+        found = found.union(
+            isl.UnionMap.from_map(step.intersect_domain(domain).intersect_range(domain))
+        )
+    return found
+
+
+def _pairs(found: tuple[Dependence, ...], domain: isl.UnionSet) -> isl.UnionMap:
+    """Return the dependences as one isl relation."""
+    relation = isl.UnionMap.empty(domain.get_space())
+    for dependence in found:
+        relation = relation.union(isl.UnionMap(dependence.relation))
+    return relation
+
+
+@contextmanager
+def _isl_context_options(options: IslOptions) -> Iterator[None]:
+    """Set the options in isl's context for the time of the body."""
+    context = isl.DEFAULT_CONTEXT
+    serialized, outer, coincidence, depth = _FUSION[options.fusion]
+    wanted = {
+        "schedule_algorithm": _ALGORITHMS[options.algorithm],
+        "schedule_serialize_sccs": serialized,
+        "schedule_outer_coincidence": outer,
+        "schedule_maximize_coincidence": coincidence,
+        "schedule_maximize_band_depth": depth,
+        "schedule_max_coefficient": options.coefficient,
+        "schedule_max_constant_term": options.constant,
+        "schedule_treat_coalescing": 0,
+    }
+    before = {name: getattr(context, f"get_{name}")() for name in wanted}
+    for name, value in wanted.items():
+        getattr(context, f"set_{name}")(value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            getattr(context, f"set_{name}")(value)

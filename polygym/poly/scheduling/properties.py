@@ -1,0 +1,227 @@
+"""What a schedule does to a program, exactly: what it carries, what is parallel, what moves how.
+
+This is the view of a schedule that scores and observations are made from; nothing is run and
+nothing is estimated. For a dependence D let D_k be the pairs of D with δ = 0 in the dimensions
+before k (see :mod:`polygym.poly.distance`): those that dimension k may still order.
+
+* Dimension k *carries* D completely when it is the first with D_{k+1} empty.
+* Statements part ways at a dimension in which each of a group of them has a constant: those with
+  different constants run one after the other from there on, in loops of their own. The statements
+  that have not parted from S before dimension k are the *group* of S at k, and share its loop.
+  (A statement with a constant among others with a loop stays: it runs within that loop.)
+* Dimension k is *parallel* for S when δ = 0 on all of D_k, for every D between statements of the
+  group of S at k. Then the iterations of that loop may run at the same time. (What is between
+  different groups has been ordered by the constants: D_k is empty.)
+
+Example, y = Ax in the original order, rows S: (0, i, 0) and T: (1, i, j)::
+
+    dimension            0              1                 2
+    S -> T               δ = 1          nothing left
+    T -> T               δ = 0          δ = 0             δ = j' - j ≥ 1
+    groups               {S, T}         {S} {T}           {S} {T}
+    parallel for S       no             yes               yes
+    parallel for T       no             yes               no
+
+so S -> T is carried by dimension 0 and T -> T by dimension 2. Dimension 0 is no loop of either: a
+row is a *loop* of a statement when its iterator part is linearly independent of those before it.
+Loops that the schedule does not have, because it leaves instances of one statement tied, are taken
+from the original order; they are parallel when nothing is left to order in the group.
+
+All this is defined for any schedule. For a legal one δ ≥ 0 on D_k, so what is carried is satisfied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+from polygym.ir.scop import Scop, Statement
+from polygym.poly.distance import DependencePairs, all_pairs
+from polygym.poly.innermost import (
+    AccessStride,
+    InnermostLoop,
+    access_stride,
+    domain_equations,
+    independent_rows,
+    innermost_loop,
+)
+from polygym.poly.isl_budget import bounded_operations
+from polygym.poly.schedule import Schedule, ScheduleRow
+from polygym.poly.scheduling.baselines import original_schedule
+
+# For every statement, what it has in common with those that it shares a loop with.
+_Groups: TypeAlias = dict[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledLoop:
+    """A loop of a statement: the schedule's dimension, or None for one of the original order."""
+
+    dimension: int | None
+    parallel: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StatementProperties:
+    """What a schedule does to one statement.
+
+    ``parallel`` has a flag for every dimension, whether or not it is a loop of the statement;
+    ``loops`` are its loops, outermost first. ``access_strides`` says of the write and then of the
+    reads how they move with the innermost loop. ``coefficient_bits`` is the number of bits that the
+    statement's coefficients take, constants included: 0 takes none, 1 one, 2 and 3 two, and a minus
+    sign one.
+    """
+
+    statement: str
+    parallel: tuple[bool, ...]
+    loops: tuple[ScheduledLoop, ...]
+    innermost: InnermostLoop | None
+    access_strides: tuple[AccessStride, ...]
+    coefficient_bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleProperties:
+    """What a schedule does to a program.
+
+    ``carried`` has the dimension that carries each dependence completely, or None, in the order of
+    :func:`polygym.poly.dependences.dependences`; ``statements`` are in the order of the
+    text.
+    """
+
+    dimensions: int
+    carried: tuple[int | None, ...]
+    statements: tuple[StatementProperties, ...]
+
+    @property
+    def parallel(self) -> tuple[bool, ...]:
+        """For every dimension, whether it is parallel for all statements."""
+        flags = [statement.parallel for statement in self.statements]
+        return tuple(map(all, zip(*flags, strict=True)))
+
+    def of(self, statement: str) -> StatementProperties:
+        """Return the properties of the statement of that name."""
+        return next(found for found in self.statements if found.statement == statement)
+
+
+@dataclass(frozen=True, slots=True)
+class _DependenceTrace:
+    """One dependence's way through the dimensions.
+
+    ``ordering_dimensions`` are the dimensions that order pairs which no earlier one does;
+    ``carried`` is the last of them if no pair is left after it.
+    """
+
+    source: str
+    ordering_dimensions: tuple[int, ...]
+    carried: int | None
+
+
+@lru_cache(maxsize=1024)
+def schedule_properties(scop: Scop, schedule: Schedule) -> ScheduleProperties:
+    """Return what the schedule, legal or not, does to the program."""
+    source = _original_schedule(scop)
+    with bounded_operations("analysing the schedule"):
+        walks = tuple(_trace_dependence(pairs, schedule) for pairs in all_pairs(scop))
+        groups = _groups(schedule)
+        return ScheduleProperties(
+            schedule.dimensions,
+            tuple(walk.carried for walk in walks),
+            tuple(
+                _statement_properties(
+                    one, schedule.rows(one.name), source.rows(one.name), walks, groups
+                )
+                for one in scop.statements
+            ),
+        )
+
+
+def _trace_dependence(pairs: DependencePairs, schedule: Schedule) -> _DependenceTrace:
+    """Follow what is left of a dependence from dimension to dimension."""
+    dependence, left = pairs.dependence, pairs
+    rows = zip(schedule.rows(dependence.source), schedule.rows(dependence.sink), strict=True)
+    ordering: list[int] = []
+    for dimension, (source, sink) in enumerate(rows):
+        rest = left.unordered_by(left.distance(source, sink, schedule.parameters))
+        if rest is left or left.points.is_subset(rest.points):
+            continue
+        ordering.append(dimension)
+        if rest.is_empty:
+            return _DependenceTrace(dependence.source, tuple(ordering), dimension)
+        left = rest
+    return _DependenceTrace(dependence.source, tuple(ordering), None)
+
+
+def _groups(schedule: Schedule) -> tuple[_Groups, ...]:
+    """Return the groups at every dimension, and a last time behind all of them.
+
+    Two statements are in one group when they have equal keys: the constants by which their groups
+    were split so far.
+    """
+    keys: _Groups = {part.statement: () for part in schedule.statements}
+    found = [keys]
+    for dimension in range(schedule.dimensions):
+        rows = {part.statement: part.rows[dimension] for part in schedule.statements}
+        looping = {keys[name] for name, row in rows.items() if not row.is_constant}
+        keys = {
+            name: key if key in looping else (*key, rows[name].constant)
+            for name, key in keys.items()
+        }
+        found.append(keys)
+    return tuple(found)
+
+
+def _statement_properties(
+    statement: Statement,
+    rows: tuple[ScheduleRow, ...],
+    original_rows: tuple[ScheduleRow, ...],
+    walks: tuple[_DependenceTrace, ...],
+    groups: tuple[_Groups, ...],
+) -> StatementProperties:
+    """Put together what is known of one statement."""
+    name = statement.name
+    parallel = tuple(
+        not any(
+            dimension in walk.ordering_dimensions and keys[walk.source] == keys[name]
+            for walk in walks
+        )
+        for dimension, keys in enumerate(groups[:-1])
+    )
+    last = groups[-1]
+    nothing_left = not any(
+        walk.carried is None and last[walk.source] == last[name] for walk in walks
+    )
+    vectors = [row.iterators for row in (*rows, *original_rows)]
+    chosen = independent_rows(vectors, domain_equations(statement.domain))
+    loop = innermost_loop(statement.domain, [vectors[position] for position in chosen])
+    return StatementProperties(
+        name,
+        parallel,
+        tuple(
+            ScheduledLoop(position, parallel[position])
+            if position < len(rows)
+            else ScheduledLoop(None, nothing_left)
+            for position in chosen
+        ),
+        loop,
+        tuple(access_stride(statement, one, loop) for one in (statement.write, *statement.reads)),
+        sum(map(_coefficient_bits, rows)),
+    )
+
+
+@lru_cache(maxsize=64)
+def _original_schedule(scop: Scop) -> Schedule:
+    return original_schedule(scop)
+
+
+def _coefficient_bits(row: ScheduleRow) -> int:
+    """Return the number of bits of a row's coefficients.
+
+    >>> _size(Row((1, -2, 0), (3,), 0))
+    6
+    """
+    return sum(
+        abs(value).bit_length() + (value < 0)
+        for value in (*row.iterators, *row.parameters, row.constant)
+    )

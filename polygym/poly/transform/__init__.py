@@ -1,0 +1,3 @@
+"""transform: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,144 @@
+"""Copies in and out: what the region was given, and what it leaves.
+
+Where a read sees what memory held before the region, these elements are copied to their first
+version before anything runs. Where the end of the region can be seen, the versions that are left in
+the end are copied back behind everything. Both are statements as others; a new first dimension of
+the order has the former at 0, the program at 1 and the latter at 2.
+
+Which version an element is left in may be a function with several pieces. Each gets a statement of
+its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import islpy as isl
+
+from polygym.ir.expressions import Load
+from polygym.ir.scop import Array, Scop, Statement
+from polygym.poly.dependences import maps_of
+from polygym.poly.isl_values import isl_text
+from polygym.poly.transform.storage.access_texts import access_from_map, named_set
+from polygym.poly.transform.storage.versions import ArrayVersions
+from polygym.poly.transform.storage.webs import Web
+
+_BEFORE, _DURING, _AFTER = 0, 1, 2
+
+
+class CopyStatements:
+    """Collects the copies of a program's webs."""
+
+    def __init__(self, scop: Scop, names: set[str]) -> None:
+        """Begin with none; ``names`` are taken, and get those that are given away."""
+        self._scop = scop
+        self._names = names
+        self._before: list[Statement] = []
+        self._after: list[Statement] = []
+
+    def add(self, web: Web, versions: ArrayVersions, array: Array) -> None:
+        """Add what a web that moves to another array needs."""
+        if web.is_live_in:
+            self._before.append(self._add_copy_in(web, versions, array))
+        if self._scop.array(web.array).is_observable and not web.live_out.is_empty():
+            self._after.extend(self._add_copy_out(web, versions, array))
+
+    def surround(self, scop: Scop) -> Scop:
+        """Return a program with the copies before and behind it."""
+        if not self._before and not self._after:
+            return scop
+        order = maps_of(isl.UnionMap(scop.schedule))
+        own = self._before + self._after
+        length = max(order[0].dim(isl.dim_type.out), *(one.depth + 1 for one in own))
+        times_of = {
+            one.get_tuple_name(isl.dim_type.in_): _embed_times(one, _DURING, length)
+            for one in order
+        }
+        for place, statements in ((_BEFORE, self._before), (_AFTER, self._after)):
+            for number, statement in enumerate(statements):
+                points = isl.Set(statement.domain).get_space().universe_set()
+                times = isl.Map.identity(points.get_space().map_from_set())
+                times = times.reset_tuple_id(isl.dim_type.out)
+                times = times.insert_dims(isl.dim_type.out, 0, 1)
+                times = times.fix_val(isl.dim_type.out, 0, isl.Val(number))
+                times_of[statement.name] = _embed_times(times, place, length)
+        everything = (*self._before, *scop.statements, *self._after)
+        schedule = isl.UnionMap.from_map(times_of[everything[0].name])
+        for one in everything[1:]:
+            schedule = schedule.union(isl.UnionMap.from_map(times_of[one.name]))
+        return replace(scop, statements=everything, schedule=isl_text(schedule))
+
+    def _add_copy_in(self, web: Web, versions: ArrayVersions, array: Array) -> Statement:
+        elements: isl.UnionSet | None = None
+        for read in web.reads:
+            own = read.initial.range()
+            elements = own if elements is None else elements.union(own)
+        assert elements is not None
+        points = isl.Set.from_union_set(elements.coalesce())
+        version = isl.Map.from_domain_and_range(
+            points.universe(points.get_space()), versions.initial
+        )
+        return self._copy(points, version, self._scop.array(web.array), array, is_in=True)
+
+    def _add_copy_out(self, web: Web, versions: ArrayVersions, array: Array) -> Iterator[Statement]:
+        pieces: list[tuple[isl.Set, isl.MultiAff]] = []
+        function = isl.PwMultiAff.from_map(versions.live_out_versions()).coalesce()
+        function.foreach_piece(lambda points, affine: pieces.append((points, affine)))
+        for points, affine in pieces:
+            version = isl.Map.from_multi_aff(affine)
+            yield self._copy(points, version, self._scop.array(web.array), array, is_in=False)
+
+    def _copy(
+        self, points: isl.Set, version: isl.Map, outside: Array, inside: Array, *, is_in: bool
+    ) -> Statement:
+        """Return the statement that copies elements in or out.
+
+        ``version`` is a function of the elements ``points`` of the array outside.
+        """
+        name = self._unused(f"{inside.name}_{'in' if is_in else 'out'}")
+        iterators = [self._counter(place) for place in range(outside.rank)]
+        points = named_set(points, name, iterators)
+        same = isl.Map.identity(points.get_space().map_from_set())
+        version = version.set_tuple_name(isl.dim_type.in_, name)
+        element = version.flat_range_product(same.reset_tuple_id(isl.dim_type.out))
+        for place, iterator in enumerate(iterators):
+            same = same.set_dim_name(isl.dim_type.in_, place, iterator)
+            element = element.set_dim_name(isl.dim_type.in_, place, iterator)
+        here, there = access_from_map(element, inside.name), access_from_map(same, outside.name)
+        write, read = (here, there) if is_in else (there, here)
+        beside = self._scop.statements[0 if is_in else -1].location
+        return Statement(
+            name,
+            tuple(iterators),
+            isl_text(points),
+            write,
+            Load(read, outside.type),
+            f"{write.text} = {read.text};",
+            beside,
+        )
+
+    def _counter(self, place: int) -> str:
+        """Return the name of a counter, which clashes with nothing; copies may share it."""
+        name = f"x{place}"
+        while name in self._names:
+            name += "_"
+        return name
+
+    def _unused(self, name: str) -> str:
+        number, found = 1, name
+        while found in self._names:
+            number += 1
+            found = f"{name}{number}"
+        self._names.add(found)
+        return found
+
+
+def _embed_times(times: isl.Map, place: int, length: int) -> isl.Map:
+    """Return times with a constant in front and zeros behind."""
+    missing = length - times.dim(isl.dim_type.out)
+    times = times.add_dims(isl.dim_type.out, missing)
+    for number in range(length - missing, length):
+        times = times.fix_val(isl.dim_type.out, number, isl.Val(0))
+    times = times.insert_dims(isl.dim_type.out, 0, 1)
+    return times.fix_val(isl.dim_type.out, 0, isl.Val(place))

@@ -1,0 +1,226 @@
+"""Storage as a value: where a program keeps what it computes, as a text that prints and parses.
+
+A program's text says where each value lives: a scalar ``w`` that every iteration fills again is one
+element of memory, and whoever runs two iterations together would need two. A storage plan gives
+some arrays another home; the text lists what differs from the source's::
+
+    keep                      every array as the source has it
+    w=expand                  an element for every value that is written to w (single assignment)
+    w=expand:i                an element for every iteration of the loops called i
+    y=expand:t%2              two versions of y, which the iterations of t use in turn
+    w=private:i               an element for every iteration, and one copy for each thread
+    w=rename                  the parts of the program that share no value of w get one each
+    S3:w=expand:i,j           the same for the group of w's values that statement S3 writes, alone
+    w=expand contract         and what the schedule leaves unused is given up again
+    p=dead                    nobody looks at p when the region has run
+
+``contract`` is said once and holds for all that is expanded: when the schedule is known, elements
+that are never alive at the same time share memory, as far as no loop loses anything by it.
+
+``private`` is for schedules what ``expand`` is: values of different iterations of the loops are
+never in each other's way. In the code a thread has memory for one iteration at a time of the loops
+that it runs, wherever no other iteration needs what is in it; elsewhere the array is as with
+``expand`` (:mod:`polygym.codegen.transforms.privatization`).
+
+``dead`` is said of arguments and globals whose last values are of no use: they are compared with
+nothing, and live in an array of the program's own, which may be contracted, unless another word
+says more of them.
+
+Words stand apart by spaces; of two for one array (and statement) the later one counts. Every plan
+keeps the results bit for bit, or is refused: :mod:`polygym.poly.transform.storage.verification`
+proves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from polygym.errors import InputError
+from polygym.pickling import pickle_by_name
+
+_MOST_VERSIONS = 1 << 20
+_LONGEST_TEXT = 100_000
+
+
+@pickle_by_name
+@dataclass(frozen=True, slots=True)
+class ExpansionLoop:
+    """A loop along which an array is expanded, by its counter's name in the source.
+
+    With a ``window`` its iterations use so many versions in turn; 0 is a version for each.
+    """
+
+    loop: str
+    window: int = 0
+
+    def __str__(self) -> str:
+        """Return the text."""
+        return f"{self.loop}%{self.window}" if self.window else self.loop
+
+
+@pickle_by_name
+@dataclass(frozen=True, slots=True)
+class StorageEntry:
+    """What becomes of an array, or of those of its values that are with one statement's.
+
+    ``loops`` are those along which it is expanded, outermost first: none to give every group of
+    values an array of its own and no more; None for all loops around what writes it. If it
+    ``is_privatized`` each thread has it once, where that is enough.
+    """
+
+    array: str
+    loops: tuple[ExpansionLoop, ...] | None = None
+    statement: str = ""
+    is_privatized: bool = False
+
+    def __str__(self) -> str:
+        """Return the word of a plan."""
+        where = f"{self.statement}:{self.array}" if self.statement else self.array
+        kind = "private" if self.is_privatized else "expand"
+        if self.loops is None:
+            return f"{where}={kind}"
+        if not self.loops:
+            return f"{where}=rename"
+        return f"{where}={kind}:{','.join(map(str, self.loops))}"
+
+
+@pickle_by_name
+@dataclass(frozen=True, slots=True)
+class StoragePlan:
+    """What becomes of a program's arrays; those that no entry names are as the source has them.
+
+    ``dead`` names arrays, in order, whose last values nobody looks at.
+    (:class:`polygym.ir.scop.StorageClass` says where one array comes from.)
+    """
+
+    entries: tuple[StorageEntry, ...] = ()
+    has_contraction: bool = False
+    dead: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse entries that have no meaning, or do not stand in their order."""
+        if list(self.dead) != sorted(set(self.dead)):
+            raise InputError(
+                f"storage: expected dead arrays in order, once each, found {', '.join(self.dead)}"
+            )
+        keys = [(entry.array, entry.statement) for entry in self.entries]
+        if keys != sorted(set(keys)):
+            raise InputError(
+                "storage: expected entries in the order of arrays and statements, one each, found "
+                f"{' '.join(map(str, self.entries))}"
+            )
+        for entry in self.entries:
+            if entry.is_privatized and (
+                entry.loops == () or any(a.window for a in entry.loops or ())
+            ):
+                raise InputError(
+                    "storage: expected loops whose iterations each have an element, as in "
+                    f"{entry.array}=private:i,j, found {entry}"
+                )
+            for along in entry.loops or ():
+                if not 0 <= along.window <= _MOST_VERSIONS:
+                    raise InputError(
+                        f"storage: expected a window of 1 to {_MOST_VERSIONS:,}, found {along}"
+                    )
+
+    @property
+    def is_source(self) -> bool:
+        """Whether nothing is changed."""
+        return not self.entries and not self.dead
+
+    @property
+    def has_privatization(self) -> bool:
+        """Whether something is to be private to threads."""
+        return any(entry.is_privatized for entry in self.entries)
+
+    def entry_for(self, array: str, statements: frozenset[str]) -> StorageEntry | None:
+        """Return the entry for the values of an array that these statements write, or None.
+
+        What is said of a statement counts before what is said of the array.
+        """
+        own = [entry for entry in self.entries if entry.array == array]
+        for entry in own:
+            if entry.statement in statements:
+                return entry
+        usual = StorageEntry(array, ()) if array in self.dead else None
+        return next((entry for entry in own if not entry.statement), usual)
+
+    def __str__(self) -> str:
+        """Return the text; :func:`parse_storage` reads it back to an equal value."""
+        words = [*map(str, self.entries), *(f"{array}=dead" for array in self.dead)]
+        words += ["contract"] if self.has_contraction else []
+        return " ".join(words) or "keep"
+
+
+SOURCE_STORAGE = StoragePlan()
+"""Every array as the source has it."""
+
+
+def plan_of(
+    entries: Iterable[StorageEntry], *, has_contraction: bool = False, dead: Iterable[str] = ()
+) -> StoragePlan:
+    """Return a plan with these entries, of which the last one for an array counts."""
+    found = {(entry.array, entry.statement): entry for entry in entries}
+    return StoragePlan(
+        tuple(found[key] for key in sorted(found)), has_contraction, tuple(sorted(dead))
+    )
+
+
+def parse_storage(text: str) -> StoragePlan:
+    """Return the plan of a text.
+
+    >>> str(parse_storage("w=expand:i S3:w=rename y=expand:t%2"))
+    'w=expand:i S3:w=rename y=expand:t%2'
+
+    Raises:
+        InputError: a word is not understood.
+    """
+    if len(text) > _LONGEST_TEXT:
+        raise InputError(f"storage: expected at most {_LONGEST_TEXT:,} characters")
+    entries: list[StorageEntry] = []
+    contracts, dead = False, set[str]()
+    for word in text.split():
+        if word == "keep":
+            entries.clear()
+            dead.clear()
+        elif word == "contract":
+            contracts = True
+        elif word.endswith("=dead") and word.removesuffix("=dead").isidentifier():
+            dead.add(word.removesuffix("=dead"))
+        else:
+            entries.append(_parse_entry(word))
+    is_any = bool(entries or dead)
+    return plan_of(tuple(entries), has_contraction=contracts and is_any, dead=dead)
+
+
+def _parse_entry(word: str) -> StorageEntry:
+    where, equals, choice = word.partition("=")
+    statement, _, array = where.rpartition(":")
+    is_named = array.isidentifier() and (":" not in where or statement.isidentifier())
+    if not equals or not is_named:
+        raise InputError(
+            "storage: expected keep, contract, or words such as w=rename, w=expand, w=expand:i,j, "
+            f"y=expand:t%2, S3:w=expand, w=private:i, p=dead, found {word[:100]!r}"
+        )
+    if choice == "rename":
+        return StorageEntry(array, (), statement)
+    kind, colon, loops = choice.partition(":")
+    if kind not in ("expand", "private"):
+        raise InputError(
+            "storage: expected one of rename, expand, expand:i,j, private, private:i,j"
+            f"{'' if statement else ', dead'} for {where}, found {choice[:100]!r}"
+        )
+    alongs = tuple(_parse_loop(part, where) for part in loops.split(",")) if colon else None
+    return StorageEntry(array, alongs, statement, kind == "private")
+
+
+def _parse_loop(part: str, where: str) -> ExpansionLoop:
+    loop, percent, window = part.partition("%")
+    is_number = window.isascii() and window.isdigit() and 0 < int(window[:9]) and len(window) < 9
+    if not loop.isidentifier() or (percent and not is_number):
+        raise InputError(
+            f"storage: expected the name of a loop, or i%2 for two versions along i, for {where}, "
+            f"found {part[:100]!r}"
+        )
+    return ExpansionLoop(loop, int(window) if percent else 0)

@@ -1,0 +1,114 @@
+"""Extraction by integer programming: the term whose different nodes cost least, proved to.
+
+Greedy's answer comes first, and is what is returned when nothing better is found in time. What
+cannot matter is left out, what is certain is taken, and what remains falls into parts that have
+nothing to do with each other; each is searched for itself, those that are alike once, and costs and
+bounds add up. The time is shared out: a part has as much as every one after it, and what it
+leaves over is theirs.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+from polygym.errors import InputError
+from polygym.rewrite.egraph.egraph import EGraph
+from polygym.rewrite.extraction.choices import ExtractionChoices, extraction_choices
+from polygym.rewrite.extraction.costs import (
+    NO_TERM,
+    CostFunction,
+    Extraction,
+    ExtractionStatus,
+    extracted_term,
+    node_costs,
+)
+from polygym.rewrite.extraction.extraction_program import CycleConstraints
+from polygym.rewrite.extraction.greedy_extraction import cheapest_trees
+from polygym.rewrite.extraction.independent_parts import independent_parts
+from polygym.rewrite.extraction.lower_bound import cost_lower_bound
+from polygym.rewrite.extraction.part_search import COST_TOLERANCE, PartResult, search_part
+from polygym.rewrite.extraction.reduction import reduce_choices
+
+__all__ = ["extract_optimally"]
+
+_TIME_SHARE = 0.25
+"""How much of the time goes into making the choice smaller, at most."""
+
+
+def extract_optimally(
+    graph: EGraph,
+    root: int,
+    cost: CostFunction,
+    cycles: CycleConstraints = CycleConstraints.LAZY,
+    seconds: float = 3600.0,
+) -> Extraction:
+    """Return the term of a class whose different nodes cost least; the e-graph must be rebuilt.
+
+    >>> from polygym.rewrite.s_expressions import parse_term, text_of
+    >>> from polygym.rewrite.trivial_domain import Plain
+    >>> graph = EGraph(Plain())
+    >>> root = graph.add_term(parse_term("(pair (left a) (right a))"))
+    >>> for side in ("left", "right"):
+    ...     one, other = (parse_term(text) for text in (f"({side} a)", f"({side}-of (both a))"))
+    ...     _ = graph.union(graph.add_term(one), graph.add_term(other))
+    >>> graph.rebuild()
+    >>> prices = {"left": 3.0, "right": 3.0, "both": 4.0}
+    >>> found = ilp(graph, root, lambda head, children, data: prices.get(str(head), 0.0))
+    >>> text_of(found.term), found.cost, found.status.value
+    ('(pair (left-of (both a)) (right-of (both a)))', 4.0, 'optimal')
+
+    Raises:
+        InputError: every term of the class has a node of infinite cost.
+    """
+    begin = time.perf_counter()
+    deadline = begin + seconds
+    root = graph.find(root)
+    costs = node_costs(graph, cost)
+    first, trees = cheapest_trees(graph, costs)
+    if root not in first:
+        raise InputError(NO_TERM)
+    choices = extraction_choices(graph, root, costs, first, trees)
+    chosen, bound, status, cuts = choices.of_graph(graph, first), 0.0, ExtractionStatus.OPTIMAL, 0
+    _, begun = extracted_term(graph, root, first)
+    if any(len(nodes) > 1 for nodes in choices.members):
+        whole = _search_parts(choices, cycles, begin, deadline)
+        if choices.cost(whole.chosen) < choices.cost(chosen) * (1 - COST_TOLERANCE):
+            chosen, status = whole.chosen, ExtractionStatus.FEASIBLE
+        else:
+            status = ExtractionStatus.GREEDY
+        if whole.is_optimal:
+            status = ExtractionStatus.OPTIMAL
+        bound, cuts = max(whole.lower_bound, cost_lower_bound(choices)), whole.cuts
+    found, nodes = extracted_term(graph, root, choices.in_graph(chosen))
+    total = math.fsum(costs[node] for node in nodes)
+    bound = total if status is ExtractionStatus.OPTIMAL else min(max(bound, 0.0), total)
+    seconds = time.perf_counter() - begin
+    first_cost = math.fsum(costs[node] for node in begun)
+    return Extraction(found, total, bound, status, seconds, nodes, cuts, first_cost)
+
+
+def _search_parts(
+    choices: ExtractionChoices, cycles: CycleConstraints, begin: float, deadline: float
+) -> PartResult:
+    """Return the best choice found, putting together those of the parts."""
+    whole = reduce_choices(choices, begin + (deadline - begin) * _TIME_SHARE)
+    taken, bounds, cuts, is_optimal = list(whole.nodes), [whole.cost], 0, True
+    known: dict[Any, PartResult] = {}
+    parts = independent_parts(whole)
+    for place, part in enumerate(parts):
+        alike = (part.choices.costs, part.choices.children, part.choices.members)
+        found = known.get(alike)
+        if found is None:
+            now = time.perf_counter()
+            share = (deadline - now) / (len(parts) - place)
+            found = known[alike] = search_part(part.choices, cycles, now + share)
+            cuts += found.cuts
+        bounds.append(found.lower_bound)
+        is_optimal = is_optimal and found.is_optimal
+        for name in part.choices.reached(found.chosen):
+            taken += part.nodes_taken[found.chosen[name]]
+    owners = {node: name for name, nodes in enumerate(choices.members) for node in nodes}
+    chosen = {owners[node]: node for node in taken}
+    return PartResult(chosen, math.fsum(bounds), is_optimal, cuts)

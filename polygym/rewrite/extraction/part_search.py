@@ -1,0 +1,144 @@
+"""The cheapest choice of one part: bounds from landmarks, then fractions, then the integer program.
+
+Greedy's choice is where it begins. Landmarks give a bound, which is often reached already. If not,
+the program is solved with fractions and the landmarks that those overlook are added, until there is
+none, or the bound is what the best choice costs; fractions are rounded on the way. What is left is
+for the integer program. What it says is a hint: its choice is followed from the root, its cost is
+summed anew, and a choice with a cycle is no answer; then the cycle is forbidden and the solver
+asked again, while there is time (unless cycles were said not to be looked after).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from polygym.rewrite.extraction.choices import ExtractionChoices
+from polygym.rewrite.extraction.derivation_costs import CostAggregation, derive_costs
+from polygym.rewrite.extraction.extraction_program import CycleConstraints, ExtractionProgram
+from polygym.rewrite.extraction.landmarks import (
+    ReachableClasses,
+    find_landmarks,
+    violated_landmarks,
+)
+from polygym.rewrite.extraction.local_search import improve_choice
+from polygym.rewrite.extraction.solver import solve_program
+
+__all__ = ["COST_TOLERANCE", "PartResult", "search_part"]
+
+COST_TOLERANCE = 1e-9
+"""What difference between costs is none, relative to them."""
+_COST_SCALE = 1000.0
+"""What the first choice costs for the solver, whose tolerances are absolute."""
+_TIME_SHARE = 0.25
+"""How much of the time goes into landmarks, and into a better start, at most."""
+_RELAXATION_SHARE = 0.5
+"""How much of what is left goes into fractions, so that there is some for whole numbers."""
+_MAX_ROUNDS = 30
+"""How often landmarks are looked for that fractions overlook, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartResult:
+    """The best choice found: a node for each class."""
+
+    chosen: dict[int, int]
+    lower_bound: float
+    """What every choice costs at least."""
+    is_optimal: bool
+    cuts: int
+    """How many cycles were forbidden because an answer had them."""
+
+
+def search_part(
+    choices: ExtractionChoices, cycles: CycleConstraints, deadline: float
+) -> PartResult:
+    """Return the cheapest choice, or the best that is found in time."""
+    return _PartSearch(choices, cycles, deadline).run()
+
+
+class _PartSearch:
+    """The best choice so far, and what is known of all others."""
+
+    def __init__(
+        self, choices: ExtractionChoices, cycles: CycleConstraints, deadline: float
+    ) -> None:
+        self._choices, self._cycles, self._deadline = choices, cycles, deadline
+        self._making = ReachableClasses(choices)
+        first = derive_costs(self._making.needing, choices.costs, CostAggregation.SUM).nodes
+        self._best = {name: node for name, node in enumerate(first) if node >= 0}
+        self._least = choices.cost(self._best)
+        self._bound = 0.0
+        self._cuts = 0
+
+    def run(self) -> PartResult:
+        """Go on until the best is proved to be the best, or time is over."""
+        self._bound, landmarks = find_landmarks(self._making.needing, self._part_of_time())
+        if self._is_proved() or time.perf_counter() >= self._deadline:
+            return self._result(self._is_proved())
+        scale = _COST_SCALE / self._least
+        model = ExtractionProgram(self._choices, self._cycles, scale)
+        for landmark in landmarks:
+            model.require(landmark)
+        self._solve_in_fractions(model, scale)
+        if self._is_proved():
+            return self._result(True)
+        self._accept(improve_choice(self._choices, self._best, self._part_of_time()))
+        return self._result(self._is_proved() or self._solve(model, scale))
+
+    def _part_of_time(self, share: float = _TIME_SHARE) -> float:
+        now = time.perf_counter()
+        return now + (self._deadline - now) * share
+
+    def _is_proved(self) -> bool:
+        return self._least * (1 - COST_TOLERANCE) <= self._bound
+
+    def _result(self, is_optimal: bool) -> PartResult:
+        bound = self._least if is_optimal else min(self._bound, self._least)
+        return PartResult(self._best, bound, is_optimal, self._cuts)
+
+    def _accept(self, chosen: dict[int, int]) -> None:
+        """Keep a choice without cycles if it is cheaper; what it does not reach stays as it was."""
+        cost = self._choices.cost(chosen)
+        if cost < self._least * (1 - COST_TOLERANCE):
+            self._best, self._least = {**self._best, **chosen}, cost
+
+    def _solve_in_fractions(self, model: ExtractionProgram, scale: float) -> None:
+        """Raise the bound by landmarks that fractions overlook."""
+        deadline = self._part_of_time(_RELAXATION_SHARE)
+        for _ in range(_MAX_ROUNDS):
+            left = deadline - time.perf_counter()
+            answer = solve_program(model.program, left, relaxed=True)
+            self._bound = max(self._bound, answer.lower_bound / scale)
+            if answer.values is None or not answer.is_optimal:
+                return
+            chosen = model.chosen(answer.values)
+            if chosen is not None and not (model.has_cycles and model.cycles_of(chosen)):
+                self._accept(chosen)
+            if self._is_proved():
+                return
+            values = answer.values[: len(self._choices.costs)]
+            marks = violated_landmarks(self._making, values, deadline)
+            for mark in marks:
+                model.require(mark)
+            if not marks:
+                return
+
+    def _solve(self, model: ExtractionProgram, scale: float) -> bool:
+        """Ask for whole numbers; return whether the best is proved to be."""
+        while True:
+            start = model.start(self._best)
+            answer = solve_program(model.program, self._deadline - time.perf_counter(), start)
+            self._bound = max(self._bound, answer.lower_bound / scale)
+            chosen = None if answer.values is None else model.chosen(answer.values)
+            if chosen is None:
+                return self._is_proved()
+            loops = model.cycles_of(chosen) if model.has_cycles else []
+            if not loops:
+                self._accept(chosen)
+                return answer.is_optimal or self._is_proved()
+            if self._cycles is CycleConstraints.NONE:
+                return self._is_proved()
+            for loop in loops:
+                model.forbid(loop)
+            self._cuts += len(loops)

@@ -1,0 +1,267 @@
+"""What extraction need not ask: rules that make the choice smaller and its least cost no other.
+
+What is left are *options* of classes: an option costs something, needs classes, and stands for the
+nodes that are taken with it. A *solution* has an option for each class that a root or another
+option needs, and no cycle. Four rules are used in turn until none finds anything:
+
+- *required*: whatever is chosen for a root, some classes are in it. Let must(c) be c and what is
+  in must of every option, must(option) the union over the classes it needs. All of must(root) is
+  required, becomes a root itself, and needs no longer be asked for by others. With the root
+  r = {1:[a, m], 2:[b, m]}: must(r) = {r, m}, so m becomes a root, and r = {1:[a], 2:[b]}.
+- *fixed*: a root with one option has it. Its cost is certain, and what it needs are roots.
+- *dominated*: an option a goes if another one b of its class costs no more, even with all that b
+  needs and a does not. What a comes with is must(a) and what is required; each further class m
+  costs at most its cheapest tree t(m), in which what is required costs nothing. So a goes where
+  cost(b) + Σ t(m) ≤ cost(a). In c = {5:[x], 2:[y]}, y = {1:[], 9:[x]}: t(y) = 1, 2 + 1 ≤ 5, and
+  the first goes. For take a solution with a, let c have b instead, and add the trees of what is
+  not there: it is a solution and no dearer. Trees may be made of options that go themselves; these
+  belong to classes below, so that replacing them too comes to an end.
+- *inlined*: a class with one option that costs nothing, or that one class alone needs, is had with
+  those that need it. In c = {1:[h], 4:[]}, h = {3:[m]}, nobody else needing h: c = {4:[m], 4:[]}.
+  Where two classes needed h, it would be paid for twice: hence the condition.
+
+Classes that need each other in a circle are left as they are, but for plain domination (b needs
+nothing that a does not), and what they need of each other is never dropped: so no cycle is hidden,
+and none comes up, for a class on no circle has nothing below it that leads back to it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from polygym.rewrite.extraction.choices import ExtractionChoices, strong_components
+
+__all__ = ["ClassOption", "ReducedChoices", "reduce_choices"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassOption:
+    """A way to have a class."""
+
+    cost: float
+    needs: frozenset[int]
+    nodes: tuple[int, ...]
+    """The nodes of the choices that are taken with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReducedChoices:
+    """What is left to choose; classes are called as in the choices."""
+
+    roots: frozenset[int]
+    """The classes that have to be had."""
+    options: dict[int, tuple[ClassOption, ...]]
+    """Class: its options, children first where no circle is."""
+    nodes: tuple[int, ...]
+    """The nodes of the choices that are taken in any case."""
+    cost: float
+    """What they cost."""
+    in_cycles: frozenset[int]
+    """The classes that need each other in a circle."""
+
+
+def reduce_choices(choices: ExtractionChoices, deadline: float = math.inf) -> ReducedChoices:
+    """Return what is left to choose; after a time of :func:`time.perf_counter`, what is by then.
+
+    >>> nodes = [(0.0, (1, 3)), (5.0, (2,)), (2.0, (3,)), (1.0, ()), (1.0, ()), (9.0, (2,))]
+    >>> costs, children = zip(*nodes)
+    >>> members = ((0,), (1, 2), (3,), (4, 5))
+    >>> found = reduced(Choices(tuple(range(6)), costs, children, members, (0, 1, 2, 3), {}))
+    >>> found.options, sorted(found.nodes), found.cost
+    ({}, [0, 2, 4], 3.0)
+    """
+    whole = _initial(choices)
+    while time.perf_counter() < deadline:
+        work = _ReductionRound(whole)
+        whole = work.result()
+        if not work.is_smaller:
+            break
+    return whole
+
+
+def _initial(choices: ExtractionChoices) -> ReducedChoices:
+    options = {
+        name: tuple(
+            ClassOption(choices.costs[node], frozenset(choices.children[node]), (node,))
+            for node in nodes
+        )
+        for name, nodes in enumerate(choices.members)
+    }
+    edges = [
+        sorted({child for node in nodes for child in choices.children[node]})
+        for nodes in choices.members
+    ]
+    component = strong_components(edges)
+    sizes = Counter(component)
+    tied = frozenset(name for name in options if sizes[component[name]] > 1)
+    roots = frozenset([0]) if options else frozenset()
+    return ReducedChoices(roots, options, (), 0.0, tied)
+
+
+class _ReductionRound:
+    """All rules, once; the must sets and the trees are those at the beginning."""
+
+    def __init__(self, whole: ReducedChoices) -> None:
+        self.is_smaller = False
+        self._whole = whole
+        self._options = {name: whole.options[name] for name in _children_first(whole)}
+        self._bits = {name: 1 << place for place, name in enumerate(self._options)}
+        self._must = self._required_with()
+        self._given = 0
+        for root in whole.roots:
+            self._given |= self._must[root]
+        self._required = {name for name, bit in self._bits.items() if bit & self._given}
+        self._trees = _tree_costs(self._options, self._required)
+
+    def result(self) -> ReducedChoices:
+        """Return what is left."""
+        tied, roots = self._whole.in_cycles, self._required
+        self._options = {
+            name: tuple(self._without_required(name, one) for one in found)
+            for name, found in self._options.items()
+        }
+        nodes, cost, fixed = list(self._whole.nodes), self._whole.cost, set()
+        for name in roots - tied:
+            if len(self._options[name]) == 1:
+                fixed.add(name)
+        for name in sorted(fixed):
+            [one] = self._options.pop(name)
+            nodes += one.nodes
+            cost += one.cost
+            roots = roots | one.needs
+        roots = roots - fixed
+        self.is_smaller |= bool(fixed)
+        for name, found in self._options.items():
+            kept = self._undominated(name, found)
+            self.is_smaller |= len(kept) < len(found)
+            self._options[name] = kept
+        self._inline(roots)
+        left = ReducedChoices(frozenset(roots), self._options, tuple(nodes), cost, tied)
+        options = {name: self._options[name] for name in _children_first(left)}
+        return ReducedChoices(left.roots, options, left.nodes, cost, tied)
+
+    def _required_with(self) -> dict[int, int]:
+        """Return must(c) for each class, a bit a class; for what is in circles, the class alone."""
+        found: dict[int, int] = {}
+        for name, options in self._options.items():
+            own = self._bits[name]
+            if name not in self._whole.in_cycles:
+                common = -1
+                for option in options:
+                    needed = 0
+                    for child in option.needs:
+                        needed |= found[child]
+                    common &= needed
+                own |= common
+            found[name] = own
+        return found
+
+    def _without_required(self, name: int, option: ClassOption) -> ClassOption:
+        """Return an option without what is there anyway and cannot close a circle."""
+        dropped = option.needs & self._required
+        if name in self._whole.in_cycles:
+            dropped -= self._whole.in_cycles
+        return ClassOption(option.cost, option.needs - dropped, option.nodes) if dropped else option
+
+    def _undominated(self, name: int, found: tuple[ClassOption, ...]) -> tuple[ClassOption, ...]:
+        """Return the options beside which no other is at least as good; of equals the first."""
+        if len(found) == 1:
+            return found
+        left = sorted(found, key=lambda one: (one.cost, len(one.needs), one.nodes))
+        is_tied = name in self._whole.in_cycles
+        for one in reversed(left[:]):
+            others = (other for other in left if other is not one and other.cost <= one.cost)
+            if is_tied:
+                goes = any(other.needs <= one.needs for other in others)
+            else:
+                has = self._given
+                for child in one.needs:
+                    has |= self._must[child]
+                goes = any(self._costs_no_more(other, one.cost, has) for other in others)
+            if goes:
+                left.remove(one)
+        return tuple(sorted(left, key=lambda one: one.nodes))
+
+    def _costs_no_more(self, option: ClassOption, limit: float, has: int) -> bool:
+        total = option.cost
+        for child in option.needs:
+            if not self._bits[child] & has:
+                total += self._trees[child]
+                if total > limit:
+                    return False
+        return True
+
+    def _inline(self, roots: set[int]) -> None:
+        users: dict[int, set[int]] = {}
+        for name, options in self._options.items():
+            for child in {child for option in options for child in option.needs}:
+                users.setdefault(child, set()).add(name)
+        kept = roots | self._whole.in_cycles
+        inlined: dict[int, ClassOption] = {}
+        for name, options in self._options.items():
+            found = tuple(_inline_options(option, inlined) for option in options)
+            self._options[name] = found
+            if len(found) == 1 and name not in kept:
+                if found[0].cost == 0 or len(users.get(name, ())) == 1:
+                    inlined[name] = found[0]
+        for name in inlined:
+            del self._options[name]
+        self.is_smaller |= bool(inlined)
+
+
+def _inline_options(option: ClassOption, inlined: dict[int, ClassOption]) -> ClassOption:
+    """Return an option with those of the classes that it needs and that have but one."""
+    found = [inlined[child] for child in sorted(option.needs) if child in inlined]
+    if not found:
+        return option
+    return ClassOption(
+        option.cost + sum(one.cost for one in found),
+        option.needs.difference(inlined).union(*(one.needs for one in found)),
+        (*option.nodes, *(node for one in found for node in one.nodes)),
+    )
+
+
+def _children_first(whole: ReducedChoices) -> list[int]:
+    """Return the classes that the roots need, each behind what it needs if on no circle with it."""
+    found: list[int] = []
+    seen: set[int] = set()
+    for root in sorted(whole.roots):
+        stack: list[tuple[int, Iterator[int]]] = []
+        ahead: Iterator[int] = iter([root])
+        while True:
+            child = next((one for one in ahead if one not in seen), None)
+            if child is not None:
+                seen.add(child)
+                stack.append((child, ahead))
+                needs = {one for option in whole.options[child] for one in option.needs}
+                ahead = iter(sorted(needs))
+            elif stack:
+                name, ahead = stack.pop()
+                found.append(name)
+            else:
+                break
+    return found
+
+
+def _tree_costs(
+    options: Mapping[int, tuple[ClassOption, ...]], required: set[int]
+) -> dict[int, float]:
+    """Return what each class costs at most where the required ones are there.
+
+    Classes come behind what they need; what does not, as in circles, is not taken into a tree.
+    """
+    trees: dict[int, float] = {}
+    for name, found in options.items():
+        trees[name] = (
+            0.0
+            if name in required
+            else min(
+                option.cost + sum(trees.get(child, math.inf) for child in option.needs)
+                for option in found
+            )
+        )
+    return trees

@@ -1,0 +1,238 @@
+"""One substitution at one place of a term: a match of a rule, and the term with its target there.
+
+A term is a graph, since equal parts are one node, and a place is a node: wherever it is used, its
+substitute is used instead. Nodes that are not above the place stay what they are; the others are
+made again, from the place up. A rule with several sources replaces several nodes at once. Then a
+part that a target takes over may itself contain a replaced node, and has the substitute instead; if
+that makes a node need itself, there is no such term.
+
+    >>> from polygym.rewrite.s_expressions import parse_term, text_of
+    >>> from polygym.rewrite.trivial_domain import Plain
+    >>> from polygym.rewrite.rule import parse_rules
+    >>> rules = parse_rules("twice: (add ?x ?x) => (mul 2 ?x)")
+    >>> root, domain = parse_term("(f (add (add a a) (add a a)))"), Plain()
+    >>> for match in matches(root, rules, domain):
+    ...     print(text_of(match.where[0]), "|", text_of(apply(root, match, domain)))
+    (add a a) | (f (add (mul 2 a) (mul 2 a)))
+    (add (add a a) (add a a)) | (f (mul 2 (add a a)))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from polygym.lru_cache import LruCache
+from polygym.rewrite.applicability import RuleApplicability
+from polygym.rewrite.domain import Domain
+from polygym.rewrite.match_joins import rule_join
+from polygym.rewrite.rule import Rule
+from polygym.rewrite.term import Term, postorder, term
+from polygym.rewrite.term_patterns import OperatorKey, TermPattern, operator_key, target_builder
+from polygym.rewrite.type_table import REFUSED, TypeTable, type_table
+
+__all__ = ["RuleMatch", "TermIndex", "apply_match", "find_matches"]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleMatch:
+    """A rule, the nodes that its sources are, and what its variables are."""
+
+    rule: Rule
+    nodes: tuple[Term, ...]
+    binding: tuple[Term, ...]
+    """The rule's variables, in the order in which they first appear in the sources."""
+
+
+def find_matches(root: Term, rules: Sequence[Rule], domain: Domain | TypeTable) -> list[RuleMatch]:
+    """Return where rules apply: by rule, then from the leaves of the term up, from the left.
+
+    Conditions hold, targets make sense, and the domain agrees that they can equal the sources.
+    """
+    return _term_index(root, type_table(domain)).matches(rules)
+
+
+def apply_match(root: Term, match: RuleMatch, domain: Domain | TypeTable) -> Term | None:
+    """Return the term with the targets in the places of a match's sources.
+
+    None if a node would need itself, or if a node above the place makes no sense any more.
+    """
+    return _term_index(root, type_table(domain)).apply(match)
+
+
+class TermIndex:
+    """The nodes of a term, sorted once for all its matches and substitutions."""
+
+    def __init__(self, root: Term, types: TypeTable) -> None:
+        """Sort the nodes by operator."""
+        self.root = root
+        self.types = types
+        self.nodes = list(postorder([root]))
+        """The nodes, children first."""
+        self._by_operator: dict[OperatorKey, list[Term]] = {}
+        for one in self.nodes:
+            self._by_operator.setdefault(operator_key(one), []).append(one)
+        self._users: dict[Term, list[Term]] = {}
+        self._order: dict[Term, int] = {}
+
+    def matches(self, rules: Sequence[Rule]) -> list[RuleMatch]:
+        """Return where rules apply, in a certain order."""
+        types, found = self.types, list[RuleMatch]()
+        searched: dict[Term, list[tuple[Term, ...]]] = {}
+        for rule in rules:
+            recipe = compiled_rule(rule, types)
+            sources = []
+            for pattern, finder in zip(recipe.join.patterns, recipe.finders, strict=True):
+                if pattern not in searched:
+                    nodes = self._by_operator.get(finder.operator, ())
+                    searched[pattern] = finder.matches(nodes) if nodes else []
+                sources.append(searched[pattern])
+                if not sources[-1]:
+                    break
+            else:
+                rows = recipe.join.rows(sources) if rule.is_multiple else sources[0]
+                count = len(sources)
+                for row in rows:
+                    where, binding = row[:count], row[count:]
+                    if self._holds(recipe, where, binding):
+                        found.append(RuleMatch(rule, where, binding))
+        return found
+
+    def apply(self, match: RuleMatch) -> Term | None:
+        """Return the term with the targets in the places of a match's sources, None if none is."""
+        types, recipe = self.types, compiled_rule(match.rule, self.types)
+        prospect = recipe.prospects.of(tuple(map(types.number_of, match.binding)))
+        if prospect is None:
+            return None
+        literals = [term(types.heads[one]) for one in prospect[: len(recipe.prospects.computed)]]
+        above = self._above(match.nodes)
+        moved = above.union(match.nodes) if len(match.nodes) > 1 else above
+        if all(
+            match.binding[leaf] not in moved for leaves in recipe.leaves for leaf in leaves
+        ):  # no target takes over what is replaced
+            made = {
+                source: build(match.binding, literals)
+                for source, build in zip(match.nodes, recipe.builders, strict=True)
+            }
+            for one in sorted(above, key=self._order.__getitem__):
+                made[one] = term(one.head, *[made.get(child, child) for child in one.children])
+        else:
+            several = self._several(recipe, match, literals, above)
+            if several is None:
+                return None
+            made = several
+        new = made.get(self.root, self.root)
+        targets = prospect[len(literals) :]
+        if (
+            any(
+                types.number_of(source) != target
+                for source, target in zip(match.nodes, targets, strict=True)
+            )
+            and types.number_of(new) == REFUSED
+        ):
+            return None
+        return new
+
+    def _holds(
+        self, recipe: CompiledTermRule, where: tuple[Term, ...], binding: tuple[Term, ...]
+    ) -> bool:
+        types, number_of = self.types, self.types.number_of
+        prospect = recipe.prospects.of(tuple([number_of(one) for one in binding]))
+        if prospect is None:
+            return False
+        targets = prospect[len(prospect) - len(where) :]
+        return all(
+            types.join(number_of(source), target) != REFUSED
+            for source, target in zip(where, targets, strict=True)
+        )
+
+    def _above(self, where: tuple[Term, ...]) -> set[Term]:
+        """Return the nodes that need one of some, and are none of them."""
+        users = self._users
+        if not self._order:
+            for place, one in enumerate(self.nodes):
+                self._order[one] = place
+                users[one] = []
+                for child in one.children:
+                    users[child].append(one)
+        above: set[Term] = set()
+        stack = list(where)
+        while stack:
+            for user in users[stack.pop()]:
+                if user not in above:
+                    above.add(user)
+                    stack.append(user)
+        return above.difference(where) if len(where) > 1 else above
+
+    def _several(
+        self, recipe: CompiledTermRule, match: RuleMatch, literals: list[Term], above: set[Term]
+    ) -> dict[Term, Term] | None:
+        """Return what the nodes become that the root needs, None if one needs itself."""
+        sources = {source: place for place, source in enumerate(match.nodes)}
+        made: dict[Term, Term] = {}
+        begun: set[Term] = set()
+        stack = [self.root]
+        while stack:
+            one = stack[-1]
+            place = sources.get(one)
+            if one in made:
+                stack.pop()
+                continue
+            if place is None and one not in above:
+                made[stack.pop()] = one
+                continue
+            needed = (
+                one.children
+                if place is None
+                else [match.binding[leaf] for leaf in recipe.leaves[place]]
+            )
+            missing = [child for child in needed if child not in made]
+            if missing:
+                begun.add(one)
+                if not begun.isdisjoint(missing):
+                    return None
+                stack += missing
+                continue
+            stack.pop()
+            begun.discard(one)
+            if place is None:
+                made[one] = term(one.head, *[made[child] for child in one.children])
+            else:
+                values = tuple([made.get(value, value) for value in match.binding])
+                made[one] = recipe.builders[place](values, literals)
+        return made
+
+
+class CompiledTermRule:
+    """A rule, compiled for terms of a domain."""
+
+    def __init__(self, rule: Rule, types: TypeTable) -> None:
+        """Compile a rule."""
+        self.join = rule_join(rule)
+        self.prospects = RuleApplicability(rule, types)
+        names, computed = self.prospects.variables, self.prospects.computed
+        self.finders = [_pattern_finder(source, types) for source in self.join.patterns]
+        self.builders = [target_builder(target, names, computed) for target in rule.targets]
+        self.leaves = self.prospects.leaves
+
+
+def compiled_rule(rule: Rule, types: TypeTable) -> CompiledTermRule:
+    """Return a rule compiled, made once for a domain."""
+    found = types.recipes.get(rule)
+    if not isinstance(found, CompiledTermRule):
+        found = types.recipes[rule] = CompiledTermRule(rule, types)
+    return found
+
+
+def _pattern_finder(source: Term, types: TypeTable) -> TermPattern:
+    found = types.recipes.get(source)
+    if not isinstance(found, TermPattern):
+        found = types.recipes[source] = TermPattern(source)
+    return found
+
+
+_INDEX_CACHE: LruCache[tuple[int, Term], TermIndex] = LruCache(8)
+
+
+def _term_index(root: Term, types: TypeTable) -> TermIndex:
+    return _INDEX_CACHE.get((id(types), root), lambda: TermIndex(root, types))

@@ -1,0 +1,222 @@
+"""A compiler in a process of its own, with a time limit.
+
+isl's code generation is worst-case exponential, in single calls that nothing can interrupt, and
+LLVM can end a process. So both run elsewhere: a request that takes too long ends that process, the
+answer is a failure, and the next request starts another one. The process belongs to the one that
+started it: after a fork the child starts its own.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from polygym.codegen.validate.order import WrongLoopsError
+from polygym.errors import InputError, InternalError, LimitError, PolygymError
+from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
+from polygym.poly.schedule import Schedule
+from polygym.programs import Program
+from polygym.runtime.evaluation.evaluation import default_memory
+from polygym.runtime.worker.connection import AnswerTimeoutError, Connection, ConnectionLostError
+from polygym.runtime.worker.job_messages import Json
+from polygym.runtime.worker.problem import CompiledProgram, Problem
+
+Result = TypeVar("Result")
+
+_SERVER = "polygym.runtime.evaluation.compile_server"
+
+# A server that has grown beyond this is replaced after its answer.
+_MAX_RESIDENT = 512 << 20
+
+# The original order's code: short, but of the largest programs.
+_PROBLEM_SECONDS = 300.0
+
+
+OUT_OF_MEMORY = "MemoryError"
+_LIMITS = {"Timeout", OUT_OF_MEMORY, LimitError.__name__, WrongLoopsError.__name__}
+_DEFECTS = {"Crash", InternalError.__name__}
+_MEMORY_MESSAGES = (
+    "out of memory",
+    "bad_alloc",
+    "allocation failure",
+    "MemoryError",
+    "Cannot allocate",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CompileFailure:
+    """Why there is no code: the name of the error, and what it says."""
+
+    error_type: str
+    reason: str
+
+    def as_error(self, what: str) -> PolygymError:
+        """Return it as the error of what had to be compiled: a limit, a defect, or the input's.
+
+        >>> NotCompiled("Timeout", "it took too long").of("gemm: ")
+        LimitError('gemm: it took too long')
+        """
+        said = f"{what}{self.reason}"
+        if self.error_type in _LIMITS:
+            return LimitError(said)
+        return InternalError(said) if self.error_type in _DEFECTS else InputError(said)
+
+
+class Compiler:
+    """Generates code in another process; requests of several threads follow one another."""
+
+    def __init__(self, seconds: float = 5.0, memory: int | None = None) -> None:
+        """Keep the usual limits; the process starts with the first request."""
+        self.seconds = seconds
+        self.memory = default_memory() if memory is None else memory
+        self._start_over()
+
+    def compile_schedule(
+        self,
+        program: Program,
+        schedule: Schedule,
+        mapping: Mapping = SEQUENTIAL_MAPPING,
+        *,
+        seconds: float | None = None,
+        memory: int | None = None,
+    ) -> CompiledProgram | CompileFailure:
+        """Return the code of a legal schedule, or why there is none within these limits."""
+        body: Json = {"task": "schedule", "schedule": str(schedule), "mapping": str(mapping)}
+        if memory is not None:
+            body["memory"] = memory
+        answer = self._ask(body, program, self.seconds if seconds is None else seconds)
+        return _expected(answer, CompiledProgram)
+
+    def compile_problem(self, program: Program) -> Problem:
+        """Return the program with its data and its original order, compiled.
+
+        Raises:
+            LimitError: it cannot be compiled within the limits.
+            InternalError: a crash or a defect of the compiler's.
+            InputError: the program cannot be compiled.
+        """
+        answer = self._ask({"task": "problem"}, program, _PROBLEM_SECONDS)
+        if isinstance(answer, CompileFailure):
+            raise answer.as_error(f"{program.name}: the original order does not compile: ")
+        found = _expected(answer, Problem)
+        assert not isinstance(found, CompileFailure)
+        return found
+
+    def c_text(
+        self, program: Program, schedule: Schedule, mapping: Mapping = SEQUENTIAL_MAPPING
+    ) -> str | CompileFailure:
+        """Return the C function of a legal schedule, or why there is none."""
+        body = {"task": "c", "schedule": str(schedule), "mapping": str(mapping)}
+        return _expected(self._ask(body, program, self.seconds), str)
+
+    @property
+    def process_id(self) -> int | None:
+        """The id of the process; None while there is none that belongs to this one."""
+        if self._connection is None or self._connection.is_closed or self._owner != os.getpid():
+            return None
+        return self._connection.process_id
+
+    def close(self) -> None:
+        """End the process; the next request starts another one."""
+        if self._owner == os.getpid():
+            with self._lock:
+                self._end()
+
+    def __reduce__(self) -> tuple[Callable[[float, int], Compiler], tuple[float, int]]:
+        """Copies and pickles share nothing but the limits."""
+        return Compiler, (self.seconds, self.memory)
+
+    def _start_over(self) -> None:
+        self._owner = os.getpid()
+        self._lock = threading.RLock()
+        self._connection: Connection | None = None
+
+    def _ask(self, body: Json, program: Program, seconds: float) -> Any:
+        """Return the server's result, or NotCompiled."""
+        body = {"memory": self.memory, **body}
+        if self._owner != os.getpid():
+            self._start_over()
+        with self._lock:
+            try:
+                return self._attempt(body, program, seconds)
+            except AnswerTimeoutError:
+                return CompileFailure("Timeout", f"generating code took more than {seconds:g} s")
+            except ConnectionLostError as lost:
+                if _mentions_memory(lost.said):
+                    return _memory_failure(body)
+                return CompileFailure("Crash", f"twice, {lost}")
+            except InternalError as error:
+                if _mentions_memory(str(error)):
+                    return _memory_failure(body)
+                return CompileFailure("InternalError", str(error))
+
+    def _attempt(self, body: Json, program: Program, seconds: float) -> Any:
+        packed = pickle.dumps(program)
+        try:
+            answer, results = self._connected().exchange(body, [packed], seconds)
+        except ConnectionLostError:
+            # It may have been killed while it waited; if it is the request, it ends again.
+            answer, results = self._connected().exchange(body, [packed], seconds)
+        if answer["resident"] > _MAX_RESIDENT:
+            self._end()
+        kind, reason = answer.get("error_type", ""), answer.get("error", "")
+        if kind == OUT_OF_MEMORY or (kind == InternalError.__name__ and _mentions_memory(reason)):
+            self._end()  # it went on, but whoever was refused may have left half of something
+            return _memory_failure(body)
+        if kind:
+            return CompileFailure(kind, reason)
+        return pickle.loads(results[0])
+
+    def _connected(self) -> Connection:
+        if self._connection is None or self._connection.is_closed:
+            self._connection = Connection(_SERVER)
+        return self._connection
+
+    def _end(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.kill()
+
+
+def _expected(answer: object, kind: type[Result]) -> Result | CompileFailure:
+    if isinstance(answer, kind | CompileFailure):
+        return answer
+    raise InternalError(f"the compile server: expected {kind.__name__}, found {answer!r}")
+
+
+def _memory_failure(body: Json) -> CompileFailure:
+    limit = f"{body['memory'] / 2**20:,.0f} MiB"
+    return CompileFailure(OUT_OF_MEMORY, f"generating code took more than {limit} of memory")
+
+
+def _mentions_memory(said: str) -> bool:
+    """Whether a process that was refused memory says so at its end: LLVM, C++, isl, Python."""
+    return any(words in said for words in _MEMORY_MESSAGES)
+
+
+_shared: Compiler | None = None
+
+
+def shared_compiler(seconds: float = 5.0) -> Compiler:
+    """Return the compiler of this process, with a time limit."""
+    global _shared
+    if _shared is None:
+        _shared = Compiler(seconds)
+    _shared.seconds = seconds
+    return _shared
+
+
+def c_text(
+    program: Program,
+    schedule: Schedule,
+    mapping: Mapping = SEQUENTIAL_MAPPING,
+    seconds: float = 10.0,
+) -> str:
+    """Return the C function of a schedule, or a comment that says why there is none."""
+    found = shared_compiler(seconds).c_text(program, schedule, mapping)
+    return f"/* no code: {found.reason} */" if isinstance(found, CompileFailure) else found

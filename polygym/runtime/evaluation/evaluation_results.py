@@ -1,0 +1,110 @@
+"""Every end of a measurement as one value: what was compiled or not, ran or not, right or wrong."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, get_args
+
+from polygym.errors import InternalError
+from polygym.mapping.mapping import Mapping
+from polygym.poly.schedule import Schedule
+from polygym.runtime.evaluation.compiler import CompileFailure
+from polygym.runtime.evaluation.evaluation import Evaluation
+from polygym.runtime.evaluation.measurement_rule import speedup_ratio
+from polygym.runtime.worker.outcome import Ok, Outcome, OutcomeStatus, ProblemError, WorkerError
+from polygym.runtime.worker.problem import CompiledProgram
+
+MappedSchedule: TypeAlias = tuple[Schedule, Mapping]
+"""A schedule and what is done to it for the machine's sake."""
+
+MACHINE_FAILURES = (WorkerError, ProblemError, InternalError, OSError)
+"""What ends a measurement of a program that has been open, without the schedule's doing.
+
+Processes cannot be started any more, or there is no memory to open the program again after a worker
+was lost.
+"""
+
+
+_CANDIDATE_ERRORS = {kind.__name__ for kind in get_args(Outcome)}
+
+
+def expect_candidate_result(evaluation: Evaluation) -> Evaluation:
+    """Return an evaluation if it is the candidate's doing, which may be remembered for ever.
+
+    Raises:
+        WorkerError: it is the machine's.
+    """
+    if not is_candidate_result(evaluation):
+        kind = evaluation.error_type
+        raise WorkerError(f"measuring failed: {kind}: {evaluation.error_details}")
+    return evaluation
+
+
+def is_candidate_result(evaluation: Evaluation) -> bool:
+    """Whether what became of a candidate is its own doing, not the machine's."""
+    is_known = evaluation.status in (OutcomeStatus.OK, OutcomeStatus.DOES_NOT_COMPILE)
+    return is_known or evaluation.error_type in _CANDIDATE_ERRORS
+
+
+class NotMeasuredError(Exception):
+    """The machine failed: an answer to give, but none to remember."""
+
+    def __init__(self, cause: Exception) -> None:
+        """Keep why."""
+        self.cause = cause
+        super().__init__(str(cause))
+
+
+def machine_failure(choice: MappedSchedule, cause: Exception) -> Evaluation:
+    """Return the answer where the machine failed."""
+    schedule, mapping = choice
+    status = cause.outcome.status if isinstance(cause, ProblemError) else OutcomeStatus.CRASH
+    return Evaluation(
+        schedule,
+        status,
+        error_type=type(cause).__name__,
+        error_details=str(cause),
+        mapping=mapping,
+    )
+
+
+def compile_failure(choice: MappedSchedule, why: CompileFailure) -> Evaluation:
+    """Return the answer where there is no code."""
+    schedule, mapping = choice
+    return Evaluation(
+        schedule,
+        OutcomeStatus.DOES_NOT_COMPILE,
+        error_type=why.error_type,
+        error_details=why.reason,
+        mapping=mapping,
+    )
+
+
+def evaluation_of_run(
+    choice: MappedSchedule, compiled: CompiledProgram, outcome: Outcome, baseline: Ok
+) -> Evaluation:
+    """Return the answer where the code ran, to whatever end."""
+    schedule, mapping = choice
+    if not isinstance(outcome, Ok):
+        return Evaluation(
+            schedule,
+            outcome.status,
+            baseline_seconds=baseline.best,
+            baseline_samples=tuple(baseline.samples),
+            error_type=type(outcome).__name__,
+            error_details=str(outcome),
+            mapping=mapping,
+            applied_mapping=compiled.applied_mapping,
+            canonical_key=compiled.canonical_key,
+        )
+    return Evaluation(
+        schedule,
+        OutcomeStatus.OK,
+        speedup_ratio(baseline.best, outcome.best),
+        outcome.best,
+        baseline.best,
+        tuple(outcome.samples),
+        tuple(baseline.samples),
+        mapping=mapping,
+        applied_mapping=compiled.applied_mapping,
+        canonical_key=compiled.canonical_key,
+    )

@@ -1,0 +1,233 @@
+"""Schedules of one program, judged: the front door of the package.
+
+A schedule is compiled in the compiler's process and run in the worker's: first alone, then in turn
+with the original order if it may be faster (``measuring_rule`` says when, ``turns`` does it), and
+whatever becomes of it is one value (``answers``). The same schedule is not measured twice, nor is
+one whose loops are those of another but for where counters begin
+(:mod:`polygym.codegen.loopir.canonical_form`): the first answer is remembered, unless it was the
+machine and not the schedule that failed. Threads may share an evaluator; what they ask follows one
+another.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from polygym.closeable import Closeable
+from polygym.errors import IllegalScheduleError
+from polygym.lru_cache import LruCache
+from polygym.mapping.mapping import Mapping
+from polygym.mapping.nest_options import require_statements
+from polygym.poly.schedule import Schedule
+from polygym.programs import Program
+from polygym.runtime.evaluation.compiler import CompileFailure, Compiler
+from polygym.runtime.evaluation.evaluation import Evaluation, EvaluationOptions
+from polygym.runtime.evaluation.evaluation_results import (
+    MACHINE_FAILURES,
+    MappedSchedule,
+    NotMeasuredError,
+    compile_failure,
+    evaluation_of_run,
+    machine_failure,
+)
+from polygym.runtime.evaluation.interleaved_runs import InterleavedRuns
+from polygym.runtime.evaluation.measurement_rule import BASELINE_REPETITION
+from polygym.runtime.worker.options import MeasureOptions
+from polygym.runtime.worker.problem import CompiledProgram
+from polygym.runtime.worker.session import Session
+from polygym.runtime.worker.worker import Worker
+
+__all__ = ["Evaluator", "MappedSchedule"]
+
+_CACHE_SIZE = 4096
+
+
+class Evaluator(Closeable):
+    """Judges schedules of a program; its processes start when the first one comes."""
+
+    def __init__(
+        self,
+        program: Program,
+        options: EvaluationOptions | None = None,
+        *,
+        worker: Worker | None = None,
+        compiler: Compiler | None = None,
+    ) -> None:
+        """Keep what is to be judged and by whom; a missing worker or compiler is made."""
+        self.program = program
+        self.options = options or EvaluationOptions()
+        self._owns_worker = worker is None
+        self._owns_compiler = compiler is None
+        self._worker = worker or Worker()
+        self._compiler = compiler or Compiler(
+            self.options.compile_seconds, self.options.compile_memory
+        )
+        self._runs: InterleavedRuns | None = None
+        self._memo: LruCache[MappedSchedule, Evaluation] = LruCache(_CACHE_SIZE)
+        self._memo_by_key: LruCache[str, Evaluation] = LruCache(_CACHE_SIZE)
+        self._lock = _ProcessLock()
+
+    @property
+    def session(self) -> Session:
+        """The program, open in the worker, with the time of its original order.
+
+        Raises:
+            InputError: the original order does not compile.
+            ProblemError: it does not run.
+        """
+        with self._lock.current():
+            return self._opened().session
+
+    @property
+    def baseline_seconds(self) -> float:
+        """The original order's time when the program was opened."""
+        return self.session.baseline.best
+
+    def evaluate(
+        self,
+        schedule: Schedule,
+        mapping: Mapping | None = None,
+        *,
+        fresh: bool = False,
+        best_so_far: float | None = None,
+    ) -> Evaluation:
+        """Measure a legal schedule, under a mapping other than the usual one if one is given.
+
+        With ``fresh`` one that is known already is measured again. Such an answer is not
+        remembered: what was known stays known. ``best_so_far`` is the time of the best so far
+        (infinite before there is one), for a search in which nothing else counts: a run that takes
+        several times as long is cut off, and where the original order takes long it does not run in
+        turn.
+
+        Raises:
+            IllegalScheduleError: the schedule is not legal.
+            InputError: the original order does not compile.
+            ProblemError: it does not run.
+        """
+        choice = (schedule, self.options.mapping if mapping is None else mapping)
+        with self._lock.current():
+            try:
+                if fresh:
+                    return self._evaluate(choice, best_so_far, fresh=True)
+                return self._memo.get(
+                    choice, lambda: self._evaluate(choice, best_so_far, fresh=False)
+                )
+            except NotMeasuredError as error:
+                return machine_failure(choice, error.cause)
+
+    def evaluate_interleaved(
+        self, schedules: Sequence[Schedule | MappedSchedule], rounds: int
+    ) -> tuple[Evaluation, ...]:
+        """Run schedules and the original order in turn, ``rounds`` times each.
+
+        A schedule may come with a mapping of its own. Of several, those that fail in a first
+        run, or take long in it and are clearly slower than the original, are left at that. Raises
+        as :meth:`evaluate` does.
+        """
+        choices = tuple(
+            (one, self.options.mapping) if isinstance(one, Schedule) else one for one in schedules
+        )
+        with self._lock.current():
+            turns = self._opened()
+            try:
+                return self._together(turns, choices, rounds)
+            except MACHINE_FAILURES as error:
+                return tuple(machine_failure(choice, error) for choice in choices)
+
+    def close(self) -> None:
+        """Give back the program's memory, and end the processes that belong to this evaluator."""
+        with self._lock.current():
+            turns, self._runs = self._runs, None
+            if turns is not None:
+                turns.session.close()
+            if self._owns_worker:
+                self._worker.close()
+                self._worker = Worker()
+            if self._owns_compiler:
+                self._compiler.close()
+
+    def __reduce__(
+        self,
+    ) -> tuple[
+        Callable[[Program, EvaluationOptions], Evaluator], tuple[Program, EvaluationOptions]
+    ]:
+        """Copies and pickles start anew, with processes of their own."""
+        return Evaluator, (self.program, self.options)
+
+    def measure_options(self, best_so_far: float | None = None) -> MeasureOptions:
+        """Return how programs are run here, those too that have to be as fast as another one."""
+        with self._lock.current():
+            return self._opened().rule.screening_options(best_so_far)
+
+    def _opened(self) -> InterleavedRuns:
+        """Return the program, open in the worker; the first who asks opens it."""
+        if self._runs is None:
+            require_statements(self.options.mapping.nests, self.program.scop)
+            problem = self._compiler.compile_problem(self.program)
+            session = self._worker.open(problem, BASELINE_REPETITION)
+            self._runs = InterleavedRuns(session, self.options.timeout_factor)
+        return self._runs
+
+    def _evaluate(
+        self, choice: MappedSchedule, best_so_far: float | None, *, fresh: bool
+    ) -> Evaluation:
+        turns = self._opened()
+        try:
+            compiled = self._compile(choice)
+            if isinstance(compiled, CompileFailure):
+                return compile_failure(choice, compiled)
+
+            def measured() -> Evaluation:
+                return evaluation_of_run(choice, compiled, *turns.measure(compiled, best_so_far))
+
+            if fresh or not compiled.canonical_key:
+                return measured()
+            schedule, mapping = choice
+            same = self._memo_by_key.get(compiled.canonical_key, measured)
+            return replace(same, schedule=schedule, mapping=mapping)
+        except MACHINE_FAILURES as error:
+            raise NotMeasuredError(error) from error
+
+    def _together(
+        self, turns: InterleavedRuns, choices: tuple[MappedSchedule, ...], rounds: int
+    ) -> tuple[Evaluation, ...]:
+        compiled = [self._compile(choice) for choice in choices]
+        good = {
+            number: one for number, one in enumerate(compiled) if isinstance(one, CompiledProgram)
+        }
+        outcomes, baseline = turns.measure_together(good, rounds)
+        return tuple(
+            compile_failure(choice, one)
+            if isinstance(one, CompileFailure)
+            else evaluation_of_run(choice, one, outcomes[number], baseline)
+            for number, (choice, one) in enumerate(zip(choices, compiled, strict=True))
+        )
+
+    def _compile(self, choice: MappedSchedule) -> CompiledProgram | CompileFailure:
+        """Return the code of a schedule, or why there is none; an illegal one is refused."""
+        found = self._compiler.compile_schedule(
+            self.program,
+            *choice,
+            seconds=self.options.compile_seconds,
+            memory=self.options.compile_memory,
+        )
+        if isinstance(found, CompileFailure) and found.error_type == IllegalScheduleError.__name__:
+            raise IllegalScheduleError(found.reason)
+        return found
+
+
+class _ProcessLock:
+    """A lock that belongs to one process: a thread left behind by a fork does not hold it."""
+
+    def __init__(self) -> None:
+        self._owner = os.getpid()
+        self._lock = threading.RLock()
+
+    def current(self) -> threading.RLock:
+        """Return the lock of this process."""
+        if self._owner != os.getpid():
+            self._owner, self._lock = os.getpid(), threading.RLock()
+        return self._lock

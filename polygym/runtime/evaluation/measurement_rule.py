@@ -1,0 +1,111 @@
+"""The measuring rule: how often a schedule is run, when it is cut off, and when it is left at that.
+
+A schedule first shows what it can: three times, or for some milliseconds, each run cut off at the
+time limit. One that is clearly slower than the original order, or than the best so far where that
+is what counts, is left at that; one that may be faster is run in turn with the original.
+
+Example: with an original order of 2 ms, a run is cut off after 50 ms (ten times as long would be
+20 ms, but threads may be slow to wake up); one that takes 3.1 ms at best is left at its first look,
+one that takes 2.9 ms is run in turn with the original, 15 times each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil
+
+from polygym.runtime.worker.options import MeasureOptions
+from polygym.runtime.worker.outcome import Ok, Outcome
+from polygym.runtime.worker.timing import ONCE, Repetition, TimeLimit
+
+# A first look at a candidate, and how much slower than the original it may be to get a second one.
+# Never a single run: a thread that wakes up late, by some of the system's time slices, would make
+# a schedule of microseconds one of ten milliseconds.
+SCREENING = Repetition(minimum=3, minimum_seconds=0.005, maximum=20)
+_CLEARLY_SLOWER = 1.5
+
+# A run that takes so many times as long as the best so far will not lead to a better one.
+_HOPELESS_FACTOR = 5.0
+
+# Several that are to be run in turn are looked at once each: one that fails among the others would
+# make them all start anew, and one that is slow takes the time of many. Shorter runs cost nothing.
+_LONG_RUN = 0.1
+
+BASELINE_REPETITION = Repetition(minimum=1, minimum_seconds=0.3, maximum=20)
+"""The original order when a program is opened: some times, or once where that takes long."""
+
+# No run is cut off before: threads may be slow to wake up.
+_MIN_LIMIT = 0.05
+
+# How long the runs of the original in a comparison should take together, and how many they are.
+_COMPARISON_SECONDS = 0.03
+_MIN_ROUNDS, _MAX_ROUNDS = 3, 15
+
+# What the clock can tell: a program without any work may seem to take no time.
+_TICK = 1e-9
+
+# After so many seconds the original order's time says little about the machine as it is. Where it
+# is long, it may be so many times as old: taking it anew should not be what a search does.
+_BASELINE_AGE_FACTOR = 30.0
+_BASELINE_LIFETIME = 30.0
+
+
+def speedup_ratio(before: float, seconds: float) -> float:
+    """Return how many times as fast code is as what takes so long before it."""
+    return max(before, _TICK) / max(seconds, _TICK)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurementRule:
+    """The rule for one program: ``baseline`` is its original order's time when it was opened."""
+
+    timeout_factor: float
+    baseline: float
+
+    def screening_options(self, best_so_far: float | None = None) -> MeasureOptions:
+        """Return how a program is run, one too that has to be as fast as another one."""
+        factor = self.timeout_factor
+        if best_so_far is not None:
+            factor = min(factor, _HOPELESS_FACTOR * best_so_far / max(self.baseline, _TICK))
+        return MeasureOptions(SCREENING, TimeLimit(factor, _MIN_LIMIT))
+
+    def preliminary_options(self) -> MeasureOptions:
+        """Return how each of several is run before they are run together."""
+        return replace(self.screening_options(), repetition=ONCE)
+
+
+def is_rejected(screening: Outcome, original: float, best_so_far: float | None) -> bool:
+    """Say whether a first look is all that a schedule gets.
+
+    ``original`` is the original order's time as it is now. Where only the best counts and the
+    original takes long, it does not run in turn.
+    """
+    to_beat = original if best_so_far is None else min(original, best_so_far)
+    if best_so_far is not None and original > _LONG_RUN:
+        return True
+    return not isinstance(screening, Ok) or screening.best > _CLEARLY_SLOWER * to_beat
+
+
+def is_excluded(preliminary: Outcome, original: float) -> bool:
+    """Say whether one of several had better not be run together with the others."""
+    hopeless = max(_CLEARLY_SLOWER * original, _LONG_RUN)
+    return not isinstance(preliminary, Ok) or preliminary.best > hopeless
+
+
+def comparison_rounds(original: float) -> int:
+    """Return how often a schedule and the original order are run in turn."""
+    return rounds_within(_COMPARISON_SECONDS, original, _MIN_ROUNDS, _MAX_ROUNDS)
+
+
+def is_outdated(age: float, original: float) -> bool:
+    """Say whether the original order's time, taken ``age`` seconds ago, is to be taken again."""
+    return age > max(_BASELINE_AGE_FACTOR, _BASELINE_LIFETIME * original)
+
+
+def rounds_within(seconds: float, one: float, fewest: int, most: int) -> int:
+    """Return how many runs of ``one`` second each take so many seconds, within bounds.
+
+    >>> [rounds_within(2.0, one, 2, 11) for one in (0.3, 0.0, 9.0)]
+    [7, 11, 2]
+    """
+    return max(fewest, min(most, ceil(seconds / max(one, _TICK))))

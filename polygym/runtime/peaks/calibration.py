@@ -1,0 +1,213 @@
+"""Measuring a machine: every loop some times in turn, by the worker's clock; the best counts.
+
+Loops run in turn, so that whatever else the machine does for a while slows one sample of each. All
+of it is done twice, since a virtual machine does not see what others take from its cores: if the
+second time finds more than a twentieth more than the first, or the machine said that it was busy,
+they run again. A peak is the best of all, and what others had when they had least is kept with it,
+so that a peak that may be too low is known.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from polygym.errors import LimitError
+from polygym.ir.types import ScalarType
+from polygym.runtime.evaluation.fingerprint import machine_fingerprint
+from polygym.runtime.peaks import arithmetic_loops, memory_loops
+from polygym.runtime.peaks.arithmetic_loops import (
+    FLOATING,
+    INTEGERS,
+    ArithmeticLoop,
+    ArithmeticStream,
+)
+from polygym.runtime.peaks.loop_code import THREAD_BYTES, compile_loop
+from polygym.runtime.peaks.machine_peaks import (
+    LevelPeak,
+    OperationLatencies,
+    OperationRates,
+    Peaks,
+    combine_peaks,
+)
+from polygym.runtime.peaks.memory_loops import MemoryLevel
+from polygym.runtime.worker.background_load import LoadMonitor
+from polygym.runtime.worker.options import MeasureOptions
+from polygym.runtime.worker.outcome import Ok
+from polygym.runtime.worker.problem import Buffer, CompiledProgram, Problem
+from polygym.runtime.worker.timing import GENEROUS_LIMIT, ONCE, available_memory
+from polygym.runtime.worker.worker import Worker
+
+_ROUNDS = 4
+_MAX_TRIES = 5
+_ENOUGH_SECONDS = 8.0
+_AGREEMENT = 1.05
+_MAX_MEMORY = 512 << 20
+
+
+def measure_peaks(threads: int, tries: int = _MAX_TRIES) -> Peaks:
+    """Measure the peaks of this machine with some threads.
+
+    Raises:
+        LimitError: there is not enough memory, or a loop does not run.
+    """
+    found, begin = None, time.monotonic()
+    with Worker() as worker:
+        levels = memory_loops.memory_levels(
+            machine_fingerprint().caches, threads, min(_MAX_MEMORY, _free_bytes())
+        )
+        for _ in range(tries):
+            watch = LoadMonitor()
+            again = Peaks(
+                threads,
+                *_measure_arithmetic(worker, threads),
+                _measure_levels(worker, levels, threads),
+                timestamp=time.time(),
+            )
+            load = watch.load()
+            busy = (
+                load.other_cores + load.stolen_cores
+                if load is not None and load.is_notable
+                else 0.0
+            )
+            again = replace(again, background_load=busy)
+            if found is None:
+                found = again
+                continue
+            best = combine_peaks(found, again)
+            sure = not best.background_load and best.within(_AGREEMENT, found)
+            found = best
+            if sure or time.monotonic() - begin > _ENOUGH_SECONDS:
+                break
+    assert found is not None, "there is one try at least"
+    return found
+
+
+def _free_bytes() -> int:
+    return available_memory() // 8
+
+
+def _measure_arithmetic(
+    worker: Worker, threads: int
+) -> tuple[tuple[OperationRates, ...], tuple[OperationLatencies, ...]]:
+    """Measure how many operations there are, and how long they take one after the other."""
+    chosen = tuple(arithmetic_loops.arithmetic_streams())
+    codes = [
+        arithmetic_loops.arithmetic_code(one, 1 if one.is_chained else threads) for one in chosen
+    ]
+    buffers = (Buffer("ones", ScalarType.BYTE, THREAD_BYTES * threads, compared=False),)
+    times = _best_times(
+        worker, buffers, compile_loop(arithmetic_loops.fill_ones_code(), threads), codes
+    )
+    seconds = dict(zip(chosen, times, strict=True))
+    return _rates(seconds, threads), _latencies(seconds)
+
+
+def _rates(seconds: Mapping[ArithmeticStream, float], threads: int) -> tuple[OperationRates, ...]:
+    rate = {
+        (one.loop, one.type, one.lanes > 1): threads * one.operations / time
+        for one, time in seconds.items()
+        if not one.is_chained
+    }
+    found = []
+    for scalar in FLOATING:
+        one = {
+            loop: rate[loop, scalar, True]
+            for loop in ArithmeticLoop
+            if (loop, scalar, True) in rate
+        }
+        both, fused = one[ArithmeticLoop.BOTH], one[ArithmeticLoop.MULTIPLY_ADD]
+        found.append(
+            OperationRates(
+                scalar,
+                add=max(one[ArithmeticLoop.ADD], fused, both),
+                multiply=max(one[ArithmeticLoop.MULTIPLY], fused, both / 2),
+                any=max(2 * fused, 1.5 * both, *(one[x] for x in _SINGLE_OPERATION_LOOPS)),
+                divide=one[ArithmeticLoop.DIVIDE],
+                root=one[ArithmeticLoop.ROOT],
+            )
+        )
+    for scalar in INTEGERS:
+        # Vectors have units of their own beside those for single integers.
+        together = (
+            rate[ArithmeticLoop.ADD_AND_FLIP, scalar, True]
+            + rate[ArithmeticLoop.ADD_AND_FLIP, ScalarType.LONG, False]
+        )
+        divide = rate[ArithmeticLoop.DIVIDE, scalar, False]
+        found.append(OperationRates(scalar, together, together, together, divide, 0.0))
+    return tuple(found)
+
+
+_SINGLE_OPERATION_LOOPS = (ArithmeticLoop.ADD, ArithmeticLoop.MULTIPLY, ArithmeticLoop.MINIMUM)
+
+
+def _latencies(seconds: Mapping[ArithmeticStream, float]) -> tuple[OperationLatencies, ...]:
+    found = []
+    for scalar in FLOATING:
+        one = {
+            stream.loop: time / stream.operations
+            for stream, time in seconds.items()
+            if stream.is_chained and stream.type is scalar
+        }
+        found.append(
+            OperationLatencies(
+                scalar,
+                add=min(one[ArithmeticLoop.ADD], one[ArithmeticLoop.ADD_PRODUCT]),
+                multiply=one[ArithmeticLoop.MULTIPLY],
+                multiply_add=one[ArithmeticLoop.MULTIPLY_ADD],
+                divide=one[ArithmeticLoop.DIVIDE],
+                root=one[ArithmeticLoop.ROOT],
+            )
+        )
+    return tuple(found)
+
+
+def _measure_levels(
+    worker: Worker, levels: Sequence[MemoryLevel], threads: int
+) -> tuple[LevelPeak, ...]:
+    """Measure how many bytes a second each level moves."""
+    found = []
+    *caches, memory = levels
+    for group in (caches, [memory]):
+        size = max(one.bytes_per_thread for one in group)
+        chosen = tuple(memory_loops.memory_loops_for(group))
+        codes = [memory_loops.memory_loop_code(one, threads) for one in chosen]
+        elements = threads * size // 8
+        buffers = (
+            Buffer("ones", ScalarType.BYTE, THREAD_BYTES * threads, compared=False),
+            Buffer("from", ScalarType.LONG, elements, compared=False, constant=True),
+            Buffer("to", ScalarType.LONG, elements, compared=False),
+        )
+        fill = compile_loop(
+            memory_loops.fill_buffers_code(size) + "\n  ret void", threads, buffers=("from", "to")
+        )
+        times = dict(zip(chosen, _best_times(worker, buffers, fill, codes), strict=True))
+        for level in group:
+            best = max(
+                threads * one.bytes / time for one, time in times.items() if one.level == level
+            )
+            found.append(LevelPeak(level.name, level.size, best))
+    return tuple(found)
+
+
+def _best_times(
+    worker: Worker, buffers: tuple[Buffer, ...], fill: bytes, codes: Sequence[bytes]
+) -> list[float]:
+    """Return the best time of each loop."""
+    every = tuple(range(len(buffers)))
+    programs = tuple(CompiledProgram(code, every) for code in codes)
+    session = worker.open(Problem(buffers, CompiledProgram(fill, every), programs[0]), ONCE)
+    outcomes = session.measure_together(
+        programs, _ROUNDS, MeasureOptions(time_limit=GENEROUS_LIMIT)
+    )
+    session.close()
+    times = []
+    for outcome in outcomes:
+        if not isinstance(outcome, Ok):
+            raise LimitError(f"measuring the machine: a loop did not run: {outcome}")
+        times.append(outcome.best)
+    return times
+
+
+__all__ = ["measure_peaks"]

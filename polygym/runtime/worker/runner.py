@@ -1,0 +1,265 @@
+"""The runner: the process in which generated code runs. It does one job and is thrown away.
+
+The supervisor forks it (``fork`` in :mod:`polygym.runtime.worker.runner_control`), so it finds the
+linker ready and the problem's shared memory mapped. One job is all that it is trusted with:
+generated code may have left anything behind in its memory, and a new process costs a millisecond or
+two.
+
+A run is: restore the buffers from the initial data, but for those that cannot have been written
+since (and for all where the initial data themselves are being made, from zeros), start the clock
+inside the generated code, run, stop the clock. After a program's first and last run its outputs are
+compared, outside the clock. A program that keeps something from one run to the next is found out by
+the second comparison.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import assert_never
+
+from polygym.codegen.llvm.core.binary_interface import (
+    BROKEN_ASSUMPTION_TEXTS,
+    ENTRY_POINT,
+    FIRST_OUT_OF_RANGE,
+    OUT_OF_MEMORY,
+)
+from polygym.foreign.calls import argument_block, time_cell
+from polygym.foreign.memory import address_of, int64_array
+from polygym.runtime import loader
+from polygym.runtime.worker.address_space import set_soft_limit
+from polygym.runtime.worker.buffer_memory import ReadOnlyBuffers, SharedBuffers, WorkingBuffers
+from polygym.runtime.worker.channel import Channel, ChannelClosedError
+from polygym.runtime.worker.job_messages import (
+    JobFailed,
+    JobFinished,
+    JobPurpose,
+    JobResult,
+    RunnerJob,
+    job_from_message,
+    job_result_to_json,
+)
+from polygym.runtime.worker.outcome import (
+    DoesNotCompile,
+    Outcome,
+    OutOfMemory,
+    OutOfRange,
+    WrongOutput,
+)
+from polygym.runtime.worker.output_comparison import first_difference
+from polygym.runtime.worker.problem import Buffer, CompiledProgram
+from polygym.runtime.worker.runner_progress import RunnerPhase, RunnerProgress
+from polygym.runtime.worker.thread_placement import ThreadPlacement
+
+_NANOSECONDS = 1e-9
+# The kernel leaves so much room below the stack of a process, whatever its limit was.
+_STACK = 96 << 20
+_MANY_FILES = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemMemory:
+    """The shared memory of an open problem.
+
+    ``expected`` holds only the buffers that are compared and may be written; ``results`` is filled
+    on request. ``read_only`` has what no program may write, once the initial data are made.
+    """
+
+    buffers: tuple[Buffer, ...]
+    read_only: ReadOnlyBuffers
+    initial: SharedBuffers
+    expected: SharedBuffers
+    results: SharedBuffers
+
+    @property
+    def written(self) -> tuple[int, ...]:
+        """The indices of the buffers that programs may write."""
+        return tuple(index for index, buffer in enumerate(self.buffers) if not buffer.constant)
+
+    @property
+    def compared(self) -> tuple[int, ...]:
+        """The indices of those among them that are compared."""
+        return tuple(index for index in self.written if self.buffers[index].compared)
+
+    def contents(self, name: str, index: int) -> memoryview:
+        """Return a buffer's contents in one of the sets, by the set's name."""
+        if self.buffers[index].constant:
+            return self.read_only.view(index)
+        sets = {"initial": self.initial, "expected": self.expected, "results": self.results}
+        return sets[name].view(index)
+
+
+def runner_main(
+    connection: socket.socket,
+    memory: ProblemMemory,
+    progress: RunnerProgress,
+    address_space: int,
+    rehearsal: bytes | None,
+) -> None:
+    """Be a runner: wait for one job, do it, answer, and wait to be killed.
+
+    ``rehearsal`` is object code that is known to load. Linking it before the job comes makes this
+    process's own copies of the linker's pages, which takes most of the time of its first link.
+    """
+    _confine(connection.fileno(), address_space)
+    channel = Channel(connection)
+    with suppress(ChannelClosedError):
+        if rehearsal is not None:
+            loader.load_object(rehearsal).close()
+        job = job_from_message(*channel.receive())
+        progress.enter(RunnerPhase.PREPARING, 0)
+        try:
+            verdict = execute(job, memory, progress)
+        except MemoryError as error:
+            verdict = JobFailed(max(progress.program, 0), OutOfMemory(str(error)))
+        channel.send(job_result_to_json(verdict))
+        channel.receive()
+
+
+def execute(job: RunnerJob, memory: ProblemMemory, progress: RunnerProgress) -> JobResult:
+    """Do a job in this process.
+
+    Raises:
+        MemoryError: the kernel refuses memory for the buffers.
+    """
+    held = None if job.purpose is JobPurpose.INITIALIZE else memory.read_only
+    working = WorkingBuffers([buffer.size for buffer in memory.buffers], held)
+    executions: list[_Execution] = []
+    spreading = ThreadPlacement()
+    for position, program in enumerate(job.programs):
+        progress.enter(RunnerPhase.LOADING, position)
+        try:
+            loaded = loader.load_object(program.object_code)
+        except loader.LoadError as error:
+            return JobFailed(position, DoesNotCompile(str(error)))
+        executions.append(_Execution(position, loaded, program, working))
+    pending = executions
+    while pending:
+        for execution in pending:
+            if outcome := execution.run_turn(job, memory, progress):
+                return JobFailed(execution.position, outcome)
+            spreading.update()  # the first run has started the threads
+        pending = [item for item in pending if not job.repetition.is_enough(item.samples)]
+    return JobFinished(tuple(tuple(execution.samples) for execution in executions))
+
+
+class _Execution:
+    """A loaded program, its argument block, and its samples so far."""
+
+    def __init__(
+        self,
+        position: int,
+        loaded: loader.LoadedProgram,
+        program: CompiledProgram,
+        working: WorkingBuffers,
+    ) -> None:
+        self.position = position
+        self.samples: list[float] = []
+        self._loaded = loaded
+        self._working = working
+        self._tolerance = program.tolerance
+        self._complaints = program.range_errors
+        self._parameters = int64_array(program.parameters)  # the block below points into it
+        first = address_of(self._parameters)
+        addresses = [working.addresses[index] for index in program.buffers]
+        addresses += [first + 8 * number for number in range(len(program.parameters))]
+        self._block = argument_block(addresses)
+        self._clock = time_cell()
+
+    def run_turn(
+        self, job: RunnerJob, memory: ProblemMemory, progress: RunnerProgress
+    ) -> Outcome | None:
+        """Run and take the sample; None means that the first and the last run are right."""
+        rule, before, times = job.repetition, tuple(self.samples), list[float]()
+        while True:
+            if outcome := self._run(job, memory, progress):
+                return outcome
+            times.append(self._clock[0] * _NANOSECONDS)
+            self.samples = [*before, min(times)]
+            is_first, is_over = len(before) + len(times) == 1, rule.ends_turn(times)
+            is_last = is_over and rule.is_enough(self.samples)
+            outcome = self._inspect(job, memory, is_first) if is_first or is_last else None
+            if job.keep_contents and (is_last or outcome):
+                memory.results.publish(self._working, memory.written)
+            if outcome or is_over:
+                return outcome
+
+    def _run(
+        self, job: RunnerJob, memory: ProblemMemory, progress: RunnerProgress
+    ) -> Outcome | None:
+        """Restore and run; the clock has the time where None says that it went well."""
+        if job.purpose is not JobPurpose.INITIALIZE:  # then all is zero, and takes no memory yet
+            self._working.restore(memory.initial)
+        self._clock[0] = -1
+        progress.enter(RunnerPhase.RUNNING, self.position)
+        before = time.monotonic_ns()
+        code = self._loaded.call(self._block, self._clock)
+        elapsed = time.monotonic_ns() - before
+        progress.enter(RunnerPhase.PREPARING, self.position)
+        if code == OUT_OF_MEMORY:
+            return OutOfMemory("the program could not allocate memory")
+        site = code - FIRST_OUT_OF_RANGE
+        if 0 <= site < len(self._complaints):
+            return OutOfRange(self._complaints[site])
+        if code in BROKEN_ASSUMPTION_TEXTS:
+            return DoesNotCompile(f"the code stopped itself: {BROKEN_ASSUMPTION_TEXTS[code]}")
+        if code != 0 or not 0 <= self._clock[0] <= elapsed:
+            return DoesNotCompile(
+                f"{ENTRY_POINT}: expected 0 and a time between 0 and {elapsed} ns, "
+                f"found {code} and {self._clock[0]} ns"
+            )
+        return None
+
+    def _inspect(self, job: RunnerJob, memory: ProblemMemory, is_first: bool) -> WrongOutput | None:
+        """Check what the run left behind, or publish it, as the job's purpose says."""
+        samples = tuple(self.samples)
+        for index, buffer in enumerate(memory.buffers):
+            if (offset := self._working.overrun(index)) is not None:
+                element = offset // buffer.type.size
+                return WrongOutput(
+                    buffer.name, element, "no write outside the array", "a write", samples
+                )
+        match job.purpose:
+            case JobPurpose.INITIALIZE:
+                memory.initial.move_from(self._working)
+            case JobPurpose.EXPECT if is_first:
+                memory.expected.publish(self._working, memory.compared)
+            case JobPurpose.EXPECT | JobPurpose.COMPARE:
+                return self._compare(memory)
+            case _:
+                assert_never(job.purpose)
+        return None
+
+    def _compare(self, memory: ProblemMemory) -> WrongOutput | None:
+        for index in memory.compared:
+            buffer = memory.buffers[index]
+            expected, found = memory.expected.address(index), self._working.addresses[index]
+            if difference := first_difference(buffer, expected, found, self._tolerance):
+                return WrongOutput(
+                    buffer.name,
+                    difference.index,
+                    difference.expected,
+                    difference.found,
+                    tuple(self.samples),
+                )
+        return None
+
+
+def _confine(descriptor: int, address_space: int) -> None:
+    """Keep nothing of the supervisor's but the one socket, and set the limits."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(null, standard)
+    os.closerange(3, descriptor)
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    os.closerange(descriptor + 1, _MANY_FILES if soft == resource.RLIM_INFINITY else soft)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Other compilers keep copies of tiles on the stack: more than the usual 8 MB.
+    set_soft_limit(resource.RLIMIT_STACK, _STACK)
+    set_soft_limit(resource.RLIMIT_AS, address_space)
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write("1000")  # when the machine runs out of memory, this process goes first

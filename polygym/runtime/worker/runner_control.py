@@ -1,0 +1,220 @@
+"""The supervisor's side of a runner: fork it, give it a job, watch its limits, name its end.
+
+Every job gets a new runner. The next one is forked as soon as a job's answer has been sent (that is
+while the parent is busy compiling), so that usually a *spare* waits when a job comes. A runner that
+crashes is therefore no different from one that ends well.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import select
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from typing import assert_never
+
+from polygym.foreign.libc import exit_with_parent, processor_clock
+from polygym.runtime.worker.address_space import mapped_bytes
+from polygym.runtime.worker.buffer_memory import (
+    ReadOnlyBuffers,
+    SharedBuffers,
+    address_space_needed,
+)
+from polygym.runtime.worker.channel import Channel, ChannelClosedError
+from polygym.runtime.worker.job_messages import (
+    JobFailed,
+    JobResult,
+    RunnerJob,
+    job_result_from_json,
+    job_to_message,
+)
+from polygym.runtime.worker.outcome import (
+    DoesNotCompile,
+    Outcome,
+    OutOfMemory,
+    Timeout,
+    crash_from_exit,
+)
+from polygym.runtime.worker.problem import Problem
+from polygym.runtime.worker.runner import ProblemMemory, runner_main
+from polygym.runtime.worker.runner_progress import RunnerPhase, RunnerProgress
+
+_LINKER_RESERVE = 64 * 1024 * 1024
+_MAX_WAIT_SECONDS = 3600.0
+_UNFINISHED = 70  # the exit status of a runner that did not wait to be killed
+
+
+@dataclass(frozen=True, slots=True)
+class OpenProblem:
+    """A problem, its shared memory, and the bytes that it may take altogether."""
+
+    problem: Problem
+    memory: ProblemMemory
+    memory_limit: int
+
+    def close(self) -> None:
+        """Give the shared memory back."""
+        memory = self.memory
+        for one in (memory.initial, memory.expected, memory.results, memory.read_only):
+            one.close()
+
+
+def open_memory(problem: Problem, memory_limit: int) -> OpenProblem:
+    """Map the shared memory of a problem.
+
+    Raises:
+        MemoryError: what it takes to run it does not fit the limit, or the kernel refuses.
+    """
+    if problem.memory > memory_limit:
+        raise MemoryError(
+            f"the memory of a run: expected at most {memory_limit} bytes, found {problem.memory}"
+        )
+    sizes = [buffer.size for buffer in problem.buffers]
+    constant = [index for index, buffer in enumerate(problem.buffers) if buffer.constant]
+    with ExitStack() as undo:
+        held = ReadOnlyBuffers(sizes, constant)
+        undo.callback(held.close)
+        sets = []
+        for _ in range(3):
+            sets.append(SharedBuffers(sizes))
+            undo.callback(sets[-1].close)
+        undo.pop_all()
+    return OpenProblem(problem, ProblemMemory(problem.buffers, held, *sets), memory_limit)
+
+
+@dataclass(frozen=True, slots=True)
+class _RunnerProcess:
+    """A forked runner that waits for its job."""
+
+    process_id: int
+    channel: Channel
+    clock: int
+    target: OpenProblem
+
+
+class RunnerControl:
+    """Keeps at most one runner alive.
+
+    ``check_parent`` raises where the parent is gone; it is called whenever ``wake`` (descriptors
+    that become readable when the parent ends or speaks) or a timer ends a wait.
+    """
+
+    def __init__(self, wake: tuple[int, ...], check_parent: Callable[[], None]) -> None:
+        """Start without a runner."""
+        self._wake = wake
+        self._check_parent = check_parent
+        self._progress = RunnerProgress()
+        self._runner: _RunnerProcess | None = None
+
+    def fork_spare(self, target: OpenProblem) -> None:
+        """Have a runner ready for the next job on this problem."""
+        if self._runner is None:
+            with suppress(OSError):  # no memory for it now: tried again when a job comes
+                self._runner = self._fork(target, target.problem.original.object_code)
+
+    def stop(self) -> int:
+        """Kill the runner, if there is one, and return its exit code.
+
+        The code is that of its own end if it was ending already: to be killed then changes nothing.
+        """
+        if self._runner is None:
+            return 0
+        runner, self._runner = self._runner, None
+        os.kill(runner.process_id, signal.SIGKILL)  # not reaped yet, so nobody else has its id
+        runner.channel.close()
+        return os.waitstatus_to_exitcode(os.waitpid(runner.process_id, 0)[1])
+
+    def run(self, target: OpenProblem, job: RunnerJob) -> JobResult:
+        """Do a job in a fresh runner, which stays until :meth:`stop`."""
+        try:
+            # A spare may have been killed while it waited; then a new runner takes its place.
+            verdict = self._attempt(target, job) or self._attempt(target, job)
+        except OSError as error:
+            return JobFailed(0, OutOfMemory(f"no runner can be started: {error}"))
+        return verdict or JobFailed(0, OutOfMemory("killed by the system before the work began"))
+
+    def _attempt(self, target: OpenProblem, job: RunnerJob) -> JobResult | None:
+        """Give the job to the spare or to a new runner; None: it was killed before it began."""
+        if self._runner is None or self._runner.target is not target:
+            self.stop()
+            self._runner = self._fork(target, None)
+        runner = self._runner
+        self._progress.enter(RunnerPhase.WAITING, 0)
+        with suppress(ChannelClosedError):
+            runner.channel.send(*job_to_message(job))
+        if not self._wait(runner, job):
+            verdict = JobFailed(self._position(job), self._expired(job))
+            self.stop()
+            return verdict
+        try:
+            return job_result_from_json(runner.channel.receive()[0])
+        except (ChannelClosedError, LookupError, TypeError, ValueError):
+            exit_code = self.stop()
+        phase = self._progress.phase
+        if phase is RunnerPhase.WAITING:
+            return None
+        return JobFailed(self._position(job), _outcome_of_exit(exit_code, phase))
+
+    def _fork(self, target: OpenProblem, rehearsal: bytes | None) -> _RunnerProcess:
+        supervisor = os.getpid()
+        ours, theirs = socket.socketpair()
+        process_id = os.fork()
+        if process_id == 0:
+            try:
+                exit_with_parent(supervisor)
+                # The programs may take what the problem's own memory leaves of the limit.
+                limit = mapped_bytes() + address_space_needed(
+                    [one.size for one in target.problem.buffers]
+                )
+                limit += target.memory_limit - target.problem.memory + _LINKER_RESERVE
+                runner_main(theirs, target.memory, self._progress, limit, rehearsal)
+            finally:
+                os._exit(_UNFINISHED)  # never back into the supervisor's code
+        theirs.close()
+        return _RunnerProcess(process_id, Channel(ours), processor_clock(process_id), target)
+
+    def _wait(self, runner: _RunnerProcess, job: RunnerJob) -> bool:
+        """Wait for the runner's answer or end; False means that a limit has passed."""
+        poller = select.poll()
+        for descriptor in (runner.channel.fileno(), *self._wake):
+            poller.register(descriptor, select.POLLIN)
+        while True:
+            remaining = self._progress.remaining(
+                job.run_seconds, job.preparation_seconds, runner.clock
+            )
+            if remaining <= 0:
+                return False
+            milliseconds = math.ceil(1000 * min(remaining, _MAX_WAIT_SECONDS))
+            ready = {descriptor for descriptor, _ in poller.poll(milliseconds)}
+            if runner.channel.fileno() in ready:
+                return True
+            self._check_parent()
+
+    def _position(self, job: RunnerJob) -> int:
+        """Return which program the runner was at (generated code may have overwritten it)."""
+        return min(max(self._progress.program, 0), len(job.programs) - 1)
+
+    def _expired(self, job: RunnerJob) -> Outcome:
+        match self._progress.phase:
+            case RunnerPhase.RUNNING:
+                return Timeout(job.run_seconds)
+            case RunnerPhase.LOADING:
+                return DoesNotCompile(f"linking: expected at most {job.preparation_seconds} s")
+            case RunnerPhase.PREPARING | RunnerPhase.WAITING:
+                return Timeout(job.preparation_seconds)
+            case unreachable:
+                assert_never(unreachable)
+
+
+def _outcome_of_exit(exit_code: int, phase: RunnerPhase) -> Outcome:
+    """Name the end of a runner that nobody here has killed."""
+    if exit_code == -signal.SIGKILL:
+        return OutOfMemory("killed by the system, as it does when memory runs out")
+    crash = crash_from_exit(exit_code)
+    if phase is RunnerPhase.LOADING:
+        return DoesNotCompile(f"linking: the linker ended with {crash.name}")
+    return crash

@@ -1,0 +1,51 @@
+"""What every server process begins with: signals, limits, and an eye on its parent.
+
+:mod:`polygym.runtime.worker.connection` starts servers; the supervisor is one, the compile server
+another. Each ends as soon as the process that started it has ended, in whatever way.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+
+
+class ParentGoneError(Exception):
+    """The parent ended or spoke out of turn; there is nobody left to work for."""
+
+
+class ParentWatch:
+    """Knows whether the parent process is alive; ``descriptors`` become readable when it ends."""
+
+    def __init__(self, parent: int) -> None:
+        """Begin to watch.
+
+        Raises:
+            ParentGoneError: it is gone already.
+        """
+        self._parent = parent
+        try:
+            self.descriptors: tuple[int, ...] = (os.pidfd_open(parent),)
+        except OSError:  # a kernel or a sandbox without process descriptors: ask from time to time
+            self.descriptors = ()
+        self.check()
+
+    def check(self) -> None:
+        """Raise ParentGoneError if the parent has ended."""
+        if os.getppid() != self._parent:
+            raise ParentGoneError
+
+
+def begin_server(parent: int) -> ParentWatch:
+    """Make this process a server of ``parent``; where that is gone already, end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignoring it is inherited and loses exit codes
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.chdir("/")
+    try:
+        return ParentWatch(parent)
+    except ParentGoneError:
+        sys.exit(0)

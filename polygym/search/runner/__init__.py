@@ -1,0 +1,3 @@
+"""runner: to be described."""
+
+__all__: list[str] = []

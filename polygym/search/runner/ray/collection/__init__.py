@@ -1,0 +1,3 @@
+"""collection: to be described."""
+
+__all__: list[str] = []

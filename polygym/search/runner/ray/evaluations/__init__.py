@@ -1,0 +1,3 @@
+"""evaluations: to be described."""
+
+__all__: list[str] = []

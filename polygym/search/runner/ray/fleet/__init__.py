@@ -1,0 +1,3 @@
+"""fleet: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,120 @@
+"""A program that is a file as data: its text, and the texts of the files that it includes.
+
+What is included is found by the front end's own preprocessor, so conditions count and an include
+of an include is there too. Files go by their paths below the innermost folder that holds all of
+them; on a node they stand below a folder of its own, in the same places to each other. A file that
+is included by an absolute path would be another one there, and is refused.
+
+Example: ``/home/me/k/my.c`` with ``#include "../lib/size.h"`` is the bundle ::
+
+    main   k/my.c
+    files  k/my.c, lib/size.h
+
+of which the digest is that of all names and texts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from polygym.errors import InputError
+from polygym.files import write_atomically
+from polygym.frontend.c.source.preprocessor import included_files
+
+_MAX_BYTES = 8 << 20
+_COMPREHENSION_SUFFIX = ".tc"  # such files include nothing
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramBundle:
+    """A file and what it includes; ``main`` is one of ``files``, which are paths and texts."""
+
+    main: str
+    files: tuple[tuple[str, str], ...]
+
+    @property
+    def digest(self) -> str:
+        """A fingerprint of all paths and texts."""
+        text = json.dumps([self.main, *map(list, self.files)])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data; :func:`bundle_from_json` reads it back."""
+        return {"main": self.main, "files": [list(one) for one in self.files]}
+
+
+def bundle_from_json(data: Mapping[str, Any]) -> ProgramBundle:
+    """Return the bundle that :meth:`Bundle.to_json` wrote.
+
+    Raises:
+        InputError: a path leads out of the folder below which all of them are to stand.
+    """
+    found = ProgramBundle(
+        str(data["main"]), tuple((str(path), str(text)) for path, text in data["files"])
+    )
+    for path in (found.main, *(path for path, _ in found.files)):
+        parts = PurePosixPath(path).parts
+        if not parts or os.path.isabs(path) or ".." in parts or "\0" in path:
+            raise InputError(f"a program's file: expected a path below a folder, found {path!r}")
+    if found.main not in dict(found.files):
+        raise InputError(f"a program's file: expected the text of {found.main!r}, found none")
+    return found
+
+
+def bundle_program(name: str) -> ProgramBundle:
+    """Return a file with all that it includes.
+
+    Raises:
+        InputError: one of them cannot be read, or cannot stand elsewhere.
+    """
+    main = os.path.abspath(name)
+    text = _read(main)
+    paths = [main]
+    if not main.endswith(_COMPREHENSION_SUFFIX):
+        paths += [path for path in included_files(text, main) if path != main]
+    root = os.path.commonpath([os.path.dirname(path) for path in paths])
+    texts = [text, *map(_read, paths[1:])]
+    if (size := sum(map(len, texts))) > _MAX_BYTES:
+        raise InputError(f"{name}: expected {_MAX_BYTES} characters at most, found {size}")
+    files = {os.path.relpath(path, root): text for path, text in zip(paths, texts, strict=True)}
+    found = ProgramBundle(os.path.relpath(main, root), tuple(files.items()))
+    if len(paths) > 1:
+        with TemporaryDirectory() as folder:
+            unpack_bundle(found, Path(folder))
+    return found
+
+
+def unpack_bundle(bundle: ProgramBundle, folder: Path) -> Path:
+    """Write the files below a folder, and return where the program is.
+
+    Raises:
+        InputError: there it includes another file than those, as by an absolute path.
+    """
+    for name, text in bundle.files:
+        path = folder / name
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomically(path, text.encode())
+    main = folder / bundle.main
+    if main.suffix != _COMPREHENSION_SUFFIX:
+        for one in included_files(dict(bundle.files)[bundle.main], str(main)):
+            if not Path(one).is_relative_to(folder):
+                raise InputError(
+                    f"{main.name}: expected files that are included by relative paths, found {one} "
+                    "by an absolute one, which may be another file on a node"
+                )
+    return main
+
+
+def _read(path: str) -> str:
+    """Return a text as it is in the file, line ends included."""
+    try:
+        return Path(path).read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: expected a text, found: {error}") from None

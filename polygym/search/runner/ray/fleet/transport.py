@@ -1,0 +1,79 @@
+"""What a fleet needs of whoever carries its messages: a narrow protocol.
+
+Ray is what carries them (:mod:`polygym.search.runner.ray.ray_transport`); tests have another one
+without processes. A *site* is a machine that offers a measuring slot. Hiring a site gives a
+*worker*; calling a worker gives a *call*, a stream of texts of JSON. Nothing else crosses the
+network: no objects of polygym's, no code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from polygym.pickling import pickle_by_name
+
+Worker: TypeAlias = Any
+"""What a transport hands out for a hired site."""
+
+Call: TypeAlias = Any
+"""What a transport hands out for a call that is under way; it can be a key of a dictionary."""
+
+
+class WorkerLostError(Exception):
+    """The worker does not answer any more: its process, its node or the network is gone."""
+
+
+@pickle_by_name
+@dataclass(frozen=True, slots=True)
+class MeasuringSite:
+    """A machine of the cluster that offers a measuring slot."""
+
+    name: str
+    host: str
+    cpus: float = 0.0
+
+
+class Transport(Protocol):
+    """Carries messages between the driver and the workers."""
+
+    def sites(self) -> tuple[MeasuringSite, ...]:
+        """Return the sites that there are now."""
+        ...
+
+    def hire(self, site: MeasuringSite) -> Worker:
+        """Return a worker of a site, which may still have to start.
+
+        Raises:
+            LostError: there is none now.
+        """
+        ...
+
+    def call(self, worker: Worker, method: str, text: str) -> Call:
+        """Have a worker do something; what it says comes in by and by."""
+        ...
+
+    def ready(self, calls: Sequence[Call], seconds: float) -> list[Call]:
+        """Return the calls of which something has come in, waiting for one of them so long."""
+        ...
+
+    def take(self, call: Call) -> str | None:
+        """Return the next text of a call that is ready, None at its end.
+
+        Raises:
+            LostError: the worker is gone.
+        """
+        ...
+
+    def dismiss(self, worker: Worker) -> None:
+        """End a worker at once."""
+        ...
+
+    def leave(self, worker: Worker) -> None:
+        """Let a worker go that nothing is wrong with: it ends, unless it is another driver's."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything; the cluster stays."""
+        ...

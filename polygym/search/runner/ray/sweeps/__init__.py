@@ -1,0 +1,3 @@
+"""sweeps: to be described."""
+
+__all__: list[str] = []

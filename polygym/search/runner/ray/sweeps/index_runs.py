@@ -1,0 +1,65 @@
+"""Numbers that are left, as runs: a million episodes are one run until some of them are taken.
+
+Runs are kept in order, disjoint, and not touching.
+
+>>> left = Runs([range(0, 10)])
+>>> left.take(3), left.take(2), len(left)
+(range(0, 3), range(3, 5), 5)
+>>> left.add(range(1, 2)); left.add(range(3, 5)); left.runs
+[range(1, 2), range(3, 10)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class IndexRuns:
+    """A set of numbers, of which the smallest are taken first."""
+
+    def __init__(self, runs: Iterable[range] = ()) -> None:
+        """Begin with some runs, in any order."""
+        self.runs: list[range] = []
+        for one in runs:
+            self.add(one)
+
+    def __len__(self) -> int:
+        """Return how many numbers there are."""
+        return sum(map(len, self.runs))
+
+    def add(self, new: range) -> None:
+        """Add the numbers of a run, of which some may be there."""
+        if not new:
+            return
+        first, last = new.start, new.stop
+        kept = []
+        for one in self.runs:
+            if one.stop < first or last < one.start:
+                kept.append(one)
+            else:
+                first, last = min(first, one.start), max(last, one.stop)
+        self.runs = sorted([*kept, range(first, last)], key=lambda one: one.start)
+
+    def take(self, count: int) -> range:
+        """Take the smallest numbers that follow one another, ``count`` at most; one is there."""
+        one = self.runs[0]
+        taken = range(one.start, min(one.stop, one.start + count))
+        self.runs[0] = range(taken.stop, one.stop)
+        if not self.runs[0]:
+            del self.runs[0]
+        return taken
+
+
+def index_runs(numbers: Iterable[int]) -> list[range]:
+    """Return numbers in order as runs.
+
+    >>> runs_of([1, 2, 3, 7, 9, 10])
+    [range(1, 4), range(7, 8), range(9, 11)]
+    """
+    found: list[range] = []
+    for one in numbers:
+        if found and found[-1].stop == one:
+            found[-1] = range(found[-1].start, one + 1)
+        else:
+            found.append(range(one, one + 1))
+    return found

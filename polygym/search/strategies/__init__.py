@@ -1,0 +1,3 @@
+"""strategies: to be described."""
+
+__all__: list[str] = []

@@ -1,0 +1,259 @@
+"""Searches that a model of cost leads: it learns from what was measured and says what to try next.
+
+*model*: chains of annealing (:mod:`polygym.search.strategies.annealing`) walk over schedules and
+mappings to where the model expects speed; of all that they have seen a good and diverse part is
+measured (:mod:`polygym.search.strategies.diversity`), in turn with the most promising of what is a
+step or two away from the best so far, and one in twenty is by dice alone. Moves change an entry of
+the mapping, or take another schedule: one of isl's, an edit of one of the best so far, which is
+legal (:mod:`polygym.search.strategies.schedule_edits`), or one that a policy has played. Whenever
+the model has learned, the most promising of some that were played is measured, even if there are
+more promising candidates (:mod:`polygym.search.strategies.episode_schedules`). Half of what the
+chains lead to is code that there is already, under another mapping; that is not measured again.
+
+*filter*: 32 times as many candidates by dice as are wanted, of which the model's first are
+measured; here too one in twenty is by dice alone.
+
+The model is the sum of two (AutoTVM, equation 4): one that has learned from other programs, if
+there is one, and the correction that this program's measurements ask for. Before there are enough
+of these the other one leads alone; where it has learned on another kind of machine dice decide half
+of what is measured, and where there is no other one all of it. All of it follows from the seed and
+from what was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Dictionary
+from collections.abc import Sequence
+from itertools import zip_longest
+
+import numpy as np
+
+from polygym.cost.models.correction import Correction, base_scores
+from polygym.cost.models.cost_model import (
+    Acquisition,
+    CostModel,
+    TrainingSamples,
+    acquisition_values,
+)
+from polygym.search.strategies.annealing import CHAIN_COUNT, AnnealingChains
+from polygym.search.strategies.candidates import Candidate, EditedSchedule, SearchSpace
+from polygym.search.strategies.diversity import select_diverse
+from polygym.search.strategies.episode_schedules import EpisodeSchedules
+from polygym.search.strategies.feature_cache import FeatureCache, stack_features
+from polygym.search.strategies.learning_options import DEFAULT_LEARNING, LearningOptions
+from polygym.search.strategies.neighborhood import mutate_mapping, sample_parent
+from polygym.search.strategies.random_search import RandomSearch
+
+# Fewer measurements than these say nothing; after so many new ones the model learns again.
+_MIN_SAMPLES, _REFIT_AFTER = 12, 12
+_STEPS = 6
+_RANDOM_SHARE = 0.05
+_RANDOM_SHARE_FOREIGN = 0.5  # before what another machine teaches is corrected
+_MAPPING_MOVE_SHARE = 0.85
+_NEIGHBOR_STEPS = 2
+_EDITS_PER_RUN = 2  # new schedules before each run of the chains, while they are not too many
+_MAX_EDITS = 40
+_MAPPINGS_PER_EPISODE = 3  # of the best, under which what was played is looked at
+_PER_CHOSEN = 32
+_POOL_PER_SLOT = 64  # candidates for a place in the batch
+
+
+class ModelAnnealing(RandomSearch):
+    """Annealing on a model that learns as it goes."""
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        seeds: Sequence[Candidate],
+        rng: np.random.Generator,
+        features: FeatureCache,
+        prior: CostModel | None = None,
+        is_local_prior: bool = True,
+        learning: LearningOptions = DEFAULT_LEARNING,
+    ) -> None:
+        """Begin with the seeds; ``prior`` has learned from other programs.
+
+        ``is_local_prior`` says that it did so on a machine like this one, ``learning`` what is
+        learned here.
+        """
+        super().__init__(space, seeds, rng)
+        self._looked_at = features
+        self._other = prior
+        self._is_of_here = is_local_prior
+        self._model: Correction | None = None
+        self._learning = learning
+        self._best_score = 0.0
+        self._learned_from = 0
+        self._chains: AnnealingChains | None = None
+        self._edits = 0
+        self._plays: EpisodeSchedules | None = None
+        self._played_at = 0
+
+    def ask(self, count: int) -> list[Candidate]:
+        """Return the seeds, then what the model expects to be fast."""
+        ready: list[Candidate] = []
+        wanted = count - len(self._seeds)
+        if wanted > 0 and (self._other is not None or self._has_enough):
+            self._refit()
+            ready = [one for one in self._propose(wanted) if one not in self._seeds]
+        share = (
+            _RANDOM_SHARE if self._is_of_here or self._model is not None else _RANDOM_SHARE_FOREIGN
+        )
+        return self._fill(
+            count,
+            lambda: (
+                ready.pop(0)
+                if ready and self.rng.random() >= share
+                else self.space.sample(self.rng)
+            ),
+        )
+
+    @property
+    def _has_enough(self) -> bool:
+        return sum(speedup > 0 for speedup in self.speedups.values()) >= _MIN_SAMPLES
+
+    def _refit(self) -> None:
+        """Fit the correction to what was measured, if much of it is new."""
+        if not self._has_enough or len(self.speedups) - self._learned_from < _REFIT_AFTER:
+            return
+        self._learned_from = len(self.speedups)
+        worst = min(speedup for speedup in self.speedups.values() if speedup > 0)
+        looks, seconds = [], []
+        for look, speedup in zip(
+            self._looked_at.features(list(self.speedups)), self.speedups.values(), strict=True
+        ):
+            if look is not None:
+                looks.append(look)
+                # What failed is slower than all that did not.
+                seconds.append(1.0 / speedup if speedup > 0 else 2.0 / worst)
+        if len(looks) < _MIN_SAMPLES:
+            return
+        vectors, loops = stack_features(looks)
+        cases = np.zeros(len(looks), dtype=np.int64)
+        samples = TrainingSamples(vectors, np.array(seconds), cases, loops)
+        self._model = self._learning.fit_correction(samples, self._other)
+        # On the model's own scale, which for a model of ranks is no other's.
+        self._best_score = float(self._model.scores(vectors, loops).mean(axis=0).max())
+
+    def _score(self, candidates: Sequence[Candidate]) -> np.ndarray:
+        """Return how fast candidates are expected to be; -inf where there are no features.
+
+        Once the search is over nobody wants them, and no more are looked at.
+        """
+        looks = self._looked_at.features(candidates, self.is_over)
+        found = np.full(len(looks), -np.inf)
+        known = [place for place, look in enumerate(looks) if look is not None]
+        if not known:
+            return found
+        rows = stack_features([look for look in looks if look is not None])
+        if self._model is not None:
+            scores = self._model.scores(*rows)
+            # Where no members may differ there is no doubt to be taken into account.
+            kind = self._learning.acquisition if len(scores) > 1 else Acquisition.MEAN
+            found[known] = acquisition_values(scores, kind, self._best_score)
+        else:
+            found[known] = 0.0 if self._other is None else base_scores(self._other, *rows)
+        return found
+
+    def _propose(self, count: int) -> list[Candidate]:
+        """Return new candidates, the most promising and most diverse ones first."""
+        self._propose_edits()
+        first = self._propose_episode()
+        if self._chains is None:
+            begin = [self.space.sample(self.rng) for _ in range(CHAIN_COUNT // 2)]
+            usual = [Candidate(self.space.sources[0], self.space.default)]
+            good = self._best_candidates() or self._seeds[:CHAIN_COUNT] or usual
+            begin += [good[place % len(good)] for place in range(CHAIN_COUNT - len(begin))]
+            self._chains = AnnealingChains(begin, self.rng)
+        seen = self._chains.run(_STEPS, self._neighbor, self._score, self.is_over)
+        near = self._neighbors()
+        fresh = self._distinct_code(near | seen)
+        parts = (
+            {one: score for one, score in fresh.items() if (one in near) is is_near}
+            for is_near in (True, False)
+        )
+        pairs = zip_longest(*(self._chosen(part, count) for part in parts))
+        return [*first, *(one for pair in pairs for one in pair if one is not None)]
+
+    def _neighbors(self) -> dict[Candidate, float]:
+        """Return the scores of what is a step or two away from the best that were measured.
+
+        Of candidates that differ in one entry a model knows better which is faster than of any two.
+        """
+        best = self._best_candidates()
+        near = [best[sample_parent(len(best), self.rng)] for _ in range(CHAIN_COUNT if best else 0)]
+        for _ in range(_NEIGHBOR_STEPS):
+            near += [self._neighbor(one) for one in near[-CHAIN_COUNT:]]
+        return dict(zip(near, map(float, self._score(near)), strict=True))
+
+    def _distinct_code(self, scores: Dictionary[Candidate, float]) -> dict[Candidate, float]:
+        """Return those whose code is none that was measured, one of each."""
+        known = {
+            look.code for look in self._looked_at.features(list(self.speedups)) if look is not None
+        }
+        found: dict[Candidate, float] = {}
+        for one, look in zip(scores, self._looked_at.features(list(scores)), strict=True):
+            if look is not None and np.isfinite(scores[one]) and look.code not in known:
+                known.add(look.code)
+                found[one] = scores[one]
+        return found
+
+    def _chosen(self, fresh: Dictionary[Candidate, float], count: int) -> list[Candidate]:
+        if not fresh:
+            return []
+        ranked = sorted(fresh, key=lambda one: -fresh[one])[: _POOL_PER_SLOT * count]
+        spread = float(np.std([fresh[one] for one in ranked])) or 1.0
+        scores = {one: fresh[one] / spread for one in ranked}
+        entries = {one: tuple(self.space.values(one).values()) for one in ranked}
+        return select_diverse(
+            scores, entries, count, self._learning.diversity_weight(len(self.speedups))
+        )
+
+    def _best_candidates(self) -> list[Candidate]:
+        ranked = sorted(self.speedups, key=lambda one: -self.speedups[one])
+        return [one for one in ranked if self.speedups[one] > 0][:8]
+
+    def _neighbor(self, candidate: Candidate) -> Candidate:
+        if self.rng.random() < _MAPPING_MOVE_SHARE:
+            return Candidate(candidate.source, mutate_mapping(candidate.mapping, self.rng))
+        ways = self._looked_at.sources
+        return Candidate(ways[int(self.rng.integers(len(ways)))], candidate.mapping)
+
+    def _propose_edits(self) -> None:
+        """Add legal changes of the best schedules to those that there are."""
+        best = self._best_candidates()
+        for _ in range(_EDITS_PER_RUN if best and self._edits < _MAX_EDITS else 0):
+            parent = best[sample_parent(len(best), self.rng)]
+            if self._looked_at.edit(parent.source, EditedSchedule(self._edits), self.rng):
+                self._edits += 1
+
+    def _propose_episode(self) -> list[Candidate]:
+        """Return the most promising of some schedules that policies play, now and then.
+
+        It is looked at under the mapping with which the search began, and under those of the best.
+        """
+        if len(self.speedups) - self._played_at < _REFIT_AFTER:
+            return []
+        self._played_at = len(self.speedups)
+        if self._plays is None:
+            self._plays = EpisodeSchedules(self._looked_at.scop, self.rng)
+        some = self._plays.sample(self._looked_at.is_new, self.is_over)
+        for schedule, way in some.items():
+            self._looked_at.consider(way, schedule)
+        tried = [next(iter(self.speedups)), *self._best_candidates()[:_MAPPINGS_PER_EPISODE]]
+        mappings = dict.fromkeys(one.mapping for one in tried)
+        seen = [Candidate(way, mapping) for mapping in mappings for way in some.values()]
+        scores = self._score(seen)
+        best = [seen[int(scores.argmax())]] if np.isfinite(scores).any() else []
+        self._looked_at.decide({one.source for one in best})
+        return best
+
+
+class ModelFilter(ModelAnnealing):
+    """Dice alone, of whose many proposals the model lets the best through."""
+
+    def _propose(self, count: int) -> list[Candidate]:
+        proposed = [self.space.sample(self.rng) for _ in range(_PER_CHOSEN * count)]
+        scores = self._score(proposed)
+        fresh = self._distinct_code(dict(zip(proposed, map(float, scores), strict=True)))
+        return sorted(fresh, key=lambda one: -fresh[one])[:count]

@@ -1,0 +1,54 @@
+"""What leads a search that follows a model of cost: which model, and what it does with doubt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from polygym.cost.models.cost_model import Acquisition, CostModel
+from polygym.cost.models.model_choice import PRETRAINED, ModelChoice
+from polygym.cost.models.pretrained import TargetMachine, matches_machine
+from polygym.mapping.machine import Machine
+from polygym.search.strategies.learning_options import LearningOptions
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """A model, the acquisition, and where candidates are measured: None for this machine.
+
+    By anything but the mean, what a program's own measurements teach is learned by several models,
+    each from a sample of them, and by how much these differ is how sure they are.
+    """
+
+    model: ModelChoice = PRETRAINED
+    acquisition: Acquisition = Acquisition.MEAN
+
+    @property
+    def learning(self) -> LearningOptions:
+        """How a search learns from its own measurements."""
+        return LearningOptions(acquisition=self.acquisition)
+
+    @property
+    def where(self) -> TargetMachine | None:
+        """The machine that candidates are measured on, None for this one."""
+        return self.model.target
+
+    @property
+    def machine(self) -> Machine | None:
+        """For what loops are planned there."""
+        return None if self.where is None else self.where.machine
+
+    def on_machine(self, where: TargetMachine) -> ModelOptions:
+        """Return the same for candidates that are measured on a machine of another kind."""
+        return replace(self, model=replace(self.model, target=where))
+
+    def is_local(self, model: CostModel | None) -> bool:
+        """Whether there is a model that has learned on a machine like the one that measures."""
+        return model is not None and matches_machine(model.card, self.where)
+
+    def to_json(self) -> dict[str, str]:
+        """Return what decides what is tried: another model is another search."""
+        return {"model": self.model.digest, "acquisition": self.acquisition.value}
+
+
+DEFAULT_MODEL_OPTIONS = ModelOptions()
+"""The model that comes with polygym, and what it expects."""

@@ -1,0 +1,26 @@
+"""A fingerprint of polygym's own sources: what is kept of yesterday's counts for its own alone.
+
+Between two releases the version alone does not tell what a part of polygym does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from polygym.errors import InternalError
+from polygym.version import PACKAGE
+
+
+def source_fingerprint(parts: Sequence[str]) -> str:
+    """Return the fingerprint of some folders and modules of the package."""
+    found = hashlib.sha256()
+    for part in parts:
+        path = PACKAGE / part
+        modules = [path] if path.is_file() else sorted(path.rglob("*.py"))
+        if not modules:
+            raise InternalError(f"the sources of polygym/{part}: expected modules, found none")
+        for path in modules:
+            found.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
+            found.update(path.read_bytes())
+    return found.hexdigest()[:16]

@@ -1,0 +1,45 @@
+"""Which definition a text and a name stand for, and which compute its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polygym.errors import InputError
+from polygym.frontend.tc import TcDefinition, library
+from polygym.frontend.tc import parse_definitions as parse_text
+from polygym.programs.comprehensions import PREFIX
+
+
+def library_definition(
+    text: str, name: str | None, gradient: str | Sequence[str] | None
+) -> tuple[TcDefinition, Sequence[TcDefinition]]:
+    """Return one of the library's definitions, and those of its gradient."""
+    if name is not None:
+        raise InputError(f"{text} is one definition already: expected no name, found {name!r}")
+    if gradient is not None:
+        raise InputError(
+            f"{text} has the library's gradient; with_gradient() gives it another one: expected "
+            f"none here, found {gradient!r}"
+        )
+    name = text.removeprefix(PREFIX)
+    return library.definition(name), library.gradients(name)
+
+
+def text_definition(
+    text: str, name: str | None, gradient: str | Sequence[str] | None
+) -> tuple[TcDefinition, Sequence[TcDefinition]]:
+    """Return the definition that is chosen of a text, and those of its gradient."""
+    try:
+        definitions = {one.name: one for one in parse_text(text)}
+    except RecursionError:
+        raise InputError("the text nests too deeply, or a sum in it is too long") from None
+    parts = tuple(gradient) if isinstance(gradient, list | tuple) else (gradient,)
+    parts = () if gradient is None else parts
+    forward = [one for one in definitions if one not in parts]
+    if name is None and len(forward) > 1:
+        raise InputError(f"expected a name, one of {', '.join(forward)}")
+    chosen = next(iter(forward), "") if name is None else name
+    for one in (chosen, *parts):
+        if one not in definitions:
+            raise InputError(f"expected one of {', '.join(definitions)}, found {one!r}")
+    return definitions[chosen], [definitions[one] for one in parts]

@@ -1,0 +1,76 @@
+"""Which kernels in the cache are like one that is to be tuned: what did best there is tried first.
+
+Most alike is the same comprehension for other sizes, the closer the better; then comprehensions
+that differ in the types of elements alone. Sizes are as far apart as their logarithms are: for a
+matrix product of 100 × 100 × 100, one of 200 × 100 × 100 is closer than one of 100 × 10 × 100.
+
+Entries come from a file that anything may have written: what makes no sense is passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from math import inf, log
+
+from polygym.errors import InputError
+from polygym.frontend.tc.syntax.tree import ElementType
+from polygym.mapping.mapping import parse_mapping
+from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy, is_strategy, parse_strategy
+from polygym.search import Candidate
+from polygym.tc.cache import KernelOrigin
+
+_MOST_CANDIDATES = 5
+_TYPES = re.compile(rf"\b(?:{'|'.join(one.value for one in ElementType)})\b")
+
+
+def similar_candidates(
+    entries: Iterable[tuple[str, str, float]], comprehension: str, sizes: tuple[int, ...]
+) -> list[Candidate]:
+    """Return the choices of a few entries, the most similar first, each once.
+
+    An entry is the text of an origin, a mapping, and the time that was measured. Of several for
+    the same comprehension and sizes the fastest counts first.
+    """
+    found = []
+    for origin, mapping, seconds in entries:
+        try:
+            there = KernelOrigin.parse(origin)
+            candidate = Candidate(_strategy(there.strategy), parse_mapping(mapping))
+            distance = _distance(there, comprehension, sizes)
+            rank = (*distance, float(seconds))
+        except (InputError, ValueError, TypeError, AttributeError):
+            continue
+        if distance[0] < inf:
+            found.append((rank, str(candidate), candidate))
+    found.sort(key=lambda one: one[:2])
+    return list(dict.fromkeys(candidate for _, _, candidate in found))[:_MOST_CANDIDATES]
+
+
+def _strategy(text: str) -> ScheduleStrategy:
+    """Return a strategy; where a policy found the schedule, its mapping alone counts."""
+    return parse_strategy(text) if is_strategy(text) else ISL
+
+
+def _distance(
+    there: KernelOrigin, comprehension: str, sizes: tuple[int, ...]
+) -> tuple[float, float]:
+    """Return how far away a comprehension and its sizes are; infinitely, if it is another one."""
+    if len(there.sizes) != len(sizes):
+        return inf, inf
+    pairs = zip(there.sizes, sizes, strict=True)
+    apart = sum(abs(log(max(one, 1)) - log(max(other, 1))) for one, other in pairs)
+    if there.comprehension == comprehension:
+        return 0.0, apart
+    return (
+        (1.0, apart) if _untyped(there.comprehension) == _untyped(comprehension) else (inf, apart)
+    )
+
+
+def _untyped(comprehension: str) -> str:
+    """Return a comprehension without the types of its elements.
+
+    >>> _untyped("(float(N0) T0) -> (T1) { T1(i0) = T0(i0) }")
+    '(?(N0) T0) -> (T1) { T1(i0) = T0(i0) }'
+    """
+    return _TYPES.sub("?", comprehension)

@@ -1,0 +1,229 @@
+"""Arguments and results: Python's numbers, lists and NumPy's arrays, as code takes and leaves them.
+
+A vector of tuples is an array for every part. Handed in it may be a list of tuples, or the tuple of
+such arrays; what comes back is the tuple of arrays. :func:`to_interpreter_value` makes of it what
+the interpreter gives, to compare the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from polygym.errors import InputError
+from polygym.programs.dtypes import DTYPES
+from polygym.terms.code.c_values import C_TYPES, CArray
+from polygym.terms.language.program import TermProgram
+from polygym.terms.language.types import (
+    BOOL,
+    FLOAT,
+    INTEGER,
+    BaseType,
+    TupleType,
+    Type,
+    VectorSize,
+    VectorType,
+)
+
+__all__ = ["bind_arguments", "flatten_value", "resolve_sizes", "result_of", "to_interpreter_value"]
+
+
+def bind_arguments(
+    program: TermProgram, values: Mapping[str, Any]
+) -> tuple[dict[str, int], dict[str, list[np.ndarray[Any, Any]]]]:
+    """Return the sizes and Integers of a call by name, and the arrays of every other parameter.
+
+    Raises:
+        InputError: a value is missing, or does not fit its type, or sizes do not agree.
+    """
+    unknown = sorted(set(values) - {name for name, _ in program.inputs})
+    if unknown:
+        raise InputError(f"{program.name}: expected no value of {', '.join(unknown)}, found one")
+    sizes: dict[str, int] = {}
+    arrays: dict[str, list[np.ndarray[Any, Any]]] = {}
+    for name, kind in program.parameters:
+        if name not in values:
+            raise InputError(f"{program.name}: expected a value of {name}, found none")
+        if kind == INTEGER:
+            _agree(program, sizes, name, _integer(f"{program.name}: {name}", values[name]))
+            continue
+        arrays[name] = flatten_value(f"{program.name}: {name}", values[name], kind)
+        for array, part in zip(arrays[name], _parts(kind), strict=True):
+            for size, found in zip(part[1], array.shape, strict=True):
+                if isinstance(size, str):
+                    _agree(program, sizes, size, found)
+                elif size is not None and size != found:
+                    raise InputError(f"{program.name}: {name}: expected {size}, found {found}")
+    for name in program.sizes:
+        if name in values:
+            _agree(program, sizes, name, _integer(f"{program.name}: {name}", values[name]))
+    return sizes, arrays
+
+
+def resolve_sizes(
+    program: TermProgram, arrays: Mapping[str, Sequence[np.ndarray[Any, Any]]]
+) -> TermProgram:
+    """Return the program with numbers for those of its arguments' sizes that have no name."""
+    parameters = []
+    for name, kind in program.parameters:
+        left = [size for one in arrays.get(name, ()) for size in one.shape]
+        # A vector of tuples has its size once in the type, and once for each part in the arrays.
+        parameters.append((name, _numbered(kind, left, 1) if left else kind))
+    return replace(program, parameters=tuple(parameters))
+
+
+def _numbered(kind: Type, left: list[int], depth: int) -> Type:
+    match kind:
+        case VectorType(inner, size):
+            parts = _parts(kind)
+            found = left[depth - 1]
+            changed = _numbered(inner, left, depth + 1)
+            if depth == 1:
+                del left[: sum(len(sizes) for _, sizes in parts)]
+            return VectorType(changed, found if size is None else size)
+        case TupleType(parts_of):
+            return TupleType(tuple(_numbered(part, left, depth) for part in parts_of))
+        case _:
+            return kind
+
+
+def _agree(program: TermProgram, sizes: dict[str, int], name: str, found: int) -> None:
+    if sizes.setdefault(name, found) != found:
+        raise InputError(f"{program.name}: expected {name} = {sizes[name]}, found {found}")
+
+
+def _integer(place: str, value: Any) -> int:
+    if isinstance(value, np.integer):
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
+        raise InputError(f"{place}: expected an Integer, found {value!r}")
+    return value
+
+
+def _parts(
+    kind: Type, sizes: tuple[VectorSize, ...] = ()
+) -> list[tuple[BaseType, tuple[VectorSize, ...]]]:
+    """Return the arrays of a type: of what, and their sizes."""
+    match kind:
+        case VectorType(inner, size):
+            return _parts(inner, (*sizes, size))
+        case TupleType(parts):
+            return [one for part in parts for one in _parts(part, sizes)]
+        case BaseType():
+            return [(kind, sizes)]
+        case _:
+            raise InputError(f"a program that is compiled: expected data, found {kind}")
+
+
+def flatten_value(place: str, value: Any, kind: Type) -> list[np.ndarray[Any, Any]]:
+    """Return the arrays of a value.
+
+    >>> flattened("v", [(1.0, 2), (3.0, 4)], Vector(Pair((FLOAT, INTEGER))))
+    [array([1., 3.]), array([2, 4])]
+    """
+    return [
+        _array(place, one, base, len(sizes))
+        for one, (base, sizes) in zip(_columns(place, value, kind), _parts(kind), strict=True)
+    ]
+
+
+def _columns(place: str, value: Any, kind: Type) -> list[Any]:
+    """Return a value's parts, nested lists or arrays, without tuples."""
+    match kind:
+        case TupleType(parts):
+            if not isinstance(value, tuple | list) or len(value) != len(parts):
+                raise InputError(f"{place}: expected {len(parts)} parts, found {_short(value)}")
+            pairs = zip(value, parts, strict=True)
+            return [one for part, its in pairs for one in _columns(place, part, its)]
+        case VectorType(inner) if len(_parts(inner)) > 1 or isinstance(inner, TupleType):
+            count = len(_parts(inner))
+            if isinstance(value, tuple):  # of arrays
+                return _columns(place, value, _spread(kind))
+            if not isinstance(value, list):
+                raise InputError(
+                    f"{place}: expected a list of tuples, or a tuple of {count} arrays, "
+                    f"found {_short(value)}"
+                )
+            rows = [_columns(place, one, inner) for one in value]
+            return [[row[at] for row in rows] for at in range(count)]
+        case _:
+            return [value]
+
+
+def _spread(kind: Type) -> Type:
+    """Return the type in which a vector of tuples is a tuple of vectors."""
+    match kind:
+        case VectorType(inner, size):
+            below = _spread(inner)
+            if isinstance(below, TupleType):
+                return TupleType(tuple(_spread(VectorType(part, size)) for part in below.parts))
+            return VectorType(below, size)
+        case TupleType(parts):
+            return TupleType(tuple(map(_spread, parts)))
+        case _:
+            return kind
+
+
+def _array(place: str, value: Any, base: BaseType, rank: int) -> np.ndarray[Any, Any]:
+    dtype = DTYPES[C_TYPES[base]]
+    try:
+        found = np.asarray(value)
+    except ValueError as error:
+        raise InputError(f"{place}: {error}") from None
+    if found.size == 0 and found.ndim == rank:
+        found = found.astype(dtype)
+    fits = {FLOAT: "fiu", INTEGER: "iu", BOOL: "b"}[base]
+    if found.dtype.kind not in fits or found.ndim != rank:
+        raise InputError(
+            f"{place}: expected {rank} dimension(s) of {base}, found {found.ndim} of {found.dtype}"
+        )
+    return np.ascontiguousarray(found, dtype) if rank else found.astype(dtype)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 60 else f"{text[:60]}…"
+
+
+def result_of(shape: Any, arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
+    """Return a program's value: numbers, arrays, tuples of them."""
+    left = list(arrays)
+
+    def made(one: Any) -> Any:
+        if isinstance(one, tuple):
+            return tuple(map(made, one))
+        array = left.pop(0)
+        return array if isinstance(one, CArray) else array.reshape(-1)[0].item()
+
+    return made(shape)
+
+
+def to_interpreter_value(found: Any, kind: Type) -> Any:
+    """Return a result as the interpreter would: vectors as lists, tuples within them.
+
+    >>> as_value((np.array([1.0]), np.array([2])), Vector(Pair((FLOAT, INTEGER))))
+    [(1.0, 2)]
+    """
+    match kind:
+        case TupleType(parts):
+            return tuple(
+                to_interpreter_value(one, part) for one, part in zip(found, parts, strict=True)
+            )
+        case VectorType(inner):
+            count = _first(found).shape[0]
+            return [to_interpreter_value(_row(found, at), inner) for at in range(count)]
+        case _:
+            return found.item() if isinstance(found, np.ndarray | np.generic) else found
+
+
+def _first(found: Any) -> Any:
+    while isinstance(found, tuple):
+        found = found[0]
+    return found
+
+
+def _row(found: Any, at: int) -> Any:
+    return tuple(_row(one, at) for one in found) if isinstance(found, tuple) else found[at]

@@ -1,0 +1,409 @@
+"""A term becomes C: what is written is what runs, nothing is fused or left out.
+
+A ``build`` is a loop that writes a vector, ``sumbuild`` one that adds to what it sums up, ``let``
+computes its value where it stands, a function is put in where it is applied. What is no number and
+is neither bound nor the result is computed into an array of its own and read from there. So the
+time of a program is that of what it says, which is what rewriting is to improve: the compiler
+behind it (isl's schedules, mapping, LLVM) makes loops quick, and knows no rules of terms.
+
+    >>> from polygym.terms.language.parser import parse_program
+    >>> program = parse_program('''(def scal (Vec n Float) ((a : Float) (v : Vec n Float))
+    ...   (build n (lam (i : Integer) (mul a (index i v)))))''')
+    >>> print(written(program, {"n": 4}).text)
+    void scal(double a, double v[4], double result[4])
+    {
+    #pragma scop
+      for (long i1 = 0; i1 < 4; i1++) {
+        result[i1] = a * v[i1];
+      }
+    #pragma endscop
+    }
+    <BLANKLINE>
+
+Integers that are arguments, sizes among them, are numbers of the text: code is made for them. The
+text is in the class of programs that the C front end reads as one region: conditions and subscripts
+that are no affine forms of counters are looked at when the program runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from polygym.rewrite.term import Term
+from polygym.terms.code.c_values import (
+    CArray,
+    CClosure,
+    CScalar,
+    ValueScope,
+    element,
+    extent,
+    literal,
+    look_up,
+    map_leaves,
+    sizes_of,
+    value_outline,
+)
+from polygym.terms.code.interface import (
+    TermCode,
+    as_argument,
+    box_scalar,
+    integer_value,
+    size_value,
+    unbox_array,
+)
+from polygym.terms.code.scalars import apply_operator, is_scalar_operator
+from polygym.terms.code.shapes import ShapeInference, unsupported_error
+from polygym.terms.code.statement_writer import (
+    StatementWriter,
+    extents_of,
+    is_all_numbers,
+    load_value,
+    loop_counter,
+    parenthesize,
+    read_place,
+)
+from polygym.terms.language.nodes import FALSE, TRUE, binds, index_of, is_lam, name_of, term_facts
+from polygym.terms.language.program import TermProgram
+from polygym.terms.language.trampoline import Trampolined, run_trampoline
+from polygym.terms.language.types import FLOAT, INTEGER, BaseType, FunctionType
+
+__all__ = ["emit_code"]
+
+_DEEPEST, _LARGEST = 24, 400
+"""Expressions that are deeper, or have more operators, are several statements."""
+
+_REPEATED = 48
+"""So many operators may be written again to spare an array."""
+
+
+def emit_code(program: TermProgram, sizes: Mapping[str, int]) -> TermCode:
+    """Return the C function of a program for values of its sizes and other Integers, by name.
+
+    Raises:
+        InputError: a size is missing, or something cannot be compiled; says what.
+    """
+    return _CodeEmitter(program, sizes).code()
+
+
+class _ResultSlot:
+    """A place that the first sum of an expression may use, since it is written only afterwards."""
+
+    def __init__(self, place: CArray | None) -> None:
+        self.place = place
+
+    def taken(self) -> CArray | None:
+        found, self.place = self.place, None
+        return found
+
+
+class _CodeEmitter:
+    def __init__(self, program: TermProgram, sizes: Mapping[str, int]) -> None:
+        self._program = program
+        self._text = StatementWriter()
+        inputs: dict[str, Any] = {}
+        for name, kind in program.inputs:
+            if kind == INTEGER:
+                inputs[name] = literal(integer_value(program, name, sizes))
+                continue
+            shape = value_outline(kind, [size_value(program, one, sizes) for one in sizes_of(kind)])
+            made = self._text.writer.argument(name, map_leaves(as_argument, shape))
+            inputs[name] = map_leaves(unbox_array, made, shape)
+        self._inputs = inputs
+        self._shapes = ShapeInference(program, inputs)
+
+    def code(self) -> TermCode:
+        """Return the whole function."""
+        inputs = tuple(self._text.writer.arguments)
+        shape = self._shapes.shape_of(self._program.body, None)
+        if any(0 in one for one in extents_of(shape)):
+            raise unsupported_error(
+                self._program, self._program.body, "a result with elements", "none"
+            )
+        result = self._text.writer.argument("result", map_leaves(box_scalar, shape))
+        run_trampoline(self._into(self._program.body, None, map_leaves(unbox_array, result, shape)))
+        self._text.writer.lines[:0] = self._text.start
+        name = self._text.writer.name(self._program.name)
+        results = tuple(self._text.writer.arguments[len(inputs) :])
+        return TermCode(name, self._text.writer.text(name), inputs, results, shape)
+
+    # What writes a value to a place.
+
+    def _into(self, one: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
+        head, children = one.head, one.children
+        if head == "let":
+            bound = yield self._bound(children[0], children[1], scope)
+            yield self._into(children[1], (bound, scope), place)
+            return None
+        if head == "apply":
+            body, inner = yield self._applied(one, scope)
+            yield self._into(body, inner, place)
+            return None
+        if head == "if":
+            yield self._choice_into(one, scope, place)
+            return None
+        if head == "tuple":
+            for child, part in zip(children, place, strict=True):
+                yield self._into(child, scope, part)
+            return None
+        if head in ("build", "constVec", "deltaVec"):
+            yield self._vector_into(one, scope, place)
+            return None
+        if head in ("sumbuild", "sum"):
+            yield self._sum_into(one, scope, place)
+            return None
+        if isinstance(place, CArray) and not place.extents:
+            value = yield self._scalar(one, scope, _ResultSlot(place))
+            self._text.assign(place, value)
+            return None
+        if head in ("add", "sub", "mul", "neg"):
+            yield self._by_parts_into(one, scope, place)
+            return None
+        self._text.copy((yield self._value(one, scope)), place)
+        return None
+
+    def _choice_into(self, one: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
+        condition, first, second = one.children
+        if isinstance(place, CArray) and not place.extents:
+            self._text.assign(place, (yield self._scalar(one, scope, _ResultSlot(place))))
+            return None
+        chosen = self._text.condition((yield self._scalar(condition, scope)))
+        if chosen.known_value is not None:
+            yield self._into(first if chosen.known_value else second, scope, place)
+            return None
+        self._text.writer.line(f"if {parenthesize(chosen.text)} {{")
+        yield self._into(first, scope, place)
+        self._text.writer.line("} else {")
+        yield self._into(second, scope, place)
+        self._text.writer.line("}")
+        return None
+
+    def _vector_into(self, one: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
+        count = self._shapes.known(one.children[0], scope, one)
+        if count != extent(place):
+            raise unsupported_error(
+                self._program, one, f"a vector of {extent(place)} elements as elsewhere", count
+            )
+        if one.head == "build":
+            function = yield self._value(one.children[1], scope)
+            with self._text.writer.loop(count) as counter:
+                inner = (loop_counter(counter), function.scope)
+                yield self._into(function.body, inner, element(place, counter))
+            return None
+        value = yield self._value(one.children[-1], scope)
+        if isinstance(value, CScalar):
+            value = self._text.make_simple(value, "value")
+        if one.head == "constVec":
+            with self._text.writer.loop(count) as counter:
+                self._text.copy(value, element(place, counter))
+            return None
+        where = yield self._scalar(one.children[1], scope)
+        self._text.clear(place)
+        if where.is_fixed:
+            self._text.copy(value, element(place, where.text))
+            return None
+        chosen = self._text.checked_subscript(where, count)
+        with self._text.writer.loop(count) as counter:
+            self._text.writer.line(f"if ({counter} == {chosen.text}) {{")
+            self._text.copy(value, element(place, counter))
+            self._text.writer.lines.append("}")
+        return None
+
+    def _sum_into(self, one: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
+        """Add elements up; they are computed one by one, vectors into arrays of their own."""
+        if one.head == "sum":
+            vector = yield self._value(one.children[0], scope)
+            count = extent(vector)
+        else:
+            function = yield self._value(one.children[1], scope)
+            count = self._shapes.known(one.children[0], scope, one)
+        is_number = isinstance(place, CArray) and not place.extents
+        if count == 0 and (one.head == "sum" or not is_all_numbers(place)):
+            raise unsupported_error(self._program, one, "elements to add", "none")
+        if is_number:
+            self._text.assign(place, literal(0.0 if place.kind == FLOAT else 0))
+        else:
+            self._text.clear(place)
+        with self._text.writer.loop(count) as counter:
+            if one.head == "sum":
+                added = load_value(element(vector, counter))
+            else:
+                added = yield self._value(function.body, (loop_counter(counter), function.scope))
+            self._text.combine("add", place, load_value(place), added)
+        return None
+
+    def _by_parts_into(self, one: Term, scope: ValueScope, place: Any) -> Trampolined[None]:
+        values = []
+        for child in one.children:
+            value = yield self._value(child, scope)
+            values.append(
+                self._text.make_simple(value, "factor") if isinstance(value, CScalar) else value
+            )
+        sizes = [extents_of(value) for value in values if not isinstance(value, CScalar)]
+        if any(size != sizes[0] for size in sizes):
+            raise unsupported_error(
+                self._program, one, "vectors of one size", " and ".join(map(str, sizes))
+            )
+        self._text.combine(str(one.head), place, *values)
+        return None
+
+    # What gives a value.
+
+    def _value(
+        self, one: Term, scope: ValueScope, slot: _ResultSlot | None = None
+    ) -> Trampolined[Any]:
+        """Return a value: an expression, or what is in memory; computed now if it is not."""
+        head, children = one.head, one.children
+        if not children:
+            return self._leaf(one, scope)
+        if is_lam(one):
+            return CClosure(children[0], scope)
+        if head == "let":
+            bound = yield self._bound(children[0], children[1], scope)
+            return (yield self._value(children[1], (bound, scope), slot))
+        if head == "apply":
+            body, inner = yield self._applied(one, scope)
+            return (yield self._value(body, inner, slot))
+        if head == "select":
+            return load_value((yield self._value(children[1], scope))[int(children[0].head)])
+        if head == "tuple":
+            parts = []
+            for child in children:
+                parts.append((yield self._value(child, scope)))
+            return tuple(parts)
+        if head == "size":
+            return literal(extent(self._shapes.shape_of(children[0], scope)))
+        if head == "index":
+            where = yield self._scalar(children[0], scope)
+            vector = yield self._value(children[1], scope)
+            if where.weight > 3 and not where.is_fixed:
+                where = self._text.make_simple(where, "place")
+            return load_value(element(vector, where.text))
+        kind = term_facts(one).type
+        if isinstance(kind, FunctionType):
+            raise unsupported_error(
+                self._program, one, "a function that is known", "a choice between some"
+            )
+        if isinstance(kind, BaseType):
+            return (yield self._number(one, scope, slot))
+        place = self._text.writer.temporary("vector", self._shapes.shape_of(one, scope))
+        yield self._into(one, scope, place)
+        return place
+
+    def _scalar(
+        self, one: Term, scope: ValueScope, slot: _ResultSlot | None = None
+    ) -> Trampolined[CScalar]:
+        found = load_value((yield self._value(one, scope, slot)))
+        assert isinstance(found, CScalar)
+        is_large = found.depth > _DEEPEST or found.weight > _LARGEST
+        return self._text.store(found, "part") if is_large else found
+
+    def _number(
+        self, one: Term, scope: ValueScope, slot: _ResultSlot | None
+    ) -> Trampolined[CScalar]:
+        """Return what an operator on numbers, a choice between numbers, or a sum of them gives."""
+        head = str(one.head)
+        if head in ("sumbuild", "sum"):
+            kind = term_facts(one).type
+            assert isinstance(kind, BaseType)
+            place = slot.taken() if slot is not None else None
+            place = place or self._text.writer.scalar("total", kind)
+            yield self._sum_into(one, scope, place)
+            return read_place(place)
+        if head == "if":
+            chosen: CScalar = yield self._choice(one, scope, slot)
+            return chosen
+        assert is_scalar_operator(head), head
+        parts = []
+        for child in one.children:
+            parts.append((yield self._scalar(child, scope, slot)))
+        if head == "div" and parts[0].kind == INTEGER and not parts[1].known:
+            return self._quotient(one, parts)
+        if head in ("max", "min"):
+            parts = [self._text.make_simple(part, "part") for part in parts]
+        return apply_operator(head, parts)
+
+    def _choice(
+        self, one: Term, scope: ValueScope, slot: _ResultSlot | None
+    ) -> Trampolined[CScalar]:
+        chosen = self._text.condition((yield self._scalar(one.children[0], scope, slot)))
+        if chosen.known_value is not None:
+            arm: CScalar = yield self._scalar(
+                one.children[1 if chosen.known_value else 2], scope, slot
+            )
+            return arm
+        arms, texts = [], []
+        for child in one.children[1:]:
+            with self._text.writer.capture() as lines:
+                arms.append((yield self._scalar(child, scope)))
+            texts.append(lines)
+        kind = arms[0].kind
+        if not texts[0] and not texts[1]:
+            return CScalar(
+                f"({chosen.text} ? {arms[0].text} : {arms[1].text})",
+                kind,
+                weight=1 + chosen.weight + arms[0].weight + arms[1].weight,
+                depth=1 + max(chosen.depth, arms[0].depth, arms[1].depth),
+            )
+        place = self._text.writer.scalar("chosen", kind)
+        self._text.writer.lines.append(f"if {parenthesize(chosen.text)} {{")
+        self._text.writer.lines += texts[0]
+        self._text.assign(place, arms[0])
+        self._text.writer.lines.append("} else {")
+        self._text.writer.lines += texts[1]
+        self._text.assign(place, arms[1])
+        self._text.writer.lines.append("}")
+        return read_place(place)
+
+    def _quotient(self, one: Term, parts: Sequence[CScalar]) -> CScalar:
+        """Return a division of Integers: 0 is found out where the program runs."""
+        if parts[1].known_value == 0:
+            raise unsupported_error(self._program, one, "a divisor other than 0", "0")
+        above, below = (self._text.store(part, "whole") for part in parts)
+        none = self._text.zero(1)  # what is read outside of it is 0, and whoever calls is told
+        checked = f"({below.text} == 0 ? 1 + {none.name}[1 + {below.text}] : {below.text})"
+        text = f"({below.text} == -1 ? 0 - {above.text} : {above.text} / {checked})"
+        return CScalar(text, INTEGER, weight=6, depth=4)
+
+    def _leaf(self, one: Term, scope: ValueScope) -> Any:
+        index = index_of(one)
+        if index >= 0:
+            return load_value(look_up(scope, index))
+        if one is TRUE or one is FALSE:
+            return literal(one is TRUE)
+        if not isinstance(one.head, str):
+            return literal(one.head)
+        return load_value(self._inputs[name_of(one)])
+
+    # What is bound.
+
+    def _applied(self, one: Term, scope: ValueScope) -> Trampolined[tuple[Term, ValueScope]]:
+        function = yield self._value(one.children[0], scope)
+        bound = yield self._bound(one.children[1], function.body, scope)
+        return function.body, (bound, function.scope)
+
+    def _bound(self, value: Term, body: Term, scope: ValueScope) -> Trampolined[Any]:
+        """Return what a binder stands for; nothing is computed that the body does not have."""
+        if term_facts(body).free & 1 == 0:
+            return None
+        found = yield self._value(value, scope)
+        if not isinstance(found, CScalar) or found.is_affine or found.is_simple:
+            return found
+        uses = _uses(body, _REPEATED // found.weight + 1)
+        return found if uses * found.weight <= _REPEATED else self._text.store(found, "t")
+
+
+def _uses(body: Term, most: int) -> int:
+    """Return how often a body mentions its variable, ``most`` where a function may repeat it."""
+    found, stack = 0, [(body, 0)]
+    while stack and found < most:
+        one, depth = stack.pop()
+        if term_facts(one).free >> depth & 1 == 0:
+            continue
+        if not one.children:
+            found += 1
+        elif is_lam(one):
+            return most
+        else:
+            stack += [(child, depth + binds(one, at)) for at, child in enumerate(one.children)]
+    return found

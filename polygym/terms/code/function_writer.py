@@ -1,0 +1,147 @@
+"""The C text while it is written: names, declarations, loops around the place, statements.
+
+What is declared stands outside the region. A scalar that is needed inside loops becomes an array
+over them as long as that is small: iterations then owe nothing to each other, and isl may reorder
+them, where one scalar for all of them would tie them together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from math import prod
+from typing import Any
+
+from polygym.errors import LimitError
+from polygym.terms.code.c_values import C_TYPES, CArray, CScalar, map_leaves
+from polygym.terms.language.types import BaseType
+
+__all__ = ["FunctionWriter"]
+
+_MOST_STATEMENTS = 20_000
+_LARGEST_EXPANSION = 2**20
+_LARGEST = 2**31
+_RESERVED = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto if "
+    "inline int long main register restrict return short signed sizeof static struct switch "
+    "typedef union unsigned void volatile while exp log sqrt sin cos tanh fabs pow abs".split()
+)
+
+
+class FunctionWriter:
+    """Collects the text of one function."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.arguments: list[CArray] = []
+        self.declared: list[CArray] = []
+        self.lines: list[str] = []
+        self.loops: list[tuple[str, int]] = []
+        self._counters: list[str] = []
+        self._names: set[str] = set(_RESERVED)
+        self._counts: dict[str, int] = {}
+        self._statements = 0
+
+    def name(self, wanted: str) -> str:
+        """Return a name that nothing else has, like the one that is wanted.
+
+        >>> writer = Writer()
+        >>> [writer.name(one) for one in ("x", "x", "d$r", "if", "2")]
+        ['x', 'x_2', 'd_r', 'if_2', 'v2']
+        """
+        clean = re.sub(r"\W", "_", wanted, flags=re.ASCII)
+        clean = clean if re.match(r"[A-Za-z]", clean) else f"v{clean}"
+        found = clean
+        while found in self._names:
+            self._counts[clean] = self._counts.get(clean, 1) + 1
+            found = f"{clean}_{self._counts[clean]}"
+        self._names.add(found)
+        return found
+
+    def argument(self, wanted: str, outline: Any) -> Any:
+        """Return arguments of the function, laid out like a value."""
+        return map_leaves(lambda one: self._array(wanted, one, self.arguments), outline)
+
+    def temporary(self, wanted: str, outline: Any) -> Any:
+        """Return places of the function's own for a value of a layout."""
+
+        def made(one: CArray | CScalar) -> CArray:
+            if isinstance(one, CScalar):
+                return self.scalar(wanted, one.kind)
+            return self._array(wanted, one, self.declared)
+
+        return map_leaves(made, outline)
+
+    def scalar(self, wanted: str, kind: BaseType) -> CArray:
+        """Return a place for a number: one for all, or one for each iteration of the loops."""
+        extents = tuple(count for _, count in self.loops)
+        if prod(extents) > _LARGEST_EXPANSION:
+            return self._array(wanted, CArray("", (), (), kind), self.declared)
+        whole = self._array(wanted, CArray("", (), extents, kind), self.declared)
+        return CArray(whole.name, tuple(counter for counter, _ in self.loops), (), kind)
+
+    def _array(self, wanted: str, one: CArray, where: list[CArray]) -> CArray:
+        if prod(one.extents) > _LARGEST:
+            raise LimitError(
+                f"code of a term: expected vectors of at most {_LARGEST} elements, found one of "
+                f"{prod(one.extents)}"
+            )
+        found = CArray(self.name(wanted), (), one.extents, one.kind)
+        where.append(found)
+        return found
+
+    def line(self, text: str) -> None:
+        """Write a line where the text is now."""
+        self._statements += 1
+        if self._statements > _MOST_STATEMENTS:
+            raise LimitError(
+                f"code of a term: expected at most {_MOST_STATEMENTS} statements, found more"
+            )
+        self.lines.append(text)
+
+    @contextmanager
+    def loop(self, count: int) -> Iterator[str]:
+        """Write a loop around what is written inside; gives its counter."""
+        if len(self._counters) == len(self.loops):
+            self._counters.append(self.name(f"i{len(self.loops) + 1}"))
+        counter = self._counters[len(self.loops)]
+        self.line(f"for (long {counter} = 0; {counter} < {count}; {counter}++) {{")
+        self.loops.append((counter, count))
+        yield counter
+        self.loops.pop()
+        self.lines.append("}")
+
+    @contextmanager
+    def nest(self, counts: Sequence[int]) -> Iterator[tuple[str, ...]]:
+        """Write loops around what is written inside, one in the other; gives their counters."""
+        with ExitStack() as stack:
+            yield tuple([stack.enter_context(self.loop(count)) for count in counts])
+
+    @contextmanager
+    def capture(self) -> Iterator[list[str]]:
+        """Have what is written inside go into a list of its own."""
+        outer, self.lines = self.lines, []
+        inner = self.lines
+        try:
+            yield inner
+        finally:
+            self.lines = outer
+
+    def text(self, name: str) -> str:
+        """Return the function."""
+        arguments = ", ".join(f"{_declaration(one)}" for one in self.arguments)
+        body = [f"  {_declaration(one)};" for one in self.declared]
+        depth = 1
+        for line in self.lines:
+            depth -= line.startswith("}")
+            body.append("  " * depth + line)
+            depth += line.endswith("{")
+        start = len(self.declared)
+        inner = "\n".join(body[start:])
+        outer = "".join(f"{line}\n" for line in body[:start])
+        return f"void {name}({arguments})\n{{\n{outer}#pragma scop\n{inner}\n#pragma endscop\n}}\n"
+
+
+def _declaration(one: CArray) -> str:
+    return f"{C_TYPES[one.kind].value} {one.name}" + "".join(f"[{size}]" for size in one.extents)

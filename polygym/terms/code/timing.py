@@ -1,0 +1,207 @@
+"""Programs of one result, timed in turn by the measuring worker, on data of its own.
+
+The first is what the others must agree with: rewriting changes the order of sums, so to a relative
+tolerance. All are compiled in the same way and run in one process, one after the other, round by
+round: what slows the machine down for a while slows all of them down.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from polygym.codegen.pipeline import compile_program, lower
+from polygym.errors import InputError
+from polygym.frontend.c import parse_text
+from polygym.ir.scop import Scop
+from polygym.mapping.mapping import SEQUENTIAL_MAPPING
+from polygym.pickling import pickle_by_name
+from polygym.poly.evaluation import evaluate_extent
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.may_accesses import out_of_range_messages
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.runtime.worker.options import MeasureOptions
+from polygym.runtime.worker.outcome import Ok, Outcome, ProblemError
+from polygym.runtime.worker.problem import Buffer, CompiledProgram, Problem
+from polygym.runtime.worker.timing import GENEROUS_LIMIT, ONCE
+from polygym.runtime.worker.worker import Worker
+from polygym.terms.code.c_values import C_TYPES
+from polygym.terms.code.emitter import emit_code
+from polygym.terms.code.input_data import NAME, data_source
+from polygym.terms.code.interface import TermCode
+from polygym.terms.code.kernel_build import DEFAULT_OPTIONS, CodeOptions, schedule_code, scop_of
+from polygym.terms.language.program import TermProgram
+
+__all__ = [
+    "DEFAULT_SIZE",
+    "TOLERANCE",
+    "ProgramTiming",
+    "TimingComparison",
+    "compare_timings",
+    "sizes_for",
+]
+
+TOLERANCE = 1e-9
+"""How far results may be apart, relative to their size: sums have another order."""
+
+DEFAULT_SIZE = 16
+"""What a size is that nobody gave: what the static cost takes vectors for."""
+
+
+@pickle_by_name
+@dataclass(frozen=True, slots=True)
+class ProgramTiming:
+    """What became of a program: its C text, the seconds of every round, or what went wrong."""
+
+    code: str
+    schedule: str
+    samples: tuple[float, ...]
+    failure: str = ""
+
+    @property
+    def seconds(self) -> float | None:
+        """The usual time of a run; None if it did not run."""
+        return statistics.median(self.samples) if self.samples else None
+
+
+@pickle_by_name
+@dataclass(frozen=True, slots=True)
+class TimingComparison:
+    """Programs at some sizes, in the order in which they were given."""
+
+    sizes: tuple[tuple[str, int], ...]
+    timings: tuple[ProgramTiming, ...]
+
+    def speedup(self, number: int = -1) -> float | None:
+        """Return how many times faster one is than the first: the median over rounds."""
+        first, other = self.timings[0].samples, self.timings[number].samples
+        if not first or len(first) != len(other):
+            return None
+        return statistics.median(one / two for one, two in zip(first, other, strict=True))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all that was found."""
+        return {
+            "sizes": dict(self.sizes),
+            "programs": [
+                {
+                    "code": one.code,
+                    "schedule": one.schedule,
+                    "seconds": one.seconds,
+                    "samples": list(one.samples),
+                    "trouble": one.failure,
+                }
+                for one in self.timings
+            ],
+            "speedup": self.speedup(),
+        }
+
+
+def sizes_for(program: TermProgram, given: Mapping[str, int]) -> dict[str, int]:
+    """Return a value for every size and Integer of a program; the default is :data:`DEFAULT_SIZE`.
+
+    Raises:
+        InputError: a name is none of them.
+    """
+    names = [name for name, kind in program.inputs if str(kind) == "Integer"]
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise InputError(
+            f"a size: expected one of {', '.join(names) or '(none)'}, found {unknown[0]}"
+        )
+    return {name: given.get(name, DEFAULT_SIZE) for name in names}
+
+
+def compare_timings(
+    programs: Sequence[TermProgram],
+    sizes: Mapping[str, int],
+    rounds: int = 11,
+    options: CodeOptions = DEFAULT_OPTIONS,
+    worker: Worker | None = None,
+) -> TimingComparison:
+    """Run programs in turn, so many rounds, and return their times.
+
+    Raises:
+        InputError: one cannot be compiled.
+        ProblemError: the first one fails as it runs.
+    """
+    known = sizes_for(programs[0], sizes)
+    codes = [emit_code(program, known) for program in programs]
+    made = [_compile_code(code, options) for code in codes]
+    problem, compiled = _problem(codes, made)
+    if worker is not None:
+        outcomes = _measure_rounds(worker, problem, compiled, rounds)
+    else:
+        with Worker() as own:
+            outcomes = _measure_rounds(own, problem, compiled, rounds)
+    runners = tuple(
+        ProgramTiming(code.text, how, one.samples)
+        if isinstance(one, Ok)
+        else ProgramTiming(code.text, how, (), str(one))
+        for code, (_, _, how), one in zip(codes, made, outcomes, strict=True)
+    )
+    return TimingComparison(tuple(known.items()), runners)
+
+
+def _measure_rounds(
+    worker: Worker, problem: Problem, compiled: Sequence[CompiledProgram], rounds: int
+) -> tuple[Outcome, ...]:
+    try:
+        session = worker.open(problem, ONCE)
+    except ProblemError as error:
+        raise InputError(f"the program that is timed: {error}") from None
+    return session.measure_together(compiled, rounds, MeasureOptions(time_limit=GENEROUS_LIMIT))
+
+
+def _compile_code(code: TermCode, options: CodeOptions) -> tuple[Scop, bytes, str]:
+    """Return the program, its machine code, and in whose order it is."""
+    scop = scop_of(code)
+    schedule = schedule_code(scop, options.schedule)
+    loops = lower(LegalSchedule(scop, schedule), options.mapping, {})
+    how = "of the text" if schedule == original_schedule(scop) else "of isl"
+    return scop, compile_program(loops), how
+
+
+def _problem(
+    codes: Sequence[TermCode], made: Sequence[tuple[Scop, bytes, str]]
+) -> tuple[Problem, list[CompiledProgram]]:
+    """Return the memory of all programs together, with the data, and the programs in it."""
+    names = {one.name: one.name for code in codes for one in (*code.inputs, *code.results)}
+    buffers: dict[str, Buffer] = {}
+    inputs = {one.name for one in codes[0].inputs}
+    for one in (*codes[0].inputs, *codes[0].results):
+        elements = prod(one.extents)
+        kind = C_TYPES[one.kind]
+        is_input = one.name in inputs
+        buffers[one.name] = Buffer(one.name, kind, elements, not is_input, is_input)
+    compiled = []
+    for number, (scop, object_code, _) in enumerate(made):
+        found = []
+        for array in scop.arrays:
+            name = names.get(array.name, f"{array.name} of program {number + 1}")
+            elements = prod(evaluate_extent(extent, {}) for extent in array.extents)
+            buffers.setdefault(name, Buffer(name, array.type, elements, compared=False))
+            found.append(name)
+        compiled.append((object_code, found, out_of_range_messages(scop, {})))
+    places = {name: at for at, name in enumerate(buffers)}
+    programs = [
+        CompiledProgram(
+            object_code,
+            tuple(places[name] for name in found),
+            (),
+            TOLERANCE,
+            said,
+        )
+        for object_code, found, said in compiled
+    ]
+    filling = parse_text(data_source(codes[0]), file="<data>", function=NAME)
+    data = CompiledProgram(
+        compile_program(
+            lower(LegalSchedule(filling, original_schedule(filling)), SEQUENTIAL_MAPPING, {})
+        ),
+        tuple(places[array.name] for array in filling.arrays),
+    )
+    return Problem(tuple(buffers.values()), data, programs[0]), programs

@@ -1,0 +1,72 @@
+"""Functions put in where they are called: afterwards no value of a term is a function.
+
+>>> from polygym.terms.language.printer import text_of
+>>> from polygym.terms.language.parser import parse_program
+>>> called = parse_program("(let (f (lam (y : Float) (mul y y))) (apply f (add x 1)))")
+>>> text_of(without_calls(called.body, "it"))
+'(let (t1 (add x 1.0)) (mul t1 t1))'
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polygym.errors import InputError, LimitError
+from polygym.rewrite.term import Term, term
+from polygym.terms.language.nodes import is_lam, let, term_facts
+from polygym.terms.language.substitution import open_binder, shift_indices
+from polygym.terms.language.trampoline import Trampolined, run_trampoline
+from polygym.terms.language.types import FunctionType
+
+__all__ = ["inline_calls"]
+
+_MOST = 200_000
+
+
+def inline_calls(root: Term, name: str) -> Term:
+    """Return a term without calls and without names for functions; ``name`` is for errors.
+
+    Raises:
+        InputError: which function is called is known only when the term is evaluated.
+        LimitError: it would be too large.
+    """
+    made: Term = run_trampoline(_changed(root, name, {}))
+    return made
+
+
+def _changed(one: Term, name: str, known: dict[Term, Term]) -> Trampolined[Any]:
+    if not one.children:
+        return one
+    if one in known:
+        return known[one]
+    if term_facts(one).nodes > _MOST:
+        raise LimitError(f"{name}: expected at most {_MOST} nodes with functions put in")
+    is_named = one.head == "let" and isinstance(term_facts(one.children[0]).type, FunctionType)
+    if is_named:
+        found = yield _changed(open_binder(one.children[1], one.children[0]), name, known)
+    elif one.head == "apply":
+        found = yield _called(one.children[0], one.children[1], name, known)
+    else:
+        parts = []
+        for child in one.children:
+            parts.append((yield _changed(child, name, known)))
+        found = term(one.head, *parts)
+    known[one] = found
+    return found
+
+
+def _called(function: Term, argument: Term, name: str, known: dict[Term, Term]) -> Trampolined[Any]:
+    """Return a call, with the function's body in its place."""
+    if is_lam(function):
+        return (yield _changed(let(argument, function.children[0]), name, known))
+    if function.head == "let":
+        value, body = function.children
+        inner = let(value, term("apply", body, shift_indices(argument, 1)))
+        return (yield _changed(inner, name, known))
+    if function.head == "apply":
+        reduced = yield _called(function.children[0], function.children[1], name, known)
+        if reduced is not function:
+            return (yield _called(reduced, argument, name, known))
+    raise InputError(
+        f"{name}: expected a function that is known where it is called, found {function.head}"
+    )

@@ -1,0 +1,397 @@
+"""Text to terms: names become variables by their distance, types and sizes are checked on the way.
+
+``parse_program`` takes one ``(def NAME TYPE ((x : TYPE) …) BODY)``, or a bare term, whose free
+names are Floats; ``parse_programs`` all definitions of a file, in which later ones call earlier
+ones, ``(NAME a b)``: a call is the other's body with ``let`` for every parameter. In a bare term a
+name in the place of a vector or truth value is an error, since it is a number there.
+
+What is read beside the operators: ``(let (x a) (y b) e)`` and ``(let ((x a) (y b)) e)``, one after
+the other; ``(lam (x : TYPE) e)``, and ``(lam i e)`` in ``build`` and ``sumbuild``; ``(get$2$3 t)``
+is the second of three parts; Integers that are written where a Float is needed are Floats.
+
+    >>> from polygym.terms.language.printer import text_of
+    >>> text_of(parse_program("(let (y (+ x 1)) (* y y))").body)
+    '(let (t1 (add x 1.0)) (mul t1 t1))'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from polygym.errors import InputError, LimitError, SourceError
+from polygym.rewrite.s_expressions import is_decimal, is_integer
+from polygym.rewrite.term import Term, term
+from polygym.terms.language.declarations import (
+    SELECTION,
+    expect_name,
+    is_name,
+    parse_declaration,
+    parse_type,
+)
+from polygym.terms.language.nodes import bound, constant, lam, let, term_facts, variable
+from polygym.terms.language.operators import ALIASES, OPERATORS, IllTypedError, result_of
+from polygym.terms.language.program import BARE_NAME, TermProgram, sizes_in
+from polygym.terms.language.scopes import (
+    NameScope,
+    TypedTerm,
+    as_float,
+    note_sizes,
+    size_accessors,
+    with_known_sizes,
+    without_named_sizes,
+)
+from polygym.terms.language.syntax import Syntax, TermSource
+from polygym.terms.language.trampoline import Trampolined, run_trampoline
+from polygym.terms.language.types import (
+    FLOAT,
+    INTEGER,
+    BaseType,
+    FunctionType,
+    TupleType,
+    Type,
+    meet_types,
+)
+
+__all__ = ["parse_program", "parse_programs"]
+
+_LARGEST = 2**63 - 1
+_MOST = 400_000
+_OVERLOADED = {"add", "sub", "mul", "div", "eq", "ne", "gt", "gte", "lt", "lte", "if"}
+_OF_FLOATS = {"exp", "log", "sqrt", "sin", "cos", "tanh", "abs", "pow", "max", "min"}
+
+
+def parse_programs(text: str, file: str = "<text>") -> list[TermProgram]:
+    """Return the programs of a text: its definitions, or one bare term, whose name is ``it``.
+
+    Raises:
+        SourceError: the text is none; says where, what was expected, what was found.
+    """
+    source = TermSource(text, file)
+    if not source.top:
+        raise source.error(None, "expected a term or a definition, found nothing")
+    found: dict[str, _Definition] = {}
+    for one in source.top:
+        if one.first == "def":
+            made = _definition(source, one, found)
+            found[made.program.name] = made
+        elif found or len(source.top) > 1:
+            wrong = one if found else source.top[1]
+            raise source.error(wrong, f"expected (def …), found {wrong}", _SINGLE_TERM_HINT)
+        else:
+            return [_bare(source, one)]
+    return [one.program for one in found.values()]
+
+
+_SINGLE_TERM_HINT = "a text is one bare term, or definitions"
+
+
+def parse_program(text: str, file: str = "<text>", name: str | None = None) -> TermProgram:
+    """Return the one program of a text, or the one that is named; the last without a name.
+
+    Raises:
+        SourceError: the text is none.
+        InputError: there is no such definition.
+    """
+    found = parse_programs(text, file)
+    if name is None:
+        return found[-1]
+    for one in found:
+        if one.name == name:
+            return one
+    known = ", ".join(one.name for one in found)
+    raise InputError(f"{file}: expected one of the definitions {known}, found {name!r}")
+
+
+def _bare(source: TermSource, one: Syntax) -> TermProgram:
+    scope = NameScope()
+    read = run_trampoline(_TermParser(source, {}).term(one, scope))
+    return TermProgram(BARE_NAME, tuple(scope.free.items()), read.type, read.term)
+
+
+def _definition(source: TermSource, one: Syntax, known: dict[str, _Definition]) -> _Definition:
+    parts = one.parts or ()
+    if len(parts) != 5 or parts[3].parts is None or not is_name(parts[1].word):
+        raise source.error(one, f"expected (def NAME TYPE ((x : TYPE) …) BODY), found {one}")
+    name = parts[1].word
+    if name in known:
+        raise source.error(parts[1], f"expected one definition of {name}, found two")
+    given = parts[3].parts or ()
+    if given and given[0].word:  # ((x : Float)) may have lost its outer parentheses
+        given = (parts[3],)
+    parameters: dict[str, Type] = {}
+    for parameter in given:
+        word, kind = parse_declaration(source, parameter)
+        if word in parameters:
+            raise source.error(parameter, f"expected one parameter {word}, found two")
+        parameters[word] = kind
+    free = dict(parameters)
+    for kind in parameters.values():
+        for size in sizes_in(kind):
+            if free.setdefault(size, INTEGER) != INTEGER:
+                raise source.error(
+                    parts[3], f"expected the size {size} to be an Integer, found {free[size]}"
+                )
+    result = parse_type(source, parts[2])
+    reading = _TermParser(source, dict(known))
+    read = run_trampoline(reading.term(parts[4], NameScope((), free, is_bare=False)))
+    read = reading.fitted(parts[4], read, result, f"the result of {name}")
+    both = meet_types(result, read.type)
+    assert both is not None
+    program = TermProgram(name, tuple(parameters.items()), both, read.term)
+    return _Definition(program, parts[4], reading)
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """A program, and its body's text, which calls read anew."""
+
+    program: TermProgram
+    body: Syntax
+    reading: _TermParser
+
+
+class _TermParser:
+    """Reads the terms of one text."""
+
+    def __init__(self, source: TermSource, known: dict[str, _Definition]) -> None:
+        self._source, self._known = source, known
+
+    def error(self, where: Syntax, message: str, hint: str = "") -> SourceError:
+        return self._source.error(where, message, hint)
+
+    def term(self, one: Syntax, scope: NameScope) -> Trampolined[TypedTerm]:
+        """Read a term; a generator for :func:`polygym.terms.language.trampoline.run_trampoline`."""
+        read: TypedTerm
+        self._source.read += 1
+        if self._source.read > _MOST:
+            raise LimitError(
+                f"{self._source.file}: expected at most {_MOST} nodes of terms, found more"
+            )
+        if one.parts is None:
+            return self._leaf(one, scope)
+        if not one.parts:
+            raise self.error(one, "expected a term, found ()")
+        head = one.first
+        if not head:
+            raise self.error(one, f"expected an operator after '(', found {one.parts[0]}")
+        if head == "let":
+            read = yield self._let(one, scope)
+            return read
+        if head == "lam":
+            read = yield self._lam(one, scope, None)
+            return read
+        found = SELECTION.fullmatch(head)
+        if found:
+            read = yield self._get(one, scope, int(found[1]) - 1, int(found[2]))
+            return read
+        name = ALIASES.get(head, head)
+        if name in OPERATORS:
+            read = yield self._operation(one, name, scope)
+            return read
+        if head in self._known:
+            read = yield self._call(one, self._known[head], scope)
+            return read
+        raise self.error(one.parts[0], f"expected an operator, found {head}", self._similar(head))
+
+    def _similar(self, word: str) -> str:
+        from difflib import get_close_matches
+
+        near = get_close_matches(word, [*OPERATORS, *self._known, "lam"], 3)
+        return f"perhaps {', '.join(near)}" if near else "docs/terms.md lists the operators"
+
+    def _leaf(self, one: Syntax, scope: NameScope) -> TypedTerm:
+        word = one.word
+        if is_integer(word):
+            value = int(word)
+            if not -_LARGEST - 1 <= value <= _LARGEST:
+                raise self.error(one, f"expected an Integer of 64 bits, found {word}")
+            return TypedTerm(term(value), INTEGER, value)
+        if is_decimal(word):
+            real = float(word)
+            if real in (float("inf"), float("-inf")):
+                raise self.error(one, f"expected a finite number, found {word}")
+            return TypedTerm(term(real), FLOAT)
+        if word in ("True", "False"):
+            made = constant(word == "True")
+            return TypedTerm(made, term_facts(made).type)
+        for distance, (name, kind, size) in enumerate(reversed(scope.names)):
+            if name == word:
+                return TypedTerm(bound(distance, kind), kind, size)
+        if word in scope.size_values:
+            return scope.size_values[word]
+        if word in scope.free:
+            kind = scope.free[word]
+            return TypedTerm(variable(word, kind), kind, word if kind == INTEGER else None)
+        if not is_name(word):
+            raise self.error(one, f"expected a number or a name, found {word}")
+        if not scope.is_bare:
+            known = ", ".join(dict.fromkeys([*(name for name, *_ in scope.names), *scope.free]))
+            raise self.error(one, f"expected one of the names {known or '(none)'}, found {word}")
+        scope.free[word] = FLOAT
+        return TypedTerm(variable(word, FLOAT), FLOAT)
+
+    def _let(self, one: Syntax, scope: NameScope) -> Trampolined[TypedTerm]:
+        parts = one.parts or ()
+        if len(parts) < 3:
+            raise self.error(one, f"expected (let (x a) b), found {one}")
+        given: Iterable[Syntax] = parts[1:-1]
+        if len(parts) == 3 and parts[1].parts and parts[1].parts[0].parts is not None:
+            given = parts[1].parts
+        values: list[Term] = []
+        for binding in given:
+            pair = binding.parts or ()
+            if len(pair) != 2 or not pair[0].word:
+                raise self.error(binding, f"expected (NAME TERM), found {binding}")
+            expect_name(self._source, pair[0])
+            read = yield self.term(pair[1], scope)
+            values.append(read.term)
+            scope = scope.within(pair[0].word, read.kind, read.size)
+        body = yield self.term(parts[-1], scope)
+        made, kind, size = body.term, body.kind, body.size
+        for value in reversed(values):
+            made = let(value, made)
+        return TypedTerm(made, kind, size)
+
+    def _lam(self, one: Syntax, scope: NameScope, wanted: Type | None) -> Trampolined[TypedTerm]:
+        parts = one.parts or ()
+        if len(parts) != 3:
+            raise self.error(one, f"expected (lam (x : TYPE) BODY), found {one}")
+        if parts[1].parts is not None:
+            name, written = parse_declaration(self._source, parts[1])
+            kind = scope.known(written)
+            if wanted is not None and meet_types(kind, wanted) is None:
+                raise self.error(parts[1], f"expected the argument to be {wanted}, found {kind}")
+        else:
+            name = parts[1].word
+            expect_name(self._source, parts[1])
+            if wanted is None:
+                raise self.error(
+                    parts[1],
+                    f"expected a type of {name}, found none",
+                    f"write (lam ({name} : Float) …)",
+                )
+            kind = wanted
+        body = yield self.term(parts[2], scope.within(name, kind))
+        return TypedTerm(lam(kind, body.term), FunctionType(kind, body.kind))
+
+    def _get(self, one: Syntax, scope: NameScope, place: int, count: int) -> Trampolined[TypedTerm]:
+        if len(one.parts or ()) != 2:
+            raise self.error(one, f"expected ({one.first} TUPLE), found {one}")
+        read = yield self.term((one.parts or ())[1], scope)
+        if not isinstance(read.kind, TupleType) or len(read.kind.parts) != count:
+            raise self.error(one, f"expected a tuple of {count} parts, found {read.kind}")
+        return self._part(one, place, read)
+
+    def _part(self, one: Syntax, place: int, read: TypedTerm) -> TypedTerm:
+        kind = read.type
+        if not isinstance(kind, TupleType):
+            raise self.error(one, f"(select 0 t): expected a tuple, found {kind}")
+        if not 0 <= place < len(kind.parts):
+            raise self.error(
+                one,
+                f"(select 0 t): expected a number from 0 to {len(kind.parts) - 1}, found {place}",
+            )
+        return TypedTerm(term("select", term(place), read.term), kind.parts[place])
+
+    def _operation(self, one: Syntax, name: str, scope: NameScope) -> Trampolined[TypedTerm]:
+        parts = (one.parts or ())[1:]
+        read: list[TypedTerm] = []
+        for place, part in enumerate(parts):
+            if part.first == "lam":
+                wanted: Type | None = INTEGER if name in ("build", "sumbuild") else None
+                if name == "apply" and place == 0 and len(parts) == 2:
+                    argument = yield self.term(parts[1], scope)
+                    wanted = argument.kind
+                read.append((yield self._lam(part, scope, wanted)))
+            else:
+                read.append((yield self.term(part, scope)))
+        if name == "select" and len(read) == 2:
+            if not isinstance(read[0].term.head, int) and isinstance(read[1].term.head, int):
+                read.reverse()
+            place_of = read[0].term.head
+            if not isinstance(place_of, int):
+                raise self.error(parts[0], f"expected the number of a part, found {parts[0]}")
+            return self._part(one, place_of, read[1])
+        if name == "sub" and len(read) == 1:
+            name = "neg"
+        read = self._converted(name, read)
+        try:
+            kind = result_of(name, tuple(part.type for part in read))
+        except IllTypedError as error:
+            raise self.error(one, str(error), _hint(read)) from None
+        made = term(name, *(part.term for part in read))
+        kind, size = with_known_sizes(name, read, kind)
+        return TypedTerm(made, kind, size)
+
+    def _converted(self, name: str, read: list[TypedTerm]) -> list[TypedTerm]:
+        """Return arguments, with Integers that are written out as Floats beside Floats."""
+        if name not in _OVERLOADED and name not in _OF_FLOATS:
+            return read
+        start = 1 if name == "if" else 0
+        is_float = name in _OF_FLOATS or any(
+            part.type == FLOAT or (name == "mul" and not isinstance(part.type, BaseType))
+            for part in read[start:]
+        )
+        if not is_float:
+            return read
+        return [*read[:start], *(as_float(part) for part in read[start:])]
+
+    def _call(self, one: Syntax, callee: _Definition, scope: NameScope) -> Trampolined[TypedTerm]:
+        """Read the body of another definition, with ``let`` for its parameters.
+
+        A size is what the argument's type says it is, or else the ``size`` of the argument.
+        """
+        parts = (one.parts or ())[1:]
+        parameters = callee.program.parameters
+        if len(parts) != len(parameters):
+            raise self.error(
+                one,
+                f"expected {_many(len(parameters), 'argument')} of {callee.program.name}, "
+                f"found {len(parts)}",
+            )
+        outer, values = scope, list[TypedTerm]()
+        names = tuple(("", kind, size) for _, kind, size in scope.names)
+        sizes: dict[str, TypedTerm] = {}
+        for part, (name, wanted) in zip(parts, parameters, strict=True):
+            read = yield self.term(part, outer)
+            read = self.fitted(
+                part, read, without_named_sizes(wanted), f"{name} of {callee.program.name}"
+            )
+            values.append(read)
+            note_sizes(sizes, wanted, read.type)
+            outer = outer.within("", read.type)
+            names = (*names, (name, read.type, read.size))
+        for at, (_, wanted) in enumerate(parameters):
+            for size, way in size_accessors(wanted, lambda leaf: leaf):
+                if size not in sizes and size in callee.program.sizes:
+                    distance = len(values) - 1 - at
+                    kind = names[len(scope.names) + at][1]
+                    values.append(TypedTerm(way(bound(distance, kind)), INTEGER))
+                    names = (*names, (size, INTEGER, None))
+                    sizes[size] = values[-1]
+        given = {name: read for name, read in sizes.items() if read.size is not None}
+        body = yield callee.reading.term(callee.body, NameScope(names, {}, given, is_bare=False))
+        made = body.term
+        for value in reversed(values):
+            made = let(value.term, made)
+        return TypedTerm(made, body.kind, body.size)
+
+    def fitted(self, where: Syntax, read: TypedTerm, wanted: Type, what: str) -> TypedTerm:
+        """Return what was read as something of a type, or say that it is not."""
+        if wanted == FLOAT and read.type == INTEGER:
+            read = as_float(read)
+        if meet_types(read.type, wanted) is None:
+            raise self.error(
+                where, f"expected {what} to be {wanted}, found {read.type}", _hint([read])
+            )
+        return read
+
+
+def _hint(read: list[TypedTerm]) -> str:
+    kinds = {part.type for part in read}
+    return "(to_float n) is an Integer as a Float" if {FLOAT, INTEGER} <= kinds else ""
+
+
+def _many(count: int, what: str) -> str:
+    return f"one {what}" if count == 1 else f"{count} {what}s"

@@ -1,0 +1,119 @@
+"""What a reader of terms has in hand: what was read, what names mean, and the sizes of both.
+
+A size is a number, or the name of an Integer; a call finds out what the sizes of a parameter's type
+are by its argument's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from polygym.rewrite.term import Term, postorder, term
+from polygym.terms.language.nodes import variable
+from polygym.terms.language.program import with_sizes
+from polygym.terms.language.types import FLOAT, INTEGER, TupleType, Type, VectorSize, VectorType
+
+__all__ = [
+    "NameScope",
+    "TypedTerm",
+    "as_float",
+    "note_sizes",
+    "size_accessors",
+    "with_known_sizes",
+    "without_named_sizes",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TypedTerm:
+    """A term, its type with sizes, and its value if it is the size of something."""
+
+    term: Term
+    type: Type
+    size: VectorSize = None
+
+
+@dataclass(frozen=True, slots=True)
+class NameScope:
+    """What names mean: those that are bound, the innermost last; those of sizes; free ones."""
+
+    names: tuple[tuple[str, Type, VectorSize], ...] = ()
+    free: dict[str, Type] = field(default_factory=dict)
+    size_values: Mapping[str, TypedTerm] = field(default_factory=dict)
+    is_bare: bool = True
+
+    def within(self, name: str, kind: Type, size: VectorSize = None) -> NameScope:
+        """Return the scope with one more name that is bound, the innermost."""
+        names = (*self.names, (name, kind, size))
+        return NameScope(names, self.free, self.size_values, self.is_bare)
+
+    def known(self, kind: Type) -> Type:
+        """Return a type as it is written in this scope, with what its sizes are called outside."""
+        if not self.size_values:
+            return kind
+        return with_sizes(
+            kind, lambda name: self.size_values[name].size if name in self.size_values else None
+        )
+
+
+def as_float(read: TypedTerm) -> TypedTerm:
+    """Return an Integer that is written out (a number, or sums and products of them) as a Float."""
+    if read.type != INTEGER:
+        return read
+    made: dict[Term, Term] = {}
+    for one in postorder([read.term]):
+        if isinstance(one.head, int) and not one.children:
+            made[one] = term(float(one.head))
+        elif one.head in ("add", "sub", "mul", "neg"):
+            made[one] = term(one.head, *(made[child] for child in one.children))
+        else:
+            return read
+    return TypedTerm(made[read.term], FLOAT)
+
+
+def with_known_sizes(name: str, read: list[TypedTerm], kind: Type) -> tuple[Type, VectorSize]:
+    """Return the type of a result with the sizes that are known, and its value if it is a size."""
+    if isinstance(kind, VectorType) and name in ("build", "deltaVec", "constVec"):
+        return VectorType(kind.element, read[0].size), None
+    vector = read[0].type
+    if name == "size" and isinstance(vector, VectorType):
+        return kind, vector.size
+    return kind, None
+
+
+def without_named_sizes(kind: Type) -> Type:
+    """Return a parameter's type as callers see it: sizes that are names may be any."""
+    return with_sizes(kind, lambda name: None)
+
+
+def note_sizes(sizes: dict[str, TypedTerm], wanted: Type, found: Type) -> None:
+    """Note what the named sizes of a parameter are, where the argument's type says so."""
+    match wanted, found:
+        case VectorType(element, size), VectorType(its_element, its_size):
+            if isinstance(size, str) and size not in sizes and its_size is not None:
+                leaf = variable(its_size, INTEGER) if isinstance(its_size, str) else term(its_size)
+                sizes[size] = TypedTerm(leaf, INTEGER, its_size)
+            note_sizes(sizes, element, its_element)
+        case TupleType(parts), TupleType(its_parts):
+            for part, its_part in zip(parts, its_parts, strict=True):
+                note_sizes(sizes, part, its_part)
+
+
+_Accessor = Callable[[Term], Term]
+
+
+def size_accessors(kind: Type, way: _Accessor) -> Iterator[tuple[str, _Accessor]]:
+    """Yield the named sizes of a type, and how they are found in a value of that type."""
+    match kind:
+        case VectorType(element, size):
+            if isinstance(size, str):
+                yield size, lambda leaf: term("size", way(leaf))
+            yield from size_accessors(element, lambda leaf: term("index", term(0), way(leaf)))
+        case TupleType(parts):
+            for place, part in enumerate(parts):
+                yield from size_accessors(part, _selecting(place, way))
+
+
+def _selecting(place: int, way: _Accessor) -> _Accessor:
+    return lambda leaf: term("select", term(place), way(leaf))

@@ -1,0 +1,241 @@
+"""Tables of rules as text, in the format of :mod:`polygym.rewrite.rule`, with binders.
+
+A line says what becomes what, ``<=>`` both::
+
+    mul-of-sum: (mul ?a (add ?b ?c)) <=> (add (mul ?a ?b) (mul ?a ?c))
+    index-of-build: (index ?i (build ?n (lam x ?b))) => (let (x ?i) ?b)
+    div-of-div: (div (div ?a ?b) ?c) => (div ?a (mul ?b ?c)) if (float ?a)
+
+``?a`` is a metavariable, other words are operators, constants, or names that the rule binds itself.
+Where a rule ends the name of the next one begins; ``;`` begins a comment. Three lines are known as
+a whole, since patterns cannot say them; only their names are free::
+
+    bind: ?e => (let (x ?e) x)
+    lift: (?op (let (x ?e) ?b)) => (let (x ?e) (?op ?b))
+    select-of-tuple: (select ?i (tuple ?e ...)) => ?e.i
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from polygym.errors import InputError
+from polygym.rewrite.s_expressions import is_decimal, is_integer
+from polygym.rewrite.term import term
+from polygym.terms.language.nodes import FALSE, TRUE
+from polygym.terms.language.operators import ALIASES, OPERATORS
+from polygym.terms.language.syntax import Syntax, TermSource
+from polygym.terms.rules.patterns import (
+    BinderNames,
+    BoundPattern,
+    LambdaPattern,
+    LetPattern,
+    LiteralPattern,
+    Metavariable,
+    OperatorPattern,
+    Pattern,
+    SubstitutionPattern,
+    metavariables,
+)
+from polygym.terms.rules.rule_types import (
+    CONDITIONS,
+    BindRule,
+    LiftRule,
+    PatternRule,
+    RuleCondition,
+    SelectRule,
+    TermRule,
+)
+
+__all__ = ["parse_rules", "text_of_rules"]
+
+_META = re.compile(r"\?[A-Za-z_]\w*")
+_SCHEMES = {str(one("")).removeprefix(": "): one for one in (BindRule, LiftRule, SelectRule)}
+_DEEPEST = 60
+
+
+def parse_rules(text: str, file: str = "<rules>") -> list[TermRule]:
+    """Return the rules of a table.
+
+    Raises:
+        SourceError: the text is none; says where, what was expected, what was found.
+        InputError: two rules have one name.
+    """
+    reading = _RuleParser(TermSource(text, file))
+    found: dict[str, TermRule] = {}
+    while reading.rest:
+        for rule in reading.rule():
+            if rule.name in found:
+                raise InputError(f"{file}: expected one rule named {rule.name}, found two")
+            found[rule.name] = rule
+    return list(found.values())
+
+
+def text_of_rules(rules: Iterable[TermRule]) -> str:
+    """Return a table that :func:`parse_rules` reads."""
+    return "".join(f"{rule}\n" for rule in rules)
+
+
+class _RuleParser:
+    def __init__(self, source: TermSource) -> None:
+        self._source = source
+        self.rest = list(reversed(source.top))
+
+    def rule(self) -> list[TermRule]:
+        start = self._take("the name of a rule and ':'")
+        if not start.word.endswith(":") or start.word == ":":
+            raise self._source.error(start, f"expected the name of a rule and ':', found {start}")
+        name = start.word[:-1]
+        left = self._take("a pattern")
+        arrow = self._take("'=>' or '<=>'")
+        if arrow.word not in ("=>", "<=>"):
+            raise self._source.error(arrow, f"expected '=>' or '<=>', found {arrow}")
+        right = self._take("a pattern")
+        scheme = _SCHEMES.get(f"{left} => {right}")
+        if scheme is not None and arrow.word == "=>":
+            self._expect_end(name)
+            return [scheme(name)]
+        given = self._conditions()
+        self._expect_end(name)
+        made = [self._made(name, left, right, given)]
+        if arrow.word == "<=>":
+            made.append(self._made(f"{name}-back", right, left, given))
+        return [*made]
+
+    def _take(self, expected: str) -> Syntax:
+        if not self.rest:
+            raise self._source.error(None, f"expected {expected}, found the end")
+        return self.rest.pop()
+
+    def _expect_end(self, name: str) -> None:
+        if self.rest and not self.rest[-1].word.endswith(":"):
+            raise self._source.error(
+                self.rest[-1],
+                f"expected the end of rule {name} or the name of one, found {self.rest[-1]}",
+            )
+
+    def _conditions(self) -> list[Syntax]:
+        if not self.rest or self.rest[-1].word != "if":
+            return []
+        self.rest.pop()
+        found = [self._take("a condition")]
+        while self.rest and self.rest[-1].word == "&":
+            self.rest.pop()
+            found.append(self._take("a condition"))
+        return found
+
+    def _made(self, name: str, left: Syntax, right: Syntax, given: list[Syntax]) -> PatternRule:
+        source = self._pattern(left, (), is_source=True)
+        if isinstance(source, Metavariable | LiteralPattern):
+            raise self._source.error(left, f"expected an operator in a source, found {left}")
+        scopes: dict[str, set[str]] = {}
+        for meta in metavariables(source):
+            scopes.setdefault(meta.name, set(meta.scope)).intersection_update(meta.scope)
+        target = self._pattern(right, (), is_source=False, scopes=scopes)
+        for meta in metavariables(target):
+            if meta.name not in scopes:
+                raise self._source.error(
+                    right, f"expected {meta.name} in the source, found it nowhere"
+                )
+        binders = set(_binders(source))
+        conditions = tuple(self._condition(one, scopes, binders) for one in given)
+        return PatternRule(name, source, target, conditions)
+
+    def _condition(
+        self, one: Syntax, scopes: dict[str, set[str]], binders: set[str]
+    ) -> RuleCondition:
+        words = [part.word for part in one.parts or ()]
+        known = "; ".join(CONDITIONS.values())
+        if not words or words[0] not in CONDITIONS or "" in words:
+            raise self._source.error(one, f"expected a condition, one of {known}; found {one}")
+        names = words[1:]
+        if len(names) != (2 if words[0] == "absent" else 1):
+            raise self._source.error(one, f"expected {CONDITIONS[words[0]]}; found {one}")
+        if names[-1] not in scopes:
+            raise self._source.error(one, f"expected {names[-1]} in the source, found it nowhere")
+        if len(names) == 2 and names[0] not in binders:
+            raise self._source.error(one, f"expected the source to bind {names[0]}, found it free")
+        return RuleCondition(words[0], names[-1], names[0] if len(names) == 2 else "")
+
+    def _pattern(
+        self,
+        one: Syntax,
+        scope: BinderNames,
+        *,
+        is_source: bool,
+        scopes: dict[str, set[str]] | None = None,
+        depth: int = 0,
+    ) -> Pattern:
+        if depth > _DEEPEST:
+            raise self._source.error(one, f"expected a pattern at most {_DEEPEST} deep")
+
+        def inner(part: Syntax, names: BinderNames) -> Pattern:
+            return self._pattern(part, names, is_source=is_source, scopes=scopes, depth=depth + 1)
+
+        if one.parts is None:
+            return self._leaf(one, scope)
+        head, parts = ALIASES.get(one.first, one.first), (one.parts or ())[1:]
+        if head == "let":
+            pair = parts[0].parts if len(parts) == 2 else None
+            if not pair or len(pair) != 2:
+                raise self._source.error(one, f"expected (let (x a) b), found {one}")
+            name = self._binder(pair[0], scope)
+            return LetPattern(name, inner(pair[1], scope), inner(parts[1], (*scope, name)))
+        if head == "lam":
+            if len(parts) != 2:
+                raise self._source.error(one, f"expected (lam x b), found {one}")
+            name = self._binder(parts[0], scope)
+            return LambdaPattern(name, inner(parts[1], (*scope, name)))
+        if head == "subst":
+            if is_source or len(parts) != 3 or not _META.fullmatch(parts[2].word):
+                raise self._source.error(one, f"expected (subst x a ?b) in a target, found {one}")
+            assert scopes is not None
+            if parts[0].word not in scopes.get(parts[2].word, set()):
+                raise self._source.error(
+                    parts[0], f"expected {parts[2].word} under {parts[0]} in the source"
+                )
+            return SubstitutionPattern(parts[0].word, inner(parts[1], scope), parts[2].word, scope)
+        operator = OPERATORS.get(head)
+        if operator is None:
+            raise self._source.error(one, f"expected an operator, found {one}")
+        if operator.arity is not None and len(parts) != operator.arity:
+            raise self._source.error(one, f"expected {operator.usage}, found {one}")
+        return OperatorPattern(head, tuple(inner(part, scope) for part in parts))
+
+    def _leaf(self, one: Syntax, scope: BinderNames) -> Pattern:
+        word = one.word
+        if _META.fullmatch(word):
+            return Metavariable(word, scope)
+        if is_integer(word):
+            return LiteralPattern(term(int(word)))
+        if is_decimal(word):
+            return LiteralPattern(term(float(word)))
+        if word in ("True", "False"):
+            return LiteralPattern(TRUE if word == "True" else FALSE)
+        if word in scope:
+            return BoundPattern(word, scope)
+        raise self._source.error(
+            one,
+            f"expected a metavariable such as ?a, a constant, or a name that is bound, "
+            f"found {word}",
+        )
+
+    def _binder(self, one: Syntax, scope: BinderNames) -> str:
+        if not re.fullmatch(r"[A-Za-z_]\w*", one.word):
+            raise self._source.error(one, f"expected a name to bind, found {one}")
+        if one.word in scope:
+            raise self._source.error(one, f"expected another name, found {one} bound already")
+        return one.word
+
+
+def _binders(pattern: Pattern) -> Iterable[str]:
+    match pattern:
+        case LetPattern(name, value, body):
+            return [name, *_binders(value), *_binders(body)]
+        case LambdaPattern(name, body):
+            return [name, *_binders(body)]
+        case OperatorPattern(_, children):
+            return [name for child in children for name in _binders(child)]
+        case _:
+            return []

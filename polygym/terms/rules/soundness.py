@@ -1,0 +1,335 @@
+"""Whether rules say the truth: tried on random terms and values, and refused with a counterexample.
+
+A rule is sound if, wherever its source has a value and all numbers in it are finite, the target has
+the same one up to rounding. The other way round is not asked for: a target may have a value where
+the source has none, ``(mul 0.0 a)`` → 0.0 with a infinite, say, or an index outside of a vector.
+
+Metavariables are given types with which the source makes sense, every way that can be found, and
+random terms of these types, which have the variables around them in them. Then the rule itself is
+applied, conditions, scopes and all, and both sides are evaluated. So a rule that leaves out a side
+condition is found out by the terms that the condition would have kept out. What holds on one side
+of a number alone mostly names the number: values are drawn from those that the rule has, and from
+around them (:func:`special_numbers`).
+
+Integers have 64 bits and go round, and small ones do not tell. So where there are any, the rule is
+tried again with some near the ends of their range and near its root, so that sums and products go
+round: (div (mul ?a ?b) ?b) → ?a holds of small Integers, and of 2^62 · 4 = 0 not. Trying is no
+proof: what is wrong in rare cases alone may go unnoticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from polygym.errors import InputError, LimitError
+from polygym.rewrite.term import Term
+from polygym.terms.language.interpreter import evaluate_term
+from polygym.terms.language.nodes import free_variables, term_facts, variable
+from polygym.terms.language.operators import IllTypedError
+from polygym.terms.language.printer import text_of
+from polygym.terms.language.types import BOOL, FLOAT, INTEGER, TupleType, Type, VectorType
+from polygym.terms.language.values import Value, is_close, is_regular
+from polygym.terms.rules.patterns import (
+    LambdaPattern,
+    LetPattern,
+    LiteralPattern,
+    Metavariable,
+    OperatorPattern,
+    Pattern,
+    PatternMatch,
+    instantiate,
+    metavariables,
+    subpatterns,
+)
+from polygym.terms.rules.random_terms import SpecialNumbers, random_term, random_value, zero_term
+from polygym.terms.rules.rule_sets import rules_named
+from polygym.terms.rules.rule_types import PatternRule, TermRule, apply_rule
+
+__all__ = [
+    "TermCounterexample",
+    "check_rules",
+    "check_unknown",
+    "find_counterexample",
+    "special_numbers",
+]
+
+_KINDS: tuple[Type, ...] = (
+    FLOAT,
+    INTEGER,
+    BOOL,
+    VectorType(FLOAT),
+    TupleType((FLOAT, FLOAT)),
+    VectorType(VectorType(FLOAT)),
+)
+_Typing = tuple[dict[str, Type], dict[str, Type]]
+
+_MOST_TYPINGS = 40
+_MOST_TRIED = 30_000
+_STEPS = 20_000
+_LEAST = 12
+_USUAL = 2.0
+_MAX_MAGNITUDE = 2.0**62
+_WIDE = (
+    -1, -2, -3, 2**31, 2**32, 3_037_000_500, -3_037_000_500, 2**62, -(2**62),
+    2**63 - 1, 2**63 - 2, -(2**63), 1 - 2**63,
+)  # fmt: skip
+_STEPS_OF_WIDE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class TermCounterexample:
+    """A term, what a rule makes of it, values of the names in it, and what the two then are."""
+
+    rule: PatternRule
+    source: Term
+    target: Term
+    values: tuple[tuple[str, Value], ...]
+    expected: Value
+    actual: Value
+
+    def __str__(self) -> str:
+        """Return a sentence."""
+        values = ", ".join(f"{name} = {value}" for name, value in self.values)
+        return (
+            f"{text_of(self.source)} is {self.expected}, but {text_of(self.target)} is "
+            f"{self.actual}" + (f", with {values}" if values else "")
+        )
+
+
+def check_rules(rules: Iterable[TermRule], file: str = "<rules>", seed: int = 0) -> None:
+    """Check rules that somebody brings.
+
+    Raises:
+        InputError: one is unsound, which a counterexample shows; or it never applies.
+    """
+    for rule in rules:
+        if isinstance(rule, PatternRule):
+            found = find_counterexample(rule, seed=seed)
+            if found is not None:
+                raise InputError(
+                    f"{file}: rule {rule.name}: expected both sides to be equal, found that {found}"
+                )
+
+
+def check_unknown(rules: Iterable[TermRule], file: str) -> None:
+    """Check those rules that stand in none of the tables that come with polygym.
+
+    Raises:
+        InputError: one is unsound, or never applies.
+    """
+    known = frozenset(rules_named("all"))
+    check_rules([rule for rule in rules if rule not in known], file)
+
+
+def find_counterexample(
+    rule: PatternRule, tries: int = 400, seed: int = 0
+) -> TermCounterexample | None:
+    """Return a case in which a rule changes what is computed; None if none was found.
+
+    Raises:
+        InputError: the rule never applied to anything that has a value.
+    """
+    rng = np.random.default_rng(seed)
+    typings = _typings(rule)
+    if not typings:
+        raise InputError(
+            f"rule {rule.name}: expected types of its metavariables with which both sides are "
+            f"terms of one type, found none: {rule}"
+        )
+    special = special_numbers(rule)
+    answer = _test_rule(rule, typings, tries, rng, special, _STEPS)
+    if not isinstance(answer, TermCounterexample) and answer < _LEAST:
+        raise InputError(
+            f"rule {rule.name}: expected it to apply to random terms that have values, found "
+            f"{answer} cases: {rule}"
+        )
+    if not isinstance(answer, TermCounterexample):
+        whole = [one for one in typings if any(INTEGER in kinds.values() for kinds in one)]
+        answer = _test_rule(rule, whole, tries, rng, (*special, *_WIDE), _STEPS_OF_WIDE)
+    return answer if isinstance(answer, TermCounterexample) else None
+
+
+def _test_rule(
+    rule: PatternRule,
+    typings: Sequence[_Typing],
+    tries: int,
+    rng: np.random.Generator,
+    special: SpecialNumbers,
+    steps: int,
+) -> TermCounterexample | int:
+    """Return a counterexample, or in how many cases both sides were the same."""
+    compared = 0
+    for attempt in range(4 * tries if typings else 0):
+        kinds, binders = typings[attempt % len(typings)]
+        source = _source(rule, kinds, binders, rng, special)
+        target = None if source is None else apply_rule(rule, source)
+        if source is None or target is None:
+            continue
+        for _ in range(3):
+            answer = _compared(rule, source, target, rng, special, steps)
+            if isinstance(answer, TermCounterexample):
+                return answer
+            compared += answer
+        if compared >= tries:
+            break
+    return compared
+
+
+def special_numbers(rule: PatternRule) -> tuple[int | float, ...]:
+    """Return the numbers in a rule that are tried anyway but rarely, and what is around them.
+
+    >>> from polygym.terms.rules.rule_table import parse_rules
+    >>> [rule] = parse_rules("big: (max ?a 1e6) => ?a if (float ?a)")
+    >>> assert isinstance(rule, Rewriting)
+    >>> special_numbers(rule)
+    (1000000.0, 999999.0, 1000001.0, -1000000.0, 2000000.0, 500000.0)
+    """
+    found: dict[tuple[type, int | float], None] = {}
+    for one in (*_literals(rule.source), *_literals(rule.target)):
+        if abs(one) > _USUAL:
+            near: tuple[int | float, ...] = (one, one - 1, one + 1, -one, 2 * one)
+            near += (one // 2 if isinstance(one, int) else one / 2,)
+            found |= {(type(each), each): None for each in near if abs(each) < _MAX_MAGNITUDE}
+    return tuple(one for _, one in found)
+
+
+def _literals(pattern: Pattern) -> Iterator[int | float]:
+    for part in subpatterns(pattern):
+        if isinstance(part, LiteralPattern) and isinstance(part.term.head, int | float):
+            yield part.term.head
+
+
+def _compared(
+    rule: PatternRule,
+    source: Term,
+    target: Term,
+    rng: np.random.Generator,
+    special: SpecialNumbers,
+    steps: int,
+) -> TermCounterexample | bool:
+    names = free_variables(source) | free_variables(target)
+    values = {name: random_value(kind, rng, special) for name, kind in names.items()}
+    try:
+        expected = evaluate_term(source, values, steps)
+        if not is_regular(expected):
+            return False
+        found = evaluate_term(target, values, steps)
+    except LimitError:
+        return False
+    if is_close(expected, found):
+        return True
+    return TermCounterexample(rule, source, target, tuple(values.items()), expected, found)
+
+
+def _typings(rule: PatternRule) -> list[_Typing]:
+    """Return types of metavariables and binders with which the rule can be applied at all."""
+    names = list(dict.fromkeys(meta.name for meta in metavariables(rule.source)))
+    free = [name for name, operator in _functions(rule.source, "") if operator not in _LOOPS]
+    rng = np.random.default_rng(0)
+    found: list[_Typing] = []
+    for tried, kinds in enumerate(_assignments(len(names) + len(free), rng)):
+        if tried > _MOST_TRIED or len(found) >= _MOST_TYPINGS:
+            break
+        given = dict(zip(names, kinds, strict=False))
+        binders = dict(zip(free, kinds[len(names) :], strict=True))
+        known = PatternMatch(
+            {name: (variable(f"v{name[1:]}", kind), ()) for name, kind in given.items()}
+        )
+        known.binder_types.update(binders)
+        known.bindings = {
+            meta.name: (known.bindings[meta.name][0], meta.scope)
+            for meta in metavariables(rule.source)
+        }
+        try:
+            made = instantiate(rule.source, known)
+            if made is not None:
+                term_facts(made)
+                found.append((given, binders))
+        except IllTypedError:
+            continue
+    return found
+
+
+def _assignments(count: int, rng: np.random.Generator) -> Iterable[tuple[Type, ...]]:
+    """Yield types for so many names: all ways if there are few, otherwise some at random."""
+    if len(_KINDS) ** count <= _MOST_TRIED:
+        every = list(product(_KINDS, repeat=count))
+        order = rng.permutation(len(every))
+        yield from (every[at] for at in order)
+        return
+    while True:
+        yield tuple(_KINDS[int(at)] for at in rng.integers(len(_KINDS), size=count))
+
+
+_LOOPS = ("build", "sumbuild")
+
+
+def _functions(pattern: Pattern, operator: str) -> Iterable[tuple[str, str]]:
+    """Yield the binders of functions, and what each is an argument of."""
+    match pattern:
+        case LambdaPattern(name, body):
+            yield name, operator
+            yield from _functions(body, "")
+        case LetPattern(_, value, body):
+            yield from _functions(value, "")
+            yield from _functions(body, "")
+        case OperatorPattern(head, children):
+            for child in children:
+                yield from _functions(child, head)
+        case _:
+            return
+
+
+def _source(
+    rule: PatternRule,
+    kinds: dict[str, Type],
+    binders: dict[str, Type],
+    rng: np.random.Generator,
+    special: SpecialNumbers,
+) -> Term | None:
+    """Return the source with random terms for its metavariables; None if that makes no sense."""
+    known = PatternMatch(binder_types=dict(binders))
+    scopes: dict[str, Metavariable] = {}
+    for meta in metavariables(rule.source):
+        if meta.name not in scopes or len(meta.scope) < len(scopes[meta.name].scope):
+            scopes[meta.name] = meta
+    types = dict(binders)
+    # A let's variable has the type of its value, which is a metavariable as a rule; others rarely.
+    types |= _let_types(rule.source, kinds)
+    for name, meta in scopes.items():
+        around = [types.get(binder, INTEGER) for binder in meta.scope]
+        is_zero = any(one.name == "zero" and one.metavariable == name for one in rule.conditions)
+        made = (
+            zero_term(kinds[name])
+            if is_zero
+            else random_term(kinds[name], around, rng, int(rng.integers(0, 3)), special)
+        )
+        known.bindings[name] = made, meta.scope
+    try:
+        found = instantiate(rule.source, known)
+        if found is not None:
+            term_facts(found)
+    except IllTypedError:
+        return None
+    return found
+
+
+def _let_types(pattern: Pattern, kinds: dict[str, Type]) -> dict[str, Type]:
+    found: dict[str, Type] = {}
+    match pattern:
+        case LetPattern(name, value, body):
+            if isinstance(value, Metavariable):
+                found[name] = kinds[value.name]
+            else:
+                found[name] = FLOAT
+            found |= _let_types(value, kinds) | _let_types(body, kinds)
+        case LambdaPattern(_, body):
+            found |= _let_types(body, kinds)
+        case OperatorPattern(_, children):
+            for child in children:
+                found |= _let_types(child, kinds)
+    return found

@@ -1,0 +1,124 @@
+"""What binding would save, and how many steps it takes: an estimate from the text alone.
+
+A part P that stands m times in a term, at places with the common beginning q, can be computed once:
+each of the m is bound (one step), the ``let``s are lifted up to q (a step for each place between,
+since those that meet are merged), with m - 1 merges. That saves (m - 1) c(P), and costs 0.1 for the
+``let``. Parts within such parts do not count again, since they go with them; what is bound already
+needs no binding.
+
+Example: (x + y) · (x + y) has x + y at 0 and at 1: two bindings, two liftings, one merge save 0.9.
+
+:class:`SharingValue` makes a value function of this: what can be saved with the steps that are
+left, the cheapest to reach first, less a little for every step that it takes, so that what is
+nearer to it is tried earlier. No rule but those of binding is thought of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from polygym.rewrite.term import Term, postorder
+from polygym.search.planning.protocol import Values
+from polygym.terms.cost import ASSUMED_VECTOR_SIZE, LET_COST, StaticCost, TermCost, operator_cost
+from polygym.terms.language.nodes import term_facts
+from polygym.terms.named_subterms import subterms_by_position
+
+__all__ = ["SharingValue", "shared_cost", "sharing_gains"]
+
+_STEP = 1e-3
+_LARGEST = 5_000
+
+
+def shared_cost(root: Term) -> float:
+    """Return what a term costs if each of its parts is computed once, and bound where that pays.
+
+    >>> from polygym.terms.language.parser import parse_program
+    >>> shared_cost(parse_program("(mul (add x y) (add x y))").body)
+    3.1
+    """
+    order = list(postorder([root]))
+    uses: dict[Term, int] = {}
+    times: dict[Term, float] = {root: 1.0}
+    for one in reversed(order):
+        for place, child in enumerate(one.children):
+            uses[child] = uses.get(child, 0) + 1
+            times[child] = max(times.get(child, 0.0), times[one] * _repeats(one, place))
+    total = 0.0
+    for one in order:
+        own = operator_cost(one)
+        is_shared = bool(one.children) and uses.get(one, 0) > 1 and one.head != "let"
+        total += times[one] * (own + (LET_COST if is_shared else 0.0))
+    return round(total, 9)
+
+
+def _repeats(one: Term, place: int) -> float:
+    return float(ASSUMED_VECTOR_SIZE) if one.head in ("build", "sumbuild") and place == 1 else 1.0
+
+
+def sharing_gains(root: Term, cost: TermCost) -> list[tuple[float, int]]:
+    """Return what could be saved by binding, and in how many steps: for every part one pair."""
+    if not root.children or term_facts(root).nodes > _LARGEST:
+        return []
+    counts: dict[Term, int] = {}
+    origin: dict[Term, Term] = {}
+    found: dict[Term, list[tuple[tuple[int, ...], bool]]] = {}
+    stack: list[tuple[Term, tuple[int, ...], bool]] = [(root, (), False)]
+    named = subterms_by_position(root)
+    for one in named.values():
+        if one.children:
+            counts[one] = counts.get(one, 0) + 1
+    while stack:
+        one, place, is_bound = stack.pop()
+        if counts[same := named[place]] > 1 and one.head != "tuple":
+            origin[same] = one
+            found.setdefault(same, []).append((place, is_bound))
+            continue
+        for at, child in enumerate(one.children):
+            if child.children:
+                stack.append((child, (*place, at), one.head == "let" and at == 0))
+    answer: list[tuple[float, int]] = []
+    for one, places in found.items():
+        if len(places) < 2:
+            continue
+        lets = sum(is_bound for _, is_bound in places)
+        saved = (len(places) - 1) * cost(origin[one]) - LET_COST * (1 - lets)
+        if saved > 0.0:
+            ways = [place[:-1] if is_bound else place for place, is_bound in places]
+            top = len(_common(ways))
+            lifted = {way[:length] for way in ways for length in range(top + 1, len(way) + 1)}
+            lifted -= {(*place[:-1], 1) for place, is_bound in places if is_bound}
+            answer.append((saved, len(lifted) + len(places) - lets + len(places) - 1))
+    return answer
+
+
+def _common(places: list[tuple[int, ...]]) -> tuple[int, ...]:
+    first, last = min(places), max(places)
+    length = 0
+    while length < min(len(first), len(last)) and first[length] == last[length]:
+        length += 1
+    return first[:length]
+
+
+class SharingValue:
+    """Expects what binding can save with the steps that are left."""
+
+    def __init__(self, cost: TermCost | None = None) -> None:
+        """Count by the static cost, if nothing else is said."""
+        self._cost: TermCost = StaticCost() if cost is None else cost
+
+    def __call__(self, states: Sequence[Term], horizon: int) -> Values:
+        """Return what is expected, a row a state, a column for each number of steps."""
+        found = np.zeros((len(states), horizon + 1))
+        for row, one in zip(found, states, strict=True):
+            spent, saved = 0, 0.0
+            for gain, steps in sorted(
+                sharing_gains(one, self._cost), key=lambda pair: -pair[0] / pair[1]
+            ):
+                spent += steps
+                saved += gain
+                row[spent:] = saved - _STEP * spent
+                if spent > horizon:
+                    break
+        return found

@@ -1,0 +1,366 @@
+"""Where a program begins by a model: what there is to choose from, and what is remembered."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polybench import Dataset
+from polygym.autoschedule import storage_cache, storage_choice
+from polygym.autoschedule.program_recipes import DefaultSource, ProgramRecipe
+from polygym.autoschedule.storage_cache import StorageVariant, variant_cache_key, variant_from_json
+from polygym.autoschedule.storage_choice import (
+    LEAST_VARIANT_GAIN,
+    best_variant,
+    judge_variants,
+    starting_program,
+    variant_candidates,
+)
+from polygym.cli import dispatch
+from polygym.errors import LimitError
+from polygym.mapping.mapping import DEFAULT_MAPPING
+from polygym.poly.transform.splitting.conditions import NO_SPLITTING, parse_splitting
+from polygym.poly.transform.storage.plan import SOURCE_STORAGE, parse_storage
+from polygym.programs import Program, load_program
+from polygym.programs.split_program import apply_splitting_to
+from polygym.programs.stored_program import with_storage_plan
+from polygym.runtime.evaluation import EvaluationOptions, Evaluator
+from polygym.runtime.worker.outcome import OutcomeStatus
+from tests.poly.transform.storage.random_plans import STORED_PROGRAMS
+from tests.test_layering import imports_of_modules
+
+EXPANDED = "S0:temp2=expand:i,j contract"
+CUT = "S0: i = k, j = k"
+LIMIT = 1 << 24
+TWO = replace(DEFAULT_MAPPING, threads=2)
+
+
+@pytest.fixture(scope="module")
+def symm() -> Program:
+    return load_program("symm", dataset=Dataset.MINI)
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder of its own."""
+    monkeypatch.setenv("POLYGYM_CACHE", str(tmp_path))
+    return tmp_path / "homes"
+
+
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("gemm", []),
+        ("nussinov", []),
+        ("heat-3d", []),
+        ("symm", [("", EXPANDED), ("", "S0:temp2=private:i,j contract")]),
+        (
+            "durbin",
+            [("", "S4:sum=expand:k contract"), ("", "S4:sum=private:k contract")],
+        ),
+        ("floyd-warshall", [(CUT, "keep")]),
+    ],
+)
+def test_what_there_is_to_choose_from(name: str, others: list[tuple[str, str]]) -> None:
+    program = load_program(name, dataset=Dataset.MINI)
+    first, *found = variant_candidates(program, TWO, LIMIT)
+    assert first == program
+    assert [(str(one.splitting), str(one.storage)) for one in found] == others
+
+
+def test_a_program_in_pieces_stays_so() -> None:
+    cuts = parse_splitting("S0: i = k")
+    program = apply_splitting_to(load_program("floyd-warshall", dataset=Dataset.MINI), cuts)
+    assert [one.splitting for one in variant_candidates(program, TWO, LIMIT)] == [cuts]
+    assert best_variant(program, TWO, LIMIT) == program
+
+
+@pytest.mark.parametrize(
+    ("name", "splitting", "storage"),
+    [
+        ("symm", "", EXPANDED),
+        ("doitgen", "", "S0:sum=expand:r,q contract"),
+        ("floyd-warshall", CUT, "keep"),
+        ("durbin", "", "keep"),
+    ],
+)
+def test_what_the_models_take(name: str, splitting: str, storage: str) -> None:
+    """At LARGE, where it pays; the schedule is one of the program that is taken."""
+    found = starting_program(load_program(name), TWO, 1 << 29)
+    program = found.program
+    assert (str(program.splitting), str(program.storage)) == (splitting, storage)
+    first, other, *_ = found.ranking
+    assert (first.splitting, first.storage, first.predicted_gain) == (
+        NO_SPLITTING,
+        SOURCE_STORAGE,
+        0.0,
+    )
+    assert storage_choice.is_better_variant(other, first) == (program != load_program(name))
+    assert found.choice is not None
+    assert {one.statement for one in found.choice.schedule.statements} == {
+        one.name for one in program.scop.statements
+    }
+
+
+EDGES = """
+void edges(const float *img, float *out, int h, int w) {
+#pragma scop
+  for (int i = 1; i < h - 1; i++)
+    for (int j = 1; j < w - 1; j++) {
+      float a = img[(i - 1) * w + j] - img[(i + 1) * w + j];
+      float b = img[i * w + j - 1] - img[i * w + j + 1];
+      out[i * w + j] = a * a + b * b;
+    }
+#pragma endscop
+}
+"""
+
+
+def test_what_an_iteration_alone_needs_is_private(tmp_path: Path) -> None:
+    """Two images of 36 MB would have to be filled and read, for two scalars."""
+    file = tmp_path / "edges.c"
+    file.write_text(EDGES)
+    program = load_program(str(file), parameters={"h": 3000, "w": 3000})
+    found = judge_variants(program, TWO, 1 << 29)
+    assert str(found.program.storage) == "S0:a=private:i,j S1:b=private:i,j contract"
+    written, expanded, private = found.ranking
+    assert storage_choice.is_better_variant(private, written)
+    assert expanded.predicted_gain is not None
+    assert private.predicted_gain is not None
+    assert private.predicted_gain > expanded.predicted_gain + 1
+
+
+def test_memory_that_comes_fresh_is_no_gain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "edges.c"
+    file.write_text(EDGES)
+    program = load_program(str(file), parameters={"h": 3000, "w": 3000})
+    promises = []
+    for cycles in (0.0, storage_choice.FRESH_MEMORY_COST):
+        monkeypatch.setattr(storage_choice, "FRESH_MEMORY_COST", cycles)
+        ranking = judge_variants(program, TWO, 1 << 29).ranking
+        promises.append([one.predicted_gain for one in ranking])
+    (_, free, private), (_, expanded, again) = promises
+    assert private == again
+    assert expanded < free - 0.5
+    small = replace(program, parameters=(("h", 900), ("w", 900)))
+    kept = judge_variants(small, TWO, 1 << 29).ranking[1].predicted_gain
+    monkeypatch.setattr(storage_choice, "FRESH_MEMORY_COST", 100.0)
+    assert judge_variants(small, TWO, 1 << 29).ranking[1].predicted_gain == kept
+
+
+@pytest.mark.parametrize(
+    ("promise", "score", "taken"),
+    [
+        (LEAST_VARIANT_GAIN + 0.1, 0.51, EXPANDED),
+        (LEAST_VARIANT_GAIN + 0.1, 0.5, "keep"),
+        (LEAST_VARIANT_GAIN, 0.9, "keep"),
+        (None, 0.9, "keep"),
+        (2.0, None, "keep"),
+    ],
+)
+def test_what_promises_enough_is_taken(
+    symm: Program, kept: Path, promise: float | None, score: float | None, taken: str
+) -> None:
+    """A ranking that is kept is judged as any other."""
+    ranking = [
+        StorageVariant(NO_SPLITTING, SOURCE_STORAGE, 0.0, 0.5),
+        StorageVariant(NO_SPLITTING, parse_storage(EXPANDED), promise, score),
+    ]
+    storage_cache.write_ranking(
+        variant_cache_key(symm, DEFAULT_MAPPING, LIMIT, LEAST_VARIANT_GAIN), ranking
+    )
+    assert str(best_variant(symm, DEFAULT_MAPPING, LIMIT).storage) == taken
+    assert (
+        str(ProgramRecipe(storage=DefaultSource.MODEL, storage_limit=LIMIT).apply(symm).storage)
+        == taken
+    )
+
+
+@pytest.mark.parametrize(
+    ("promises", "taken"),
+    [((1.0, 0.95), 2), ((1.0, 0.85), 1), ((0.2, 0.25), 0), ((0.35, 0.29), 1), ((None, 0.4), 2)],
+)
+def test_what_wants_no_memory_may_promise_a_little_less(
+    promises: tuple[float | None, float], taken: int
+) -> None:
+    plans = (EXPANDED, EXPANDED.replace("expand", "private"))
+    others = [
+        StorageVariant(NO_SPLITTING, parse_storage(plan), promise, 0.6)
+        for plan, promise in zip(plans, promises, strict=True)
+    ]
+    assert (
+        storage_choice._best_variant_index(
+            (StorageVariant(NO_SPLITTING, SOURCE_STORAGE, 0.0, 0.5), *others)
+        )
+        == taken
+    )
+
+
+def test_it_is_forgotten_with_the_cache(
+    symm: Program, kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (kept.parent / "others.json").write_text("{}")
+    asked = variant_cache_key(symm, DEFAULT_MAPPING, LIMIT, LEAST_VARIANT_GAIN)
+    for sizes in (asked, "0" * 32):
+        storage_cache.write_ranking(sizes, [StorageVariant(NO_SPLITTING, SOURCE_STORAGE)])
+    assert storage_cache.read_ranking(asked) is not None
+    assert dispatch.run(["cache", "clear", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["homes"] == 2
+    assert storage_cache.read_ranking(asked) is None
+    assert (list(kept.iterdir()), storage_cache.clear_rankings()) == ([], 0)
+    assert (kept.parent / "others.json").exists()
+
+
+def test_out_of_reach_it_stays_as_it_is(symm: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gives_up(*_: object) -> None:
+        raise LimitError("too long")
+
+    monkeypatch.setattr(storage_choice, "storage_variants_within", gives_up)
+    assert best_variant(symm, DEFAULT_MAPPING, LIMIT) == symm
+    found = starting_program(symm, DEFAULT_MAPPING, LIMIT)
+    assert (found.program, len(found.ranking)) == (symm, 1)
+    assert found.choice is not None
+
+
+def test_the_limit_holds(symm: Program) -> None:
+    assert not best_variant(symm, TWO, 4800).storage.is_source
+    for limit in (0, 100):
+        assert best_variant(symm, TWO, limit).storage.is_source
+
+
+def test_an_answer_is_remembered(
+    symm: Program, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Program] = []
+
+    def counted(program: Program, *more: Any) -> storage_choice.StartingProgram:
+        asked.append(program)
+        return judge_variants(program, *more)
+
+    monkeypatch.setattr(storage_choice, "storage_variants_within", lambda work, _: work())
+    monkeypatch.setattr(storage_choice, "judge_variants", counted)
+    first = starting_program(symm, TWO, LIMIT)
+    assert starting_program(symm, TWO, LIMIT) == first
+    assert len(asked) == len(list(kept.iterdir())) == 1
+    assert str(first.program.storage) == EXPANDED
+    for program, mapping, limit in (
+        (symm, DEFAULT_MAPPING, LIMIT),
+        (symm, TWO, LIMIT + 1),
+        (load_program("symm", dataset=Dataset.SMALL), TWO, LIMIT),
+        (load_program("syrk", dataset=Dataset.MINI), TWO, LIMIT),
+    ):
+        before = len(asked)
+        starting_program(program, mapping, limit)
+        assert len(asked) == before + 1
+
+
+def test_a_text_that_has_moved_is_the_same_program(tmp_path: Path) -> None:
+    symm = Path(load_program("symm").scop.file)
+    text = symm.read_text()
+    names = ("a.c", "b.c", "c.c")
+    changes = (text, "\n\n" + text, text.replace("temp2 = 0", "temp2 = 1"))
+    assert changes[0] != changes[2]
+    found = []
+    for name, changed in zip(names, changes, strict=True):
+        path = tmp_path / name
+        path.write_text(changed)
+        program = load_program(str(path), function="kernel_symm", parameters={"m": 9, "n": 9})
+        found.append(variant_cache_key(program, DEFAULT_MAPPING, LIMIT, LEAST_VARIANT_GAIN))
+    assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "[]", "{}", '{"ranking": []}', '{"ranking": [{"splitting": "S9: i = k"}]}']
+)
+def test_a_file_that_is_damaged_is_written_anew(symm: Program, kept: Path, damage: str) -> None:
+    found = best_variant(symm, TWO, LIMIT)
+    (path,) = kept.iterdir()
+    before = path.read_text()
+    path.write_text(damage)
+    assert best_variant(symm, TWO, LIMIT) == found
+    assert path.read_text() == before
+
+
+def test_a_plan_that_does_not_fit_is_not_believed(symm: Program, kept: Path) -> None:
+    """What is kept is proved again, so it can do no harm."""
+    found = best_variant(symm, TWO, LIMIT)
+    (path,) = kept.iterdir()
+    path.write_text(path.read_text().replace("temp2", "nobody"))
+    assert best_variant(symm, TWO, LIMIT) == found
+
+
+def test_all_that_decides_counts() -> None:
+    """What a model would answer otherwise in another polygym is not recalled there."""
+    imports, found, left = imports_of_modules(), set[str](), ["episodes.homes"]
+    while left:
+        one = left.pop()
+        if one not in found:
+            found.add(one)
+            left += imports[one]
+    parts = tuple(part.replace("/", ".") for part in storage_cache.FINGERPRINTED_FOLDERS)
+    rooms = {one for one in found if one.startswith(("compiler.", "cost.", "episodes."))}
+    others = {one for one in rooms if not any(f"{one}.".startswith(f"{part}.") for part in parts)}
+    assert others
+    assert {one for one in others if not one.startswith("compiler.frontend")} == set()
+
+
+def test_a_home_is_read_as_it_was_written() -> None:
+    one = StorageVariant(parse_splitting(CUT), parse_storage(EXPANDED), 0.1 + 0.2, None)
+    assert variant_from_json(json.loads(json.dumps(one.to_json()))) == one
+
+
+def test_scalars_that_are_expanded(tmp_path: Path) -> None:
+    """Live before or after, in recurrences of two nests, with an element that is copied out."""
+    expanded = []
+    for name, text in STORED_PROGRAMS.items():
+        path = tmp_path / f"{name}.c"
+        path.write_text(text)
+        program = load_program(str(path), dataset=Dataset.MINI)
+        if any(not one.storage.is_source for one in variant_candidates(program, TWO, LIMIT)):
+            expanded.append(name)
+    some = ["live_before", "live_after", "conditional", "two_recurrences", "symmetric"]
+    assert expanded == some
+
+
+@pytest.mark.parametrize("name", ["random:4", "random:155"])
+def test_random_programs_that_are_cut_leave_the_same_bits(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = load_program(name, dataset=Dataset.MINI)
+    monkeypatch.setattr(storage_choice, "is_better_variant", lambda *_: True)
+    found = judge_variants(program, TWO, LIMIT)
+    assert found.choice is not None
+    assert str(found.program.splitting) == "S0: j = i, k = i"
+    with Evaluator(found.program, EvaluationOptions(threads=2, mapping=TWO)) as evaluator:
+        assert evaluator.evaluate(found.choice.schedule, TWO).status is OutcomeStatus.OK
+
+
+@pytest.mark.parametrize("name", STORED_PROGRAMS)
+def test_whatever_is_taken_leaves_the_same_bits(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scalars in every position: each candidate runs under the schedule that it would get."""
+    path = tmp_path / f"{name}.c"
+    path.write_text(STORED_PROGRAMS[name])
+    program = load_program(str(path), dataset=Dataset.MINI)
+    monkeypatch.setattr(
+        storage_choice, "is_better_variant", lambda *_: True
+    )  # the last of them is taken
+    found = judge_variants(program, TWO, LIMIT)
+    assert found.choice is not None
+    taken = found.program
+    options = EvaluationOptions(threads=2, mapping=TWO)
+    with Evaluator(taken, options) as evaluator:
+        outcome = evaluator.evaluate(found.choice.schedule, TWO)
+    assert outcome.status is OutcomeStatus.OK, f"{taken.storage} {taken.splitting}: {outcome}"
+    if len(found.ranking) > 1:
+        assert taken != program
+        assert taken == with_storage_plan(
+            apply_splitting_to(program, taken.splitting), taken.storage, LIMIT
+        )

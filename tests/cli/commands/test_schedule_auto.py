@@ -1,0 +1,62 @@
+"""``--schedule auto``: what was chosen among what is said, run, checked, and may be run again."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from polygym.autoschedule.schedule_choice import choose_schedule
+from polygym.mapping.mapping import DEFAULT_MAPPING
+from polygym.poly.schedule import parse_schedule
+from polygym.programs import load_scop
+from tests.cli.invoke import call, call_json
+
+SIZES = {"m": 100, "n": 130}
+MINI = ["-d", "mini", "--threads", "2", "--repeat", "1"]
+
+
+@pytest.mark.parametrize("name", ["gramschmidt", "atax", "durbin", "gesummv"])
+def test_run_says_what_it_was_chosen_among(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    code, data = call_json(capsys, "run", name, *MINI, "--schedule", "auto")
+    assert (code, data["status"]) == (0, "ok")  # its output is the original's, bit for bit
+    choice = data["choice"]
+    ranked = {one["strategy"]: one for one in choice["ranking"]}
+    assert "isl" in ranked
+    assert "original" in ranked
+    assert data["schedule"] == ranked[choice["strategy"]]["schedule"]
+    assert data["mapping"] == "threads=2"  # of the text's order too
+
+
+def test_what_was_chosen_may_be_run_again(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _, data = call_json(capsys, "run", "gesummv", *MINI, "--schedule", "auto")
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(data))
+    _, again = call_json(capsys, "run", "gesummv", *MINI, "--schedule", str(path))
+    assert (again["schedule"], again["mapping"]) == (data["schedule"], data["mapping"])
+    assert again["choice"] is None
+    _, out, _ = call(capsys, "run", "gesummv", *MINI, "--schedule", "auto")
+    assert f"that of `{data['choice']['strategy']}`, of 3 by a model of cost" in out
+
+
+def test_bench_measures_it_beside_isl(capsys: pytest.CaptureFixture[str]) -> None:
+    code, data = call_json(capsys, "bench", "gesummv", *MINI)
+    assert code == 0
+    choices = {one["schedule"]: one["choice"] for one in data["entries"]}
+    assert list(choices) == ["original", "isl", "auto"]
+    assert choices["original"] is choices["isl"] is None
+    assert choices["auto"]["strategy"] in ("isl", "isl fusion=minimum", "original")
+
+
+def test_check_and_show_want_sizes(capsys: pytest.CaptureFixture[str]) -> None:
+    scop = load_scop("atax")
+    sizes = ",".join(f"{name}={value}" for name, value in SIZES.items())
+    for command in ("check", "show"):
+        code, _, err = call(capsys, command, "atax", "--schedule", "auto", "-p", "m=100")
+        assert code == 2
+        assert "auto: expected sizes, on which it depends which schedule that is (-p)" in err
+    code, data = call_json(capsys, "check", "atax", "--schedule", "auto", "-p", sizes)
+    assert (code, data["legal"]) == (0, True)
+    found = {one.schedule for one in choose_schedule(scop, SIZES, DEFAULT_MAPPING).ranking}
+    assert parse_schedule(data["schedule"], scop) in found

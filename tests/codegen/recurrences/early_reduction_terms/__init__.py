@@ -1,0 +1,1 @@
+"""Tests of polygym.codegen.recurrences.early_reduction_terms."""

@@ -1,0 +1,1 @@
+"""Tests of polygym.codegen.recurrences.recurrence_lanes."""

@@ -1,0 +1,80 @@
+"""Orders of groups against all orders; what forms alone say of pairs against the pairs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations, product
+
+import islpy as isl
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polygym.codegen.tree.dependence_queries import (
+    are_never_carried,
+    are_weakly_ordered,
+    order_groups,
+    unordered_pairs,
+)
+from polygym.frontend.c import parse_text
+from polygym.poly.dependences import Dependence, DependenceKind
+from polygym.poly.distance import DependencePairs, all_pairs
+from polygym.poly.schedule import ScheduleRow, parameter_names
+from tests.c_programs import SMALL_PROGRAMS
+
+GROUPS = (("A",), ("B", "C"), ("D",), ("E",))
+NAMES = ("A", "B", "C", "D", "E", "elsewhere")
+
+
+def pairs_of(ends: list[tuple[str, str]]) -> list[DependencePairs]:
+    nothing = isl.Set("{ [] }")
+    return [
+        DependencePairs(Dependence(one, other, DependenceKind.FLOW, ("x",), ""), nothing, ())
+        for one, other in ends
+    ]
+
+
+@given(st.lists(st.sampled_from(sorted(product(NAMES, NAMES))), max_size=7))
+@settings(deadline=None, max_examples=300)
+def test_an_order_is_the_first_in_which_no_pair_leads_back(ends: list[tuple[str, str]]) -> None:
+    def is_right(order: tuple[tuple[str, ...], ...]) -> bool:
+        place = {name: number for number, group in enumerate(order) for name in group}
+        known = [(place[a], place[b]) for a, b in ends if a in place and b in place]
+        return all(before <= after for before, after in known)
+
+    # In the order in which permutations come: groups as far in front as they stood.
+    expected = next(filter(is_right, permutations(GROUPS)), None)
+    assert order_groups(GROUPS, pairs_of(ends)) == expected
+
+
+@pytest.mark.parametrize("name", sorted(SMALL_PROGRAMS))
+def test_answers_from_the_form_alone_are_those_of_the_pairs(name: str) -> None:
+    scop = parse_text(SMALL_PROGRAMS[name])
+    parameters, rng = parameter_names(scop), np.random.default_rng(1)
+    statements = tuple(one.name for one in scop.statements)
+    pairs = [one for one in all_pairs(scop) if not one.is_empty]
+    nowhere = [replace(one, points=isl.Set.empty(one.points.get_space())) for one in pairs]
+    seen = 0
+    for _ in range(30):
+        rows = tuple(
+            ScheduleRow(
+                tuple(int(x) for x in rng.choice([0, 0, 0, 1, -1], size=statement.depth)),
+                tuple(int(x) for x in rng.choice([0, 0, 0, 1], size=len(parameters))),
+                int(rng.integers(-1, 2)),
+            )
+            for statement in scop.statements
+        )
+        row_of = dict(zip(statements, rows, strict=True))
+        for one in [*pairs, *nowhere]:
+            source, sink = row_of[one.dependence.source], row_of[one.dependence.sink]
+            distance = one.distance(source, sink, parameters)
+            seen += distance.is_constant
+            given = ([one], statements, rows, parameters)
+            assert are_weakly_ordered(*given) == one.reversed_by(distance).is_empty
+            assert are_never_carried(*given) == one.carried_by(distance).is_empty
+            left = one.unordered_by(distance)
+            found = unordered_pairs(*given)
+            assert bool(found) == (not left.is_empty)
+            assert all(pair.points.is_equal(left.points) for pair in found)
+    assert seen

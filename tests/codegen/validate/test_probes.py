@@ -1,0 +1,36 @@
+"""Instances that are looked for: of the domain, its corners among them."""
+
+from __future__ import annotations
+
+import islpy as isl
+import pytest
+
+from polygym.codegen.validate.probes import probe_instances
+
+
+@pytest.mark.parametrize(
+    ("domain", "corners"),
+    [
+        (
+            "[n] -> { S[i, j] : 0 <= j <= i < n }",
+            {(0, 0), (19, 0), (19, 19)},
+        ),
+        ("[n] -> { S[i] : exists k : i = 3k and 0 <= i < n }", {(0,), (18,)}),
+        ("[n] -> { S[i, j, k] : 0 <= i, j, k < n }", {(0, 19, 0), (19, 19, 19)}),
+        ("[n] -> { S[] : n > 0 }", {()}),
+        ("[n] -> { S[i] : n < i < 3 }", set()),
+    ],
+)
+def test_corners_are_among_them_and_nothing_else(
+    domain: str, corners: set[tuple[int, ...]]
+) -> None:
+    found = probe_instances(domain, (("n", 20),))
+    assert set(found) >= corners
+    assert bool(found) == bool(corners)
+    points = isl.Set(domain).fix_val(isl.dim_type.param, 0, isl.Val(20))
+    for point in found:
+        one = points
+        for place, value in enumerate(point):
+            one = one.fix_val(isl.dim_type.set, place, isl.Val(value))
+        assert not one.is_empty()
+    assert len(found) == len(set(found))

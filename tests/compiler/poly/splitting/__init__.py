@@ -1,1 +1,0 @@
-"""Tests of polygym.compiler.poly.splitting."""

@@ -1,0 +1,136 @@
+"""Pictures of graphs: SVG that shows every node, what changed, and no more than fits."""
+
+from __future__ import annotations
+
+from functools import cache
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.textpath import TextPath
+
+from polygym.graphs import library
+from polygym.graphs.drawing.svg import comparison_svg, graph_svg
+from polygym.graphs.ir.build import concat, graph_input, matmul, relu, tanh, weight
+from polygym.graphs.ir.graph import Graph
+from polygym.pictures import style
+from tests.graphs.random_graphs import random_graph
+
+_SVG = "{http://www.w3.org/2000/svg}"
+
+
+def _texts(svg: str) -> list[str]:
+    return [one.text or "" for one in ElementTree.fromstring(svg).iter(f"{_SVG}text")]
+
+
+def _fills(svg: str, stroke: str) -> int:
+    return sum(
+        one.get("stroke") == stroke for one in ElementTree.fromstring(svg).iter(f"{_SVG}rect")
+    )
+
+
+@pytest.mark.parametrize("name", library.NAMES)
+def test_every_node_but_weights_has_a_box(name: str) -> None:
+    graph = library.graph(name)
+    svg = graph_svg(graph)
+    nodes = [one for one in graph.nodes() if one.head != "weight"]
+    assert _fills(svg, style.GRID) == len(nodes)
+    texts = _texts(svg)
+    assert texts[:2] == [graph.name, f"{len(nodes)} nodes"]
+    for result, _ in graph.outputs:
+        assert f"→ {result}" in texts
+    for one in graph.weights:
+        assert any(text.startswith(f"{one.name} ") or "…" in text for text in texts)
+
+
+def test_a_box_says_literals_shape_and_weights() -> None:
+    graph = Graph.of("g", matmul(graph_input("x", 2, 3), weight("w", 3, 4), "relu"))
+    assert _texts(graph_svg(graph)) == [
+        "g", "2 nodes", "input x", "2-3", "matmul relu", "2-4", "w 3-4", "→ y"
+    ]  # fmt: skip
+
+
+def test_many_weights_of_one_node_are_counted() -> None:
+    parts = [weight(f"w{place}", 2, 2) for place in range(9)]
+    texts = _texts(graph_svg(Graph.of("g", relu(concat(0, parts)))))
+    assert [text for text in texts if text.startswith(("w", "and"))] == [
+        "w0 2-2", "w1 2-2", "w2 2-2", "w3 2-2", "w4 2-2", "and 4 more"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["<b>&amp;", "\"'", "a\x00b\x1b[31m", "ä→∑", "]]>", "\ud800", "x" * 999]
+)
+def test_names_are_escaped(name: str) -> None:
+    x, w = graph_input(name, 2, 3), weight(f"w{name}", 3, 4)
+    svg = graph_svg(Graph(name, (x,), ((name, matmul(x, w)),)), title=name)
+    svg.encode()
+    assert len(_texts(svg)) == 8
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 40))
+def test_any_graph_is_drawn(seed: int, nodes: int) -> None:
+    graph = random_graph(seed, nodes)
+    shown = {one for one in graph.nodes() if one.head != "weight"} | set(graph.inputs)
+    assert _fills(graph_svg(graph), style.GRID) == len(shown)
+
+
+def test_what_changed_is_in_colour() -> None:
+    x = graph_input("x", 2)
+    before, after = Graph.of("g", relu(tanh(relu(x)))), Graph.of("g", relu(relu(relu(x))))
+    svg = comparison_svg(before, after, ("slow", "fast"))
+    texts = _texts(svg)
+    assert "slow" in texts
+    assert "fast" in texts
+    assert texts.count("4 nodes, 1 in colour") == 2
+    assert _fills(svg, style.HIGHLIGHT) == 1
+    assert _fills(svg, style.STATEMENTS[2]) == 1
+    assert _fills(svg, style.GRID) == 6
+
+
+def test_the_same_graph_gives_the_same_picture_without_colour() -> None:
+    graph = library.graph("squeezenet")
+    svg = comparison_svg(graph, graph)
+    assert svg == comparison_svg(graph, graph)
+    assert _fills(svg, style.HIGHLIGHT) == _fills(svg, style.STATEMENTS[2]) == 0
+
+
+def test_of_large_graphs_a_part_is_drawn_and_said() -> None:
+    one = other = graph_input("x", 2)
+    for place in range(1000):
+        one = relu(one)
+        other = tanh(other) if place == 700 else relu(other)
+    before, after = Graph.of("g", one), Graph.of("g", other)
+    svg = graph_svg(before)
+    assert _fills(svg, style.GRID) == 400
+    assert "400 of 1001 nodes are drawn" in _texts(svg)
+    svg = comparison_svg(before, after, max_nodes=30)
+    assert _texts(svg).count("30 of 1001 nodes are drawn, 1 in colour") == 2
+    assert _fills(svg, style.HIGHLIGHT) == 1
+    assert "tanh" in _texts(svg)
+
+
+def test_no_picture_is_too_long_to_be_read() -> None:
+    for name in library.NAMES:
+        root = ElementTree.fromstring(graph_svg(library.graph(name, "paper")))
+        assert float(root.get("height", "inf")) < 1800
+
+
+@cache
+def _width_in_pixels(text: str, size: float, is_bold: bool) -> float:
+    path = TextPath((0, 0), text, prop=style.font(10.0, bold=is_bold), size=size)
+    return float(path.get_extents().x1)
+
+
+@pytest.mark.parametrize("name", library.NAMES)
+def test_texts_stay_inside_of_their_boxes(name: str) -> None:
+    right = float("inf")
+    for one in ElementTree.fromstring(graph_svg(library.graph(name))).iter():
+        if one.tag == f"{_SVG}rect" and one.get("stroke"):
+            right = float(one.get("x", "0")) + float(one.get("width", "0"))
+        if one.tag == f"{_SVG}text" and right < float("inf"):
+            is_bold, size = one.get("font-weight") == "bold", float(one.get("font-size", "0"))
+            width = _width_in_pixels(one.text or "", size, is_bold)
+            assert float(one.get("x", "0")) + width < right, one.text

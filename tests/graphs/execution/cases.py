@@ -1,0 +1,42 @@
+"""Models of a few operators and what they compute by another way, for the tests here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polygym.graphs.execution import CompiledModel, compile_model
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.model import Model, random_inputs, random_weights
+from polygym.rewrite.term import Term
+from tests.graphs.torch_oracle import outputs_in_torch
+
+Array = np.ndarray[Any, Any]
+
+
+def model_of(*outputs: Term, seed: int = 0) -> Model:
+    """Return a model with these results."""
+    graph = Graph.of("case", *outputs)
+    return Model(graph, random_weights(graph, seed))
+
+
+def check(
+    *outputs: Term, fuse: bool = True, threads: int = 1, inputs: list[Array] | None = None
+) -> CompiledModel:
+    """Compile results, compare them with PyTorch's, and return what was compiled."""
+    model = model_of(*outputs)
+    compiled = compile_model(model, threads=threads, fuse=fuse)
+    given = random_inputs(model.graph) if inputs is None else inputs
+    before = [one.copy() for one in given]
+    found = compiled(*given)
+    names = [one.name for one in model.graph.signatures]
+    values = {**model.weights, **dict(zip(names, given, strict=True))}
+    expected = outputs_in_torch(model.graph, values)
+    for one, other in zip(found if len(outputs) > 1 else [found], expected, strict=True):
+        assert one.dtype == other.dtype
+        assert one.shape == other.shape
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=2e-6)
+    for one, other in zip(given, before, strict=True):
+        assert np.array_equal(one, other)
+    return compiled

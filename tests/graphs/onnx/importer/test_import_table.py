@@ -1,0 +1,25 @@
+"""The tables both ways: whoever adds a row adds a test, and none is missing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("onnx")
+
+from polygym.graphs.ir.operators import OPERATORS
+from polygym.graphs.onnx.exporter.export_table import EXPORTS
+from polygym.graphs.onnx.importer.import_table import IMPORTS
+
+
+def test_all_operators_that_are_read_were_tried() -> None:
+    text = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
+    words = set(re.findall(r"\w+", text))
+    words |= {f"Reduce{word}" for word in words}
+    assert set(IMPORTS) <= words
+
+
+def test_all_operators_of_graphs_are_written() -> None:
+    assert set(EXPORTS) == set(OPERATORS) - {"input", "weight", "noop"}

@@ -1,0 +1,161 @@
+"""From a graph to a cheaper equal one: the same results, never dearer, and the paper's examples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polygym.graphs import library
+from polygym.graphs.costs import RooflineCosts
+from polygym.graphs.ir import build
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.model import random_inputs, random_weights
+from polygym.graphs.ir.reference import evaluate
+from polygym.graphs.model_source import open_source
+from polygym.graphs.optimization.backtracking import optimize_by_backtracking
+from polygym.graphs.optimization.optimizer import (
+    ExtractionMethod,
+    OptimizationOptions,
+    OptimizationResult,
+    graph_cost,
+    optimize_graph,
+    result_summary,
+)
+from polygym.graphs.rules import standard_rules
+from polygym.rewrite.egraph import CycleFilter, SaturationLimits
+from polygym.rewrite.extraction import CycleConstraints
+
+COSTS = RooflineCosts()
+NAMES = library.NAMES
+
+
+def equal_results(found: OptimizationResult) -> None:
+    before, after = found.before, found.after
+    assert [name for name, _ in before.outputs] == [name for name, _ in after.outputs]
+    assert before.inputs == after.inputs
+    weights = random_weights(before, 1)
+    values = dict(
+        zip((one.name for one in before.signatures), random_inputs(before, 2), strict=True)
+    )
+    # In double precision what is left of a difference is a defect and no rounding.
+    wide = {
+        name: array.astype(np.float64) if array.dtype == np.float32 else array
+        for name, array in {**values, **weights}.items()
+    }
+    for one, other in zip(
+        *(evaluate([one for _, one in graph.outputs], wide) for graph in (before, after)),
+        strict=True,
+    ):
+        scale = max(float(np.abs(one).max(initial=0.0)), 1e-30)
+        assert float(np.abs(one - other).max(initial=0.0)) <= 1e-9 * scale
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_networks_compute_the_same_and_cost_no_more(name: str) -> None:
+    limits = SaturationLimits(nodes=3000, seconds=20)
+    found = optimize_graph(
+        library.graph(name), COSTS, OptimizationOptions(limits, extraction_seconds=3)
+    )
+    equal_results(found)
+    assert found.lower_bound <= found.cost <= found.greedy_cost <= found.initial_cost
+    assert found.cost == pytest.approx(graph_cost(found.after, COSTS))
+    assert found.initial_cost == pytest.approx(graph_cost(found.before, COSTS))
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("order", [CycleConstraints.REAL, CycleConstraints.INTEGER])
+def test_extraction_keeps_its_limit(order: CycleConstraints) -> None:
+    """50,000 nodes in circles: landmarks alone would take ten seconds of the processor.
+
+    What has no limit of its own (reading the e-graph, the tables of the program, a step of the
+    solver) takes four at most.
+    """
+    options = OptimizationOptions(
+        SaturationLimits(k_multi=2),
+        CycleFilter.NONE,
+        cycle_constraints=order,
+        extraction_seconds=2.0,
+    )
+    found = optimize_graph(library.graph("nasrnn"), COSTS, options)
+    assert found.saturation.nodes == 50_000
+    assert found.cost <= found.greedy_cost < found.initial_cost
+    assert 0 < found.lower_bound <= found.cost
+    assert found.cpu_seconds.extraction < 6
+    assert found.cpu_seconds.exploration + found.cpu_seconds.extraction <= found.cpu_seconds.total
+
+
+@pytest.mark.parametrize(
+    ("name", "k", "cost"),
+    [
+        ("inception-v3", 0, 139105.9),
+        ("inception-v3", 1, 139095.9),
+        ("inception-v3", 2, 139086.9),
+        ("nasnet-a", 2, 391937.5),
+        ("resnext50", 2, 107204.3),
+    ],
+)
+def test_the_best_of_whole_networks_is_proved(name: str, k: int, cost: float) -> None:
+    """At the paper's sizes; what backtracking comes to on these is the cost at k = 2."""
+    graph = open_source(name).graph
+    found = optimize_graph(
+        graph, COSTS, OptimizationOptions(SaturationLimits(k_multi=k), extraction_seconds=120)
+    )
+    assert (found.status, found.lower_bound) == ("optimal", found.cost)
+    assert found.cost == pytest.approx(cost, abs=0.05)
+
+
+@pytest.mark.parametrize("name", ["bert", "nasrnn", "vgg19"])
+def test_backtracking_computes_the_same(name: str) -> None:
+    found = optimize_by_backtracking(library.graph(name), COSTS, standard_rules(), 1.0, 20, 10.0)
+    equal_results(found)
+    assert found.cost <= found.initial_cost
+
+
+def test_two_products_of_one_input_become_one() -> None:
+    x = build.graph_input("x", 1, 64)
+    v, w = build.weight("v", 64, 64), build.weight("w", 64, 64)
+    graph = Graph.of("two", build.matmul(x, v), build.matmul(x, w))
+    dear_calls = RooflineCosts(call=100.0)
+    found = optimize_graph(graph, dear_calls)
+    assert result_summary(found, dear_calls)["operators"]["after"].get("matmul") == 1
+    # Each half alone seems as dear as the whole, so greedy extraction does not see it.
+    greedy = optimize_graph(
+        graph, dear_calls, OptimizationOptions(extraction=ExtractionMethod.GREEDY)
+    )
+    assert greedy.cost >= found.cost
+    equal_results(found)
+
+
+def test_nothing_to_gain_returns_the_graph_itself() -> None:
+    graph = Graph.of("one", build.relu(build.graph_input("x", 4, 4)))
+    found = optimize_graph(graph, COSTS)
+    assert found.after is graph
+    assert not found.is_changed
+    assert found.status == "optimal"
+
+
+def test_without_rules_nothing_changes() -> None:
+    found = optimize_graph(library.graph("bert"), COSTS, rules=[])
+    assert not found.is_changed
+    assert found.saturation.stop.value == "saturated"
+
+
+def test_results_that_are_inputs_or_equal() -> None:
+    x = build.graph_input("x", 4, 4)
+    y = build.relu(x)
+    graph = Graph.of("odd", x, y, y)
+    found = optimize_graph(graph, COSTS)
+    equal_results(found)
+    assert len(found.after.outputs) == 3
+
+
+def test_the_same_twice() -> None:
+    first, second = (optimize_graph(library.graph("nasrnn"), COSTS) for _ in range(2))
+    assert first.after == second.after
+    assert first.saturation.applications == second.saturation.applications
+
+
+def test_progress_is_told() -> None:
+    said: list[str] = []
+    optimize_graph(library.graph("vgg19"), COSTS, progress=said.append)
+    assert any("nodes" in one for one in said)

@@ -1,0 +1,173 @@
+"""Programs measured in all of their homes: visits in threes, whose rows models compare."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polygym.autoschedule.program_recipes import DefaultSource, ProgramRecipe
+from polygym.errors import InputError
+from polygym.ir.scop import Scop, StorageClass
+from polygym.mapping.machine import Machine
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT, array_bytes
+from polygym.programs.generate import SCALARS_PREFIX
+from polygym.runtime.evaluation.fingerprint import MachineFingerprint, machine_fingerprint
+from polygym.runtime.worker.outcome import OutcomeStatus
+from polygym.search.corpus.collector import Collection, CollectPlan
+from polygym.search.corpus.held_out import is_held_out
+from polygym.search.corpus.program_choice import ProgramChoice, choose_program, choose_variant
+from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow
+from polygym.search.corpus.samples import (
+    by_variant,
+    case_rows,
+    legal_of,
+    program_of,
+    training_samples,
+    without_tests,
+)
+from polygym.search.corpus.store import open_corpus
+
+LITTLE = (3e4, 3e5)
+EXPANDED = "S0:temp2=expand:i,j contract"
+PRIVATE = "S0:temp2=private:i,j contract"
+
+
+def test_visits_come_in_threes_of_one_program_at_the_same_sizes() -> None:
+    symm = ProgramChoice(("symm",), LITTLE)
+    found = [choose_variant(symm, 0, number, DEFAULT_MEMORY_LIMIT) for number in range(6)]
+    assert [one.case.storage for one in found] == 2 * ["keep", EXPANDED, PRIVATE]
+    assert not any(one.is_empty for one in found)
+    for three in (found[:3], found[3:]):
+        assert len({one.case.parameters for one in three}) == 1
+        assert all(one.program.as_written == three[0].program.scop for one in three)
+    assert found[0].case.parameters != found[3].case.parameters
+
+
+def test_a_third_home_that_there_is_not_is_an_empty_visit() -> None:
+    cut = ProgramChoice(("floyd-warshall",), LITTLE)
+    whole, pieces, nothing = (
+        choose_variant(cut, 0, number, DEFAULT_MEMORY_LIMIT) for number in range(3)
+    )
+    assert (whole.case.splitting, pieces.case.splitting) == ("", "S0: i = k, j = k")
+    assert [one.is_empty for one in (whole, pieces, nothing)] == [False, False, True]
+
+
+def test_what_has_nothing_to_choose_from_is_left_out() -> None:
+    with pytest.raises(InputError, match="has homes; the last: gemm: is kept as it was written"):
+        choose_variant(ProgramChoice(("gemm",), LITTLE), 0, 0, DEFAULT_MEMORY_LIMIT)
+    with pytest.raises(InputError, match="nothing to choose from"):
+        choose_variant(ProgramChoice(("symm",), LITTLE), 0, 0, 10)  # bytes
+
+
+def test_a_kind_of_programs_is_another_one_in_each_visit() -> None:
+    any_of_them = ProgramChoice.of(("scalars:*", "mvt"))
+    assert any_of_them.names == ProgramChoice.of(("scalars:*, mvt",)).names == ("scalars:*", "mvt")
+    found = [choose_program(any_of_them, 0, number) for number in range(8)]
+    names = [one.case.program for one in found if one.case.program != "mvt"]
+    assert len(set(names)) == len(names) > 1
+    assert all(name.startswith(SCALARS_PREFIX) for name in names)
+    assert not any(is_held_out(one.case.program, one.program) for one in found)
+
+
+def test_none_of_a_kind_does_what_a_test_kernel_does() -> None:
+    """Dice lead to some that do, which are not taken; whoever names one gets it."""
+    found = [choose_program(ProgramChoice(("random:*",)), 1, number) for number in range(12)]
+    assert not any(is_held_out(one.case.program, one.program) for one in found)
+
+
+def test_homes_have_dice_of_their_own() -> None:
+    usual = CollectPlan(ProgramChoice(("symm",)))
+    every = [usual, replace(usual, homes=10), replace(usual, homes=20)]
+    assert len({one.visit_seed for one in every}) == 3
+    assert usual.visit_seed == 0
+    with pytest.raises(InputError, match="homes: expected nothing beside them"):
+        replace(usual, homes=10, recipe=ProgramRecipe(storage=DefaultSource.AUTO))
+
+
+def test_from_end_to_end(tmp_path: Path) -> None:
+    """Three visits, which end in the middle and are gone on with, are one case for models."""
+    asked = CollectPlan(
+        ProgramChoice(("symm",), LITTLE), 4, 3, threads=2, storage_limit=DEFAULT_MEMORY_LIMIT
+    )
+    with open_corpus(tmp_path / "c.sqlite", begin=True) as corpus:
+        Collection(corpus, asked).run()
+        assert corpus.count() == 4
+        Collection(corpus, replace(asked, rows=9)).run()
+        Collection(corpus, replace(asked, rows=9)).run()
+        rows = [len(rows) for _, rows in corpus.visits()]
+        assert rows == [3, 3, 3]
+        key = next(iter(corpus.machines()))
+        assert corpus.finished(key, 2, asked.visit_seed) == {0, 1, 2}
+        kept, _ = without_tests(case_rows(corpus, fewest=1))
+    assert [one.visit.case.storage for one in kept] == ["keep", EXPANDED, PRIVATE]
+    assert [number for number, _ in by_variant(kept)] == [0, 0, 0]
+    found = training_samples(kept)
+    assert set(found.samples.cases) == {0}
+    assert len(found.samples) == sum(len(one.rows) for one in kept)
+    assert len(np.unique(found.samples.features, axis=0)) > 3
+
+
+def test_an_empty_visit_is_finished_without_a_row(tmp_path: Path) -> None:
+    cut = CollectPlan(
+        ProgramChoice(("floyd-warshall",), LITTLE), 5, 2, storage_limit=DEFAULT_MEMORY_LIMIT
+    )
+    with open_corpus(tmp_path / "c.sqlite", begin=True) as corpus:
+        collection = Collection(corpus, cut)
+        collection.run()
+        assert [len(rows) for _, rows in corpus.visits()] == [2, 2, 0, 1]
+        assert collection.visits == 2
+        assert {0, 1, 2} <= corpus.finished(machine_fingerprint().key, 1, cut.visit_seed)
+        assert corpus.check() == []
+
+
+def row(place: int, seconds: float, original_seconds: float) -> CorpusRow:
+    return CorpusRow(f"S{place}", "default", "", OutcomeStatus.OK, seconds, original_seconds)
+
+
+def test_times_of_homes_are_in_proportion_to_the_original_s(tmp_path: Path) -> None:
+    """The example of the module; other sizes, texts, machines or threads are other cases."""
+    sizes = (("n", 1000),)
+    written, moved = CorpusCase("pairs.c", sizes), CorpusCase("pairs.c", sizes, "", "d=private:i")
+    others = [
+        (replace(moved, parameters=(("n", 999),)), "", "here", 1),
+        (moved, "another text", "here", 1),
+        (moved, "", "there", 1),
+        (moved, "", "here", 2),
+        (replace(moved, function="f"), "", "here", 1),
+    ]
+    with open_corpus(tmp_path / "c.sqlite", begin=True) as corpus:
+        for key in ("here", "there"):
+            corpus.add_machine(MachineFingerprint(key, "f", 2, (), key), Machine(vector_bits=128))
+        keys = list(corpus.machines())
+        named = {"here": keys[0], "there": keys[-1]}
+        every = [(written, "", "here", 1), (moved, "", "here", 1), *others]
+        for number, (case, text, where, threads) in enumerate(every):
+            visit = CaseVisit(case, number, 0, threads, named[where], 0.0, text=text)
+            place = corpus.begin(visit)
+            now, then = (0.010, 0.010) if case is written else (0.008, 0.012)
+            for candidate in range(5):
+                corpus.add(place, row(candidate, now, then))
+        found = by_variant(case_rows(corpus))
+    assert [number for number, _ in found] == [0, 0, 2, 3, 4, 5, 6]
+    first, second, *rest = [one.rows[0].seconds for _, one in found]
+    assert first == 0.010
+    assert second == pytest.approx(0.008 / 1.2)
+    assert rest == [0.008] * 5
+
+
+def test_features_are_of_the_arrays_that_code_has(tmp_path: Path) -> None:
+    """Where a plan contracts, what the schedule does not need is given up again."""
+    visit = CaseVisit(CorpusCase("symm", (("m", 40), ("n", 50)), "", EXPANDED), 0, 0, 1, "m", 0.0)
+    program = program_of(visit, str(tmp_path))
+    legal = legal_of(program, str(original_schedule(program.scop)))
+
+    def new_bytes(scop: Scop) -> int:
+        new = [one for one in scop.arrays if one.storage_class is StorageClass.SCRATCH]
+        return sum(array_bytes(one, {"m": 40, "n": 50}) for one in new)
+
+    assert new_bytes(program.scop) == 8 * 40 * 50
+    assert new_bytes(legal.scop) == 8 * 50

@@ -1,0 +1,234 @@
+"""Sweeps on three nodes of Ray on this machine, of which some die, and whose driver does."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from onray.nodes import actors, cluster_of, ended, found, is_alive, measuring, rows, start
+from onray.nodes import added as add
+from onray.nodes import wait_for as wait
+
+from agents.trainers.training_tables import read_rows
+from polybench import Dataset
+from polygym.mapping.mapping import SEQUENTIAL_MAPPING
+from polygym.mdp.problems.loading import ProgramSource
+from polygym.poly.scheduling.baselines import original_schedule
+from polygym.runtime.evaluation import EvaluationOptions
+from polygym.runtime.worker.timing import describe_host
+from polygym.search.corpus.store import open_corpus
+from polygym.search.runner.ray.evaluations.episode_rewards import RayRewards
+from polygym.search.runner.ray.fleet.fleet import Fleet
+from polygym.search.runner.ray.ray_transport import RayTransport
+from polygym.search.runner.ray.status import cluster_status
+
+ray = pytest.importorskip("ray")
+# Among the tests that run alone: workers that run tests side by side would each start a cluster.
+pytestmark = [pytest.mark.ray, pytest.mark.timing, pytest.mark.timeout(900)]
+
+OWN = """void scale(int n, double *a) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    a[i] = 2.0 * a[i];
+#pragma endscop
+}
+"""
+KERNELS = ("mvt", "atax", "trisolv")
+BUDGET = 8
+MORE = ("--budget", str(BUDGET), "--confirm", "2")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    os.environ["POLYGYM_CLUSTER_DRIFT"] = "1000"  # others are at work on the machine
+    with cluster_of(3) as found:
+        yield found
+    del os.environ["POLYGYM_CLUSTER_DRIFT"]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[Any, ...]]:
+    folder = tmp_path_factory.mktemp("local")
+    ended(start(folder, "", *KERNELS, *MORE))
+    return found(folder)
+
+
+def test_nodes_and_a_driver_die_and_the_rows_are_the_same(
+    cluster: Any, undisturbed: set[tuple[Any, ...]], tmp_path: Path
+) -> None:
+    """A worker's process and a node die while searching, then the driver, then it goes on."""
+    assert len(undisturbed) == len(KERNELS) * BUDGET
+    before = set(actors())
+    driver = start(tmp_path, cluster.address, *KERNELS, *MORE)
+    wait(lambda: len(found(tmp_path)) >= 2, "rows")
+    victim = next(iter(set(actors()) - before))
+    family = measuring(victim)
+    os.kill(victim, signal.SIGKILL)
+    node = next(iter(cluster.worker_nodes))
+    cluster.remove_node(node, allow_graceful=False)
+    count = len(found(tmp_path))
+    wait(lambda: len(found(tmp_path)) > count or driver.poll() is not None, "rows after the deaths")
+    assert driver.poll() is None, ended(driver)
+    os.kill(driver.pid, signal.SIGKILL)
+    driver.communicate()
+    wait(lambda: not any(map(is_alive, family)), "the end of what the worker had started")
+    wait(lambda: not set(actors()) - before, "the end of a dead driver's workers")
+    add(cluster)
+    said = ended(start(tmp_path, cluster.address, *KERNELS, *MORE))
+    assert found(tmp_path) == undisturbed, said
+    doubled = "SELECT count(*) FROM outcomes GROUP BY kernel, schedule HAVING count(*) > 1"
+    assert rows(tmp_path, doubled) == []
+    assert len(rows(tmp_path, "SELECT key FROM kinds")) == 1
+    best = rows(tmp_path, "SELECT kernel, count(*) FROM confirmations GROUP BY kernel")
+    assert {kernel for kernel, _ in best} == set(KERNELS)
+    wait(lambda: not set(actors()) - before, "the end of the workers")
+
+
+def test_two_drivers_share_a_cluster(
+    cluster: Any, undisturbed: set[tuple[Any, ...]], tmp_path: Path
+) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    drivers = [start(one, cluster.address, "mvt", *MORE) for one in folders]
+    said = [ended(one) for one in drivers]
+    wanted = {one for one in undisturbed if one[0] == "mvt"}
+    assert [found(one) == wanted for one in folders] == [True, True], said
+
+
+def test_the_end_of_one_driver_costs_another_one_nothing(cluster: Any, tmp_path: Path) -> None:
+    """All nodes are at one program when whoever had hired them ends, and takes them along."""
+    words = ("mvt", "--confirm", "0", "--budget")
+    first = start(tmp_path / "first", cluster.address, *words, "400")
+    wait(lambda: len(found(tmp_path / "first")) >= 2, "rows of the first")
+    second = start(tmp_path / "second", cluster.address, *words, "48")
+    wait(lambda: len(found(tmp_path / "second")) >= 2, "rows of the second")
+    os.kill(first.pid, signal.SIGINT)
+    assert "is lost" not in ended(first, 120.0)
+    said = ended(second)
+    assert second.returncode == 0, said
+    assert len(found(tmp_path / "second")) == 48
+    assert rows(tmp_path / "second", "SELECT error FROM kernels") == [("",)], said
+
+
+def test_who_shares_nodes_leaves_them_to_their_driver(cluster: Any, tmp_path: Path) -> None:
+    words = ("mvt", "--confirm", "0", "--budget")
+    first = start(tmp_path / "first", cluster.address, *words, "400")
+    wait(lambda: len(found(tmp_path / "first")) >= 2, "rows of the first")
+    second = start(tmp_path / "second", cluster.address, *words, "400")
+    wait(lambda: len(found(tmp_path / "second")) >= 1, "rows of the second")
+    before = set(actors())
+    os.kill(second.pid, signal.SIGINT)
+    ended(second, 120.0)
+    assert before <= set(actors())
+    os.kill(first.pid, signal.SIGINT)
+    assert "is lost" not in ended(first, 120.0)
+
+
+def test_another_kind_of_node_is_refused_and_an_interrupt_drains(
+    cluster: Any, tmp_path: Path
+) -> None:
+    other = add(cluster, POLYGYM_PRETEND_MACHINE="big")
+    try:
+        driver = start(tmp_path, cluster.address, "mvt", "--budget", "500", "--confirm", "0")
+        wait(lambda: len(found(tmp_path)) >= 2, "rows")
+        os.kill(driver.pid, signal.SIGINT)
+        said = ended(driver, 120.0)
+        assert driver.returncode == 130
+        assert "is refused: expected nodes of one kind" in said
+        assert "(pretending to be big)" in said
+        ((document,),) = rows(tmp_path, "SELECT document FROM kinds")
+        assert "pretending" not in document
+    finally:
+        cluster.remove_node(other)
+
+
+def polygym(*arguments: str) -> str:
+    command = (sys.executable, "-m", "polygym", *arguments)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_collection_and_a_tuning_on_the_cluster(cluster: Any, tmp_path: Path) -> None:
+    on = ("--on", f"ray://{cluster.address}", "--json")
+    file = tmp_path / "corpus.sqlite"
+    source = tmp_path / "own.c"
+    source.write_text(OWN)
+    work = ("--work", "1e4:1e5", "--each", "4", "--function", "scale", "--extent", "a=n")
+    said = json.loads(polygym("collect", str(file), str(source), "--rows", "7", *work, *on))
+    assert (said["rows"], said["skipped"]) == (7, [])
+    with open_corpus(file) as corpus:
+        assert corpus.check() == []
+        assert corpus.count() == 7
+        assert [one.processor for one in corpus.machines().values()] == [describe_host().processor]
+        assert {visit.text for visit, _ in corpus.visits()} == {OWN}
+        assert {visit.case.function for visit, _ in corpus.visits()} == {"scale a[n]"}
+        assert corpus.clocks()
+    out = tmp_path / "tuned"
+    sizes = ("-d", "mini", "--generations", "1", "--population", "4", "--seed", "1")
+    said = json.loads(polygym("tune", str(source), *sizes, "--out", str(out), *on))
+    assert said["tried"] >= 4
+    assert said["node"]["processor"] == describe_host().processor
+    journal = [json.loads(line) for line in (out / "trials.jsonl").read_text().splitlines()]
+    assert len(journal) == said["tried"] + 1
+    assert {one["outcome"]["status"] for one in journal[1:]} <= {"ok", "timeout"}
+
+
+def test_ends_of_episodes_on_the_cluster(cluster: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    source = ProgramSource("trisolv", None, Dataset.MINI, ())
+    program = source.load()
+    schedule = original_schedule(program.scop)
+    said: list[str] = []
+    with (
+        Fleet(RayTransport(cluster.address), said.append) as fleet,
+        RayRewards(fleet) as ends,
+    ):
+        asked = [
+            ends.submit(
+                source, EvaluationOptions(timeout_factor=1e3 + k), schedule, SEQUENTIAL_MAPPING
+            )
+            for k in range(3)
+        ]
+        found = [one.result(300) for one in asked]
+        nodes = cluster_status(fleet.transport)  # type: ignore[arg-type]
+        told = {"lines": ["a node has ended"], "pid": "raylet", "is_err": False}
+        ray._private.worker.print_to_stdstream(told, ignore_prefix=False)
+    assert "a node has ended" not in capsys.readouterr().out
+    assert [one.is_ok for one in found] == [True] * 3, said
+    assert {one.schedule for one in found} == {schedule}
+    hired = [one for one in nodes if one["worker"] is not None]
+    assert hired
+    assert all(one["measuring"] == 1 and one["worker"]["kind"] for one in hired)
+
+
+TRAINING = """polygym/Schedule-v0:
+  kernels: mvt
+  steps: 192
+  every: 192
+  arguments: {reward: log_speedup, dataset: mini, timeout_factor: 1000}
+  hyperparameters: {n_steps: 64, batch_size: 32, n_epochs: 1}
+  evaluation: {kernels: mvt, episodes: 1}
+  network: mlp
+"""
+
+
+def test_a_training_whose_ends_of_episodes_are_measured_on_the_cluster(
+    cluster: Any, tmp_path: Path
+) -> None:
+    file, out = tmp_path / "small.yaml", tmp_path / "trained"
+    file.write_text(TRAINING)
+    words = ("-m", "agents.train", str(file), "--out", str(out), "--on", f"ray://{cluster.address}")
+    command = (sys.executable, *words)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (out / "seed-0" / "model.zip").exists()
+    episodes = read_rows(out / "seed-0" / "episodes.csv")
+    evaluations = read_rows(out / "seed-0" / "evaluations.csv")
+    assert episodes
+    assert {one["status"] for one in [*episodes, *evaluations]} <= {"ok", "timeout"}
+    assert any(float(one["reward"]) != 0.0 for one in episodes)
+    wait(lambda: not actors(), "the end of the workers")

@@ -1,0 +1,176 @@
+"""Who chooses: values that make sense, nothing twice, and children better than dice."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from polybench import Dataset
+from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping, parse_mapping
+from polygym.poly.legality import is_legal
+from polygym.poly.schedule import Schedule
+from polygym.poly.scheduling.strategy import ORIGINAL, Fusion, IslOptions
+from polygym.programs import load_program, load_scop
+from polygym.search.strategies.candidates import (
+    ISL_STRATEGIES,
+    Candidate,
+    EpisodeSchedule,
+    ScheduleSource,
+    SearchSpace,
+    schedules_of,
+)
+from polygym.search.strategies.random_search import RandomSearch
+from polygym.search.strategies.registry import MODEL_FREE_STRATEGIES, GeneticSearch, make_strategy
+from polygym.search.tuner import TuningPlan, tune
+
+START = replace(DEFAULT_MAPPING, threads=2)
+GENES = SearchSpace.for_program(
+    load_scop("tc:matmul"), ISL_STRATEGIES, {"M": 26, "K": 100, "N": 7}, START
+)
+
+
+def fitness(candidate: Candidate) -> float:
+    """Return a made-up speedup, best where several genes agree with one point."""
+    mapping = candidate.mapping
+    score = 1.0 + (candidate.source == IslOptions(Fusion.MINIMUM))
+    score += mapping.unroll_jam == 4
+    score += mapping.vector_copies == 2
+    score += (not mapping.pack) + mapping.registers
+    score += sum(size == 13 for size in (mapping.tile or ())[:2])
+    return score
+
+
+def run(kind: type[RandomSearch], seed: int, generations: int = 8) -> list[Candidate]:
+    search = kind(GENES, [Candidate(ORIGINAL, START)], np.random.default_rng(seed))
+    tried = []
+    for _ in range(generations):
+        for one in search.ask(20):
+            search.tell(one, fitness(one))
+            tried.append(one)
+    return tried
+
+
+def test_tiles_leave_no_small_rest() -> None:
+    assert {26, 13, 9, 7, 100, 50, 34, 25, 4, 3, 2, 1, 64} <= set(GENES.tiles)
+    assert max(GENES.tiles) == 100
+
+
+def by_policy(name: str, known: dict[ScheduleSource, Schedule], seed: int = 0) -> RandomSearch:
+    scop = load_scop("mvt")
+    known |= schedules_of(scop)
+    genes = SearchSpace.for_program(scop, tuple(known), {"n": 40}, START)
+    begin = [Candidate(way, START) for way in known]
+    return make_strategy(f"policy:{name}", scop, genes, begin, seed, known, {"n": 40})
+
+
+def test_a_policy_finds_schedules_and_changes_the_mappings_of_the_best() -> None:
+    known: dict[ScheduleSource, Schedule] = {}
+    search = by_policy("bias_coeff_0", known)
+    tried = search.ask(20)
+    assert tried[0] == Candidate(IslOptions(), START)
+    assert len({known[one.source] for one in tried}) == len(tried) == 20
+    assert all(is_legal(load_scop("mvt"), schedule) for schedule in known.values())
+    for place, one in enumerate(tried):
+        search.tell(one, 1.0 + place)
+    more = search.ask(30)
+    assert not set(more) & set(tried)
+    changed = [one for one in more if one.mapping != START]
+    assert {one.source for one in changed} <= {one.source for one in tried[-4:]}
+    assert 5 < len(changed) < 25
+    assert next(str(one.source) for one in more if one.mapping == START).startswith("bias_coeff_0#")
+    again: dict[ScheduleSource, Schedule] = {}
+    assert by_policy("bias_coeff_0", again).ask(20) == tried
+
+
+def test_a_policy_without_dice_finds_one_schedule() -> None:
+    known: dict[ScheduleSource, Schedule] = {}
+    search = by_policy("earliest", known)
+    found = search.ask(12)
+    played = [one for one in found if isinstance(one.source, EpisodeSchedule)]
+    assert len(played) <= 1
+    assert len(found) == 12  # the rest are dice
+
+
+@pytest.mark.parametrize("kind", MODEL_FREE_STRATEGIES.values())
+def test_nothing_is_tried_twice_and_seeds_come_first(kind: type[RandomSearch]) -> None:
+    tried = run(kind, 0)
+    assert len(tried) == len(set(tried)) > 100
+    assert tried[0] == Candidate(ORIGINAL, START)
+    assert tried == run(kind, 0) != run(kind, 1)
+
+
+def test_mappings_are_ones_that_print_and_parse() -> None:
+    for one in run(RandomSearch, 3):
+        assert isinstance(one.mapping, Mapping)
+        assert parse_mapping(str(one.mapping)) == one.mapping
+        assert one.mapping.threads == 2
+        assert GENES.chosen(GENES.values(one)) == one
+
+
+def test_children_are_better_than_dice() -> None:
+    def best(kind: type[RandomSearch]) -> float:
+        return float(np.mean([max(map(fitness, run(kind, seed))) for seed in range(10)]))
+
+    assert best(GeneticSearch) > best(RandomSearch) + 0.3
+
+
+def test_children_have_their_parents_genes() -> None:
+    search = GeneticSearch(GENES, [], np.random.default_rng(0))
+    parents = [GENES.sample(np.random.default_rng(seed)) for seed in range(3)]
+    for one in parents:
+        search.tell(one, 1.0)
+    search.space = replace(GENES)
+    values = [GENES.values(one) for one in parents]
+    inherited = total = 0
+    for child in search.ask(30):
+        for name, value in GENES.values(child).items():
+            total += 1
+            inherited += value in [parent[name] for parent in values]
+    assert inherited / total > 0.9
+
+
+def test_failures_are_no_parents() -> None:
+    search = GeneticSearch(GENES, [], np.random.default_rng(0))
+    for seed in range(10):
+        search.tell(GENES.sample(np.random.default_rng(seed)), 0.0)
+    assert len(search.ask(5)) == 5
+
+
+def test_schedules_count_once() -> None:
+    scop = load_scop("tc:softmax")
+    found = schedules_of(scop)
+    assert len(set(found.values())) == len(found) >= 2
+    assert all(is_legal(scop, schedule) for schedule in found.values())
+
+
+def test_ctrl_c_while_candidates_are_chosen_keeps_what_was_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Choosing takes a model some seconds, so the signal may come there as well."""
+    is_allowed = False
+
+    @contextmanager
+    def waiting() -> Iterator[None]:
+        nonlocal is_allowed
+        is_allowed = True
+        try:
+            yield
+        finally:
+            is_allowed = False
+
+    whole = RandomSearch.ask
+
+    def generation(self: RandomSearch, count: int) -> list[Candidate]:
+        assert is_allowed
+        if self.speedups:
+            raise KeyboardInterrupt
+        return whole(self, count)
+
+    monkeypatch.setattr(RandomSearch, "ask", generation)
+    program = load_program("mvt", dataset=Dataset.MINI)
+    found = tune(program, START, TuningPlan(3, 3, "random"), waiting=waiting)
+    assert found.interrupted
+    assert found.tried >= 3
+    assert found.best.is_ok

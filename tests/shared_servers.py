@@ -1,0 +1,96 @@
+"""Compile servers that one test has used are lent to the next, since starting one takes 0.6 s.
+
+A server keeps nothing of a request but what it remembers of programs, so who asks next cannot tell.
+One is kept only if it is whole: whoever ended, killed or timed out is none. Those of another
+processor's share (affinity) wait for who has the same. Tests of how compile servers live and die
+start their own.
+
+What a server has answered is remembered too, by the whole request: the program, the schedule, the
+mapping and the limits. A thousand tests open the same few programs, whose original order would be
+compiled a thousand times. Each request is answered by a server once in a run of the tests (in each
+of pytest's workers); refusals are asked for again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from polygym.programs import Program
+from polygym.runtime.evaluation import compiler as module
+from polygym.runtime.evaluation.compiler import CompileFailure, Compiler
+from polygym.runtime.worker.connection import Connection
+from polygym.runtime.worker.job_messages import Json
+
+_MOST = 2  # of each affinity
+_idle: defaultdict[frozenset[int], list[Connection]] = defaultdict(list)
+_affinity: dict[int, frozenset[int]] = {}
+_MOST_ANSWERS = 1000
+_answers: dict[tuple[bytes, str, float], bytes] = {}
+_attempt = Compiler._attempt
+
+
+def _connected(self: Compiler) -> Connection:
+    """Return the compiler's server, one that waits, or a new one."""
+    if self._connection is None or self._connection.is_closed:
+        own = frozenset(os.sched_getaffinity(0))
+        self._connection = _waiting(own) or module.Connection(module._SERVER)
+        _affinity[self._connection.process_id] = own
+    return self._connection
+
+
+def _remembered(self: Compiler, body: Json, program: Program, seconds: float) -> Any:
+    """Return what a server answered to the same request, or have one answer it."""
+    known = sha256(pickle.dumps(program)).digest()
+    key = (known, json.dumps(body, sort_keys=True), seconds)
+    if key in _answers:
+        self._connected()  # whoever asks has a process, which tests may look at
+        return pickle.loads(_answers[key])
+    found = _attempt(self, body, program, seconds)
+    if not isinstance(found, CompileFailure):
+        _answers[key] = pickle.dumps(found)
+        if len(_answers) > _MOST_ANSWERS:
+            del _answers[next(iter(_answers))]
+    return found
+
+
+def _waiting(affinity: frozenset[int]) -> Connection | None:
+    """Return a server that waits and lives; after a fork those of the parent do not count."""
+    while _idle[affinity]:
+        found = _idle[affinity].pop()
+        if not found.is_closed and found._process.poll() is None:
+            return found
+    return None
+
+
+def _close(self: Compiler) -> None:
+    """Let the server wait for the next, if it is whole and there are not enough."""
+    if self._owner != os.getpid():
+        return
+    with self._lock:
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        waiting = _idle[_affinity.get(connection.process_id, frozenset())]
+        if connection.is_closed or len(waiting) >= _MOST:
+            connection.kill()
+        else:
+            waiting.append(connection)
+
+
+@contextmanager
+def lent() -> Iterator[None]:
+    """Inside, compilers take servers that wait, and leave theirs to wait."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Compiler, "_connected", _connected)
+        patch.setattr(Compiler, "close", _close)
+        patch.setattr(Compiler, "_attempt", _remembered)
+        yield

@@ -1,0 +1,116 @@
+"""Which compiler it is: whatever decides a comprehension's code counts, wherever it stands."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from polygym import source_fingerprint
+from polygym.errors import InternalError
+from polygym.tc.compiler_version import COMPILER_FOLDERS, compiler_fingerprint
+from polygym.version import __version__
+from tests.test_layering import MODULES, imports_of_modules
+
+GENERATION = {"compiler.frontend.tc", "compiler.poly.baselines", "compiler.codegen.pipeline"}
+"""Where a text becomes a program, a program has a schedule, and a schedule becomes code."""
+
+# What of polygym they import besides: it says what is wrong, or remembers what it was told.
+DECIDES_NOTHING = {"errors", "kept_hash", "lru", "pickles", "version"}
+
+# What else comprehensions import, and why it decides no code.
+OTHERS = {
+    "closing": "ends blocks",
+    "compiler.frontend.c": "reads C, and no comprehension",
+    "cost": "ranks candidates: the schedule and the mapping of a kernel are kept beside its code",
+    "episodes": "plays schedules, which are kept likewise",
+    "errors": "says what is wrong",
+    "files": "writes what was found",
+    "kept_hash": "finds what is remembered",
+    "lazy": "imports names",
+    "lru": "forgets",
+    "measure": "measures what was compiled, and ends isl's scheduler: the schedule is kept",
+    "native": "calls what was compiled",
+    "pickles": "says what is wrong",
+    "programs": "has the data of what is measured, and NumPy's names of types",
+    "sqlite_files": "says what is wrong with a file of times",
+    "sources": "has the fingerprint of those that count",
+    "search": "chooses candidates, which are kept",
+    "version": "counts as such",
+}
+
+
+def reached(starts: Iterable[str]) -> set[str]:
+    """Return the modules that these import, and those that they import."""
+    imports, found, left = imports_of_modules(), set[str](), list(starts)
+    while left:
+        one = left.pop()
+        if one not in found:
+            found.add(one)
+            left += imports[one]
+    return found
+
+
+def is_in(name: str, places: Iterable[str]) -> bool:
+    return any(f"{name}.".startswith(f"{place}.") for place in places)
+
+
+PARTS = tuple(part.replace("/", ".") for part in COMPILER_FOLDERS)
+
+
+def test_all_that_generates_code_counts() -> None:
+    found = {one for one in reached(GENERATION) if not is_in(one, PARTS)}
+    assert found == DECIDES_NOTHING
+
+
+def test_all_that_comprehensions_import_counts_or_has_a_reason_not_to() -> None:
+    found = reached(one for one in MODULES if is_in(one, ["tc"]))
+    assert found >= GENERATION
+    assert {one for one in found if not is_in(one, (*PARTS, *OTHERS))} == set()
+    for place in (*PARTS, *OTHERS):
+        assert any(is_in(one, [place]) for one in found), f"{place} is not imported any more"
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of a polygym whose parts have a module each."""
+    folder = tmp_path / "polygym"
+    for part in COMPILER_FOLDERS:
+        (folder / part).mkdir(parents=True)
+        (folder / part / "__init__.py").touch()
+    monkeypatch.setattr(source_fingerprint, "PACKAGE", folder)
+    return folder
+
+
+def asked_anew() -> str:
+    compiler_fingerprint.cache_clear()
+    try:
+        return compiler_fingerprint()
+    finally:
+        compiler_fingerprint.cache_clear()
+
+
+def test_the_sources_count(package: Path) -> None:
+    """A changed, added or renamed module of the code generation is another compiler."""
+    loops = package / "compiler" / "codegen" / "loops"
+    (package / "cli").mkdir()
+    seen = {asked_anew()}
+    for content, name in (("a = 1", "jam.py"), ("a = 2", "jam.py"), ("a = 2", "jams.py")):
+        shutil.rmtree(loops, ignore_errors=True)
+        loops.mkdir()
+        (loops / name).write_text(content)
+        seen.add(asked_anew())
+        (package / "cli" / "main.py").write_text(content)
+        assert asked_anew() in seen, "what the commands look like decides no code"
+    assert len(seen) == 4
+    assert all(found.startswith(f"{__version__}+") for found in seen)
+
+
+@pytest.mark.parametrize("part", COMPILER_FOLDERS)
+def test_sources_that_are_not_found_are_no_fingerprint(package: Path, part: str) -> None:
+    """A room that was moved must not drop out unnoticed: stale code would be used again."""
+    shutil.move(package / part, package / "elsewhere")
+    with pytest.raises(InternalError, match=f"polygym/{part}: expected modules, found none"):
+        asked_anew()
