@@ -15,7 +15,8 @@ out what Ray takes; `ray` has the same workers as actors of Ray, many to a proce
 are real. Efficiency is the time that the episodes took over workers times the time that passed;
 that a program is opened (a second, once per job) counts as lost, and what a driver is late too.
 
-`print_comparison` and `overhead` pretend nothing (:mod:`onray.comparing`, :mod:`onray.overhead`):
+`print_comparison` and `overhead` pretend nothing (:mod:`ray_study.comparison`,
+:mod:`ray_study.overhead`):
 the first says whether a sweep on three nodes of Ray to which everything happens finds what one
 without a cluster finds (exit code 1: it does not), the second what a cluster of one machine costs.
 """

@@ -48,13 +48,13 @@ from search_study import (
     contenders,
     curves,
     figures,
-    finals,
     gains,
     invariance,
     layers,
     programs,
-    ranks,
-    unseen,
+    ranking,
+    remeasurement,
+    unseen_kernels,
 )
 from search_study.journal import (
     SearchRecord,
@@ -174,7 +174,7 @@ def write_report(options: argparse.Namespace) -> int:
         except OSError as error:
             raise PolygymError(f"{options.pack}: cannot be written: {error}") from None
     for study in journal.studies():
-        runs = curves.best_so_far((finals.remeasured_part(study) or study).searches)
+        runs = curves.best_so_far((remeasurement.remeasured_part(study) or study).searches)
         for name, chosen in contenders.drawable_figures(runs).items():
             own = _common_runs({one: runs[one] for one in chosen})
             if not own[chosen[0]]:
@@ -190,11 +190,11 @@ def run_remeasurement(options: argparse.Namespace) -> int:
     journal = StudyJournal(options.out)
     here = _local_groups(journal, options.programs)
     path = options.out / REMEASURED
-    known = finals.read_remeasurements(path)
+    known = remeasurement.read_remeasurements(path)
     missing = [
         heat
         for heat, own in here.items()
-        if heat not in known or not finals.is_complete(known[heat], own)
+        if heat not in known or not remeasurement.is_complete(known[heat], own)
     ]
     began, failed = time.monotonic(), 0
     for number, heat in enumerate(missing, start=1):
@@ -203,12 +203,12 @@ def run_remeasurement(options: argparse.Namespace) -> int:
             break
         label = f"{number}/{len(missing)} {heat.program}"
         try:
-            found = finals.remeasure(heat, here[heat], _ProgressPrinter(label))
+            found = remeasurement.remeasure(heat, here[heat], _ProgressPrinter(label))
         except PolygymError as error:
             failed += 1
             print(f"\r{label}: {error}", file=sys.stderr)
             continue
-        finals.append_remeasurement(path, found)
+        remeasurement.append_remeasurement(path, found)
         best = max(found.speedups, default=0.0)
         print(f"\r{label}: {len(found.speedups)} candidates, best {best:.2f}x", flush=True)
     _tables(_with_remeasurement(journal, options.out))
@@ -217,9 +217,9 @@ def run_remeasurement(options: argparse.Namespace) -> int:
 
 def _local_groups(
     journal: StudyJournal, programs: Sequence[str]
-) -> dict[finals.RemeasurementGroup, list[SearchRecord]]:
+) -> dict[remeasurement.RemeasurementGroup, list[SearchRecord]]:
     """Return the searches of this machine by heat, of some programs or of all."""
-    heats = finals.remeasurement_groups(journal.searches.values())
+    heats = remeasurement.remeasurement_groups(journal.searches.values())
     here = {heat: own for heat, own in heats.items() if heat.machine == machine_fingerprint().key}
     names = sorted({heat.program for heat in here})
     for name in programs:
@@ -231,8 +231,8 @@ def _local_groups(
 
 def _with_remeasurement(journal: StudyJournal, folder: Path) -> StudyJournal:
     """Have the searches of a journal know what was measured again."""
-    known = finals.read_remeasurements(folder / REMEASURED)
-    for one in finals.with_remeasurement(journal.searches.values(), known):
+    known = remeasurement.read_remeasurements(folder / REMEASURED)
+    for one in remeasurement.with_remeasurement(journal.searches.values(), known):
         journal.searches[one.task] = one
     return journal
 
@@ -245,12 +245,12 @@ def _common_runs(runs: dict[str, dict[curves.RunKey, list[float]]]) -> dict[str,
 
 def _tables(journal: StudyJournal) -> None:
     for study in journal.studies():
-        again = finals.remeasured_part(study)
+        again = remeasurement.remeasured_part(study)
         if again is not None:
             print(f"\n{study}, {len(again.searches)} searches measured again")
             print(searches_table(again))
         print(f"\n{study}" + (", as each search measured" if again else ""))
-        print(searches_table(finals.as_first_measured(study)))
+        print(searches_table(remeasurement.as_first_measured(study)))
 
 
 def run_invariance(options: argparse.Namespace) -> int:
@@ -280,13 +280,15 @@ def run_unseen(options: argparse.Namespace) -> int:
         keys = options.machine or list(corpus.machines())
         every = [one for key in keys for one in case_rows(corpus, machine_of(corpus, key))]
     chosen, _ = without_tests(every)
-    unseen.check_programs(one.visit.case.program for one in chosen)
+    unseen_kernels.check_programs(one.visit.case.program for one in chosen)
     tell, number = _progress_counter("features", len(chosen)), count(1)
     found = training_samples(chosen, lambda *_: tell(next(number)))
     names = [group.visit.case.program for group in chosen]
-    alike = unseen.kernel_like_programs(names)
-    rows = unseen.ranking_qualities(found.samples, names, seeds_of(options), alike)
-    text = f"{len(found.samples)} rows, {options.seeds} seeds\n\n{unseen.unseen_table(rows)}"
+    alike = unseen_kernels.kernel_like_programs(names)
+    rows = unseen_kernels.ranking_qualities(found.samples, names, seeds_of(options), alike)
+    text = (
+        f"{len(found.samples)} rows, {options.seeds} seeds\n\n{unseen_kernels.unseen_table(rows)}"
+    )
     write_atomically(options.out / "unseen.md", f"{text}\n".encode())
     print(f"\n{text}")
     return 0
@@ -295,7 +297,7 @@ def run_unseen(options: argparse.Namespace) -> int:
 def run_ranking(options: argparse.Namespace) -> int:
     """Rank random schedules, and measure them."""
     path = options.out / f"ranks-{machine_fingerprint().key}.jsonl"
-    rows = ranks.read_rankings(path)
+    rows = ranking.read_rankings(path)
     model = random_program_model(options.out)
     wanted = []
     for seed in seeds_of(options):
@@ -304,13 +306,13 @@ def run_ranking(options: argparse.Namespace) -> int:
                 name, options.dataset, options.threads, options.count, seed, options.measured,
             )  # fmt: skip
             if asked not in rows:
-                rows[asked] = ranks.rank_schedules(*asked, model, _ProgressPrinter(name))
-                ranks.append_ranking(path, rows[asked])
+                rows[asked] = ranking.rank_schedules(*asked, model, _ProgressPrinter(name))
+                ranking.append_ranking(path, rows[asked])
             one = rows[asked]
             wanted.append(one)
             share = one.first / one.best if one.best else 0.0
             print(f"\r{name} seed {seed}: {share:.2f} of the best", flush=True)
-    print(f"\n{ranks.ranking_table(wanted)}")
+    print(f"\n{ranking.ranking_table(wanted)}")
     return 0
 
 

@@ -86,10 +86,11 @@ def command(
     as_json: bool,
 ) -> CommandResult:
     """Run what is missing, and write the report of all that is there."""
-    from benchmarks.graph_study.clocks import elapsed, study_clock
-    from benchmarks.graph_study.plan import StudyPart, Trial, plan_trials
-    from benchmarks.graph_study.study_folder import open_study
-    from benchmarks.graph_study.trial_runner import StudySettings, run_trial
+    from graph_study.clocks import elapsed, study_clock
+    from graph_study.plan import StudyPart, Trial, plan_trials
+    from graph_study.study_folder import open_study
+    from graph_study.trial_runner import StudySettings, run_trial
+
     from polygym.graphs.rules import standard_rules
     from polygym.rewrite.rule import rules_text
     from polygym.runtime.evaluation.fingerprint import machine_fingerprint
@@ -148,8 +149,8 @@ def _chosen(models: str) -> list[str]:
 
 def _written(out: Path, rows: Sequence[Mapping[str, Any]]) -> str:
     """Write the report and the figures; return the report."""
-    from benchmarks.graph_study.figures import study_figures
-    from benchmarks.graph_study.report import study_report
+    from graph_study.figures import study_figures
+    from graph_study.report import study_report
 
     tables = study_report(rows)
     write_atomically(out / _REPORT, tables.encode())

@@ -3,9 +3,9 @@
     python benchmarks/unseen.py --out outside
     python benchmarks/unseen.py sobel kmeans --out outside --threads 1
 
-Images, physics, learning, dynamic programming and recurrences, 37 C files in ``outsiders/`` with
-their sizes in ``outsiders/sizes.json``: scalars in loops, flat pointers, structures, as they come.
-None was learned from. Of each stand beside its source, compiled at -O3 by the same LLVM:
+Images, physics, learning, dynamic programming and recurrences, 37 C files in ``unseen_programs/``
+with their sizes in ``unseen_programs/sizes.json``: scalars in loops, flat pointers, structures, as
+they come. None was learned from. Of each stand beside its source, compiled at -O3 by the same LLVM:
 
 * *isl*: isl's schedule under the default mapping, values where the source has them;
 * *auto*: the automatic schedule and storage, as of `polygym run --schedule auto`;
@@ -27,7 +27,7 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
-PROGRAM_FOLDER = Path(__file__).parent / "outsiders"
+PROGRAM_FOLDER = Path(__file__).parent / "unseen_programs"
 _NAMES = ("isl", "auto", "learned")
 
 

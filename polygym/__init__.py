@@ -4,23 +4,23 @@ Importing it registers the Gymnasium environments ``polygym/Construct-v0``, ``po
 ``polygym/Schedule-v0`` and ``polygym/Optimize-v0``, of tensor graphs ``polygym/Saturate-v0`` and
 ``polygym/Substitute-v0``, and of terms ``polygym/Rewrite-v0``.
 
-The way of the data, room by room: in ``compiler``, a text becomes a program (``frontend``, ``ir``),
-a program has legal schedules (``poly``), and a schedule becomes machine code (``codegen``);
-``programs`` knows programs by name, and ``pictures`` draws them. ``measure`` runs machine code in a
-process of its own and makes a measured speedup of a schedule, whatever happens; ``cost`` has
-features of schedules and models that learn from such measurements. ``episodes`` builds schedules
-one decision at a time, ``envs`` shows that to Gymnasium, and ``search`` explores, tunes, sweeps and
-collects. ``tc`` lets users define, call and tune tensor comprehensions. ``rewrite`` knows terms,
-rules and e-graphs, of whatever language; ``graphs`` rewrites and runs whole models by them, and
-``terms`` programs of a small functional language; ``cli`` is what the ``polygym`` command calls.
-Each room imports from those before it, never the other way.
+Packages, in the order of the data: ``frontend`` turns text into a program (``ir``), ``poly`` knows
+its legal schedules, and ``codegen`` turns a schedule under a ``mapping`` into machine code.
+``programs`` knows programs by name, and ``pictures`` draws them. ``runtime`` runs machine code in a
+process of its own and measures the speedup of a schedule, whatever happens; ``cost`` has features
+of schedules and models that learn from such measurements. ``autoschedule`` makes the default
+decisions. ``mdp`` builds schedules one decision at a time, ``envs`` are its Gymnasium environments,
+and ``search`` explores, tunes, sweeps and collects. ``tc`` lets users define, call and tune tensor
+comprehensions. ``rewrite`` knows terms, rules and e-graphs of any language; ``graphs`` rewrites and
+runs whole models, and ``terms`` programs of a small functional language. ``cli`` is the command
+``polygym``. Each package imports from those before it, never the other way.
 
-Below all rooms stand a few modules: ``errors`` is the tree of exceptions, ``files`` and
-``sqlite_files`` have files whole or not at all, ``closing`` is what a block closes, ``lru`` is a
-dictionary that forgets, ``lazy`` has packages import names when they are asked for, ``version``
-says which polygym this is, ``sources`` has a fingerprint of its text, ``pickles`` refuses values of
-another one, ``kept_hash`` works hashes out once, and ``native`` calls functions of C. ``discovery``
-registers the environments without importing Gymnasium.
+A few modules serve all packages: ``errors`` is the tree of exceptions, ``files`` and
+``sqlite_files`` write files whole or not at all, ``closeable`` is a base of context managers,
+``lru_cache`` is a bounded dictionary, ``lazy_imports`` imports exported names on first use,
+``version`` holds the version, ``source_fingerprint`` identifies the sources, ``pickling`` refuses
+values of another version, ``cached_hash`` computes hashes once, and ``foreign`` calls functions of
+C. ``discovery`` registers the environments without importing Gymnasium.
 """
 
 from importlib import import_module
@@ -32,13 +32,12 @@ from polygym.version import __version__
 __all__ = [
     "__version__",
     "cli",
-    "compiler",
+    "codegen",
     "cost",
     "envs",
-    "episodes",
     "errors",
     "graphs",
-    "measure",
+    "mdp",
     "pictures",
     "programs",
     "rewrite",

@@ -105,14 +105,14 @@ def test_what_is_there_by_now_stays_where_nothing_is_to_be_replaced(tmp_path: Pa
     path = tmp_path / "corpus.sqlite"
 
     def overtaken() -> None:
-        with atomic_file(path, replaces=False) as beside:
+        with atomic_file(path, allow_replace=False) as beside:
             beside.write_bytes(b"mine")
             path.write_bytes(b"another's")
 
     with pytest.raises(FileExistsError):
         overtaken()
     assert (path.read_bytes(), names(tmp_path)) == (b"another's", ["corpus.sqlite"])
-    with atomic_file(tmp_path / "new", replaces=False) as beside:
+    with atomic_file(tmp_path / "new", allow_replace=False) as beside:
         beside.write_bytes(b"mine")
     assert names(tmp_path) == ["corpus.sqlite", "new"]
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from benchmarks.graph_study.clocks import elapsed
-from benchmarks.graph_study.plan import StudyMethod
+from graph_study.clocks import elapsed
+from graph_study.plan import StudyMethod
 from polygym.pictures import style
 from polygym.pictures.charts.chart_style import (
     COLUMN_WIDTH,

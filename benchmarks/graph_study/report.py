@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from benchmarks.graph_study.clocks import clock_sentence, elapsed
-from benchmarks.graph_study.plan import StudyMethod, StudyPart
+from graph_study.clocks import clock_sentence, elapsed
+from graph_study.plan import StudyMethod, StudyPart
 from polygym.graphs.benchmark import Backend
 
 __all__ = ["study_report"]

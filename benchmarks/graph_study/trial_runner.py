@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from benchmarks.graph_study.clocks import study_clock
-from benchmarks.graph_study.plan import StudyMethod, Trial
+from graph_study.clocks import study_clock
+from graph_study.plan import StudyMethod, Trial
 from polygym.graphs.benchmark import Backend, BenchmarkEntry, ModelBenchmark, run_benchmark
 from polygym.graphs.costs import MeasuredCosts, NodeCosts
 from polygym.graphs.ir.text import graph_text

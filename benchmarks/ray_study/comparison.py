@@ -3,8 +3,8 @@
 The cluster is three nodes of Ray on this machine, and a fourth that pretends to be of another kind.
 In the middle of the sweep an actor is killed, a raylet, the driver; a node is cut off until it is
 taken for lost, and comes back with what it has; the cable of another is pulled, where this machine
-lets us have cables (:mod:`onray.wires`); another stands still for a while; and the driver gets a
-Ctrl-C (:mod:`onray.harms`). Then it goes on to its end. What has to hold:
+lets us have cables (:mod:`ray_study.network`); another stands still for a while; and the driver
+gets a Ctrl-C (:mod:`ray_study.faults`). Then it goes on to its end. What has to hold:
 
 * both have the same episodes, with the same schedules, statuses and reasons: all but times;
 * no schedule of a program has two rows, and what has been confirmed are as many programs;

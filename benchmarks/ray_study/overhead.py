@@ -111,7 +111,14 @@ def measure_overhead(root: Path, kernels: tuple[str, ...], budget: int, pairs: i
 def _run_in_process(
     folder: Path, kernels: tuple[str, ...], budget: int, cluster: str
 ) -> dict[str, Any]:
-    words = (sys.executable, "-m", "onray.overhead", str(folder), ",".join(kernels), str(budget))
+    words = (
+        sys.executable,
+        "-m",
+        "ray_study.overhead",
+        str(folder),
+        ",".join(kernels),
+        str(budget),
+    )
     path = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, sys.path)])
     done = subprocess.run(
         (*words, cluster), stdout=subprocess.PIPE, text=True, check=True, env={**os.environ,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from polybench import Dataset
-from search_study import contenders, programs, ranks
+from search_study import contenders, programs, ranking
 from search_study.search_run import STARTS
 
 Part: TypeAlias = Callable[[argparse.Namespace], int]
@@ -80,7 +80,7 @@ def _unseen(one: argparse.ArgumentParser) -> None:
 
 
 def _ranks(one: argparse.ArgumentParser) -> None:
-    one.add_argument("programs", nargs="*", default=list(ranks.KERNELS), metavar="PROGRAM")
+    one.add_argument("programs", nargs="*", default=list(ranking.KERNELS), metavar="PROGRAM")
     one.add_argument("--count", type=_positive, default=1000, help="episodes that are played")
     one.add_argument("--measured", type=_positive, default=1000, help="schedules beside the first")
     _add_seeds(one, 1)

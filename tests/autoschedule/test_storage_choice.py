@@ -31,7 +31,7 @@ from polygym.programs.stored_program import with_storage_plan
 from polygym.runtime.evaluation import EvaluationOptions, Evaluator
 from polygym.runtime.worker.outcome import OutcomeStatus
 from tests.poly.transform.storage.random_plans import STORED_PROGRAMS
-from tests.test_layering import imports_of_modules
+from tests.test_layering import import_graph
 
 EXPANDED = "S0:temp2=expand:i,j contract"
 CUT = "S0: i = k, j = k"
@@ -297,7 +297,7 @@ def test_a_plan_that_does_not_fit_is_not_believed(symm: Program, kept: Path) -> 
 
 def test_all_that_decides_counts() -> None:
     """What a model would answer otherwise in another polygym is not recalled there."""
-    imports, found, left = imports_of_modules(), set[str](), ["episodes.homes"]
+    imports, found, left = import_graph(), set[str](), ["episodes.homes"]
     while left:
         one = left.pop()
         if one not in found:

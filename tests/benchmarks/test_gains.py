@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from search_study import gains
-from search_study.version import version_of_code
+from search_study.version import code_version
 
 from polygym.mapping.mapping import Mapping
 from polygym.poly.schedule import Schedule
@@ -29,14 +29,14 @@ WORDS = ("gains", "mvt", "--trials", "4", "--search", "random", "--threads", "1"
 
 def test_a_table_by_hand() -> None:
     kept = replace(ROW, seed=1, gain=1.0, start=1.1e-3)  # the start, which ran twice
-    text = gains.table([ROW, kept, replace(ROW, program="lu", start=8e-3)])
+    text = gains.gains_table([ROW, kept, replace(ROW, program="lu", start=8e-3)])
     assert "| gemm | 8 | 2 | 4 | 1 | 4 | 2 | 8 | 0.5 | 9 | 1 |" in text
     assert "| gemm, seed 1 | 8 | 2 | 1.1 | 1 | 1 | 2 |" in text
     # A program counts once: the root of 4 * 1, and 8.
     assert "| geometric mean | | | | | 4.00 (2.00 to 8.00) | 2.00 (2.00 to 2.00) |" in text
-    assert gains.table([]).count("\n") == 1
-    assert "versions" not in gains.table([ROW, kept])
-    several = gains.table([ROW, replace(ROW, program="lu", version="0a")])
+    assert gains.gains_table([]).count("\n") == 1
+    assert "versions" not in gains.gains_table([ROW, kept])
+    several = gains.gains_table([ROW, replace(ROW, program="lu", version="0a")])
     assert several.endswith("Rows of 2 versions of polygym, one of them not known.")
 
 
@@ -47,12 +47,12 @@ def test_a_search_is_run_once(
     assert run(monkeypatch, *words) == 0
     assert "| geometric mean |" in capsys.readouterr().out
     (path,) = tmp_path.glob("gains-*.jsonl")
-    (one,) = gains.remembered(path).values()
+    (one,) = gains.read_gains(path).values()
     assert one.tried >= 4
     assert one.gain >= 1
     assert 0 < one.limit < min(one.original, one.isl, one.start, one.best)
     assert "->" in one.schedule
-    assert one.version == version_of_code()
+    assert one.version == code_version()
     kept = path.read_text()
     monkeypatch.setattr(gains, "tune", None)
     assert run(monkeypatch, *words) == 0
@@ -68,7 +68,7 @@ def test_what_is_found_runs_beside_what_is_written_where_values_are_kept_elsewhe
     assert run(monkeypatch, *words, "--dataset", "medium", "--out", str(tmp_path)) == 0
     capsys.readouterr()
     (path,) = tmp_path.glob("gains-*.jsonl")
-    (one,) = gains.remembered(path).values()
+    (one,) = gains.read_gains(path).values()
     assert "expand" in one.storage
     assert one.isl > one.best, "the source's own order cannot be parallel"
 
@@ -93,7 +93,7 @@ def test_a_start_that_does_not_run_is_no_result(
 ) -> None:
     def failed(*given: Any, **named: Any) -> TuningResult:
         found = tuner.tune(*given, **named)
-        return replace(found, start=replace(found.initial, status=OutcomeStatus.TIMEOUT))
+        return replace(found, initial=replace(found.initial, status=OutcomeStatus.TIMEOUT))
 
     monkeypatch.setattr(gains, "tune", failed)
     assert run(monkeypatch, *WORDS, "--dataset", "mini", "--out", str(tmp_path)) == 1

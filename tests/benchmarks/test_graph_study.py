@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from graph_study import trial_runner
+from graph_study.clocks import StudyClock, clock_sentence, elapsed, study_clock
+from graph_study.figures import study_figures
+from graph_study.plan import StudyPart, Trial, plan_trials
+from graph_study.report import study_report
+from graph_study.study_folder import open_study, study_rows
+from graph_study.trial_runner import StudySettings, run_trial
 
-from benchmarks.graph_study import trial_runner
-from benchmarks.graph_study.clocks import StudyClock, clock_sentence, elapsed, study_clock
-from benchmarks.graph_study.figures import study_figures
-from benchmarks.graph_study.plan import StudyPart, Trial, plan_trials
-from benchmarks.graph_study.report import study_report
-from benchmarks.graph_study.study_folder import open_study, study_rows
-from benchmarks.graph_study.trial_runner import StudySettings, run_trial
 from polygym.errors import InputError
 from polygym.graphs.costs import MeasuredCosts, RooflineCosts
 from polygym.graphs.rules import standard_rules

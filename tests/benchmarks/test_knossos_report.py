@@ -22,14 +22,14 @@ def test_what_is_written_by_hand_is_kept(tmp_path: Path, monkeypatch: pytest.Mon
     assert knossos.main() == 0
     made = page.read_text()
     assert "| test, greedy | 148.1, 1 | 1 | 132.1 |" in made
-    assert knossos.BY_HAND not in made
-    own = f"\n{knossos.BY_HAND}\n\n## Notes\n\nAs said by hand.\n"
+    assert knossos.HANDWRITTEN_MARK not in made
+    own = f"\n{knossos.HANDWRITTEN_MARK}\n\n## Notes\n\nAs said by hand.\n"
     page.write_text(f"an older table\n{own}")
     for _ in range(2):
         assert knossos.main() == 0
         assert page.read_text() == made + own
-    assert knossos.by_hand("no mark") == ""
+    assert knossos.handwritten_part("no mark") == ""
 
 
 def test_the_page_that_is_shipped_has_the_mark() -> None:
-    assert knossos.REPORT.read_text().count(knossos.BY_HAND) == 1
+    assert knossos.REPORT.read_text().count(knossos.HANDWRITTEN_MARK) == 1

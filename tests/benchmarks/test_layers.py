@@ -29,7 +29,7 @@ def test_layers_are_those_of_the_network() -> None:
     assert round(2 * work["C1"] / 1e6) == 236
     assert {round(2 * work[name] / 1e6) for name in ("C2", "C6", "C9", "C12")} == {231}
     for name in ("C4", "C12"):
-        program = programs.load(name, "mini")
+        program = programs.load_study_program(name, "mini")
         shape = program.shape(program.scop.array("O"))
         side = programs.LAYERS[name].side // programs.LAYERS[name].stride
         assert shape == (1, programs.LAYERS[name].filters, side, side)
@@ -39,7 +39,10 @@ def test_layers_are_put_beside_another_library(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("torch")
-    small = {"C1": programs.Layer(8, 4, 8, 3, 1), "C2": programs.Layer(8, 4, 8, 1, 2)}
+    small = {
+        "C1": programs.ConvolutionLayer(8, 4, 8, 3, 1),
+        "C2": programs.ConvolutionLayer(8, 4, 8, 1, 2),
+    }
     monkeypatch.setattr(programs, "LAYERS", small)
     monkeypatch.setattr(layers, "LAYERS", small)
     words = ("layers", "C1", "C2", "--out", str(tmp_path), "--threads", "1", "--rounds", "1")
@@ -60,13 +63,13 @@ def test_the_default_is_not_what_a_search_has_left(
 ) -> None:
     """Neither the search of the row nor an earlier one is what is had without one."""
     pytest.importorskip("torch")
-    monkeypatch.setattr(layers, "LAYERS", {"C1": programs.Layer(8, 4, 8, 3, 1)})
+    monkeypatch.setattr(layers, "LAYERS", {"C1": programs.ConvolutionLayer(8, 4, 8, 3, 1)})
     monkeypatch.setattr(programs, "LAYERS", layers.LAYERS)
     monkeypatch.setenv("POLYGYM_CACHE", str(tmp_path / "cache"))
     words = ("layers", "C1", "--out", str(tmp_path / "study"), "--threads", "1", "--rounds", "1")
     assert run(monkeypatch, *words, "--trials", "2", "--search", "random") == 0
     assert not (tmp_path / "cache").exists()
-    (one,) = layers.remembered(next((tmp_path / "study").glob("layers-*"))).values()
+    (one,) = layers.read_times(next((tmp_path / "study").glob("layers-*"))).values()
     assert one.tried >= one.trials == 2
     assert one.tuned is not None
 
@@ -75,7 +78,7 @@ def test_another_output_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(layers, "LAYERS", {"C1": programs.Layer(8, 4, 8, 3, 1)})
+    monkeypatch.setattr(layers, "LAYERS", {"C1": programs.ConvolutionLayer(8, 4, 8, 3, 1)})
     monkeypatch.setattr(programs, "LAYERS", layers.LAYERS)
     real = torch.nn.functional.conv2d
     monkeypatch.setattr(
@@ -87,13 +90,17 @@ def test_another_output_is_said(
 
 
 def test_another_tuner_stands_beside_ours() -> None:
-    one = layers.Times("C1", 4e-3, 2e-3, 1e-3, 64, "model", 15, tvm=3e-3)
-    assert "| C1 | 4.000 | 2.000 | 1.000 | 2.00 | 4.00 | 3.000 | 3.00 |" in layers.table([one])
+    one = layers.LayerTimes("C1", 4e-3, 2e-3, 1e-3, 64, "model", 15, tvm=3e-3)
+    assert "| C1 | 4.000 | 2.000 | 1.000 | 2.00 | 4.00 | 3.000 | 3.00 |" in layers.layers_table(
+        [one]
+    )
     other = replace(one, layer="C2", tvm=None)
-    assert "| C2 | 4.000 | 2.000 | 1.000 | 2.00 | 4.00 | - | - |" in layers.table([one, other])
+    assert "| C2 | 4.000 | 2.000 | 1.000 | 2.00 | 4.00 | - | - |" in layers.layers_table(
+        [one, other]
+    )
     means = "| geometric mean |  |  |  | 2.00 | 4.00 |  | 3.00 |"
-    assert layers.table([one, other]).endswith(means)
-    assert "tvm" not in layers.table([other])
+    assert layers.layers_table([one, other]).endswith(means)
+    assert "tvm" not in layers.layers_table([other])
 
 
 def test_a_tuner_that_is_not_installed_is_said(
@@ -102,4 +109,6 @@ def test_a_tuner_that_is_not_installed_is_said(
     monkeypatch.setitem(sys.modules, "tvm", None)
     image = np.zeros((1, 1, 3, 3), np.float32)
     with pytest.raises(PolygymError, match=r"TVM: expected `pip install apache-tvm.* found: "):
-        tvm_tuner.tuned(programs.Layer(3, 1, 1, 1, 1), image, image, 1, 1, tmp_path)
+        tvm_tuner.tune_convolution(
+            programs.ConvolutionLayer(3, 1, 1, 1, 1), image, image, 1, 1, tmp_path
+        )

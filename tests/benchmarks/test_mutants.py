@@ -13,16 +13,16 @@ from polygym.runtime.evaluation.compiler import CompileFailure
 
 
 def test_mutants_come_from_their_seed() -> None:
-    region = mutants.originals()[0].region
+    region = mutants.original_programs()[0].region
     rng = [np.random.default_rng([0, number]) for number in (1, 1, 2)]
-    one, same, other = (mutants.mutated(region, each) for each in rng)
+    one, same, other = (mutants.mutate(region, each) for each in rng)
     assert one == same
     assert len({region, one, other}) == 3
 
 
 @pytest.mark.parametrize("change", dict.fromkeys(mutants.CHANGES))
 def test_every_change_changes(change: mutants.Change) -> None:
-    region = mutants.originals()[0].region
+    region = mutants.original_programs()[0].region
     found = {change(region, np.random.default_rng(seed)) for seed in range(5)}
     assert found - {region}
     assert change("\n", np.random.default_rng(0)) in ("", "\n", "\n\n")
@@ -33,7 +33,7 @@ NEEDS_GCC = pytest.mark.skipif(compiler_path("gcc") is None, reason="no gcc")
 
 @NEEDS_GCC
 def test_a_few_are_played() -> None:
-    found = mutants.play(0, range(12))
+    found = mutants.run_mutants(0, range(12))
     assert [one.number for one in found] == list(range(12))
     assert {one.status for one in found} == {"ok", "refused"}
     assert all(one.detail for one in found if one.status == "refused")
@@ -41,9 +41,9 @@ def test_a_few_are_played() -> None:
 
 def one_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every mutant be the same program, unchanged."""
-    original = next(one for one in mutants.originals() if "0.75" in one.region)
-    monkeypatch.setattr(mutants, "originals", lambda: (original,))
-    monkeypatch.setattr(mutants, "mutated", lambda region, _: region)
+    original = next(one for one in mutants.original_programs() if "0.75" in one.region)
+    monkeypatch.setattr(mutants, "original_programs", lambda: (original,))
+    monkeypatch.setattr(mutants, "mutate", lambda region, _: region)
 
 
 @NEEDS_GCC
@@ -61,9 +61,9 @@ def test_what_is_wrong_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
             path.write_text(text)
 
     one_program(monkeypatch)
-    assert mutants.play(0, range(1))[0].status == "ok"
+    assert mutants.run_mutants(0, range(1))[0].status == "ok"
     monkeypatch.setattr(mutants, "compile_foreign", other)
-    found = mutants.play(0, range(1))[0]
+    found = mutants.run_mutants(0, range(1))[0]
     assert found.status == "wrong output"
     assert found.detail.count("gcc") == len(mutants.ROUNDINGS)
 
@@ -79,7 +79,7 @@ def test_what_is_not_compiled(
     one_program(monkeypatch)
     answer = CompileFailure(error_type, "for a test")
     monkeypatch.setattr(mutants.Compiler, "compile_schedule", lambda *_: answer)
-    found = mutants.play(0, range(1))[0]
+    found = mutants.run_mutants(0, range(1))[0]
     assert (found.status, found.detail) == (status, f"{error_type}: for a test")
 
 
@@ -97,4 +97,4 @@ def test_an_original_order_that_is_not_compiled(
 
     one_program(monkeypatch)
     monkeypatch.setattr(mutants.Compiler, "compile_problem", refused)
-    assert mutants.play(0, range(1))[0].status == status
+    assert mutants.run_mutants(0, range(1))[0].status == status

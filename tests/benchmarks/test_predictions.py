@@ -57,6 +57,6 @@ def test_nothing_to_look_at(
     def fail(*_: object) -> list[float]:
         raise PolygymError("none")
 
-    monkeypatch.setattr(predictions, "milliseconds", fail)
+    monkeypatch.setattr(predictions, "schedule_milliseconds", fail)
     assert run(monkeypatch, "mvt", "--schedules", "2") == 1
     assert "mvt" in capsys.readouterr().err

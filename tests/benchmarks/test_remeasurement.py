@@ -8,9 +8,15 @@ from pathlib import Path
 
 import cost
 import pytest
-from search_study import clock, curves, finals
-from search_study.journal import Journal, Search, Setting, Study, Task
-from search_study.remeasurement import Finals, Heat
+from search_study import candidate_timing, curves, remeasurement
+from search_study.journal import (
+    ComparableSearches,
+    SearchRecord,
+    SearchTask,
+    StudyJournal,
+    StudySetting,
+)
+from search_study.remeasurement import Remeasurement, RemeasurementGroup
 
 from polygym.runtime.evaluation import Evaluation, Evaluator
 from polygym.runtime.worker.outcome import OutcomeStatus
@@ -18,15 +24,17 @@ from tests.benchmarks.run_study import run
 
 pytest.importorskip("lightgbm")
 
-SETTING = Setting("naive", "mini", 1, 16, "here")
-HEAT = Heat("naive", "mini", 1, "here", "mvt")
+SETTING = StudySetting("naive", "mini", 1, 16, "here")
+HEAT = RemeasurementGroup("naive", "mini", 1, "here", "mvt")
 
 
-def search(contender: str, speedups: Sequence[float], *, tried: bool = True) -> Search:
+def search(contender: str, speedups: Sequence[float], *, tried: bool = True) -> SearchRecord:
     """Return a search of mvt whose trials are all of different mappings."""
     tiles = tuple((0, f"tile={place}") for place in range(len(speedups)))
-    task = Task(SETTING, "mvt", contender, 0)
-    return Search(task, tuple(speedups), 1.0, ("one",) if tried else (), tiles if tried else ())
+    task = SearchTask(SETTING, "mvt", contender, 0)
+    return SearchRecord(
+        task, tuple(speedups), 1.0, ("one",) if tried else (), tiles if tried else ()
+    )
 
 
 # Held from the eighth trial on: the fifth, the ninth and the tenth; the ninth is no half of 10.
@@ -34,57 +42,63 @@ DICE = search("random", [1.0, 0.0, 2.0, 1.0, 3.0, 3.0, 1.0, 1.0, 4.0, 6.0])
 TREES = search("trees", [5.0, 1.0, 10.0])
 
 
-def known(**speedups: float) -> dict[Heat, Finals]:
+def known(**speedups: float) -> dict[RemeasurementGroup, Remeasurement]:
     pairs = tuple((0, name.replace("_", "=")) for name in speedups)
-    return {HEAT: Finals(HEAT, ("one",), pairs, tuple(speedups.values()))}
+    return {HEAT: Remeasurement(HEAT, ("one",), pairs, tuple(speedups.values()))}
 
 
 def test_finalists_are_what_was_held_from_the_eighth_trial_on_and_is_close() -> None:
-    assert finals.records(DICE.speedups) == [0, 2, 4, 8, 9]
-    assert finals.finalists([DICE, TREES]) == [{9: ("one", "tile=9")}, {2: ("one", "tile=2")}]
-    alone = finals.finalists([DICE])
+    assert remeasurement.new_bests(DICE.speedups) == [0, 2, 4, 8, 9]
+    assert remeasurement.remeasured_trials([DICE, TREES]) == [
+        {9: ("one", "tile=9")},
+        {2: ("one", "tile=2")},
+    ]
+    alone = remeasurement.remeasured_trials([DICE])
     assert [sorted(one) for one in alone] == [[4, 8, 9]]
-    assert finals.finalists([search("random", [0.0, 0.0])]) == [{}]
+    assert remeasurement.remeasured_trials([search("random", [0.0, 0.0])]) == [{}]
 
 
 def test_what_was_measured_again_is_what_a_search_has() -> None:
-    rng, trees = finals.joined([DICE, TREES], known(tile_9=7.0, tile_2=8.0))
+    rng, trees = remeasurement.with_remeasurement([DICE, TREES], known(tile_9=7.0, tile_2=8.0))
     assert (rng.again, trees.again) == (((9, 7.0),), ((2, 8.0),))
-    assert curves.held(rng) == [1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 3.0, 4.0, 7.0]
-    assert curves.held(trees) == [5.0, 5.0, 8.0]
-    assert curves.held(DICE)[-1] == 6.0
+    assert curves.held_speedups(rng) == [1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 3.0, 4.0, 7.0]
+    assert curves.held_speedups(trees) == [5.0, 5.0, 8.0]
+    assert curves.held_speedups(DICE)[-1] == 6.0
     # A record that turns out to be slower than the one before is what the search has all the same,
     # and the best known is the best of all.
     slower = replace(DICE, again=((4, 3.0), (8, 5.0), (9, 4.5)))
-    assert curves.held(slower)[-2:] == [5.0, 4.5]
-    runs = curves.bests([slower])
+    assert curves.held_speedups(slower)[-2:] == [5.0, 4.5]
+    runs = curves.best_so_far([slower])
     assert curves.best_known(runs) == {("mvt", "here"): 5.0}
 
 
 def test_a_search_of_which_something_is_missing_stands_apart() -> None:
-    both = finals.joined([DICE, TREES], known(tile_9=7.0))
-    study = Study("naive", "mini", 1, tuple(both))
-    part = finals.measured_again(study)
+    both = remeasurement.with_remeasurement([DICE, TREES], known(tile_9=7.0))
+    study = ComparableSearches("naive", "mini", 1, tuple(both))
+    part = remeasurement.remeasured_part(study)
     assert part is not None
     assert [one.task.contender for one in part.searches] == ["random"]
-    assert finals.as_measured(study).searches == (DICE, TREES)
-    assert finals.measured_again(finals.as_measured(study)) is None
+    assert remeasurement.as_first_measured(study).searches == (DICE, TREES)
+    assert remeasurement.remeasured_part(remeasurement.as_first_measured(study)) is None
     (found,) = known(tile_9=7.0).values()
-    assert not finals.is_complete(found, [DICE, TREES])
+    assert not remeasurement.is_complete(found, [DICE, TREES])
     # What was packed without its candidates stays as it is.
     packed = replace(search("trees", [1.0], tried=False), again=((0, 2.0),))
-    assert finals.joined([packed], {}) == [packed]
-    assert Search.from_json(packed.to_json()) == packed
+    assert remeasurement.with_remeasurement([packed], {}) == [packed]
+    assert SearchRecord.from_json(packed.to_json()) == packed
 
 
 def test_a_search_without_finalists_is_measured_again_only_where_its_heat_is() -> None:
     far = search("trees", [1.0])  # far from the 6 of the other
-    assert finals.joined([DICE, far], {}) == [DICE, far]
+    assert remeasurement.with_remeasurement([DICE, far], {}) == [DICE, far]
     nothing = replace(far, again=())
-    assert finals.measured_again(Study("naive", "mini", 1, (DICE, nothing))) is None
-    both = finals.joined([DICE, far], known(tile_4=3.0, tile_8=5.0, tile_9=7.0))
+    assert (
+        remeasurement.remeasured_part(ComparableSearches("naive", "mini", 1, (DICE, nothing)))
+        is None
+    )
+    both = remeasurement.with_remeasurement([DICE, far], known(tile_4=3.0, tile_8=5.0, tile_9=7.0))
     assert [one.again for one in both] == [((4, 3.0), (8, 5.0), (9, 7.0)), ()]
-    part = finals.measured_again(Study("naive", "mini", 1, tuple(both)))
+    part = remeasurement.remeasured_part(ComparableSearches("naive", "mini", 1, tuple(both)))
     assert part is not None
     assert part.searches == tuple(both)
 
@@ -94,11 +108,11 @@ def test_the_last_line_of_a_heat_counts_and_damage_is_said(
 ) -> None:
     path = tmp_path / "finals.jsonl"
     (first,), (last,) = (known(tile_1=speedup).values() for speedup in (1.0, 2.0))
-    finals.keep(path, first)
-    finals.keep(path, last)
+    remeasurement.append_remeasurement(path, first)
+    remeasurement.append_remeasurement(path, last)
     with path.open("a") as file:
         file.write('{"heat": ["naive"]}\n')
-    assert finals.remembered(path) == {HEAT: last}
+    assert remeasurement.read_remeasurements(path) == {HEAT: last}
     assert "finals.jsonl:3 is left out" in capsys.readouterr().err
 
 
@@ -114,9 +128,9 @@ def test_a_small_study_is_measured_again(
     assert "1/1 mvt: " in said
     assert "1 searches measured again" in said
     assert "as each search measured" in said
-    (found,) = finals.remembered(tmp_path / cost.FINALS).values()
-    (one,) = Journal(tmp_path).searches.values()
-    assert set(found.found) == set(finals.finalists([one])[0].values())
+    (found,) = remeasurement.read_remeasurements(tmp_path / cost.REMEASURED).values()
+    (one,) = StudyJournal(tmp_path).searches.values()
+    assert set(found.found) == set(remeasurement.remeasured_trials([one])[0].values())
     assert all(speedup > 0 for speedup in found.speedups)
 
     assert run(monkeypatch, "finals", *out) == 0
@@ -142,7 +156,9 @@ def test_what_does_not_run_again_is_said_and_the_others_are_measured(
     assert run(monkeypatch, *words, "--threads", "1", "--seeds", "1", *out) == 0
     real = Evaluator.evaluate_interleaved
 
-    def failing(self: Evaluator, choices: Sequence[clock.Choice], rounds: int) -> list[Evaluation]:
+    def failing(
+        self: Evaluator, choices: Sequence[candidate_timing.Choice], rounds: int
+    ) -> list[Evaluation]:
         found = list(real(self, choices, rounds))
         if "mvt" in self.program.name:
             found[0] = replace(found[0], status=OutcomeStatus.TIMEOUT, error_details="too slow")
@@ -154,6 +170,8 @@ def test_what_does_not_run_again_is_said_and_the_others_are_measured(
     said = capsys.readouterr()
     assert "mvt: expected what ran before to run again, found: timeout, too slow" in said.err
     assert "atax: " in said.out
-    assert [heat.program for heat in finals.remembered(tmp_path / cost.FINALS)] == ["atax"]
+    assert [
+        heat.program for heat in remeasurement.read_remeasurements(tmp_path / cost.REMEASURED)
+    ] == ["atax"]
     assert run(monkeypatch, "finals", "gemm", *out) == 2
     assert "gemm: expected" in capsys.readouterr().err

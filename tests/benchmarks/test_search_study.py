@@ -17,11 +17,17 @@ import numpy as np
 import pytest
 from search_study import contenders, curves, figures, invariance, programs
 from search_study.contenders import CONTENDERS, FIGURES, OF_LAYERS
-from search_study.journal import Journal, Search, Setting, Task, alone
-from search_study.prior_models import known, samples_of
-from search_study.search_run import dice_of
-from search_study.tables import in_words
-from search_study.version import version
+from search_study.journal import (
+    SearchRecord,
+    SearchTask,
+    StudyJournal,
+    StudySetting,
+    exclusive_lock,
+)
+from search_study.prior_models import prior_model, samples_of
+from search_study.search_run import task_rng
+from search_study.tables import trials_text
+from search_study.version import search_version
 
 from polygym.cost.models.boosted_trees import BoostedTreeOptions
 from polygym.cost.models.cost_model import TrainingSamples
@@ -42,17 +48,21 @@ from tests.benchmarks.run_study import run
 
 pytest.importorskip("lightgbm")
 
-SETTING = Setting("naive", "mini", 1, 4, "here")
+SETTING = StudySetting("naive", "mini", 1, 4, "here")
 
 
 def search(
-    program: str, contender: str, seed: int, speedups: Sequence[float], setting: Setting = SETTING
-) -> Search:
-    return Search(Task(setting, program, contender, seed), tuple(speedups), 1.0)
+    program: str,
+    contender: str,
+    seed: int,
+    speedups: Sequence[float],
+    setting: StudySetting = SETTING,
+) -> SearchRecord:
+    return SearchRecord(SearchTask(setting, program, contender, seed), tuple(speedups), 1.0)
 
 
 def test_bests_ratios_and_trials_of_a_study_by_hand() -> None:
-    runs = curves.bests(
+    runs = curves.best_so_far(
         [
             search("a", "random", 0, [1.0, 2.0, 0.0, 4.0]),
             search("a", "trees", 0, [0.0, 4.0, 3.0, 8.0]),
@@ -61,55 +71,55 @@ def test_bests_ratios_and_trials_of_a_study_by_hand() -> None:
         ]
     )
     assert runs["trees"]["a", 0, "here"] == [0.0, 4.0, 4.0, 8.0]
-    after_two = curves.ratio(runs["trees"], 2, runs["random"], 2)
+    after_two = curves.mean_ratio(runs["trees"], 2, runs["random"], 2)
     assert after_two is not None
     assert after_two.mean == pytest.approx((4 / 2 * 1 / 2) ** 0.5)
-    half = curves.ratio(runs["trees"], 2, runs["random"], 4)
+    half = curves.mean_ratio(runs["trees"], 2, runs["random"], 4)
     assert half is not None
     assert half.mean == pytest.approx((4 / 4 * 1 / 2) ** 0.5)
     assert half.low <= half.mean <= half.high
-    known = curves.best_known(runs)
-    assert known == {("a", "here"): 8.0, ("b", "here"): 2.0}
+    prior_model = curves.best_known(runs)
+    assert prior_model == {("a", "here"): 8.0, ("b", "here"): 2.0}
     # 95 % of 8 and of 2: never and after 1, after 4 and after 3.
-    assert curves.trials_until(runs["random"], known) == inf
-    assert in_words(inf, runs["random"]) == "> 4"
-    assert in_words(3.5, runs["trees"]) == "4"
-    assert in_words(None, {}) == "-"
-    assert curves.trials_until(runs["trees"], known) == 3.5
-    assert curves.curve(runs["trees"], known, 4)[-1] == pytest.approx(1.0)
-    assert curves.curve(runs["random"], known, 4)[-1] == pytest.approx(0.5**0.5)
+    assert curves.trials_until(runs["random"], prior_model) == inf
+    assert trials_text(inf, runs["random"]) == "> 4"
+    assert trials_text(3.5, runs["trees"]) == "4"
+    assert trials_text(None, {}) == "-"
+    assert curves.trials_until(runs["trees"], prior_model) == 3.5
+    assert curves.curve(runs["trees"], prior_model, 4)[-1] == pytest.approx(1.0)
+    assert curves.curve(runs["random"], prior_model, 4)[-1] == pytest.approx(0.5**0.5)
 
 
 def test_a_ratio_wants_programs_that_both_have_searched() -> None:
-    one = curves.bests([search("a", "trees", 0, [1.0])])["trees"]
-    other = curves.bests([search("a", "random", 1, [1.0])])["random"]
-    assert curves.ratio(one, 1, other, 1) is None
+    one = curves.best_so_far([search("a", "trees", 0, [1.0])])["trees"]
+    other = curves.best_so_far([search("a", "random", 1, [1.0])])["random"]
+    assert curves.mean_ratio(one, 1, other, 1) is None
 
 
 def test_the_journal_survives_what_a_kill_leaves_of_a_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    journal = Journal(tmp_path)
+    journal = StudyJournal(tmp_path)
     journal.add(search("a", "trees", 0, [1.0, 2.0]))
     with journal.path.open("a") as file:
         file.write('{"start": "naive", "da')
-    again = Journal(tmp_path)
+    again = StudyJournal(tmp_path)
     assert "journal.jsonl:2 is left out" in capsys.readouterr().err
     again.add(search("b", "trees", 0, [3.0]))
-    found = Journal(tmp_path)
+    found = StudyJournal(tmp_path)
     assert [one.task.program for one in found.of(SETTING)] == ["a", "b"]
     (study,) = found.studies()
     assert (study.start, study.trials, len(study.searches)) == ("naive", 4, 2)
 
 
 def test_searches_of_several_versions_are_said(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
+    journal = StudyJournal(tmp_path)
     journal.add(replace(search("a", "trees", 0, [1.0]), version="one"))
     assert "versions" not in str(journal.studies()[0])
     journal.add(replace(search("b", "trees", 0, [1.0]), version="two"))
-    (study,) = Journal(tmp_path).studies()
+    (study,) = StudyJournal(tmp_path).studies()
     assert str(study).endswith("searches of 2 versions")
-    sources, model = version().split("-")
+    sources, model = search_version().split("-")
     assert len(sources) == 16
     assert model == pretrained_digest()
 
@@ -119,30 +129,30 @@ THERE = replace(SETTING, machine="there", trials=2)
 
 def test_machines_stand_in_one_table_and_are_compared_apart(tmp_path: Path) -> None:
     """What one machine finds says nothing about another's, and 2 trials nothing about 4."""
-    journal = Journal(tmp_path / "here")
+    journal = StudyJournal(tmp_path / "here")
     journal.add(search("a", "random", 0, [1.0, 2.0, 2.0, 3.0]))
     journal.add(search("a", "trees", 0, [2.0, 4.0, 4.0, 6.0]))
     journal.pack(tmp_path / "packed")
-    other = Journal(tmp_path / "there", [tmp_path / "packed"])
+    other = StudyJournal(tmp_path / "there", [tmp_path / "packed"])
     other.add(search("a", "random", 0, [10.0, 10.0], THERE))
     other.add(search("a", "trees", 0, [10.0], THERE))  # it ran out of candidates
     other.pack(tmp_path / "both")
-    (study,) = Journal(tmp_path / "empty", [tmp_path / "both"]).studies()
+    (study,) = StudyJournal(tmp_path / "empty", [tmp_path / "both"]).studies()
     assert len(study.searches) == 4
     assert "machines here, there" in str(study)
-    runs = curves.bests(study.searches)
+    runs = curves.best_so_far(study.searches)
     assert curves.best_known(runs) == {("a", "here"): 6.0, ("a", "there"): 10.0}
-    after_two = curves.ratio(runs["trees"], 2, runs["random"], 2)
+    after_two = curves.mean_ratio(runs["trees"], 2, runs["random"], 2)
     assert after_two is not None
     assert after_two.mean == pytest.approx((4 / 2 * 10 / 10) ** 0.5)
-    after_four = curves.ratio(runs["trees"], 4, runs["random"], 4)
+    after_four = curves.mean_ratio(runs["trees"], 4, runs["random"], 4)
     assert after_four is not None
     assert after_four.mean == pytest.approx(6 / 3)
     assert curves.trials_until(runs["trees"], curves.best_known(runs)) == 2.5
 
 
 def test_a_short_search_does_not_cut_a_picture() -> None:
-    keys = [curves.Key(name, 0, "here") for name in "abcd"]
+    keys = [curves.RunKey(name, 0, "here") for name in "abcd"]
     rng = dict(zip(keys, ([1.0] * count for count in (64, 128, 128, 256)), strict=True))
     trees = {key: [2.0] * 200 for key in keys}
     chosen, trials, short = figures.long_enough({"random": rng, "trees": trees})
@@ -154,11 +164,11 @@ def test_of_the_same_search_the_longer_one_counts() -> None:
     short = search("a", "trees", 0, [1.0, 5.0], replace(SETTING, trials=2))
     long = search("a", "trees", 0, [1.0, 2.0, 3.0, 4.0])
     for both in ([short, long], [long, short]):
-        assert curves.bests(both)["trees"]["a", 0, "here"] == [1.0, 2.0, 3.0, 4.0]
+        assert curves.best_so_far(both)["trees"]["a", 0, "here"] == [1.0, 2.0, 3.0, 4.0]
 
 
 def test_a_longer_search_says_what_a_shorter_one_would(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
+    journal = StudyJournal(tmp_path)
     made = search("a", "trees", 0, [1.0, 2.0])
     journal.add(made)
     task = made.task
@@ -172,7 +182,7 @@ def test_packed_searches_that_are_none_are_said(tmp_path: Path) -> None:
     (tmp_path / "packed").write_text("nothing")
     for name in ("packed", "missing"):
         with pytest.raises(PolygymError, match=f"{name}: expected packed searches, found: "):
-            Journal(tmp_path, [tmp_path / name])
+            StudyJournal(tmp_path, [tmp_path / name])
 
 
 def test_every_figure_names_contenders_that_there_are() -> None:
@@ -180,32 +190,40 @@ def test_every_figure_names_contenders_that_there_are() -> None:
     for _, chosen in FIGURES.values():
         assert set(chosen) <= set(CONTENDERS)
         assert chosen[0] == "random"
-    assert contenders.expanded(["doubt", "filter"]) == ["random", "trees", "ei", "ucb", "filter"]
+    assert contenders.expand_names(["doubt", "filter"]) == [
+        "random",
+        "trees",
+        "ei",
+        "ucb",
+        "filter",
+    ]
     with pytest.raises(ValueError, match="found nobody"):
-        contenders.expanded(["nobody"])
+        contenders.expand_names(["nobody"])
 
 
 def test_figures_show_what_no_other_shows() -> None:
-    told = contenders.telling({"random", "trees", "times", "transfer"})
+    told = contenders.drawable_figures({"random", "trees", "times", "transfer"})
     assert told == {
         "objectives": ("random", "trees", "times"),
         "knowledge": ("random", "trees", "transfer"),
     }
-    assert contenders.telling({"random"}) == {}
-    every = contenders.telling(set(contenders.CONTENDERS))
+    assert contenders.drawable_figures({"random"}) == {}
+    every = contenders.drawable_figures(set(contenders.CONTENDERS))
     assert every == {name: wanted for name, (_, wanted) in contenders.FIGURES.items()}
 
 
 def test_models_of_layers_want_searches_of_all_of_them(tmp_path: Path) -> None:
     with pytest.raises(PolygymError, match="C1, C2"):
-        known(OF_LAYERS, [search("C1", "random", 0, [1.0])], tmp_path)
+        prior_model(OF_LAYERS, [search("C1", "random", 0, [1.0])], tmp_path)
 
 
 def test_what_searches_have_tried_is_learned_from_once() -> None:
-    schedule = str(isl_schedule(programs.load("gemm", "mini").scop))
+    schedule = str(isl_schedule(programs.load_study_program("gemm", "mini").scop))
     tried = ((0, "threads=1 tile=8"), (0, "threads=1 tile=off"), (0, "threads=1 tile=16"))
-    one = Search(Task(SETTING, "gemm", "random", 0), (2.0, 4.0, 0.0), 1.0, (schedule,), tried)
-    two = Search(Task(SETTING, "gemm", "trees", 0), (3.0,), 1.0, (schedule,), tried[:1])
+    one = SearchRecord(
+        SearchTask(SETTING, "gemm", "random", 0), (2.0, 4.0, 0.0), 1.0, (schedule,), tried
+    )
+    two = SearchRecord(SearchTask(SETTING, "gemm", "trees", 0), (3.0,), 1.0, (schedule,), tried[:1])
     samples = samples_of([one, two])
     assert samples.seconds.tolist() == [0.5, 0.25]
     assert samples.features.shape[0] == 2
@@ -291,14 +309,17 @@ def test_what_was_not_seen_of_a_case_is_asked_about(sign: float, share: float) -
         seen.append(len(part))
         return lambda features, _: sign * features[:, 0]
 
-    assert invariance.within(samples, fit, 0) == (pytest.approx(sign), pytest.approx(share))
+    assert invariance.same_case_quality(samples, fit, 0) == (
+        pytest.approx(sign),
+        pytest.approx(share),
+    )
     assert 60 < seen[0] < 120
 
 
 def test_contenders_have_the_same_dice_and_programs_others() -> None:
-    setting = Setting("naive", "mini", 2, 64, "here")
+    setting = StudySetting("naive", "mini", 2, 64, "here")
     numbers = {
-        (program, contender, seed): dice_of(Task(setting, program, contender, seed)).random()
+        (program, contender, seed): task_rng(SearchTask(setting, program, contender, seed)).random()
         for program in ("gemm", "C1")
         for contender in ("random", "trees")
         for seed in (0, 1)
@@ -309,7 +330,7 @@ def test_contenders_have_the_same_dice_and_programs_others() -> None:
 
 def test_every_way_of_learning_makes_a_model() -> None:
     rng = np.random.default_rng(0)
-    program = programs.load("mvt", "mini")
+    program = programs.load_study_program("mvt", "mini")
     ways: dict[ScheduleSource, Schedule] = dict(schedules_of(program.scop, sources=(ISL,)))
     genes = SearchSpace.for_program(
         program.scop, tuple(ways), dict(program.parameters), DEFAULT_MAPPING
@@ -331,7 +352,7 @@ def test_every_way_of_learning_makes_a_model() -> None:
 def test_two_do_not_search_in_one_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with alone(tmp_path):
+    with exclusive_lock(tmp_path):
         assert run(monkeypatch, "search", "random", "--out", str(tmp_path)) == 2
         assert "found another search at work" in capsys.readouterr().err
         assert run(monkeypatch, "report", "--out", str(tmp_path)) == 0, "reading disturbs nobody"

@@ -24,7 +24,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
 
 
 def test_every_program_has_sizes() -> None:
-    files = {file.stem for file in unseen.PROGRAMS.glob("*.c")}
+    files = {file.stem for file in unseen.PROGRAM_FOLDER.glob("*.c")}
     assert files == set(unseen.sizes())
     assert len(files) == 37
 
@@ -33,7 +33,7 @@ def test_every_program_has_sizes() -> None:
 def test_every_program_is_understood(name: str) -> None:
     given = dict(one.split("=") for one in unseen.sizes()[name].split(","))
     sizes = {key: int(value) for key, value in given.items()}
-    program = load_program(str(unseen.PROGRAMS / f"{name}.c"), parameters=sizes)
+    program = load_program(str(unseen.PROGRAM_FOLDER / f"{name}.c"), parameters=sizes)
     assert dict(program.parameters).items() >= sizes.items()
     assert program.scop.statements
 
@@ -58,7 +58,7 @@ def test_what_is_there_is_not_measured_again(
         asked.append(f"{name} {parameters} {threads}")
         return ROW | {"program": name, "threads": threads, "wrong": name == "lcs"}
 
-    monkeypatch.setattr(unseen, "measured", measured)
+    monkeypatch.setattr(unseen, "measure_program", measured)
     assert run(monkeypatch, "sobel", "--out", tmp_path) == 0
     assert run(monkeypatch, "sobel", "lcs", "--out", tmp_path) == 1
     assert asked == ["sobel height=3000,width=3000 2", "lcs n=4000,m=4000 2"]
@@ -82,8 +82,8 @@ def test_one_is_measured_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
         ranking = [{"index": "auto", "speedup": 9.0}, {"index": 0, "speedup": 4.0}]
         return {"ranking": ranking, "wrong": 0}
 
-    monkeypatch.setattr(unseen, "_said", answers)
-    found = unseen.measured("sobel", "height=9,width=9", 2)
+    monkeypatch.setattr(unseen, "_command_json", answers)
+    found = unseen.measure_program("sobel", "height=9,width=9", 2)
     assert json.loads(json.dumps(found)) == {
         "program": "sobel", "threads": 2, "isl": 2.0, "auto": 5.0, "learned": 4.0,
         "storage": "w", "wrong": False,

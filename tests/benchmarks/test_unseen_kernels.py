@@ -9,8 +9,8 @@ from pathlib import Path
 import cost
 import numpy as np
 import pytest
-from search_study import ranks, unseen
-from search_study.candidate_timing import check
+from search_study import ranking, unseen_kernels
+from search_study.candidate_timing import check_evaluation
 
 from polygym.cost import FEATURE_NAMES
 from polygym.cost.models.cost_model import TrainingSamples
@@ -26,7 +26,7 @@ from polygym.search.corpus.store import Corpus
 
 pytest.importorskip("lightgbm")
 
-ROW = ranks.Ranked(
+ROW = ranking.RankingResult(
     "gemm", "mini", 1, 10, 0, 3, 8, 7, first=4.0, others=(2.0, 8.0, 0.0), isl=2.0, earliest=4.0
 )
 
@@ -42,7 +42,7 @@ def samples(programs: list[str], rows: int, *, known: bool) -> TrainingSamples:
 
 def test_models_formula_and_dice() -> None:
     programs = [*(f"random:{k}" for k in range(12)), "tc:mlp1", "gemm", "gemm", "lu"]
-    learned, more, formula, rng = unseen.answers(
+    learned, more, formula, rng = unseen_kernels.ranking_qualities(
         samples(programs, 30, known=False), programs, range(2)
     )
     assert learned.spearman > 0.9
@@ -54,15 +54,17 @@ def test_models_formula_and_dice() -> None:
     for one in (learned, more, formula, rng):
         assert (one.kernels, one.cases) == (2, 3)
     assert (learned.seeds, formula.seeds, rng.seeds) == (2, 1, 2)
-    known = unseen.answers(samples(programs, 30, known=True), programs, range(1))[2]
+    known = unseen_kernels.ranking_qualities(samples(programs, 30, known=True), programs, range(1))[
+        2
+    ]
     assert known.spearman == pytest.approx(1.0)
     assert known.share.mean == pytest.approx(1.0)
-    assert "| the formula of cycles | 1.00 |" in unseen.table([known])
+    assert "| the formula of cycles | 1.00 |" in unseen_kernels.unseen_table([known])
 
 
 def test_shares_of_ranks_by_hand() -> None:
     assert ROW.best == 8.0
-    text = ranks.table([ROW, replace(ROW, seed=1, first=8.0)])
+    text = ranking.ranking_table([ROW, replace(ROW, seed=1, first=8.0)])
     # Of dice the geometric mean of 2/8, 8/8 and of nothing, which counts as a thousandth.
     by_dice = (2 / 8 * 8 / 8 * 1e-3 / 8) ** (1 / 3)
     assert f"| gemm, seed 0 | 8 | 4 | 8.00x | 0.50 | 0.25 | 0.50 | {by_dice:.2f} |" in text
@@ -80,7 +82,7 @@ def test_schedules_are_ranked_and_measured(
     assert cost.main() == 0
     assert "| geometric mean |" in capsys.readouterr().out
     (path,) = tmp_path.glob("ranks-*.jsonl")
-    (one,) = ranks.remembered(path).values()
+    (one,) = ranking.read_rankings(path).values()
     assert len(one.others) == 3
     assert 4 <= one.ranked <= one.schedules <= 12
     assert min(one.best, one.isl, one.earliest) > 0
@@ -101,9 +103,9 @@ def test_a_defect_ends_a_search(status: OutcomeStatus) -> None:
         with pytest.raises(
             PolygymError, match=f"mvt: {status.value} under default, a defect of polygym: "
         ):
-            check(evaluation, "mvt", schedule, DEFAULT_MAPPING)
+            check_evaluation(evaluation, "mvt", schedule, DEFAULT_MAPPING)
     else:
-        check(evaluation, "mvt", schedule, DEFAULT_MAPPING)
+        check_evaluation(evaluation, "mvt", schedule, DEFAULT_MAPPING)
 
 
 def test_kernels_are_asked_about(
@@ -140,7 +142,7 @@ def test_a_corpus_with_nothing_to_ask_about_is_refused(
 ) -> None:
     said = f"unseen: expected rows of {missing} in the corpus, found none"
     with pytest.raises(PolygymError, match=said):
-        unseen.answers(samples(programs, 9, known=True), programs, range(1))
+        unseen_kernels.ranking_qualities(samples(programs, 9, known=True), programs, range(1))
 
     def few(corpus: Corpus, machine: str) -> list[CaseRows]:
         chosen = {one.visit.case.program: one for one in case_rows(corpus, machine)}

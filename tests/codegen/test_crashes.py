@@ -98,7 +98,7 @@ def loops_of(scop: Scop, text: str, sizes: Mapping[str, int]) -> LoopProgram:
     """Return the loops that are the last resort, with what their code has to check."""
     legal = LegalSchedule(scop, parse_schedule(text, scop))
     loops = generate_loops(build_tree(legal), legal, sizes, whole=True)
-    return replace(loops, unproved=unproved_accesses(loops, sizes))
+    return replace(loops, unproved_accesses=unproved_accesses(loops, sizes))
 
 
 def sizes_of(scop: Scop, size: int) -> dict[str, int]:

@@ -84,7 +84,7 @@ BROKEN: list[tuple[Callable[[], Scop], str]] = [
     (lambda: replace(SCOP, signature=("n", "n")), "twice in the signature"),
     (lambda: replace(SCOP, statements=()), "no statements"),
     (lambda: replace(SCOP, schedule="{ S[i] -> [i] }"), "0 maps for statement T"),
-    (lambda: replace(SCOP, arrays=(replace(SCOP.arrays[0], extents_c=()),)), "extents"),
+    (lambda: replace(SCOP, arrays=(replace(SCOP.arrays[0], c_extents=()),)), "extents"),
     (lambda: replace(SCOP, arrays=(replace(SCOP.arrays[0], initial=1.0),)), "initial value"),
     (lambda: with_table((1, 2)), "2 initial values, not one for every element"),
     (lambda: with_table((1, 2.5, 3)), "no integer"),

@@ -145,7 +145,7 @@ def test_actions_that_are_not_offered_change_nothing_but_their_number() -> None:
     episode = Task(small("y_ax")).start()
     for count in range(1, MOST_ILLEGAL_ACTIONS):
         following = episode.after(3)
-        assert following == replace(episode, actions=(*episode.actions, 3), illegal=count)
+        assert following == replace(episode, actions=(*episode.actions, 3), illegal_count=count)
         episode = following
     episode = episode.after(3)
     assert episode.phase is Phase.INVALID

@@ -253,7 +253,7 @@ def test_the_default_is_measured_where_it_is_not_that_of_isl(
         AUTO,
         original_schedule(SCOP),
     )
-    monkeypatch.setattr(driver, "choose_schedule_within", lambda *_: replace(choice, taken=0))
+    monkeypatch.setattr(driver, "choose_schedule_within", lambda *_: replace(choice, chosen=0))
     measured = machine.count
     assert measure_automatic(program, machine, isl).finding is None  # type: ignore[arg-type]
     assert machine.count == measured

@@ -79,7 +79,7 @@ def test_schedules_of_the_same_loops_repeat_the_first() -> None:
     task = setting().subject.task
 
     def evaluate(schedule: Schedule, mapping: Mapping) -> Evaluation:
-        return replace(fake_evaluation(schedule), loops=str(len(str(schedule)) % 3))
+        return replace(fake_evaluation(schedule), canonical_key=str(len(str(schedule)) % 3))
 
     events = list(
         explore_episodes(

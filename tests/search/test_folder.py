@@ -228,7 +228,7 @@ def test_a_search_goes_on_where_polygym_was_installed_elsewhere(
 
 def tiled(words: str) -> SearchSetting:
     """Return a search under a mapping."""
-    return replace(setting(), measuring=EvaluationOptions(mapping=parse_mapping(words)))
+    return replace(setting(), evaluation=EvaluationOptions(mapping=parse_mapping(words)))
 
 
 def test_a_search_in_former_words_goes_on(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from polygym import source_fingerprint
 from polygym.errors import InternalError
 from polygym.tc.compiler_version import COMPILER_FOLDERS, compiler_fingerprint
 from polygym.version import __version__
-from tests.test_layering import MODULES, imports_of_modules
+from tests.test_layering import MODULES, import_graph
 
 GENERATION = {"compiler.frontend.tc", "compiler.poly.baselines", "compiler.codegen.pipeline"}
 """Where a text becomes a program, a program has a schedule, and a schedule becomes code."""
@@ -44,7 +44,7 @@ OTHERS = {
 
 def reached(starts: Iterable[str]) -> set[str]:
     """Return the modules that these import, and those that they import."""
-    imports, found, left = imports_of_modules(), set[str](), list(starts)
+    imports, found, left = import_graph(), set[str](), list(starts)
     while left:
         one = left.pop()
         if one not in found:

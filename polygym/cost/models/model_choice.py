@@ -29,7 +29,7 @@ class ModelChoice:
 
     def __post_init__(self) -> None:
         """Look at what the file holds."""
-        object.__setattr__(self, "of_file", self._compute_digest())
+        object.__setattr__(self, "file_digest", self._compute_digest())
 
     @property
     def digest(self) -> str:

@@ -78,7 +78,7 @@ class PlanningLimits:
 
     def __post_init__(self) -> None:
         """Refuse what is not positive."""
-        for name in ("horizon", "states", "batch"):
+        for name in ("horizon", "max_states", "batch"):
             number = getattr(self, name)
             if isinstance(number, bool) or not isinstance(number, int) or number < 1:
                 raise InputError(f"a search's {name}: expected 1 or more, found {number!r}")

@@ -246,9 +246,9 @@ class _TermParser:
             expect_name(self._source, pair[0])
             read = yield self.term(pair[1], scope)
             values.append(read.term)
-            scope = scope.within(pair[0].word, read.kind, read.size)
+            scope = scope.within(pair[0].word, read.type, read.size)
         body = yield self.term(parts[-1], scope)
-        made, kind, size = body.term, body.kind, body.size
+        made, kind, size = body.term, body.type, body.size
         for value in reversed(values):
             made = let(value, made)
         return TypedTerm(made, kind, size)
@@ -273,14 +273,14 @@ class _TermParser:
                 )
             kind = wanted
         body = yield self.term(parts[2], scope.within(name, kind))
-        return TypedTerm(lam(kind, body.term), FunctionType(kind, body.kind))
+        return TypedTerm(lam(kind, body.term), FunctionType(kind, body.type))
 
     def _get(self, one: Syntax, scope: NameScope, place: int, count: int) -> Trampolined[TypedTerm]:
         if len(one.parts or ()) != 2:
             raise self.error(one, f"expected ({one.first} TUPLE), found {one}")
         read = yield self.term((one.parts or ())[1], scope)
-        if not isinstance(read.kind, TupleType) or len(read.kind.parts) != count:
-            raise self.error(one, f"expected a tuple of {count} parts, found {read.kind}")
+        if not isinstance(read.type, TupleType) or len(read.type.parts) != count:
+            raise self.error(one, f"expected a tuple of {count} parts, found {read.type}")
         return self._part(one, place, read)
 
     def _part(self, one: Syntax, place: int, read: TypedTerm) -> TypedTerm:
@@ -302,7 +302,7 @@ class _TermParser:
                 wanted: Type | None = INTEGER if name in ("build", "sumbuild") else None
                 if name == "apply" and place == 0 and len(parts) == 2:
                     argument = yield self.term(parts[1], scope)
-                    wanted = argument.kind
+                    wanted = argument.type
                 read.append((yield self._lam(part, scope, wanted)))
             else:
                 read.append((yield self.term(part, scope)))
@@ -375,7 +375,7 @@ class _TermParser:
         made = body.term
         for value in reversed(values):
             made = let(value.term, made)
-        return TypedTerm(made, body.kind, body.size)
+        return TypedTerm(made, body.type, body.size)
 
     def fitted(self, where: Syntax, read: TypedTerm, wanted: Type, what: str) -> TypedTerm:
         """Return what was read as something of a type, or say that it is not."""

@@ -97,7 +97,7 @@ def test_what_leaves_an_array_is_seen_and_stopped(name: str) -> None:
     assert found
     room = np.full(3 * N, 7.0)
     given = {"A": room[N : 2 * N], "B": np.arange(N, dtype=np.float64)}
-    code = compile_program(replace(loops, unproved=found))
+    code = compile_program(replace(loops, unproved_accesses=found))
     assert run_code(code, loops, {"n": N}, given) == BrokenAssumption.OUT_OF_BOUNDS
     assert (room[:N] == 7.0).all()
     assert (room[2 * N :] == 7.0).all()
@@ -187,7 +187,7 @@ def test_divisions_that_leave_no_remainder_are_known() -> None:
     even = loop(2, 2 * N - 1, copies(half, IndexConstant(0)), step=2)
     assert with_bounds_proofs(program(even), {"n": N}).exact_divisions == frozenset()
     assert with_bounds_proofs(program(Block((odd, even))), {"n": N}).exact_divisions == frozenset()
-    wrong = replace(program(even), exact=frozenset({half}))
+    wrong = replace(program(even), exact_divisions=frozenset({half}))
     given = {"A": np.zeros(N), "B": np.zeros(N)}
     assert (
         run_code(compile_program(wrong, is_watched=True), wrong, {"n": N}, given)
@@ -303,7 +303,7 @@ def test_places_may_share_what_they_know(kernel: str, monkeypatch: pytest.Monkey
     taken: list[int] = []
     found = []
     together = BoundContext.with_names
-    for inside in (together, lambda *given: replace(together(*given), known={})):
+    for inside in (together, lambda *given: replace(together(*given), greatest_memo={})):
         monkeypatch.setattr(BoundContext, "with_names", inside)
         effort = ProofBudget(steps_left=10**6, combinations_left=3000)
         found.append(check_bounds._collect_unproved(loops, None, effort))

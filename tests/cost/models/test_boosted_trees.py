@@ -297,7 +297,7 @@ def test_of_several_models_that_of_this_machine_is_taken(
         notes = training_machines([(replace(here, processor=processor), machine)])
         card = replace(made.card, machine=name, notes=json.loads(json.dumps(notes)))
         file = tmp_path / f"{name}.model"
-        replace(made, made=card).save(file)
+        replace(made, model_card=card).save(file)
         return file
 
     monkeypatch.setattr(shipped_models, "DATA_FOLDER", tmp_path)

@@ -232,7 +232,7 @@ def test_a_seed_fixes_the_model_and_a_file_keeps_it(tmp_path: Path) -> None:
     third = train_tree_gru(given, replace(FEW, seed=1))
     assert not np.array_equal(wanted, third.scores(other.features, other.loops))
     first.save(tmp_path / "one.model")
-    second_file = replace(second, made=first.model_card)
+    second_file = replace(second, model_card=first.model_card)
     second_file.save(tmp_path / "two.model")
     assert (tmp_path / "one.model").read_bytes() == (tmp_path / "two.model").read_bytes()
     read = load_model(tmp_path / "one.model")

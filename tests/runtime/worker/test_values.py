@@ -44,7 +44,7 @@ def test_sizes_are_in_bytes():
             replace(a_problem(), original=CompiledProgram(b"", (0,))),
             "expected buffer indices below 0",
         ),
-        (replace(a_problem(), initialise=CompiledProgram(b"", (-1,))), "found -1"),
+        (replace(a_problem(), initialize=CompiledProgram(b"", (-1,))), "found -1"),
         (replace(a_problem(), original=CompiledProgram(b"", (), (2**63,))), "parameter of 64 bits"),
     ],
 )

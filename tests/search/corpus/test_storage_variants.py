@@ -81,11 +81,11 @@ def test_none_of_a_kind_does_what_a_test_kernel_does() -> None:
 
 def test_homes_have_dice_of_their_own() -> None:
     usual = CollectPlan(ProgramChoice(("symm",)))
-    every = [usual, replace(usual, homes=10), replace(usual, homes=20)]
+    every = [usual, replace(usual, storage_limit=10), replace(usual, storage_variants=20)]
     assert len({one.visit_seed for one in every}) == 3
     assert usual.visit_seed == 0
     with pytest.raises(InputError, match="homes: expected nothing beside them"):
-        replace(usual, homes=10, recipe=ProgramRecipe(storage=DefaultSource.AUTO))
+        replace(usual, storage_limit=10, recipe=ProgramRecipe(storage=DefaultSource.AUTO))
 
 
 def test_from_end_to_end(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_a_sweep_that_has_just_begun(tmp_path: Path) -> None:
 
 
 def test_the_seed_of_isls_is_among_the_best_even_if_others_were_confirmed(tmp_path: Path) -> None:
-    setting = replace(SETTING, seeds=("original", "isl"))
+    setting = replace(SETTING, initial_schedules=("original", "isl"))
     with create_or_open(tmp_path, setting) as store:
         store.add_kernels(("a",))
         store.add_measured(EpisodeRow("a", "p", 0, None), "original", timing(1.0))
@@ -144,7 +144,7 @@ def test_what_else_the_machine_did_is_said(tmp_path: Path) -> None:
     assert [one.background_load for one in found] == pytest.approx([0.0, 1.2, 0.2])
     assert [one.to_json()["foreign_cores"] for one in found] == pytest.approx([0.0, 1.2, 0.2])
     assert "while a program was measured: gemm 1.2, lu 0.2. Times" in background_load_note(found)
-    many = [replace(found[1], label=f"p{index}", foreign=9.0 - index) for index in range(8)]
+    many = [replace(found[1], label=f"p{index}", background_load=9.0 - index) for index in range(8)]
     assert "p0 9.0, p1 8.0, p2 7.0, p3 6.0, p4 5.0 and 3 more. Times" in background_load_note(many)
 
 

@@ -49,10 +49,10 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
 def test_another_setting_is_refused_with_what_differs(tmp_path: Path) -> None:
     fill(tmp_path, episodes=2)
     before = (tmp_path / STORE_FILE).read_bytes()
-    slower = replace(SETTING, measuring=EvaluationOptions(timeout_factor=3.0))
+    slower = replace(SETTING, evaluation=EvaluationOptions(timeout_factor=3.0))
     for other, said in [
         (replace(SETTING, seed=4), "seed: 0 before, 4 now"),
-        (replace(SETTING, measuring=EvaluationOptions(threads=2)), "threads: 1 before, 2 now"),
+        (replace(SETTING, evaluation=EvaluationOptions(threads=2)), "threads: 1 before, 2 now"),
         (replace(SETTING, dataset=Dataset.LARGE), "dataset: small before, large now"),
         (slower, "timeout_factor: 10.0 before, 3.0 now"),
     ]:
@@ -66,7 +66,7 @@ def test_another_setting_is_refused_with_what_differs(tmp_path: Path) -> None:
 def test_a_mapping_is_the_same_in_other_words(tmp_path: Path) -> None:
     """Words may have been others in an earlier version, or stood in another order."""
     mapping = parse_mapping("sink=off pack=off tile=16x32")
-    setting = replace(SETTING, measuring=EvaluationOptions(mapping=mapping))
+    setting = replace(SETTING, evaluation=EvaluationOptions(mapping=mapping))
     create_or_open(tmp_path, setting).close()
     with sqlite3.connect(tmp_path / STORE_FILE) as connection:
         (text,) = connection.execute("SELECT document FROM setting").fetchone()
@@ -82,7 +82,7 @@ def test_a_mapping_is_the_same_in_other_words(tmp_path: Path) -> None:
 def test_a_sweep_in_former_words_goes_on(tmp_path: Path) -> None:
     """Version 0.1.0 had other words for mappings."""
     mapping = parse_mapping("tile=off unroll_jam=2 vector_bits=256")
-    mapped = replace(SETTING, measuring=EvaluationOptions(mapping=mapping))
+    mapped = replace(SETTING, evaluation=EvaluationOptions(mapping=mapping))
     create_or_open(tmp_path, mapped).close()
     with closing(sqlite3.connect(tmp_path / STORE_FILE)) as connection, connection:
         (document,) = connection.execute("SELECT document FROM setting").fetchone()
@@ -91,7 +91,7 @@ def test_a_sweep_in_former_words_goes_on(tmp_path: Path) -> None:
     assert reader.read_sweep(tmp_path).setting == mapped
     create_or_open(tmp_path, mapped).close()
     mapping = parse_mapping("tile=off unroll_jam=3 vector_bits=256")
-    other = replace(SETTING, measuring=EvaluationOptions(mapping=mapping))
+    other = replace(SETTING, evaluation=EvaluationOptions(mapping=mapping))
     with pytest.raises(InputError, match="mapping: tile=off jam=2 vector=256 before, tile=off"):
         create_or_open(tmp_path, other)
 

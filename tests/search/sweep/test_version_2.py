@@ -104,4 +104,4 @@ def test_another_mapping_is_refused(former: Path) -> None:
         SETTING.evaluation, mapping=parse_mapping(MAPPING.replace("jam=2", "jam=4"))
     )
     with pytest.raises(InputError, match=r"mapping: tile=8x8 outer=2 .* before, .*unroll_jam=4"):
-        create_or_open(former, replace(SETTING, measuring=measuring))
+        create_or_open(former, replace(SETTING, evaluation=measuring))

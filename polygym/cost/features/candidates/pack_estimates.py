@@ -106,10 +106,10 @@ def _candidate_reads(
     found = []
     for number, place in enumerate(places.tolist()):
         nest = nests[owners[place]]
-        packs = nest.packs
+        packs = nest.packable
         name, count = _read_counts(nest.work)[place - starts[owners[place]]]
-        whole, steady = name in packs.whole, name in packs.steady
-        in_tiles = name in packs.tiles and nest.is_box
+        whole, steady = name in packs.whole_arrays, name in packs.disjoint_tile_copies
+        in_tiles = name in packs.tile_copies and nest.is_box
         if whole or steady or in_tiles:
             found.append((number, whole, in_tiles, steady, count))
     return np.array(found, dtype=np.float64)

@@ -182,7 +182,7 @@ def _wider(branch: Branch, place: int) -> Branch:
     (conditions,) = branch.predicate.conditions
     factors, constant = conditions[place]
     wider = (*conditions[:place], (factors, constant + 1), *conditions[place + 1 :])
-    return replace(branch, where=replace(branch.predicate, conditions=(wider,)))
+    return replace(branch, predicate=replace(branch.predicate, conditions=(wider,)))
 
 
 def disagreement(text: str, seed: int, mapping: Mapping) -> str | None:

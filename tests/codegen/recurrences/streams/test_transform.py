@@ -203,7 +203,10 @@ def test_a_statement_of_two_nests_goes_past_the_caches_in_both_or_in_none() -> N
     assert written_past(apart) == {"y", "z"}
     check(scop, SIZES, apart)
     twice = replace(
-        apart, body=Block((apart.body, apart.body)), past=frozenset(), ahead=frozenset()
+        apart,
+        body=Block((apart.body, apart.body)),
+        nontemporal_stores=frozenset(),
+        prefetches=frozenset(),
     )
     assert written_past(apply_streams(twice, LEAST)) == {"y", "z"}
     assert isinstance(apart.body, Block)
@@ -280,7 +283,9 @@ void f(int n, double x[n], double y[n], double z[n]) {
         (Block((first, Guard(IndexConstant(1), second, None), taken)), mixed),
     ):
         body = Loop("c", IndexConstant(0), IndexConstant(8), 8, inside)
-        found = replace(loops, body=body, past=frozenset({"S"}), ahead=frozenset())
+        found = replace(
+            loops, body=body, nontemporal_stores=frozenset({"S"}), prefetches=frozenset()
+        )
         start = random_arrays(scop, {"n": 16}, np.random.default_rng(3))
         arrays = {name: aligned(array) for name, array in start.items()}
         run_loops(found, {"n": 16}, arrays)

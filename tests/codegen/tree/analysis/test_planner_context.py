@@ -77,7 +77,7 @@ def test_a_wavefront_has_no_length() -> None:
     band = build_tree(legal)
     assert isinstance(band, Band)
     first, second = band.members[:2]
-    both = replace(first, parts=(*first.terms, *second.terms))
+    both = replace(first, terms=(*first.terms, *second.terms))
     with pytest.raises(ValueError, match="too many values"):
         member_trip_count(
             PRODUCT, band.statements, both, legal.schedule.parameters, {"n": 4, "m": 4, "k": 4}

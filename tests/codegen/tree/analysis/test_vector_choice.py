@@ -59,11 +59,14 @@ def test_elements_apart_are_stored_after_many_terms() -> None:
 def test_rows_that_are_not_contiguous_leave_the_channels() -> None:
     """A stride of 2, say: vectors along x could not be loaded."""
     found = sum_of(8, 32, 27)
-    strided = replace(found, moves=(ALONG_N, ALONG_F, AccessStrides(NEXT, (NEXT, FAR, SAME))))
+    strided = replace(
+        found, access_strides=(ALONG_N, ALONG_F, AccessStrides(NEXT, (NEXT, FAR, SAME)))
+    )
     assert best(strided, usual=None) == F
     assert choose_vector_loop(strided, None, (False, False, True), 16, MACHINE) is None
     assert (
-        choose_vector_loop(replace(strided, is_held=False), None, (True,) * 3, 16, MACHINE) is None
+        choose_vector_loop(replace(strided, is_replaced=False), None, (True,) * 3, 16, MACHINE)
+        is None
     )
 
 

@@ -193,7 +193,7 @@ def test_of_large_trees_the_heaviest_statements_are_kept() -> None:
     for place in np.random.default_rng(0).permutation(60):
         knowledge = one.nest_columns.copy()
         knowledge[cycles] = place
-        statements.append(replace(one, name=f"S{place}", knowledge=knowledge))
+        statements.append(replace(one, name=f"S{place}", nest_columns=knowledge))
         branches.append(Branch((f"S{place}",), Band((f"S{place}",), members, Leaf())))
     found = build_loop_tree(Branches(tuple(branches)), statements)
     assert len(found) == MAX_NODES == 128

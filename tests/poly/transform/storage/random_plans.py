@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from polygym.codegen.contraction import contract_arrays
+from polygym.codegen.contraction import contract_legal
 from polygym.codegen.pipeline import lower
 from polygym.errors import InputError, LimitError
 from polygym.frontend.c import parse_text
@@ -253,7 +253,7 @@ def private_plan(plan: StoragePlan, generator: np.random.Generator) -> StoragePl
             loops=None
             if entry.loops is None
             else tuple(ExpansionLoop(one.loop) for one in entry.loops),
-            is_private=True,
+            is_privatized=True,
         )
         if entry.loops != () and generator.random() < 0.8
         else entry
@@ -310,7 +310,7 @@ def disagreement(
     said = f"{name}, seed {seed}: {plan}, {schedule} under {mapping} with {parameters}"
     try:
         legal = LegalSchedule(stored, schedule)
-        code = contract_arrays(legal) if plan.has_contraction else legal
+        code = contract_legal(legal) if plan.has_contraction else legal
         loops = lower(code, mapping, parameters if is_known else None)
         run_loops(loops, parameters, arrays, is_watched=is_watched)
     except LimitError:

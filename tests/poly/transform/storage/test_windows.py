@@ -106,7 +106,7 @@ def test_two_of_the_numbers_of_fibonacci() -> None:
     scop = apply_plan(parse_text(FIBONACCI), parse_storage("f=rename contract"))
     assert liveness_windows(scop, total_order(scop), "f_1") == (2,)
     found = contract_legal(LegalSchedule(scop, original_schedule(scop))).scop
-    assert found.array("f_1").extents_c == ("2",)
+    assert found.array("f_1").c_extents == ("2",)
     one = found.statement("S2")
     written = isl.Map(one.write.relation).intersect_domain(isl.Set(one.domain))
     assert dict(pairs(written, {"n": 5})) == {(2,): (0,), (3,): (1,), (4,): (0,)}
@@ -129,8 +129,8 @@ def test_what_is_certain_in_a_tree_holds_in_every_order_of_it(name: str, plan: s
 def test_parallel_loops_keep_what_makes_them_parallel() -> None:
     scop = under("symmetric", "t=expand contract")
     inner = LegalSchedule(scop, original_schedule(scop))
-    assert contract_legal(inner).scop.array("t_1").extents_c == ("n",)
+    assert contract_legal(inner).scop.array("t_1").c_extents == ("n",)
     text = "{ S0[i,j] -> [0,i,j,0]; S1[i,j,k] -> [1,j,k,i]; S2[i,j,k] -> [1,j,i,-i+k]; "
     text += "S3[i,j] -> [1,j,i,0] }"
     outer = LegalSchedule(scop, parse_schedule(text, scop))
-    assert contract_legal(outer).scop.array("t_1").extents_c == ("m", "n")
+    assert contract_legal(outer).scop.array("t_1").c_extents == ("m", "n")

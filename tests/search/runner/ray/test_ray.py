@@ -10,9 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from onray.nodes import actors, cluster_of, ended, found, is_alive, measuring, rows, start
-from onray.nodes import added as add
-from onray.nodes import wait_for as wait
+from ray_study.ray_nodes import add_node as add
+from ray_study.ray_nodes import (
+    is_alive,
+    local_cluster,
+    measuring_processes,
+    node_actors,
+    query_rows,
+    start_sweep,
+    sweep_episodes,
+    wait_for_end,
+)
+from ray_study.ray_nodes import wait_for as wait
 
 from agents.trainers.training_tables import read_rows
 from polybench import Dataset
@@ -46,16 +55,16 @@ MORE = ("--budget", str(BUDGET), "--confirm", "2")
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     os.environ["POLYGYM_CLUSTER_DRIFT"] = "1000"  # others are at work on the machine
-    with cluster_of(3) as found:
-        yield found
+    with local_cluster(3) as sweep_episodes:
+        yield sweep_episodes
     del os.environ["POLYGYM_CLUSTER_DRIFT"]
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[Any, ...]]:
     folder = tmp_path_factory.mktemp("local")
-    ended(start(folder, "", *KERNELS, *MORE))
-    return found(folder)
+    wait_for_end(start_sweep(folder, "", *KERNELS, *MORE))
+    return sweep_episodes(folder)
 
 
 def test_nodes_and_a_driver_die_and_the_rows_are_the_same(
@@ -63,69 +72,72 @@ def test_nodes_and_a_driver_die_and_the_rows_are_the_same(
 ) -> None:
     """A worker's process and a node die while searching, then the driver, then it goes on."""
     assert len(undisturbed) == len(KERNELS) * BUDGET
-    before = set(actors())
-    driver = start(tmp_path, cluster.address, *KERNELS, *MORE)
-    wait(lambda: len(found(tmp_path)) >= 2, "rows")
-    victim = next(iter(set(actors()) - before))
-    family = measuring(victim)
+    before = set(node_actors())
+    driver = start_sweep(tmp_path, cluster.address, *KERNELS, *MORE)
+    wait(lambda: len(sweep_episodes(tmp_path)) >= 2, "rows")
+    victim = next(iter(set(node_actors()) - before))
+    family = measuring_processes(victim)
     os.kill(victim, signal.SIGKILL)
     node = next(iter(cluster.worker_nodes))
     cluster.remove_node(node, allow_graceful=False)
-    count = len(found(tmp_path))
-    wait(lambda: len(found(tmp_path)) > count or driver.poll() is not None, "rows after the deaths")
-    assert driver.poll() is None, ended(driver)
+    count = len(sweep_episodes(tmp_path))
+    wait(
+        lambda: len(sweep_episodes(tmp_path)) > count or driver.poll() is not None,
+        "rows after the deaths",
+    )
+    assert driver.poll() is None, wait_for_end(driver)
     os.kill(driver.pid, signal.SIGKILL)
     driver.communicate()
     wait(lambda: not any(map(is_alive, family)), "the end of what the worker had started")
-    wait(lambda: not set(actors()) - before, "the end of a dead driver's workers")
+    wait(lambda: not set(node_actors()) - before, "the end of a dead driver's workers")
     add(cluster)
-    said = ended(start(tmp_path, cluster.address, *KERNELS, *MORE))
-    assert found(tmp_path) == undisturbed, said
+    said = wait_for_end(start_sweep(tmp_path, cluster.address, *KERNELS, *MORE))
+    assert sweep_episodes(tmp_path) == undisturbed, said
     doubled = "SELECT count(*) FROM outcomes GROUP BY kernel, schedule HAVING count(*) > 1"
-    assert rows(tmp_path, doubled) == []
-    assert len(rows(tmp_path, "SELECT key FROM kinds")) == 1
-    best = rows(tmp_path, "SELECT kernel, count(*) FROM confirmations GROUP BY kernel")
+    assert query_rows(tmp_path, doubled) == []
+    assert len(query_rows(tmp_path, "SELECT key FROM kinds")) == 1
+    best = query_rows(tmp_path, "SELECT kernel, count(*) FROM confirmations GROUP BY kernel")
     assert {kernel for kernel, _ in best} == set(KERNELS)
-    wait(lambda: not set(actors()) - before, "the end of the workers")
+    wait(lambda: not set(node_actors()) - before, "the end of the workers")
 
 
 def test_two_drivers_share_a_cluster(
     cluster: Any, undisturbed: set[tuple[Any, ...]], tmp_path: Path
 ) -> None:
     folders = [tmp_path / "one", tmp_path / "two"]
-    drivers = [start(one, cluster.address, "mvt", *MORE) for one in folders]
-    said = [ended(one) for one in drivers]
+    drivers = [start_sweep(one, cluster.address, "mvt", *MORE) for one in folders]
+    said = [wait_for_end(one) for one in drivers]
     wanted = {one for one in undisturbed if one[0] == "mvt"}
-    assert [found(one) == wanted for one in folders] == [True, True], said
+    assert [sweep_episodes(one) == wanted for one in folders] == [True, True], said
 
 
 def test_the_end_of_one_driver_costs_another_one_nothing(cluster: Any, tmp_path: Path) -> None:
     """All nodes are at one program when whoever had hired them ends, and takes them along."""
     words = ("mvt", "--confirm", "0", "--budget")
-    first = start(tmp_path / "first", cluster.address, *words, "400")
-    wait(lambda: len(found(tmp_path / "first")) >= 2, "rows of the first")
-    second = start(tmp_path / "second", cluster.address, *words, "48")
-    wait(lambda: len(found(tmp_path / "second")) >= 2, "rows of the second")
+    first = start_sweep(tmp_path / "first", cluster.address, *words, "400")
+    wait(lambda: len(sweep_episodes(tmp_path / "first")) >= 2, "rows of the first")
+    second = start_sweep(tmp_path / "second", cluster.address, *words, "48")
+    wait(lambda: len(sweep_episodes(tmp_path / "second")) >= 2, "rows of the second")
     os.kill(first.pid, signal.SIGINT)
-    assert "is lost" not in ended(first, 120.0)
-    said = ended(second)
+    assert "is lost" not in wait_for_end(first, 120.0)
+    said = wait_for_end(second)
     assert second.returncode == 0, said
-    assert len(found(tmp_path / "second")) == 48
-    assert rows(tmp_path / "second", "SELECT error FROM kernels") == [("",)], said
+    assert len(sweep_episodes(tmp_path / "second")) == 48
+    assert query_rows(tmp_path / "second", "SELECT error FROM kernels") == [("",)], said
 
 
 def test_who_shares_nodes_leaves_them_to_their_driver(cluster: Any, tmp_path: Path) -> None:
     words = ("mvt", "--confirm", "0", "--budget")
-    first = start(tmp_path / "first", cluster.address, *words, "400")
-    wait(lambda: len(found(tmp_path / "first")) >= 2, "rows of the first")
-    second = start(tmp_path / "second", cluster.address, *words, "400")
-    wait(lambda: len(found(tmp_path / "second")) >= 1, "rows of the second")
-    before = set(actors())
+    first = start_sweep(tmp_path / "first", cluster.address, *words, "400")
+    wait(lambda: len(sweep_episodes(tmp_path / "first")) >= 2, "rows of the first")
+    second = start_sweep(tmp_path / "second", cluster.address, *words, "400")
+    wait(lambda: len(sweep_episodes(tmp_path / "second")) >= 1, "rows of the second")
+    before = set(node_actors())
     os.kill(second.pid, signal.SIGINT)
-    ended(second, 120.0)
-    assert before <= set(actors())
+    wait_for_end(second, 120.0)
+    assert before <= set(node_actors())
     os.kill(first.pid, signal.SIGINT)
-    assert "is lost" not in ended(first, 120.0)
+    assert "is lost" not in wait_for_end(first, 120.0)
 
 
 def test_another_kind_of_node_is_refused_and_an_interrupt_drains(
@@ -133,14 +145,14 @@ def test_another_kind_of_node_is_refused_and_an_interrupt_drains(
 ) -> None:
     other = add(cluster, POLYGYM_PRETEND_MACHINE="big")
     try:
-        driver = start(tmp_path, cluster.address, "mvt", "--budget", "500", "--confirm", "0")
-        wait(lambda: len(found(tmp_path)) >= 2, "rows")
+        driver = start_sweep(tmp_path, cluster.address, "mvt", "--budget", "500", "--confirm", "0")
+        wait(lambda: len(sweep_episodes(tmp_path)) >= 2, "rows")
         os.kill(driver.pid, signal.SIGINT)
-        said = ended(driver, 120.0)
+        said = wait_for_end(driver, 120.0)
         assert driver.returncode == 130
         assert "is refused: expected nodes of one kind" in said
         assert "(pretending to be big)" in said
-        ((document,),) = rows(tmp_path, "SELECT document FROM kinds")
+        ((document,),) = query_rows(tmp_path, "SELECT document FROM kinds")
         assert "pretending" not in document
     finally:
         cluster.remove_node(other)
@@ -193,13 +205,13 @@ def test_ends_of_episodes_on_the_cluster(cluster: Any, capsys: pytest.CaptureFix
             )
             for k in range(3)
         ]
-        found = [one.result(300) for one in asked]
+        sweep_episodes = [one.result(300) for one in asked]
         nodes = cluster_status(fleet.transport)  # type: ignore[arg-type]
         told = {"lines": ["a node has ended"], "pid": "raylet", "is_err": False}
         ray._private.worker.print_to_stdstream(told, ignore_prefix=False)
     assert "a node has ended" not in capsys.readouterr().out
-    assert [one.is_ok for one in found] == [True] * 3, said
-    assert {one.schedule for one in found} == {schedule}
+    assert [one.is_ok for one in sweep_episodes] == [True] * 3, said
+    assert {one.schedule for one in sweep_episodes} == {schedule}
     hired = [one for one in nodes if one["worker"] is not None]
     assert hired
     assert all(one["measuring"] == 1 and one["worker"]["kind"] for one in hired)
@@ -231,4 +243,4 @@ def test_a_training_whose_ends_of_episodes_are_measured_on_the_cluster(
     assert episodes
     assert {one["status"] for one in [*episodes, *evaluations]} <= {"ok", "timeout"}
     assert any(float(one["reward"]) != 0.0 for one in episodes)
-    wait(lambda: not actors(), "the end of the workers")
+    wait(lambda: not node_actors(), "the end of the workers")
