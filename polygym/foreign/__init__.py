@@ -9,4 +9,4 @@ beside each module, and ``declarations`` writes it down in a form that need not 
 time (``_libc``, ``_openmp``). To parse takes 40 ms, and every worker would wait for it.
 """
 
-__all__ = ["calls", "lent", "libc", "memory", "openmp"]
+__all__ = ["calls", "shared_libraries", "libc", "memory", "openmp"]

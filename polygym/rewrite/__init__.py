@@ -14,9 +14,9 @@ __all__ = [
     "backtracking",
     "domain",
     "egraph",
-    "expressions",
     "extraction",
-    "places",
     "rule",
+    "s_expressions",
     "term",
+    "term_patterns",
 ]

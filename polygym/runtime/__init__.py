@@ -5,4 +5,4 @@ of one program, has them run beside the original order, and says what became of 
 says what the machine does at most.
 """
 
-__all__ = ["evaluation", "machine", "worker"]
+__all__ = ["evaluation", "peaks", "worker"]

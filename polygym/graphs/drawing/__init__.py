@@ -4,4 +4,4 @@
 ``layout`` in ``layers``.
 """
 
-__all__ = ["difference", "layers", "layout", "picture"]
+__all__ = ["difference", "layers", "layout", "svg"]

@@ -8,7 +8,6 @@ rewriting what it has to know, with the ``words`` of conditions in rules.
 
 __all__ = [
     "build",
-    "checks",
     "domain",
     "graph",
     "inference",
@@ -16,6 +15,6 @@ __all__ = [
     "operators",
     "reference",
     "text",
+    "type_checks",
     "types",
-    "words",
 ]
