@@ -56,14 +56,16 @@ def compare_agents(results: Sequence[EpisodeResultLine], by: str) -> list[Compar
         InputError: they have no kernel in common, an episode twice, or were asked for other things.
     """
     _expect_unique_episodes(results)
-    agents = list(dict.fromkeys(one.agent for one in results))
+    agents = list(dict.fromkeys(episode_result_line.agent for episode_result_line in results))
     common = set.intersection(
-        *({one.kernel for one in results if one.agent == agent} for agent in agents)
+        *({result.kernel for result in results if result.agent == agent} for agent in agents)
     )
     if not common:
         raise InputError("results: expected kernels that all agents have, found none")
-    _expect_comparable([one for one in results if one.kernel in common], by)
-    kernels = [name for name in dict.fromkeys(one.kernel for one in results) if name in common]
+    _expect_comparable([result_line for result_line in results if result_line.kernel in common], by)
+    kernels = [
+        name for name in dict.fromkeys(result.kernel for result in results) if name in common
+    ]
     tables = [_table(results, agent, kernels, by) for agent in agents]
     first = tables[0].mean(axis=0)
     rng = np.random.default_rng(0)
@@ -90,11 +92,12 @@ def compare_agents(results: Sequence[EpisodeResultLine], by: str) -> list[Compar
 def _expect_unique_episodes(found: Sequence[EpisodeResultLine]) -> None:
     """Refuse an episode that is there twice: its agent would count as if it had more of them."""
     seen = set()
-    for one in found:
-        episode = one.agent, one.seed, one.kernel, one.episode
+    for result_line in found:
+        episode = result_line.agent, result_line.seed, result_line.kernel, result_line.episode
         if episode in seen:
             raise InputError(
-                f"{one.agent}: expected episode {one.episode} of {one.kernel}, seed {one.seed}, "
+                f"{result_line.agent}: expected episode {result_line.episode} of "
+                f"{result_line.kernel}, seed {result_line.seed}, "
                 "once, found it twice"
             )
         seen.add(episode)
@@ -103,32 +106,41 @@ def _expect_unique_episodes(found: Sequence[EpisodeResultLine]) -> None:
 def _expect_comparable(found: Sequence[EpisodeResultLine], by: str) -> None:
     """Refuse numbers that say nothing beside each other: of other sizes, threads, rewards."""
     first: dict[str, tuple[str, dict[str, Any]]] = {}
-    for one in found:
-        arguments, program = one.record.get("arguments"), one.record.get("program")
+    for result_line in found:
+        arguments, program = result_line.record.get("arguments"), result_line.record.get("program")
         if not isinstance(arguments, dict) or not isinstance(program, dict):
             continue  # a record that says nothing of it
         own = {"parameters": program.get("parameters"), "threads": arguments.get("threads")}
         if by == "reward":
             own["reward"] = arguments.get("reward")
-        agent, known = first.setdefault(one.kernel, (one.agent, own))
+        agent, known = first.setdefault(result_line.kernel, (result_line.agent, own))
         for name, value in own.items():
             if value != known[name]:
                 raise InputError(
-                    f"{one.agent}: expected for {one.kernel} the {name} of {agent}, "
+                    f"{result_line.agent}: expected for {result_line.kernel} the {name} of "
+                    f"{agent}, "
                     f"{known[name]}, found {value}"
                 )
 
 
 def _table(found: Sequence[EpisodeResultLine], agent: str, kernels: Sequence[str], by: str) -> Any:
     """Return a row for every seed, with a column for every kernel; speedups as logarithms."""
-    seeds = list(dict.fromkeys(one.seed for one in found if one.agent == agent))
+    seeds = list(
+        dict.fromkeys(
+            episode_result_line.seed
+            for episode_result_line in found
+            if episode_result_line.agent == agent
+        )
+    )
     values: dict[tuple[int, str], list[float]] = {}
-    for one in found:
-        if one.agent == agent:
+    for result_line in found:
+        if result_line.agent == agent:
             value = (
-                one.reward if by == "reward" else float(np.log(max(_FAILED_SPEEDUP, one.speedup)))
+                result_line.reward
+                if by == "reward"
+                else float(np.log(max(_FAILED_SPEEDUP, result_line.speedup)))
             )
-            values.setdefault((one.seed, one.kernel), []).append(value)
+            values.setdefault((result_line.seed, result_line.kernel), []).append(value)
     missing = [(seed, name) for seed in seeds for name in kernels if (seed, name) not in values]
     if missing:
         seed, name = missing[0]
@@ -139,13 +151,17 @@ def _table(found: Sequence[EpisodeResultLine], agent: str, kernels: Sequence[str
 def _leaked_kernels(
     found: Sequence[EpisodeResultLine], agent: str, kernels: Sequence[str]
 ) -> tuple[str, ...]:
-    own = {one.kernel for one in found if one.agent == agent and one.trained_on}
+    own = {
+        result_line.kernel
+        for result_line in found
+        if result_line.agent == agent and result_line.trained_on
+    }
     return tuple(name for name in kernels if name in own)
 
 
 def _mean_with_interval(middle: float, drawn: Any, by: str) -> tuple[float, float, float]:
     numbers = (float(middle), *(float(one) for one in np.quantile(drawn, (0.05, 0.95))))
-    first, low, high = (one if by == "reward" else float(np.exp(one)) for one in numbers)
+    first, low, high = (number if by == "reward" else float(np.exp(number)) for number in numbers)
     return first, low, high
 
 
@@ -156,13 +172,18 @@ def markdown(rows: Sequence[ComparedAgent], by: str) -> str:
         f"| agent | seeds | kernels | {by} | {relation} {rows[0].agent} |",
         "|---|---|---|---|---|",
     ]
-    for one in rows:
+    for agent in rows:
         cells = [
-            f"{mid:.3f} ({low:.3f} to {high:.3f})" for mid, low, high in (one.mean, one.relative)
+            f"{mid:.3f} ({low:.3f} to {high:.3f})"
+            for mid, low, high in (agent.mean, agent.relative)
         ]
-        lines.append(f"| {one.marked_name} | {one.seeds} | {one.kernels} | {' | '.join(cells)} |")
+        lines.append(
+            f"| {agent.marked_name} | {agent.seeds} | {agent.kernels} | {' | '.join(cells)} |"
+        )
     notes = [
-        f"\n\\* {leakage_note(one.agent, one.leaked_kernels)}" for one in rows if one.leaked_kernels
+        f"\n\\* {leakage_note(compared_agent.agent, compared_agent.leaked_kernels)}"
+        for compared_agent in rows
+        if compared_agent.leaked_kernels
     ]
     return "\n".join([*lines, *notes])
 
@@ -174,11 +195,13 @@ def draw_means(rows: Sequence[ComparedAgent], by: str, file: Path) -> None:
 
     figure = Figure(figsize=(7, 0.6 * len(rows) + 1.2), layout="constrained")
     axes = figure.subplots()
-    for place, one in enumerate(reversed(rows)):
-        middle, low, high = one.mean
+    for place, agent in enumerate(reversed(rows)):
+        middle, low, high = agent.mean
         axes.plot([low, high], [place, place], color="#4477aa", linewidth=2)
         axes.plot([middle], [place], "o", color="#4477aa")
-    axes.set_yticks(range(len(rows)), [one.marked_name for one in reversed(rows)])
+    axes.set_yticks(
+        range(len(rows)), [compared_agent.marked_name for compared_agent in reversed(rows)]
+    )
     axes.set_xlabel(f"{by}, nine in ten")
     axes.grid(axis="x", alpha=0.3)
     with matplotlib.rc_context({"svg.hashsalt": "polygym"}):
@@ -197,7 +220,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _compare(options: Namespace) -> None:
     expect_folder_of(options.picture, "--picture")
-    rows = compare_agents([one for file in options.files for one in read_results(file)], options.by)
+    rows = compare_agents(
+        [result_line for file in options.files for result_line in read_results(file)], options.by
+    )
     print(markdown(rows, options.by))
     if options.picture is not None:
         try:

@@ -47,9 +47,9 @@ class EpisodeFrames:
 
     def __iter__(self) -> Iterator[Frame]:
         """Play the episode; yield what it looks like at its begin and after every step."""
-        for found in run_steps(self._env, self._policy, seed=FIRST_SEED):
-            self.ending = found
-            yield with_caption(self._env.render(), f"{self._who} {_state_text(found)}")
+        for summary in run_steps(self._env, self._policy, seed=FIRST_SEED):
+            self.ending = summary
+            yield with_caption(self._env.render(), f"{self._who} {_state_text(summary)}")
 
 
 def with_caption(picture: Frame, text: str) -> Frame:

@@ -71,10 +71,10 @@ def _is_trained_on(experiment: Experiment, kernel: str, learned_from: Sequence[s
 
 def means_table(found: Sequence[EpisodeResultLine]) -> str:
     """Return the means of rewards, and of speedups where there are any, by kernel."""
-    kernels = list(dict.fromkeys(one.kernel for one in found))
+    kernels = list(dict.fromkeys(episode_result_line.kernel for episode_result_line in found))
     lines = [f"{'kernel':24} {'reward':>10} {'speedup':>10}  status"]
     for kernel in kernels:
-        own = [one for one in found if one.kernel == kernel]
+        own = [result_line for result_line in found if result_line.kernel == kernel]
         reward = sum(one.reward for one in own) / len(own)
         states = ", ".join(dict.fromkeys(one.status for one in own))
         lines.append(f"{kernel:24} {reward:10.3f} {_geometric_mean(own):>10}  {states}")
@@ -88,9 +88,10 @@ def means_table(found: Sequence[EpisodeResultLine]) -> str:
 
 def _geometric_mean(found: Sequence[EpisodeResultLine]) -> str:
     """Return the geometric mean of speedups; what failed counts as a thousandth."""
-    if all(one.status == "not measured" for one in found):
+    if all(result_line.status == "not measured" for result_line in found):
         return "-"
-    return f"{exp(sum(log(max(1e-3, one.speedup)) for one in found) / len(found)):.3f}x"
+    logarithms = [log(max(1e-3, result_line.speedup)) for result_line in found]
+    return f"{exp(sum(logarithms) / len(logarithms)):.3f}x"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -117,9 +118,15 @@ def _evaluate(options: Namespace) -> None:
     kernels = selected_kernels(options.kernels)
     found, name = [], ahead.agent_name(options.agent)
     seen = test_kernels_learned_by(options.agent)
-    for one in evaluate_policies(name, experiment, policies, kernels, options.episodes, seen):
-        found.append(one)
-        print(f"seed {one.seed}, {one.kernel}: {one.reward:.3f}", file=sys.stderr, flush=True)
+    for result_line in evaluate_policies(
+        name, experiment, policies, kernels, options.episodes, seen
+    ):
+        found.append(result_line)
+        print(
+            f"seed {result_line.seed}, {result_line.kernel}: {result_line.reward:.3f}",
+            file=sys.stderr,
+            flush=True,
+        )
         if options.out is not None:
             results.write_results(options.out, found)
     print(means_table(found))

@@ -94,7 +94,9 @@ def fit_policy(
             [pool.submit(_member, kept, part, options, number) for number in range(options.members)]
             for part in NETWORK_PARTS
         ]
-        networks = [_joined_networks([one.result() for one in some], tell) for some in members]
+        networks = [
+            _joined_networks([future.result() for future in some], tell) for some in members
+        ]
     boosted_trees.fit_trees(lessons, files, trees, options.seed).save(folder / TREES)
     card = ModelCard(
         "learned policy", "pairs and times", len(lessons.seconds),
@@ -123,7 +125,7 @@ def _member(kept: Path, part: str, options: ScoreNetworkOptions, number: int) ->
 
 def _joined_networks(members: Sequence[ScoreNetwork], tell: Tell) -> ScoreNetwork:
     tell(f"{len(members)} members have learned from all programs")
-    return replace(members[0], members=tuple(one.members[0] for one in members))
+    return replace(members[0], members=tuple(network.members[0] for network in members))
 
 
 def _held_out_scores(
@@ -158,8 +160,8 @@ def _fold(kept: Path, part: str, options: ScoreNetworkOptions, number: int) -> N
     asked, others = held_out_rows(lessons, part, options.seed, number)
     samples, names = fold_samples(lessons, part, others)
     features = lessons.rows if part == "rows" else lessons.features
-    found = train_score_network(samples, names, options).scores(features[asked])
-    save_array(found, fold_path(kept, part, number))
+    floats = train_score_network(samples, names, options).scores(features[asked])
+    save_array(floats, fold_path(kept, part, number))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -184,7 +186,7 @@ def _fit(options: Namespace) -> None:
     if options.epochs < 1 or options.members < 1 or options.seed < 0:
         raise InputError("--epochs and --members: expected numbers from 1 on, --seed from 0")
     files = [
-        *([] if options.alone else [one.path for one in SHIPPED_CORPORA.values()]),
+        *([] if options.alone else [corpus.path for corpus in SHIPPED_CORPORA.values()]),
         *options.corpora,
     ]
     if not files:

@@ -50,20 +50,20 @@ def check_result(one: EpisodeResultLine, place: str, slack: float | None) -> str
     if slack is None or recorded_outcome(one) is None or one.speedup <= 0:
         return None
     with Evaluator(program, played.evaluation_options) as evaluator:
-        (found,) = evaluator.evaluate_interleaved((played.schedule,), _MEASURING_ROUNDS)
-    if not found.is_ok:
-        return f"{place}: expected a run as claimed, found {found.status.value}"
-    if one.speedup > slack * found.speedup:
-        return f"{place}: expected {one.speedup:.2f}x as claimed, found {found.speedup:.2f}x"
+        (evaluation,) = evaluator.evaluate_interleaved((played.schedule,), _MEASURING_ROUNDS)
+    if not evaluation.is_ok:
+        return f"{place}: expected a run as claimed, found {evaluation.status.value}"
+    if one.speedup > slack * evaluation.speedup:
+        return f"{place}: expected {one.speedup:.2f}x as claimed, found {evaluation.speedup:.2f}x"
     return None
 
 
 def check_results(files: list[Path], slack: float | None) -> Iterator[tuple[str, str | None]]:
     """Yield the place of every result, and what does not hold of it."""
     for file in files:
-        for number, one in enumerate(read_results(file), start=1):
+        for number, result_line in enumerate(read_results(file), start=1):
             place = f"{file}:{number}"
-            yield place, check_result(one, place, slack)
+            yield place, check_result(result_line, place, slack)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -158,8 +158,8 @@ class SimulatedTransport:
                 if call in self._stopped:
                     continue
                 self._messages.setdefault(call, []).append(text)
-            if found := [call for call in calls if call in self._messages]:
-                return found
+            if result := [call for call in calls if call in self._messages]:
+                return result
             until = min(deadline, self._queue[0][0] if self._queue else deadline)
             if now >= deadline:
                 return []
@@ -324,7 +324,7 @@ def draw(source: Path, target: Path) -> None:
     figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
     lines = [json.loads(line) for line in source.read_text().splitlines()]
     for name, marker in (("pretended", "o"), ("ray", "s")):
-        some = [one for one in lines if one["way"] == name]
+        some = [line for line in lines if line["way"] == name]
         if some:
             label = {"pretended": "without Ray's messages", "ray": "with Ray's messages"}[name]
             workers = [one["workers"] for one in some]

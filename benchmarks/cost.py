@@ -131,14 +131,14 @@ def run_searches(options: argparse.Namespace) -> int:
             what = contenders.CONTENDERS[task.contender].prior
             if what not in models:
                 models[what] = prior_model(what, journal.of(setting), options.out)
-            found = run_search(task, models[what], _progress_counter(label, task.setting.trials))
+            record = run_search(task, models[what], _progress_counter(label, task.setting.trials))
         except PolygymError as error:
             failed += 1
             print(f"\r{label}: {error}", file=sys.stderr)
             continue
-        journal.add(found)
-        best = max(found.speedups, default=0.0)
-        print(f"\r{label}: best {best:.2f}x in {found.seconds:.0f} s", flush=True)
+        journal.add(record)
+        best = max(record.speedups, default=0.0)
+        print(f"\r{label}: best {best:.2f}x in {record.seconds:.0f} s", flush=True)
     _tables(_with_remeasurement(journal, options.out))
     return 1 if failed else 0
 
@@ -232,8 +232,8 @@ def _local_groups(
 def _with_remeasurement(journal: StudyJournal, folder: Path) -> StudyJournal:
     """Have the searches of a journal know what was measured again."""
     known = remeasurement.read_remeasurements(folder / REMEASURED)
-    for one in remeasurement.with_remeasurement(journal.searches.values(), known):
-        journal.searches[one.task] = one
+    for record in remeasurement.with_remeasurement(journal.searches.values(), known):
+        journal.searches[record.task] = record
     return journal
 
 
@@ -262,13 +262,13 @@ def run_invariance(options: argparse.Namespace) -> int:
             unpack(PACKED, path)
             with open_corpus(path) as corpus:
                 machine = machine or similar_machine(corpus)
-        found = invariance.encode_corpus(path, machine, options.cases, print)
+        candidates = invariance.encode_corpus(path, machine, options.cases, print)
     rows = []
     for way in invariance.ENCODINGS:
-        rows.append(invariance.evaluate_encoding(found, way, seeds_of(options)))
+        rows.append(invariance.evaluate_encoding(candidates, way, seeds_of(options)))
         print(f"{way}: {rows[-1].other_spearman:.2f} of other programs", flush=True)
-    count = len(found.samples["features"])
-    about = f"{count} rows of {len(set(found.programs))} programs, {options.seeds} seeds"
+    count = len(candidates.samples["features"])
+    about = f"{count} rows of {len(set(candidates.programs))} programs, {options.seeds} seeds"
     invariance.write_rows(options.out / "invariance.json", rows, about)
     print(f"\n{about}\n{invariance.invariance_table(rows)}")
     return 0
@@ -278,16 +278,16 @@ def run_unseen(options: argparse.Namespace) -> int:
     """Ask about kernels what has learned from other programs."""
     with open_packed(options.corpus or PACKED) as corpus:
         keys = options.machine or list(corpus.machines())
-        every = [one for key in keys for one in case_rows(corpus, machine_of(corpus, key))]
+        every = [row for key in keys for row in case_rows(corpus, machine_of(corpus, key))]
     chosen, _ = without_tests(every)
     unseen_kernels.check_programs(one.visit.case.program for one in chosen)
     tell, number = _progress_counter("features", len(chosen)), count(1)
-    found = training_samples(chosen, lambda *_: tell(next(number)))
+    samples = training_samples(chosen, lambda *_: tell(next(number)))
     names = [group.visit.case.program for group in chosen]
     alike = unseen_kernels.kernel_like_programs(names)
-    rows = unseen_kernels.ranking_qualities(found.samples, names, seeds_of(options), alike)
+    rows = unseen_kernels.ranking_qualities(samples.samples, names, seeds_of(options), alike)
     text = (
-        f"{len(found.samples)} rows, {options.seeds} seeds\n\n{unseen_kernels.unseen_table(rows)}"
+        f"{len(samples.samples)} rows, {options.seeds} seeds\n\n{unseen_kernels.unseen_table(rows)}"
     )
     write_atomically(options.out / "unseen.md", f"{text}\n".encode())
     print(f"\n{text}")
@@ -308,9 +308,9 @@ def run_ranking(options: argparse.Namespace) -> int:
             if asked not in rows:
                 rows[asked] = ranking.rank_schedules(*asked, model, _ProgressPrinter(name))
                 ranking.append_ranking(path, rows[asked])
-            one = rows[asked]
-            wanted.append(one)
-            share = one.first / one.best if one.best else 0.0
+            result = rows[asked]
+            wanted.append(result)
+            share = result.first / result.best if result.best else 0.0
             print(f"\r{name} seed {seed}: {share:.2f} of the best", flush=True)
     print(f"\n{ranking.ranking_table(wanted)}")
     return 0

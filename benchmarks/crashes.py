@@ -53,17 +53,17 @@ def run_cases(options: argparse.Namespace, kernels: list[str], journal: CrashJou
     try:
         while sum(journal.counts.values()) < options.count:
             try:
-                found = results.get(timeout=5.0)
+                crash_run = results.get(timeout=5.0)
             except queue.Empty:
                 if not all(process.is_alive() for process in processes):
                     sys.exit("a process of this benchmark has ended by itself")
                 continue
-            if isinstance(found, CrashRun):
-                journal.add(found)
-                if found.is_bad and not options.keep_going:
+            if isinstance(crash_run, CrashRun):
+                journal.add(crash_run)
+                if crash_run.is_bad and not options.keep_going:
                     break
             else:
-                journal.finish(found)
+                journal.finish(crash_run)
                 cases.put(next(upcoming))
             if time.monotonic() - report > options.report:
                 report = time.monotonic()
@@ -106,12 +106,12 @@ def main() -> None:
     if options.case is not None:
         hand = CrashWorker(options.seed, kernels, options.compile_seconds)
         try:
-            found = list(hand.runs(options.case))
+            crash_runs = list(hand.runs(options.case))
         finally:
             hand.close()
-        for run in found:
+        for run in crash_runs:
             print(json.dumps(asdict(run), indent=1))
-        sys.exit(any(run.is_bad for run in found))
+        sys.exit(any(run.is_bad for run in crash_runs))
     setting = {"seed": options.seed, "kernels": kernels, "runs": RUNS}
     journal = CrashJournal(options.out, setting, resume=options.resume)
     run_cases(options, kernels, journal)

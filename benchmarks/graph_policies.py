@@ -32,8 +32,8 @@ def final_cost_text(env: GraphEnv, policy: Tensat | SteepestDescent) -> str:
 
 def gains(name: str, size: str) -> list[str]:
     policies = [Tensat(0), Tensat(1), Tensat(2), Tensat(1, is_greedy=True)]
-    found = [final_cost_text(SaturateEnv(name, size=size), policy) for policy in policies]
-    return [*found, final_cost_text(SubstituteEnv(name, size=size), SteepestDescent())]
+    result = [final_cost_text(SaturateEnv(name, size=size), policy) for policy in policies]
+    return [*result, final_cost_text(SubstituteEnv(name, size=size), SteepestDescent())]
 
 
 def main() -> None:

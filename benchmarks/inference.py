@@ -49,7 +49,7 @@ def main() -> int:
         seconds, actions = done.stdout.split()
         times.append(float(seconds))
         print(f"{kernel.name:16} {float(seconds):6.2f} s {actions:>4} actions", flush=True)
-    within = sum(one <= 1.0 for one in times)
+    within = sum(time <= 1.0 for time in times)
     print(f"{within} of {len(times)} within a second; the slowest {max(times):.2f} s")
     return 0
 

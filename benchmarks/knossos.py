@@ -148,7 +148,7 @@ def run_case(folder: Path, case: KnossosCase) -> dict[str, Any]:
         costs.append(seen.costs[seen.best])
     return {
         **vars(case),
-        "costs": [round(one, 6) for one in costs],
+        "costs": [round(cost, 6) for cost in costs],
         "seconds": round(time.process_time() - began, 1),
         "processor": machine_fingerprint().processor,
     }
@@ -184,15 +184,15 @@ def _order_key(row: dict[str, Any]) -> tuple[float, bool]:
 
 def curves(folder: Path, kind: str) -> dict[int, list[float]]:
     """Return what evaluations cost in all, for each epoch a number for each seed."""
-    found: dict[int, list[float]] = defaultdict(list)
+    result: dict[int, list[float]] = defaultdict(list)
     initial = INITIAL["bootstrap" if kind == "bootstrap" else "test"]
     for place in sorted(folder.glob(f"{kind}-*")):
         saved: dict[int, float] = defaultdict(float)
         for row in read_rows(next(place.glob("seed-*"), place) / "evaluations.csv"):
             saved[int(row["steps"])] += float(row["reward"])
         for epoch, one in saved.items():
-            found[epoch].append(initial - one)
-    return dict(sorted(found.items()))
+            result[epoch].append(initial - one)
+    return dict(sorted(result.items()))
 
 
 def write_report(folder: Path) -> str:
@@ -264,17 +264,17 @@ def _large(table: Sequence[dict[str, Any]]) -> list[str]:
     graph = own.get(("egraph", "nothing"))
     if graph is None:
         return []
-    found = ["## Larger terms\n", _LARGE, "| | sum | of the e-graph's | at most 2 % more in |"]
-    found.append("|---|---|---|---|")
+    result = ["## Larger terms\n", _LARGE, "| | sum | of the e-graph's | at most 2 % more in |"]
+    result.append("|---|---|---|---|")
     for (search, kind), row in own.items():
         pairs = list(zip(row["costs"], graph["costs"], strict=True))
         close = sum(one <= 1.02 * other for one, other in pairs)
         share = sum(row["costs"]) / sum(graph["costs"])
         title = "e-graph" if search == "egraph" else f"{search}, {kind}"
-        found.append(
+        result.append(
             f"| {title} | {sum(row['costs']):.1f} | {share:.3f} | {close} of {len(pairs)} |"
         )
-    return found
+    return result
 
 
 _HEAD = """# What is learned for terms

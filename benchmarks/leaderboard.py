@@ -53,18 +53,18 @@ def rows_of(file: Path) -> list[dict[str, Any]]:
 
 def measure_agent(agent: str, kernel: str, seed: int, rules: TrialBudget) -> dict[str, Any]:
     """Let an agent play, and return a row."""
-    found = agent_outcome(agent, kernel, seed, rules)
+    outcome = agent_outcome(agent, kernel, seed, rules)
     return {
         "agent": agent,
         "kernel": kernel,
         "seed": seed,
         "budget": rules.budget,
-        "over_isl": _FAILED_SPEEDUP if found.over_isl is None else found.over_isl,
-        "isl": found.isl,
+        "over_isl": _FAILED_SPEEDUP if outcome.over_isl is None else outcome.over_isl,
+        "isl": outcome.isl,
         "dataset": rules.dataset,
         "threads": rules.threads,
         "machine": machine_fingerprint().key,
-        "wrong": found.wrong,
+        "wrong": outcome.wrong,
     }
 
 

@@ -105,7 +105,7 @@ class OriginalProgram:
 @cache
 def original_programs() -> tuple[OriginalProgram, ...]:
     """Return the kernels and the first random programs, small."""
-    found = []
+    result = []
     names = [kernel.name for kernel in polybench.KERNELS]
     for name in [*names, *(f"random:{seed}" for seed in range(RANDOM_PROGRAMS))]:
         if name in names:
@@ -114,12 +114,13 @@ def original_programs() -> tuple[OriginalProgram, ...]:
         else:
             text = source_of_name(name)
             sizes = tuple(
-                (one.name, 7 + place) for place, one in enumerate(load_scop(name).parameters)
+                (parameter.name, 7 + place)
+                for place, parameter in enumerate(load_scop(name).parameters)
             )
         first = text.rindex("#pragma scop") + len("#pragma scop")
         last = text.rindex("#pragma endscop")
-        found.append(OriginalProgram(name, text[:first], text[first:last], text[last:], sizes))
-    return tuple(found)
+        result.append(OriginalProgram(name, text[:first], text[first:last], text[last:], sizes))
+    return tuple(result)
 
 
 def mutate(region: str, rng: np.random.Generator) -> str:
@@ -138,7 +139,7 @@ def _change_number(region: str, rng: np.random.Generator) -> str:
 
 def _change_name(region: str, rng: np.random.Generator) -> str:
     def other(_: str, words: list[str]) -> str:
-        return str(rng.choice([one for one in words if _is_name(one)]))
+        return str(rng.choice([word for word in words if _is_name(word)]))
 
     return _replace_token(region, rng, _is_name, other)
 
@@ -211,7 +212,7 @@ class MutantWorker:
     def outcome_of(self, path: Path, sizes: dict[str, int]) -> tuple[str, str]:
         """Return the status of a mutant, and what there is to say."""
         try:
-            used = {one.name for one in load_scop(str(path)).parameters}
+            used = {parameter.name for parameter in load_scop(str(path)).parameters}
             given = {name: value for name, value in sizes.items() if name in used}
             program = load_program(str(path), parameters=given)
         except LimitError as error:
@@ -268,26 +269,26 @@ class Mutant:
 
 def run_mutants(seed: int, numbers: range) -> list[Mutant]:
     """Make mutants, and see what becomes of each."""
-    found = []
+    result = []
     hand = MutantWorker()
     try:
         for number in numbers:
             rng = np.random.default_rng([seed, number])
-            one = original_programs()[int(rng.integers(len(original_programs())))]
-            text = f"{one.prefix}{mutate(one.region, rng)}{one.suffix}"
+            program = original_programs()[int(rng.integers(len(original_programs())))]
+            text = f"{program.prefix}{mutate(program.region, rng)}{program.suffix}"
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder, "mutant.c")
                 path.write_text(text)
                 start = time.monotonic()
-                status, detail = hand.outcome_of(path, dict(one.sizes))
+                status, detail = hand.outcome_of(path, dict(program.sizes))
                 if status == OutcomeStatus.WRONG_OUTPUT.value:
                     path.write_text(ROUNDED + text)
-                    status, detail = hand.outcome_of(path, dict(one.sizes))
+                    status, detail = hand.outcome_of(path, dict(program.sizes))
             passed = time.monotonic() - start
-            found.append(Mutant(number, one.name, status, detail, text, passed))
+            result.append(Mutant(number, program.name, status, detail, text, passed))
     finally:
         hand.close()
-    return found
+    return result
 
 
 def main() -> None:
@@ -302,9 +303,9 @@ def main() -> None:
     if compiler_path("gcc") is None:
         sys.exit(missing_compiler_note("gcc"))
     if options.mutant is not None:
-        (one,) = run_mutants(options.seed, range(options.mutant, options.mutant + 1))
-        print(f"{one.text}\n{one.name}: {one.status}: {one.detail}")
-        sys.exit(one.status not in EXPECTED_STATUSES)
+        (mutant,) = run_mutants(options.seed, range(options.mutant, options.mutant + 1))
+        print(f"{mutant.text}\n{mutant.name}: {mutant.status}: {mutant.detail}")
+        sys.exit(mutant.status not in EXPECTED_STATUSES)
     counts: collections.Counter[str] = collections.Counter()
     slowest = 0.0
     parts = [
@@ -313,15 +314,16 @@ def main() -> None:
     ]
     pool = ProcessPoolExecutor(options.processes, mp_context=get_context("spawn"))
     with pool:
-        for found in pool.map(partial(run_mutants, options.seed), parts):
-            for one in found:
-                counts[one.status] += 1
-                slowest = max(slowest, one.seconds)
-                if one.status not in EXPECTED_STATUSES:
+        for mutants in pool.map(partial(run_mutants, options.seed), parts):
+            for mutant in mutants:
+                counts[mutant.status] += 1
+                slowest = max(slowest, mutant.seconds)
+                if mutant.status not in EXPECTED_STATUSES:
                     print(
-                        f"\n{one.status.upper()}: mutant {one.number} of {one.name}: {one.detail}"
+                        f"\n{mutant.status.upper()}: mutant {mutant.number} of {mutant.name}: "
+                        f"{mutant.detail}"
                     )
-                    print(f"{one.text}\n", flush=True)
+                    print(f"{mutant.text}\n", flush=True)
             total = sum(counts.values())
             print(f"{total:6}  {dict(counts)}, slowest {slowest:.1f} s", flush=True)
     sys.exit(bool(set(counts) - EXPECTED_STATUSES))

@@ -73,16 +73,18 @@ def count_predictions(name: str, steps: int, seed: int) -> tuple[int, float]:
     def score(candidates: Sequence[Candidate]) -> np.ndarray:
         looks = looked_at.features(candidates)
         known = [look for look in looks if look is not None]
-        found = np.full(len(looks), -np.inf)
+        array = np.full(len(looks), -np.inf)
         if known:
             is_known = [look is not None for look in looks]
-            found[is_known] = base_scores(model, *stack_features(known))
-        return found
+            array[is_known] = base_scores(model, *stack_features(known))
+        return array
 
     score([Candidate(ISL, START)])
     chains = AnnealingChains([genes.sample(rng) for _ in range(CHAIN_COUNT)], rng)
     begin = time.process_time()
-    seen = chains.run(steps, lambda one: Candidate(ISL, mutate_mapping(one.mapping, rng)), score)
+    seen = chains.run(
+        steps, lambda candidate: Candidate(ISL, mutate_mapping(candidate.mapping, rng)), score
+    )
     seconds = time.process_time() - begin
     return sum(map(np.isfinite, seen.values())), seconds
 
@@ -100,10 +102,10 @@ def schedule_milliseconds(name: str, count: int, seed: int) -> list[float]:
 
     usual = _default_schedule(program)
     look_at(usual)
-    found = new_schedules(program.scop, usual, count, np.random.default_rng(seed))
-    if not found:
+    schedules = new_schedules(program.scop, usual, count, np.random.default_rng(seed))
+    if not schedules:
         raise PolygymError(f"{name}: neither changes of isl's schedule nor policies lead to any")
-    return [look_at(one) for one in found]
+    return [look_at(schedule) for schedule in schedules]
 
 
 def new_schedules(
@@ -111,15 +113,15 @@ def new_schedules(
 ) -> list[Schedule]:
     """Return legal schedules, as many or fewer, each once: in any order, but for the usual one."""
     seen = {default_schedule}
-    found = [
+    schedules = [
         *islice(_edited_schedules(scop, default_schedule, seen, rng), count // 2),
         *islice(_policy_schedules(scop, seen, rng), count - count // 2),
     ]
-    return [found[int(place)] for place in rng.permutation(len(found))]
+    return [schedules[int(place)] for place in rng.permutation(len(schedules))]
 
 
 def _sizes(program: Program) -> dict[str, int]:
-    return {one.name: program.value(one.name) for one in program.scop.parameters}
+    return {parameter.name: program.value(parameter.name) for parameter in program.scop.parameters}
 
 
 def _default_schedule(program: Program) -> Schedule:
@@ -135,11 +137,11 @@ def _edited_schedules(
     """Yield legal changes of a schedule, and changes of those, each once."""
     at = default_schedule
     for _ in range(_MAX_ATTEMPTS):
-        found = edit_schedule(at, scop, rng)
-        if found is not None and found not in seen:
-            seen.add(found)
-            yield found
-        at = default_schedule if found is None or rng.random() < 0.5 else found
+        schedule = edit_schedule(at, scop, rng)
+        if schedule is not None and schedule not in seen:
+            seen.add(schedule)
+            yield schedule
+        at = default_schedule if schedule is None or rng.random() < 0.5 else schedule
 
 
 def _policy_schedules(
@@ -147,9 +149,9 @@ def _policy_schedules(
 ) -> Iterator[Schedule]:
     """Yield schedules that policies construct, each once; none where spaces are too large."""
     plays = EpisodeSchedules(scop, rng)
-    while found := plays.sample(lambda one: one not in seen, lambda: False):
-        seen.update(found)
-        yield from found
+    while schedules := plays.sample(lambda schedule: schedule not in seen, lambda: False):
+        seen.update(schedules)
+        yield from schedules
 
 
 def report_mappings(names: Sequence[str], steps: int, seed: int) -> bool:
@@ -207,10 +209,10 @@ def main() -> int:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     names = select_programs(options.programs) if options.programs else PROGRAMS
     if options.schedules:
-        found = report_schedules(names, options.schedules, options.seed)
+        result = report_schedules(names, options.schedules, options.seed)
     else:
-        found = report_mappings(names, options.steps, options.seed)
-    return 0 if found else 1
+        result = report_mappings(names, options.steps, options.seed)
+    return 0 if result else 1
 
 
 if __name__ == "__main__":

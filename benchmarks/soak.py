@@ -33,15 +33,15 @@ SECONDS_TO_END = 60.0
 
 def marked_processes(process_mark: bytes) -> list[int]:
     """Return the processes that carry a mark, zombies left out."""
-    found = []
+    result = []
     for path in Path("/proc").iterdir():
         if path.name.isdigit():
             try:
                 if process_mark in (path / "environ").read_bytes():
-                    found.append(int(path.name))
+                    result.append(int(path.name))
             except OSError:
                 continue
-    return found
+    return result
 
 
 def memory(process: int) -> tuple[int, int]:

@@ -77,7 +77,7 @@ def compare_kernel(experiment: Experiment, kernel: str, seed: int, folder: Path)
 def read_static_rows(file: Path) -> list[StaticRewardRow]:
     if not file.exists():
         return []
-    return [StaticRewardRow(**one) for one in json.loads(file.read_text(encoding="utf-8"))]
+    return [StaticRewardRow(**load) for load in json.loads(file.read_text(encoding="utf-8"))]
 
 
 def table(rows: Sequence[StaticRewardRow]) -> str:
@@ -131,7 +131,8 @@ def main() -> int:
             row = compare_kernel(experiment, kernel, seed, options.out / kernel / str(seed))
             rows.append(row)
             entries = [
-                {name: getattr(one, name) for name in StaticRewardRow.__slots__} for one in rows
+                {name: getattr(reward_row, name) for name in StaticRewardRow.__slots__}
+                for reward_row in rows
             ]
             write_atomically(file, json.dumps(entries, indent=1).encode())
             print(

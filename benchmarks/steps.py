@@ -101,7 +101,11 @@ def main() -> None:
     if options.against:
         trees = {"there": options.against.resolve(), **trees}
     found: dict[str, dict[str, dict[str, float]]] = {}
-    usual = ["train", "test"] if options.id == TERMS else [one.name for one in polybench.KERNELS]
+    usual = (
+        ["train", "test"]
+        if options.id == TERMS
+        else [polybench_kernel.name for polybench_kernel in polybench.KERNELS]
+    )
     for kernel in options.kernel or usual:
         best: dict[str, dict[str, float]] = {}
         for _ in range(options.rounds):

@@ -127,27 +127,27 @@ CASES = (
 
 def case_arrays(case: ComprehensionCase) -> Arrays:
     rng = np.random.default_rng(0)
-    found = []
-    for one in library.definition(case.name).parameters:
-        shape = [case.sizes[s.name] for s in one.sizes if isinstance(s, NameUse)]
-        if one.type is ElementType.FLOAT:
-            found.append(rng.random(shape, np.float32))
+    result = []
+    for parameter in library.definition(case.name).parameters:
+        shape = [case.sizes[s.name] for s in parameter.sizes if isinstance(s, NameUse)]
+        if parameter.type is ElementType.FLOAT:
+            result.append(rng.random(shape, np.float32))
         else:  # the numbers of rows: those in I1 belong to a table with E1 of them
-            rows = case.sizes[one.name.replace("I", "E")]
-            found.append(rng.integers(0, rows, shape, np.int32))
-    return found
+            rows = case.sizes[parameter.name.replace("I", "E")]
+            result.append(rng.integers(0, rows, shape, np.int32))
+    return result
 
 
 def best_times(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
     """Return the best time of each in seconds; they run in turn, slow ones less often."""
-    found = dict.fromkeys(calls, float("inf"))
+    result = dict.fromkeys(calls, float("inf"))
     for number in range(rounds):
         for name, call in calls.items():
-            if number < MIN_ROUNDS or found[name] * rounds < MAX_SECONDS:
+            if number < MIN_ROUNDS or result[name] * rounds < MAX_SECONDS:
                 time.sleep(SLEEP_SECONDS)
                 best_time(call, WARM_UP_SECONDS)
-                found[name] = min(found[name], best_time(call, TIMED_SECONDS))
-    return found
+                result[name] = min(result[name], best_time(call, TIMED_SECONDS))
+    return result
 
 
 def best_time(call: Callable[[], Any], seconds: float) -> float:

@@ -70,8 +70,8 @@ def run_search(
     rules = merge_rules(rules_named(name) for name in sets)
     start = time.monotonic()
     plan = PlanningLimits(horizon=80, max_states=budget)
-    found = optimize_term(program, [rules] * phases, method, plan)
-    return found, time.monotonic() - start
+    derivation = optimize_term(program, [rules] * phases, method, plan)
+    return derivation, time.monotonic() - start
 
 
 def cost_part(
@@ -89,14 +89,14 @@ def cost_part(
 def cost_row(
     program: TermProgram, sets: tuple[str, ...], method: str, budget: int
 ) -> dict[str, Any]:
-    found, seconds = run_search(program, sets, method, budget)
+    derivation, seconds = run_search(program, sets, method, budget)
     return {
-        "initial": found.costs[0],
-        "cost": found.costs[-1],
-        "highest": max(found.costs),
-        "steps": len(found.steps),
+        "initial": derivation.costs[0],
+        "cost": derivation.costs[-1],
+        "highest": max(derivation.costs),
+        "steps": len(derivation.steps),
         "seconds": seconds,
-        "term": text_of(found.terms[-1]),
+        "term": text_of(derivation.terms[-1]),
     }
 
 
@@ -117,20 +117,20 @@ def product_row(sizes: dict[str, int]) -> dict[str, Any]:
 
 def time_row(program: TermProgram, sizes: dict[str, int], budget: int) -> dict[str, Any]:
     """Return the wall times of a program and of what A* made of it: Figure 7."""
-    found: Derivation = run_search(program, GRADIENTS, "astar", budget)[0]
-    _, row = measure_pair(program, found.result, sizes, ROUNDS)
-    return {"cost": found.costs[-1], "initial": found.costs[0], **row}
+    derivation: Derivation = run_search(program, GRADIENTS, "astar", budget)[0]
+    _, row = measure_pair(program, derivation.result, sizes, ROUNDS)
+    return {"cost": derivation.costs[-1], "initial": derivation.costs[0], **row}
 
 
 def arithmetic() -> list[tuple[str, TermProgram]]:
     """Return the paper's expressions, and 200 others: half of its shapes, half random."""
     named = [
-        (f"{name} {number}", one)
+        (f"{name} {number}", term_program)
         for name in ("train", "test", "bootstrap")
-        for number, one in enumerate(expressions(name))
+        for number, term_program in enumerate(expressions(name))
     ]
     known = {one.body for _, one in named}
-    others = [one for one in combinations() if one.body not in known]
+    others = [program for program in combinations() if program.body not in known]
     rng = np.random.default_rng(0)
     chosen = sorted(rng.choice(len(others), 100, replace=False))
     named += [(f"shape {number}", others[int(number)]) for number in chosen]
@@ -153,18 +153,20 @@ def random_arithmetic(rng: np.random.Generator, depth: int) -> Term:
 def extended_row(program: TermProgram) -> dict[str, Any]:
     """Return what A* finds with as many terms, and steps enough for terms that fall to little."""
     start = time.process_time()
-    found = optimize_term(program, (), "astar", PlanningLimits(horizon=LONGER, max_states=5000))
-    return {"astar": found.costs[-1], "seconds": time.process_time() - start}
+    derivation = optimize_term(
+        program, (), "astar", PlanningLimits(horizon=LONGER, max_states=5000)
+    )
+    return {"astar": derivation.costs[-1], "seconds": time.process_time() - start}
 
 
 def compared_row(program: TermProgram) -> dict[str, Any]:
     start = time.monotonic()
-    found = optimize_term(program, (), "astar", PlanningLimits(horizon=10, max_states=5000))
+    derivation = optimize_term(program, (), "astar", PlanningLimits(horizon=10, max_states=5000))
     middle = time.monotonic()
     other = saturate_term(program.body)
     return {
-        "initial": found.costs[0],
-        "astar": found.costs[-1],
+        "initial": derivation.costs[0],
+        "astar": derivation.costs[-1],
         "astar_seconds": middle - start,
         "egraph": other.cost,
         "egraph_seconds": time.monotonic() - middle,
@@ -174,13 +176,15 @@ def compared_row(program: TermProgram) -> dict[str, Any]:
 
 def exhaustive_row(program: TermProgram, method: str) -> dict[str, Any]:
     rules = merge_rules(rules_named(name) for name in ("vectors", "simplification", "binding"))
-    found = optimize_term(program, [rules], method, PlanningLimits(horizon=5, max_states=20_000))
-    return {"initial": found.costs[0], "cost": found.costs[-1]}
+    derivation = optimize_term(
+        program, [rules], method, PlanningLimits(horizon=5, max_states=20_000)
+    )
+    return {"initial": derivation.costs[0], "cost": derivation.costs[-1]}
 
 
 def part_tasks(part: str) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
     (gemm,), (conv,) = programs("gemm"), programs("convolution")
-    made = {one.name: one for one in programs("gradients")}
+    made = {program.name: program for program in programs("gradients")}
     match part:
         case "gemm":
             yield from cost_part("gemm", gemm, PAPER)
@@ -190,30 +194,30 @@ def part_tasks(part: str) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
             yield from cost_part("conv", conv, GRADIENTS, ("greedy", "astar"))
             yield "conv/reference", lambda: reference(conv)
         case "exhaustive":
-            for one in programs("linear-algebra"):
+            for term_program in programs("linear-algebra"):
                 for method in ("breadth", "astar"):
-                    key = f"exhaustive/{one.name}/{method}"
-                    yield key, lambda one=one, method=method: exhaustive_row(one, method)
+                    key = f"exhaustive/{term_program.name}/{method}"
+                    yield key, lambda one=term_program, method=method: exhaustive_row(one, method)
         case "times":
             timed = [gemm, conv, made["rev$dense"], made["rev$loss"]]
-            for one in timed:
-                for sizes in SIZES[one.name]:
+            for term_program in timed:
+                for sizes in SIZES[term_program.name]:
                     said = ",".join(f"{name}={size}" for name, size in sizes.items())
                     yield (
-                        f"times/{one.name}/{said}",
-                        lambda one=one, sizes=sizes: time_row(one, sizes, 6000),
+                        f"times/{term_program.name}/{said}",
+                        lambda one=term_program, sizes=sizes: time_row(one, sizes, 6000),
                     )
         case "product":
             for sizes in SIZES["gemm"]:
                 said = ",".join(f"{name}={size}" for name, size in sizes.items())
                 yield f"product/{said}", lambda sizes=sizes: product_row(sizes)
         case "longer":
-            for name, one in arithmetic():
+            for name, term_program in arithmetic():
                 if name.startswith("random"):
-                    yield f"longer/{name}", lambda one=one: extended_row(one)
+                    yield f"longer/{name}", lambda one=term_program: extended_row(one)
         case _:
-            for name, one in arithmetic():
-                yield f"compared/{name}", lambda one=one: compared_row(one)
+            for name, term_program in arithmetic():
+                yield f"compared/{name}", lambda one=term_program: compared_row(one)
 
 
 PARTS = ("gemm", "convolution", "exhaustive", "times", "product", "compared", "longer")

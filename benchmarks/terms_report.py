@@ -104,7 +104,7 @@ def _times(found: dict[str, Any]) -> list[str]:
             trouble = "; ".join(one["trouble"] for one in row["programs"] if one["trouble"])
             lines.append(f"| {name} | {said} | | {trouble} | | |")
             continue
-        both = " | ".join(f"{1e3 * one:.3f}" for one in times)
+        both = " | ".join(f"{1e3 * time:.3f}" for time in times)
         costs = f"{row['initial']:,.0f} → {row['cost']:,.0f}"
         lines.append(f"| {name} | {said} | {costs} | {both} | {row['speedup']:.2f} |")
     return lines + _product(found)
@@ -166,8 +166,8 @@ def _compared(found: dict[str, Any]) -> list[str]:
             for name in ("astar_seconds", "egraph_seconds")
         ]
         lines.append(
-            f"| {group} | {len(mine)} | {' | '.join(f'{one:.1f}' for one in sums)} | "
-            f"{' | '.join(map(str, counts))} | {' | '.join(f'{one:.2f}' for one in times)} |"
+            f"| {group} | {len(mine)} | {' | '.join(f'{sum_:.1f}' for sum_ in sums)} | "
+            f"{' | '.join(map(str, counts))} | {' | '.join(f'{time:.2f}' for time in times)} |"
         )
     return lines + _longer(found)
 

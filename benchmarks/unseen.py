@@ -33,8 +33,8 @@ _NAMES = ("isl", "auto", "learned")
 
 def sizes() -> dict[str, str]:
     """Return the programs by name, with their sizes as the commands take them."""
-    found: dict[str, str] = json.loads((PROGRAM_FOLDER / "sizes.json").read_text(encoding="utf-8"))
-    return found
+    result: dict[str, str] = json.loads((PROGRAM_FOLDER / "sizes.json").read_text(encoding="utf-8"))
+    return result
 
 
 def measure_program(name: str, parameters: str, threads: int) -> dict[str, Any]:
@@ -62,11 +62,11 @@ def _command_json(command: str, name: str, *words: object) -> dict[str, Any]:
     line = [sys.executable, "-m", "polygym", command, file, *map(str, words), "--json"]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     try:
-        found: dict[str, Any] = json.loads(done.stdout)
+        result: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
         print(f"{name}: {done.stderr.strip()[-300:]}", file=sys.stderr)
         return {}
-    return found
+    return result
 
 
 def _speedup(found: dict[str, Any]) -> float | None:
@@ -84,7 +84,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     if whole:
         means = [geometric_mean(row[name] for row in whole) for name in _NAMES]
         means.append(geometric_mean(row["learned"] / row["isl"] for row in whole))
-        cells = [f"**{one:.2f}**" for one in means]
+        cells = [f"**{mean:.2f}**" for mean in means]
         lines.append(f"| geometric mean of {len(whole)} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -119,9 +119,9 @@ def main() -> int:
         with file.open("a", encoding="utf-8") as more:
             more.write(json.dumps(rows[name]) + "\n")
         print(f"{name}: {rows[name]}", file=sys.stderr, flush=True)
-    found = [rows[name] for name in wanted]
-    print(table(found))
-    return int(any(row["wrong"] for row in found))
+    result = [rows[name] for name in wanted]
+    print(table(result))
+    return int(any(row["wrong"] for row in result))
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ from polygym.programs.generate import GENERATED_KINDS, PREFIX, SCALARS_PREFIX, V
 SEEDS = 10**9
 PROGRESS_INTERVAL = 5.0
 
-KERNELS = tuple(one.name for one in polybench.KERNELS)
+KERNELS = tuple(kernel.name for kernel in polybench.KERNELS)
 COMPREHENSIONS = tuple(f"tc:{name}" for name in library.definitions())
 
 REUSE = Bins((0, 1, 3, 10, 30, 100, 300, 1000), ("<1", "1", "3", "10", "30", "100", "300", "1000"))
@@ -58,11 +58,11 @@ def random_names(count: int, seed: int, prefix: str = PREFIX) -> list[str]:
 
 def program_shapes(names: Sequence[str], what: str) -> list[ProgramShape]:
     """Return the shapes of programs at medium sizes; say how far it is, and what was refused."""
-    found = []
+    result = []
     begin = said = time.monotonic()
     for number, name in enumerate(names, start=1):
         try:
-            found.append(program_shape(load_program(name, dataset=Dataset.MEDIUM)))
+            result.append(program_shape(load_program(name, dataset=Dataset.MEDIUM)))
         except PolygymError as error:
             print(f"{name} is left out: {error}", file=sys.stderr)
         now = time.monotonic()
@@ -70,7 +70,7 @@ def program_shapes(names: Sequence[str], what: str) -> list[ProgramShape]:
             said = now
             line = f"{what}: {number:,} of {len(names):,}, {now - begin:.0f} s"
             print(line, file=sys.stderr, flush=True)
-    return found
+    return result
 
 
 # What is counted, by which bins, of which field of a shape; and which of its flags are shown.
@@ -104,7 +104,7 @@ def panels_of(
     named = (*FLAGS, OWN_FLAG) if has_scalars else FLAGS
 
     def kept(name: str) -> list[list[float]]:
-        return [[getattr(one, name) for one in shapes] for shapes in collections]
+        return [[getattr(shape, name) for shape in shapes] for shapes in collections]
 
     flags = [kept(name) for _, name in named]
     return (
@@ -128,7 +128,7 @@ def table(titles: Sequence[str], panels: Sequence[MultiplesPanel]) -> str:
     lines = [f"{'percent of':<60}" + "".join(f"{title:>24}" for title in titles)]
     for panel in panels:
         for place, label in enumerate(panel.labels):
-            shares = "".join(f"{100 * one[place]:>24.1f}" for one in panel.shares)
+            shares = "".join(f"{100 * share[place]:>24.1f}" for share in panel.shares)
             lines.append(f"{f'{panel.title}: {label}':<60}{shares}")
     return "\n".join(lines)
 
@@ -136,13 +136,13 @@ def table(titles: Sequence[str], panels: Sequence[MultiplesPanel]) -> str:
 def medians(shapes: Sequence[ProgramShape]) -> str:
     """Return what is in the middle of a collection."""
     return (
-        f"medians: {median(one.nests for one in shapes):g} nests, "
-        f"{median(one.statements for one in shapes):g} statements, "
-        f"{median(one.depth for one in shapes):g} loops, "
-        f"{median(one.arrays for one in shapes):g} arrays, "
-        f"{median(one.sizes for one in shapes):g} sizes, "
-        f"{median(one.dependences for one in shapes):g} dependences, "
-        f"{median(one.reuse for one in shapes):.3g} operations per element"
+        f"medians: {median(shape.nests for shape in shapes):g} nests, "
+        f"{median(shape.statements for shape in shapes):g} statements, "
+        f"{median(shape.depth for shape in shapes):g} loops, "
+        f"{median(shape.arrays for shape in shapes):g} arrays, "
+        f"{median(shape.sizes for shape in shapes):g} sizes, "
+        f"{median(shape.dependences for shape in shapes):g} dependences, "
+        f"{median(shape.reuse for shape in shapes):.3g} operations per element"
     )
 
 

@@ -27,13 +27,13 @@ TABLE = re.compile(r"^=+(?:  ?=+)+\n(?:.*\n)*?=+(?:  ?=+)+\n(?:.*\n)*?=+(?:  ?=+
 
 def documented_modules() -> list[str]:
     """Return the modules that have something for others; all of it is imported then."""
-    found = list(MODULES)
+    literals = list(MODULES)
     for name in PACKAGES:
-        found.append(name)
+        literals.append(name)
         package = importlib.import_module(name)
         inner = pkgutil.walk_packages(package.__path__, f"{name}.")
-        found += [module.name for module in inner if module.ispkg]
-    return sorted(name for name in found if public_names(name))
+        literals += [module.name for module in inner if module.ispkg]
+    return sorted(name for name in literals if public_names(name))
 
 
 def public_names(name: str) -> list[str]:
@@ -48,12 +48,12 @@ def public_names(name: str) -> list[str]:
 
 def top_modules(names: list[str]) -> list[str]:
     """Return the modules that are not reached from others: packages bring the rooms they name."""
-    found = []
+    result = []
     for name in names:
         above, _, own = name.rpartition(".")
         if above not in names or own not in public_names(above):
-            found.append(name)
-    return found
+            result.append(name)
+    return result
 
 
 def as_markdown(docstring: str) -> str:

@@ -29,8 +29,11 @@ def main() -> None:
             if violation is not None:
                 print(f"{name}: illegal, {violation}")
                 continue
-            found = evaluator.evaluate(schedule, parse_mapping("default"))
-            print(f"{name}: {found.status.value}, {found.speedup:.2f} times as fast, {schedule}")
+            evaluation = evaluator.evaluate(schedule, parse_mapping("default"))
+            print(
+                f"{name}: {evaluation.status.value}, {evaluation.speedup:.2f} times as fast, "
+                f"{schedule}"
+            )
 
 
 if __name__ == "__main__":

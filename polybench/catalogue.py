@@ -51,10 +51,10 @@ def kernel(name: str) -> PolybenchKernel:
     Raises:
         UnknownKernelError: if there is none.
     """
-    found = _BY_NAME.get(_normalised(name))
-    if found is None:
+    polybench_kernel = _BY_NAME.get(_normalised(name))
+    if polybench_kernel is None:
         raise UnknownKernelError(f"unknown kernel {name!r}: {_suggestion(name)}")
-    return found
+    return polybench_kernel
 
 
 def select(patterns: Iterable[str]) -> tuple[PolybenchKernel, ...]:

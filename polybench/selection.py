@@ -38,8 +38,8 @@ def select_names(
     }
     if given and not named:
         named = [ALL]
-    found: dict[Hashable, str] = {}
+    result: dict[Hashable, str] = {}
     for one in named:
         for name in expand(one):
-            found.setdefault(identity(name), name)
-    return tuple(name for key, name in found.items() if key not in excluded)
+            result.setdefault(identity(name), name)
+    return tuple(name for key, name in result.items() if key not in excluded)

@@ -33,11 +33,11 @@ def cache_hash(cls: Class) -> Class:
 
     def kept(self: Any) -> int:
         try:
-            found: int = self._hash
+            result: int = self._hash
         except AttributeError:
-            found = worked_out(self)
-            object.__setattr__(self, "_hash", found)
-        return found
+            result = worked_out(self)
+            object.__setattr__(self, "_hash", result)
+        return result
 
     cls.__hash__ = kept  # type: ignore[method-assign]
     return cls

@@ -57,8 +57,8 @@ def _remove_stale_files(path: Path) -> None:
     """
     name = re.compile(rf"\.{re.escape(path.name)}\.(\d+)\.new(-journal)?")
     for beside in path.parent.glob(f".{glob.escape(path.name)}.*.new*"):
-        found = name.fullmatch(beside.name)
-        if found is not None and not Path("/proc", found[1]).exists():
+        match = name.fullmatch(beside.name)
+        if match is not None and not Path("/proc", match[1]).exists():
             with suppress(OSError):
                 beside.unlink()
 

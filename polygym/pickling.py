@@ -23,7 +23,7 @@ _VERSION, _FIELDS = "polygym", "fields"
 
 def pickle_by_name(cls: Class) -> Class:
     """Have a dataclass pickled by name; stands above ``@dataclass``."""
-    names = [one.name for one in fields(cls)]
+    names = [field.name for field in fields(cls)]
 
     def state_of(self: Any) -> dict[str, Any]:
         return {_VERSION: __version__, _FIELDS: {name: getattr(self, name) for name in names}}

@@ -14,13 +14,13 @@ from polygym.version import PACKAGE
 
 def source_fingerprint(parts: Sequence[str]) -> str:
     """Return the fingerprint of some folders and modules of the package."""
-    found = hashlib.sha256()
+    result = hashlib.sha256()
     for part in parts:
         path = PACKAGE / part
         modules = [path] if path.is_file() else sorted(path.rglob("*.py"))
         if not modules:
             raise InternalError(f"the sources of polygym/{part}: expected modules, found none")
         for path in modules:
-            found.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
-            found.update(path.read_bytes())
-    return found.hexdigest()[:16]
+            result.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
+            result.update(path.read_bytes())
+    return result.hexdigest()[:16]

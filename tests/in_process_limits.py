@@ -22,10 +22,10 @@ from polygym.runtime.evaluation.forked_timeout import _pickled_result
 
 def _here(_purpose: str, work: Callable[[], Any], *_limits: object, **_more: object) -> Any:
     """Return what comes of the work, or raise what it raises, as another process would send it."""
-    is_fine, found = pickle.loads(_pickled_result(work))
+    is_fine, result = pickle.loads(_pickled_result(work))
     if not is_fine:
-        raise found
-    return found
+        raise result
+    return result
 
 
 @contextmanager

@@ -12,17 +12,19 @@ _PARTS = re.compile(r"void (\w+)\((.*)\)\n\{\n#pragma scop\n(.*)#pragma endscop\
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
     """Return a text with other identifiers."""
-    return re.sub(r"\b[A-Za-z_]\w*\b", lambda found: names.get(found[0], found[0]), text)
+    return re.sub(r"\b[A-Za-z_]\w*\b", lambda match: names.get(match[0], match[0]), text)
 
 
 def names_of(text: str) -> dict[str, list[str]]:
     """Return what a C text calls its parameters, arrays, iterators and statements."""
     scop = parse_text(text)
     return {
-        "parameters": [one.name for one in scop.parameters],
-        "arrays": [one.name for one in scop.arrays],
-        "iterators": sorted({name for one in scop.statements for name in one.iterators}),
-        "statements": [one.name for one in scop.statements],
+        "parameters": [parameter.name for parameter in scop.parameters],
+        "arrays": [array.name for array in scop.arrays],
+        "iterators": sorted(
+            {name for statement in scop.statements for name in statement.iterators}
+        ),
+        "statements": [statement.name for statement in scop.statements],
     }
 
 
@@ -59,9 +61,9 @@ def beside_each_other(first: int, second: int) -> tuple[str, str, list[int]]:
             for kind in ("parameters", "arrays", "iterators")
             for name in names[kind]
         }
-        found = _PARTS.search(renamed(labelled(text, "ST"[place]), others))
-        assert found is not None
-        parts.append((found[2], found[3], len(names["statements"])))
+        match = _PARTS.search(renamed(labelled(text, "ST"[place]), others))
+        assert match is not None
+        parts.append((match[2], match[3], len(names["statements"])))
     (one, here, count), (other, there, more) = parts
     sizes, arrays = arguments_of(f"{one}, {other}")
     signature = ", ".join([*sizes, *arrays])
@@ -74,10 +76,10 @@ def beside_each_other(first: int, second: int) -> tuple[str, str, list[int]]:
 
 def reordered(text: str) -> str:
     """Return a random program whose function takes sizes, and arrays, the other way round."""
-    found = _PARTS.search(text)
-    assert found is not None
-    sizes, arrays = arguments_of(found[2])
-    return text.replace(found[2], ", ".join([*sizes[::-1], *arrays[::-1]]))
+    match = _PARTS.search(text)
+    assert match is not None
+    sizes, arrays = arguments_of(match[2])
+    return text.replace(match[2], ", ".join([*sizes[::-1], *arrays[::-1]]))
 
 
 def arguments_of(signature: str) -> tuple[list[str], list[str]]:

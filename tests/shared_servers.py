@@ -54,20 +54,20 @@ def _remembered(self: Compiler, body: Json, program: Program, seconds: float) ->
     if key in _answers:
         self._connected()  # whoever asks has a process, which tests may look at
         return pickle.loads(_answers[key])
-    found = _attempt(self, body, program, seconds)
-    if not isinstance(found, CompileFailure):
-        _answers[key] = pickle.dumps(found)
+    result = _attempt(self, body, program, seconds)
+    if not isinstance(result, CompileFailure):
+        _answers[key] = pickle.dumps(result)
         if len(_answers) > _MOST_ANSWERS:
             del _answers[next(iter(_answers))]
-    return found
+    return result
 
 
 def _waiting(affinity: frozenset[int]) -> Connection | None:
     """Return a server that waits and lives; after a fork those of the parent do not count."""
     while _idle[affinity]:
-        found = _idle[affinity].pop()
-        if not found.is_closed and found._process.poll() is None:
-            return found
+        connection = _idle[affinity].pop()
+        if not connection.is_closed and connection._process.poll() is None:
+            return connection
     return None
 
 

@@ -42,12 +42,16 @@ def twins() -> list[tuple[CachedHash, CachedHash]]:
     return list(zip(values(), values(), strict=True))
 
 
-IDS = [type(one).__name__ for one in values()]
+IDS = [type(cached_hash).__name__ for cached_hash in values()]
 
 
 def test_all_that_keep_their_hash_are_looked_at() -> None:
-    assert set(CachedHash.__subclasses__()) >= {type(one) for one in values()}
-    own = {one for one in CachedHash.__subclasses__() if one.__module__.startswith("polygym.")}
+    assert set(CachedHash.__subclasses__()) >= {type(cached_hash) for cached_hash in values()}
+    own = {
+        subclass
+        for subclass in CachedHash.__subclasses__()
+        if subclass.__module__.startswith("polygym.")
+    }
     # Making a class with slots leaves another one of the same name behind.
     assert {one.__name__ for one in own} == set(IDS)
 
@@ -75,11 +79,11 @@ def test_what_is_kept_is_no_field(one: CachedHash, other: CachedHash) -> None:
 
 
 def test_a_changed_value_has_a_hash_of_its_own() -> None:
-    one = ScheduleRow((1, 0), (2,), -1)
-    hash(one)
-    other = replace(one, constant=7)
+    row = ScheduleRow((1, 0), (2,), -1)
+    hash(row)
+    other = replace(row, constant=7)
     assert not hasattr(other, "_hash")
-    assert hash(other) == hash(ScheduleRow((1, 0), (2,), 7)) != hash(one)
+    assert hash(other) == hash(ScheduleRow((1, 0), (2,), 7)) != hash(row)
 
 
 def test_it_is_worked_out_once() -> None:
@@ -103,9 +107,9 @@ def test_it_is_worked_out_once() -> None:
 
 def test_another_process_works_it_out_anew() -> None:
     """Strings have other hashes there."""
-    found = values()
-    for one in found:
-        hash(one)
+    hashes = values()
+    for cached_hash in hashes:
+        hash(cached_hash)
     program = (
         "import pickle, sys; from tests.test_cached_hash import values;"
         "found = pickle.loads(sys.stdin.buffer.read());"
@@ -115,7 +119,7 @@ def test_another_process_works_it_out_anew() -> None:
     seen = {
         subprocess.run(
             [sys.executable, "-c", program],
-            input=pickle.dumps(found),
+            input=pickle.dumps(hashes),
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             check=True,

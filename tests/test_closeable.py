@@ -17,13 +17,13 @@ class Counting(Closeable):
 
 
 def test_a_block_closes_and_hides_no_error() -> None:
-    one = Counting()
-    with one as same:
-        assert (same is one, one.closed) == (True, 0)
-    assert one.closed == 1
-    with pytest.raises(KeyboardInterrupt), one:
+    counting = Counting()
+    with counting as same:
+        assert (same is counting, counting.closed) == (True, 0)
+    assert counting.closed == 1
+    with pytest.raises(KeyboardInterrupt), counting:
         raise KeyboardInterrupt
-    assert one.closed == 2
+    assert counting.closed == 2
 
 
 def test_what_does_not_say_how_it_closes_is_not_made() -> None:

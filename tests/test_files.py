@@ -180,8 +180,8 @@ def test_new_folders_are_new(tmp_path: Path) -> None:
 
 
 def test_a_file_is_locked_once(path: Path) -> None:
-    with open(path) as one, open(path) as two:
-        assert try_lock(one.fileno())
+    with open(path) as iowrapper, open(path) as two:
+        assert try_lock(iowrapper.fileno())
         assert not try_lock(two.fileno())
     with open(path) as three:
         assert try_lock(three.fileno())

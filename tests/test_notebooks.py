@@ -27,9 +27,9 @@ OWN_FOLDER = re.compile(r"(?<![\w.])/(?:home|Users|root|tmp|var/tmp|work|mnt)/\w
 @cache
 def notebook(path: Path) -> Any:
     """Return a notebook that has the form of one."""
-    found = nbformat.read(path, as_version=4)
-    nbformat.validate(found)
-    return found
+    result = nbformat.read(path, as_version=4)
+    nbformat.validate(result)
+    return result
 
 
 def code(found: Any) -> list[Any]:
@@ -83,7 +83,9 @@ def test_what_is_stored_is_whole(path: Path) -> None:
     assert pictures(found)
     kinds = {output.output_type for cell in cells for output in cell.outputs}
     assert "error" not in kinds
-    assert not [one for cell in cells for one in cell.outputs if one.get("name") == "stderr"]
+    assert not [
+        output for cell in cells for output in cell.outputs if output.get("name") == "stderr"
+    ]
     for text in texts(found):
         assert "Traceback" not in text
         assert not OWN_FOLDER.search(text), text

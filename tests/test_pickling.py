@@ -20,11 +20,11 @@ from polygym.programs import load_program
 
 def public_values() -> Iterator[type]:
     """Yield the frozen dataclasses with slots that packages have for others."""
-    for found in pkgutil.walk_packages(polygym.__path__, "polygym."):
-        if not found.ispkg:
+    for module_info in pkgutil.walk_packages(polygym.__path__, "polygym."):
+        if not module_info.ispkg:
             continue
-        package = import_module(found.name)
-        modules = {one.name for one in pkgutil.iter_modules(package.__path__)}
+        package = import_module(module_info.name)
+        modules = {info.name for info in pkgutil.iter_modules(package.__path__)}
         for name in set(getattr(package, "__all__", ())) - modules:
             value = getattr(package, name)
             if inspect.isclass(value) and is_dataclass(value) and "__slots__" in vars(value):
@@ -32,7 +32,7 @@ def public_values() -> Iterator[type]:
 
 
 VALUES = sorted(
-    {one for one in public_values() if one.__dataclass_params__.frozen},  # type: ignore[attr-defined]
+    {value for value in public_values() if value.__dataclass_params__.frozen},  # type: ignore[attr-defined]
     key=lambda one: (one.__module__, one.__name__),
 )
 

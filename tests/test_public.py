@@ -17,10 +17,10 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = sorted(
     {package.__name__ for package in (polygym, agents, polybench)}
     | {
-        found.name
+        module_info.name
         for package in (polygym, agents, polybench)
-        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-        if found.ispkg
+        for module_info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        if module_info.ispkg
     }
 )
 
@@ -56,7 +56,7 @@ def test_every_package_states_its_names_and_has_them(package: str) -> None:
 def test_no_name_is_a_module_of_the_package(package: str) -> None:
     """Once a module is imported, its package has it as an attribute, in the place of the name."""
     module = importlib.import_module(package)
-    below = {found.name for found in pkgutil.iter_modules(module.__path__)}
+    below = {module_info.name for module_info in pkgutil.iter_modules(module.__path__)}
     assert not below & set(module.__all__)
 
 

@@ -188,9 +188,9 @@ def policy_of_agent(
         name, environment, None if seed is None else (seed,), lookahead
     )
     if name not in POLICIES and seed is not None:
-        found = trained_models(Path(name))[1]
-        if seed not in found:
-            known = ", ".join(map(str, found))
+        paths = trained_models(Path(name))[1]
+        if seed not in paths:
+            known = ", ".join(map(str, paths))
             raise InputError(f"--seed: expected one that {name} has trained, {known}, found {seed}")
         policies = ((own, policy) for own, policy in policies if own == seed)
     return experiment, next(policies)[1]
@@ -208,22 +208,22 @@ def with_environment_arguments(
     for name in RESERVED_ARGUMENTS:
         if name in given:
             raise InputError(f"--set: the argument {name} is not for this")
-    found = replace(experiment, arguments={**experiment.arguments, **given, **more})
+    result = replace(experiment, arguments={**experiment.arguments, **given, **more})
     try:
-        make_env(found, "gemm").close()
+        make_env(result, "gemm").close()
     except TypeError as error:  # an argument that there is not
         raise InputError(f"--set: {argument_error_text(error)}") from None
-    return found
+    return result
 
 
 def _overrides(texts: Sequence[str]) -> dict[str, Any]:
-    found = {}
+    result = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise InputError(f"--set: expected ARGUMENT=VALUE, found {text!r}")
         try:
-            found[name.strip()] = load_yaml(value)
+            result[name.strip()] = load_yaml(value)
         except InputError:
             raise InputError(f"--set: expected a value, found {text!r}") from None
-    return found
+    return result

@@ -38,8 +38,8 @@ _TOLERANCE = 1e-5
 
 def recorded_outcome(one: EpisodeResultLine) -> dict[str, Any] | None:
     """Return what a record says that was measured; None where nothing was."""
-    found = one.record.get("outcome")
-    return found if isinstance(found, dict) else None
+    result = one.record.get("outcome")
+    return result if isinstance(result, dict) else None
 
 
 def mismatch_with_record(result: EpisodeResultLine, replay: Replay) -> str | None:
@@ -85,10 +85,10 @@ def _mismatch_unmeasured(one: EpisodeResultLine, played: Replay, episode: Episod
     if played.schedule is not None and kind.is_measured:
         return f"expected an outcome under the reward {kind.value}, found none"
     # Without a schedule nothing is measured, whatever the reward.
-    found = RewardTerms(kind, played.evaluation_options, None).result_of(played.problem, episode)
-    if one.status != found.info["status"]:
-        return f"expected the status {found.info['status']}, found {one.status}"
-    return _reward_mismatch(one, found.reward, episode)
+    result = RewardTerms(kind, played.evaluation_options, None).result_of(played.problem, episode)
+    if one.status != result.info["status"]:
+        return f"expected the status {result.info['status']}, found {one.status}"
+    return _reward_mismatch(one, result.reward, episode)
 
 
 def _reward_mismatch(one: EpisodeResultLine, worth: float, episode: Episode) -> str | None:
@@ -100,11 +100,11 @@ def _reward_mismatch(one: EpisodeResultLine, worth: float, episode: Episode) -> 
 
 def _illegal_action_count(episode: Episode) -> int:
     """Return how many actions the mask forbade, but for the one that ended the episode."""
-    found, state = 0, _first_episode(episode)
+    literal, state = 0, _first_episode(episode)
     for action in episode.actions[:-1]:
-        found += not state.mask()[action]
+        literal += not state.mask()[action]
         state = state.after(action)
-    return found
+    return literal
 
 
 def _first_episode(episode: Episode) -> Episode:

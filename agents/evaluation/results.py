@@ -40,7 +40,7 @@ class EpisodeResultLine:
 
 def write_results(file: Path, results: Sequence[EpisodeResultLine]) -> None:
     """Write a file, whole or not at all."""
-    lines = [json.dumps(asdict(one)) for one in results]
+    lines = [json.dumps(asdict(result_line)) for result_line in results]
     write_atomically(file, "".join(f"{line}\n" for line in lines).encode())
 
 
@@ -54,10 +54,10 @@ def read_results(file: Path) -> list[EpisodeResultLine]:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: expected results, found: {error}") from None
-    found = [_result(line, f"{file}:{number}") for number, line in enumerate(lines, start=1)]
-    if not found:
+    result_lines = [_result(line, f"{file}:{number}") for number, line in enumerate(lines, start=1)]
+    if not result_lines:
         raise InputError(f"{file}: expected results, found an empty file")
-    return found
+    return result_lines
 
 
 _ENTRY_TYPES: dict[str, tuple[type, ...]] = {
@@ -74,7 +74,7 @@ def _result(line: str, place: str) -> EpisodeResultLine:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: expected a result as JSON, found: {error}") from None
-    known = {str(one.name): _ENTRY_TYPES[str(one.type)] for one in fields(EpisodeResultLine)}
+    known = {str(field.name): _ENTRY_TYPES[str(field.type)] for field in fields(EpisodeResultLine)}
     if not isinstance(data, dict) or {"seen", *data} != set(known):
         raise InputError(f"{place}: expected the entries {', '.join(known)}")
     data = {"seen": False, **data}

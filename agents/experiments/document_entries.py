@@ -90,7 +90,11 @@ class DocumentEntry:
             ((name, given),) = found.items()
         if not isinstance(name, str) or name not in WRAPPERS:
             raise self.error(f"one of {', '.join(WRAPPERS)}, with arguments or without", found)
-        known = [one for one in signature(WRAPPERS[name].__init__).parameters if one != "env"][1:]
+        known = [
+            parameter
+            for parameter in signature(WRAPPERS[name].__init__).parameters
+            if parameter != "env"
+        ][1:]
         return name, self.child(name).mapping(given, known)
 
 

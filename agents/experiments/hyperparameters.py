@@ -159,5 +159,7 @@ def _hyperparameters(algorithm: str) -> dict[str, Any]:
         return default_hyperparameters(algorithm)
     parameters = signature(kind.__init__).parameters
     return {
-        name: one.default for name, one in parameters.items() if name not in ("self", *_RESERVED)
+        name: parameter.default
+        for name, parameter in parameters.items()
+        if name not in ("self", *_RESERVED)
     }

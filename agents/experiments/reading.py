@@ -144,12 +144,12 @@ def read_experiment(file: Path, overrides: Sequence[str] = ()) -> Experiment:
     _expect_one_environment(data, str(file))
     for text in overrides:
         _apply_override(data, text)
-    found = parse_experiment(data, str(file))
-    if is_corpus_file(found.teacher) and not Path(found.teacher).exists():
-        raise DocumentEntry(str(file), f"{found.environment}.teacher").error(
-            "a corpus that is there", found.teacher
+    experiment = parse_experiment(data, str(file))
+    if is_corpus_file(experiment.teacher) and not Path(experiment.teacher).exists():
+        raise DocumentEntry(str(file), f"{experiment.environment}.teacher").error(
+            "a corpus that is there", experiment.teacher
         )
-    return found
+    return experiment
 
 
 def _expect_one_environment(data: object, file: str) -> None:
@@ -179,7 +179,7 @@ def parse_experiment(data: Mapping[str, Any], file: str) -> Experiment:
     evaluation = at.child("evaluation").mapping(
         entries.get("evaluation", {}), ["kernels", "episodes"]
     )
-    found = Experiment(
+    experiment = Experiment(
         environment,
         at.child("kernels").selection(entries["kernels"], read),
         at.child("steps").integer(entries["steps"], 1),
@@ -201,10 +201,10 @@ def parse_experiment(data: Mapping[str, Any], file: str) -> Experiment:
         _teacher(entries.get("teacher", ""), at.child("teacher")),
     )
     if of_terms:
-        check_rewrite_experiment(found, at)
+        check_rewrite_experiment(experiment, at)
     else:
-        _check_experiment(found, at)
-    return found
+        _check_experiment(experiment, at)
+    return experiment
 
 
 def _check_experiment(found: Experiment, at: DocumentEntry) -> None:
@@ -260,7 +260,7 @@ def _check_teacher(found: Experiment, at: DocumentEntry) -> None:
     if not found.teacher:
         raise InputError(f"{at}: the entry teacher is missing, which cloning needs: {_TEACHERS}")
     if found.teacher in POLICIES:
-        if held := [one for one in selected_kernels(found.kernels) if one in TEST_KERNELS]:
+        if held := [kernel for kernel in selected_kernels(found.kernels) if kernel in TEST_KERNELS]:
             raise InputError(
                 f"{at.child('kernels')}: expected none of the kernels for tests, which are never "
                 f"demonstrations, found {', '.join(held)}"

@@ -94,7 +94,7 @@ def check_rewrite_experiment(found: Experiment, at: DocumentEntry) -> None:
 
 
 def _check_hyperparameters(found: Experiment, at: DocumentEntry) -> None:
-    usually = {one.name: one.default for one in fields(KnossosOptions)}
+    usually = {field.name: field.default for field in fields(KnossosOptions)}
     for name, value in at.mapping(found.hyperparameters, list(usually)).items():
         kind = type(usually[name])
         if isinstance(value, bool) or not isinstance(

@@ -22,8 +22,10 @@ _PARTS = ("train", "test")
 def _table() -> dict[str, dict[str, list[str]]]:
     import yaml
 
-    found: dict[str, dict[str, list[str]]] = yaml.safe_load(SPLITS_FILE.read_text(encoding="utf-8"))
-    return found
+    result: dict[str, dict[str, list[str]]] = yaml.safe_load(
+        SPLITS_FILE.read_text(encoding="utf-8")
+    )
+    return result
 
 
 def split_names() -> tuple[str, ...]:
@@ -40,7 +42,7 @@ def split_part(name: str) -> tuple[str, ...]:
     """
     if name not in split_names():
         raise InputError(
-            f"a split: expected one of {', '.join(SPLIT_PREFIX + one for one in split_names())}, "
+            f"a split: expected one of {', '.join(SPLIT_PREFIX + name for name in split_names())}, "
             "found "
             f"{SPLIT_PREFIX}{name}"
         )
@@ -55,9 +57,9 @@ def selected_kernels(selection: str) -> tuple[str, ...]:
         InputError: a part is none, or the rest is no selection.
     """
     entries = [one.strip() for one in selection.split(",")]
-    parts = [one for one in entries if one.startswith(SPLIT_PREFIX)]
-    rest = [one for one in entries if not one.startswith(SPLIT_PREFIX)]
-    found = [name for one in parts for name in split_part(one.removeprefix(SPLIT_PREFIX))]
+    parts = [entry for entry in entries if entry.startswith(SPLIT_PREFIX)]
+    rest = [entry for entry in entries if not entry.startswith(SPLIT_PREFIX)]
+    found = [name for part in parts for name in split_part(part.removeprefix(SPLIT_PREFIX))]
     if not found:
         return program_targets(selection)
     excluded = [one.removeprefix("!").strip() for one in rest if one.startswith("!")]

@@ -47,10 +47,10 @@ def test_kernels_among(experiment: Experiment, kernels: Iterable[str]) -> tuple[
     Raises:
         PolygymError: a program cannot be read.
     """
-    found: set[str] = set()
+    result: set[str] = set()
     for kernel in kernels:
-        found.update(_equivalent_test_kernels(experiment, kernel))
-    return _in_order(found)
+        result.update(_equivalent_test_kernels(experiment, kernel))
+    return _in_order(result)
 
 
 def test_kernels_of_models(experiment: Experiment, models: Mapping[int, Path]) -> tuple[str, ...]:
@@ -61,10 +61,10 @@ def test_kernels_of_models(experiment: Experiment, models: Mapping[int, Path]) -
     Raises:
         InputError: what stands there cannot be read.
     """
-    found: set[str] = set()
+    result: set[str] = set()
     for model in models.values():
-        found.update(_recorded_test_kernels(experiment, model.with_name("model.json")))
-    return _in_order(found)
+        result.update(_recorded_test_kernels(experiment, model.with_name("model.json")))
+    return _in_order(result)
 
 
 def leakage_warning(seen: Sequence[str]) -> str:
@@ -121,4 +121,4 @@ def _recorded_test_kernels(experiment: Experiment, file: Path) -> Sequence[str]:
 
 
 def _in_order(found: set[str]) -> tuple[str, ...]:
-    return tuple(one for one in TEST_KERNELS if one in found)
+    return tuple(literal for literal in TEST_KERNELS if literal in found)

@@ -57,9 +57,9 @@ class KernelOrderWrapper(
         if not isinstance(given, Mapping) or given.get("kernel") is not None:
             return self.env.reset(seed=seed, options=options)
         chosen = {**given, "kernel": self._kernel(self._seed, self._episode)}
-        found = self.env.reset(seed=seed, options=chosen)
+        result = self.env.reset(seed=seed, options=chosen)
         self._episode += 1
-        return found
+        return result
 
     def action_masks(self) -> np.ndarray[Any, Any]:
         """Return which actions are allowed, for algorithms with masks."""
@@ -152,11 +152,11 @@ class RuntimePointEstimate(
         """Take an action; at the end the reward and the times are those of the estimate."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         env = inner_env(self.env)
-        found = env.evaluation
-        if not terminated or found is None or not found.is_ok:
+        evaluation = env.evaluation
+        if not terminated or evaluation is None or not evaluation.is_ok:
             return observation, reward, terminated, truncated, info
-        seconds = float(self._estimate(found.samples))
-        before = float(self._estimate(found.baseline_samples))
+        seconds = float(self._estimate(evaluation.samples))
+        before = float(self._estimate(evaluation.baseline_samples))
         info |= {"seconds": seconds, "baseline_seconds": before, "speedup": before / seconds}
         value = reward_of_success(env.reward_kind, before / seconds, env.timeout_factor)
         return observation, float(value), terminated, truncated, info

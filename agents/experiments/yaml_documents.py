@@ -51,8 +51,8 @@ def _loader() -> Any:
                         place = f"line {key.start_mark.line + 1}"
                         raise InputError(f"{place}: expected {key.value} once, found it twice")
                     seen.add(key.value)
-            found: dict[Any, Any] = super().construct_mapping(node, deep)
-            return found
+            result: dict[Any, Any] = super().construct_mapping(node, deep)
+            return result
 
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789"))
     return Loader

@@ -100,8 +100,10 @@ class MaskableMlpPolicy(_Policy):  # type: ignore[misc]
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return actions, values, and the logarithms of the probabilities of the actions."""
         if not self.share_features_extractor:
-            found: tuple[Tensor, Tensor, Tensor] = super().forward(obs, deterministic, action_masks)
-            return found
+            result: tuple[Tensor, Tensor, Tensor] = super().forward(
+                obs, deterministic, action_masks
+            )
+            return result
         of_actions, of_values = self.mlp_extractor(self.extract_features(obs))
         scores = self.action_net(of_actions)
         if action_masks is not None:
@@ -121,8 +123,8 @@ class LogExtractor(CombinedExtractor):
     def forward(self, observations: dict[str, Tensor]) -> Tensor:
         """Return a row for every observation."""
         shown = {**observations, _REMAINING: torch.log2(1.0 + observations[_REMAINING])}
-        found: Tensor = super().forward(shown)
-        return found
+        tensor: Tensor = super().forward(shown)
+        return tensor
 
 
 class _SparseInputLinear(nn.Linear):

@@ -109,8 +109,8 @@ class SetNetwork(nn.Module):
         """Return the scores of answers, of which a table has a row each."""
         rows = table.reshape(len(context), ANSWERS, -1)
         beside = context[:, None, :].expand(-1, ANSWERS, -1)
-        found: Tensor = layers(torch.cat([beside, rows], -1)).squeeze(-1)
-        return found
+        tensor: Tensor = layers(torch.cat([beside, rows], -1)).squeeze(-1)
+        return tensor
 
     def _context(self, shown: Mapping[str, Tensor]) -> Tensor:
         statements, exists, moved = self._statements(shown)
@@ -134,8 +134,8 @@ class SetNetwork(nn.Module):
             ]
         if self.stores:
             parts.append(shown["home"])
-        found: Tensor = self.of_context(torch.cat(parts, -1))
-        return found
+        tensor: Tensor = self.of_context(torch.cat(parts, -1))
+        return tensor
 
     def _statements(self, shown: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         """Return a token for every statement, whether it exists, and whether it is moved."""
@@ -189,8 +189,8 @@ class SetNetwork(nn.Module):
         scores = (scores / self.width**0.5).masked_fill(~touches, -1e9)
         weights = torch.softmax(scores, -1) * touches
         seen = weights @ dependences
-        found: Tensor = statements + self.mixed(torch.cat([statements, seen], -1))
-        return found
+        tensor: Tensor = statements + self.mixed(torch.cat([statements, seen], -1))
+        return tensor
 
 
 def _layers(inputs: int, width: int, outputs: int) -> nn.Sequential:

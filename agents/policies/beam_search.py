@@ -73,10 +73,10 @@ class BeamSearch:
 
     def __call__(self, env: gymnasium.Env[Any, Any], observation: Observation) -> int:
         """Return the plan's action."""
-        found = inner_env(env)
-        episode = found.episode
+        polygym_env = inner_env(env)
+        episode = polygym_env.episode
         if self._task is not episode.task or episode.actions not in self._plan:
-            self._task, self._plan = episode.task, self._best_plan(found.fork())
+            self._task, self._plan = episode.task, self._best_plan(polygym_env.fork())
         return self._plan[episode.actions]
 
     def _best_plan(self, env: PolygymEnv) -> dict[tuple[int, ...], int]:

@@ -36,10 +36,10 @@ class EpisodeSummary:
 
 def inner_env(env: gymnasium.Env[Any, Any]) -> PolygymEnv:
     """Return the polygym environment inside of wrappers."""
-    found = env.unwrapped
-    if not isinstance(found, PolygymEnv):
-        raise TypeError(f"expected one of polygym's environments, found {type(found).__name__}")
-    return found
+    result = env.unwrapped
+    if not isinstance(result, PolygymEnv):
+        raise TypeError(f"expected one of polygym's environments, found {type(result).__name__}")
+    return result
 
 
 def run_steps(
@@ -54,13 +54,13 @@ def run_steps(
     Each time it is what the ending would be if that were one; the last one is.
     """
     observation, info = env.reset(seed=seed, options=options)
-    found, over = EpisodeSummary(0.0, 0, info), False
-    yield found
+    summary, over = EpisodeSummary(0.0, 0, info), False
+    yield summary
     while not over:
         observation, reward, terminated, truncated, info = env.step(policy(env, observation))
-        found = EpisodeSummary(found.reward + float(reward), found.steps + 1, info)
+        summary = EpisodeSummary(summary.reward + float(reward), summary.steps + 1, info)
         over = terminated or truncated
-        yield found
+        yield summary
 
 
 def run_episode(

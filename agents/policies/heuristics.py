@@ -22,5 +22,5 @@ class RulePolicy:
 
     def __call__(self, env: gymnasium.Env[Any, Any], observation: Observation) -> int:
         """Return the rule's action."""
-        found = inner_env(env)
-        return self._choose(found.episode, self._generator) - found.FIRST_ACTION
+        polygym_env = inner_env(env)
+        return self._choose(polygym_env.episode, self._generator) - polygym_env.FIRST_ACTION

@@ -29,12 +29,12 @@ class RolloutSearch:
 
     def __call__(self, env: gymnasium.Env[Any, Any], observation: Observation) -> int:
         """Return the action with the best schedule, the first of equal ones."""
-        found = inner_env(env)
-        episode = found.episode
+        polygym_env = inner_env(env)
+        episode = polygym_env.episode
         allowed = [action for action, is_allowed in enumerate(episode.mask()) if is_allowed]
         if len(allowed) > 1:
             allowed.sort(key=lambda action: -self._promise(episode.after(action)))
-        return allowed[0] - found.FIRST_ACTION
+        return allowed[0] - polygym_env.FIRST_ACTION
 
     def _promise(self, episode: Episode) -> float:
         return max(

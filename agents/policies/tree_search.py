@@ -78,9 +78,9 @@ class SearchNode:
     @property
     def best_end_action(self) -> int | None:
         """The action that leads to the best end seen, if the most visited one promises less."""
-        found = int(self.best_values.argmax())
+        result = int(self.best_values.argmax())
         promised = self.action_values[int(self.visits.argmax())]
-        return self.actions[found] if self.best_values[found] > promised else None
+        return self.actions[result] if self.best_values[result] > promised else None
 
     @property
     def mean_value(self) -> float:
@@ -107,8 +107,8 @@ class ValueRange:
         """
         if self.greatest <= self.least:
             return np.full(values.shape, 0.5)
-        found: Array = (values - self.least) / (self.greatest - self.least)
-        return found
+        array: Array = (values - self.least) / (self.greatest - self.least)
+        return array
 
 
 class TreeSearch:
@@ -143,11 +143,11 @@ class TreeSearch:
 
     def __call__(self, env: gymnasium.Env[Any, Any], observation: Observation) -> int:
         """Return an action; what is forced is taken without a search."""
-        found = inner_env(env)
-        only = forced_action(found.allowed(found.episode))
+        polygym_env = inner_env(env)
+        only = forced_action(polygym_env.allowed(polygym_env.episode))
         if only is not None:
             return only
-        visits = self.visit_distribution(found)
+        visits = self.visit_distribution(polygym_env)
         assert self._root is not None
         sure = self._root.best_end_action if self._temperature == 0.0 else None
         return self.sample_action(visits) if sure is None else sure
@@ -163,9 +163,9 @@ class TreeSearch:
                 new += 1
             else:
                 known += 1
-        found = np.zeros(env.action_space.n)
-        found[list(root.actions)] = root.visits / root.visits.sum()
-        return found
+        array1_d = np.zeros(env.action_space.n)
+        array1_d[list(root.actions)] = root.visits / root.visits.sum()
+        return array1_d
 
     def sample_action(self, visits: Array) -> int:
         """Return one of the actions by their parts of the visits, the first of equal ones."""
@@ -194,8 +194,8 @@ class TreeSearch:
         if self._noise == 0.0:
             return priors
         rng = self._dice.dirichlet(np.full(len(priors), _NOISE_CONCENTRATION / len(priors)))
-        found: Array = (1.0 - self._noise) * priors + self._noise * rng
-        return found
+        array: Array = (1.0 - self._noise) * priors + self._noise * rng
+        return array
 
     def _simulate(self, env: PolygymEnv, root: SearchNode, priors: Array) -> bool:
         """Go down once, tell all edges on the way what was found, and say whether it was new."""
@@ -221,9 +221,9 @@ class TreeSearch:
         return is_new
 
     def _select_edge(self, node: SearchNode, priors: Array) -> int:
-        found = self._bounds.normalized(node.action_values)
+        array = self._bounds.normalized(node.action_values)
         eager = self._exploration * sqrt(1.0 + node.visits.sum())
-        return int((found + eager * priors / (1.0 + node.visits)).argmax())
+        return int((array + eager * priors / (1.0 + node.visits)).argmax())
 
     def _expand(self, env: PolygymEnv, node: SearchNode, place: int) -> SearchNode | float:
         """Return what is behind an edge, and behind all that is forced there."""

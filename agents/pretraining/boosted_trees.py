@@ -29,7 +29,7 @@ def held_out_tree_scores(
     lessons: CalibrationDataset, kept: Path, seed: int, tell: Callable[[str], None]
 ) -> Array:
     """Return the scores of every row by trees that have not seen its program."""
-    found = np.full(len(lessons.seconds), np.nan)
+    array = np.full(len(lessons.seconds), np.nan)
     for number in range(FOLD_COUNT):
         asked, others = held_out_rows(lessons, "loops", seed, number)
         file = fold_path(kept, "trees", number)
@@ -38,8 +38,8 @@ def held_out_tree_scores(
             model = train_boosted_trees(samples, BoostedTreeOptions(seed=seed))
             save_array(model.scores(lessons.features[asked].astype(np.float64))[0], file)
             tell(f"trees: fold {number + 1} of {FOLD_COUNT}")
-        found[asked] = np.load(file)
-    return found
+        array[asked] = np.load(file)
+    return array
 
 
 def fit_trees(
@@ -50,15 +50,18 @@ def fit_trees(
     for file in files:
         with open_packed(file) as corpus:
             planned_for = corpus.planned_for()
-            machines |= {key: (one, planned_for[key]) for key, one in corpus.machines().items()}
+            machines |= {
+                key: (fingerprint, planned_for[key])
+                for key, fingerprint in corpus.machines().items()
+            }
     samples, _ = fold_samples(lessons, "loops", np.ones(len(lessons.seconds), np.bool_))
     options = BoostedTreeOptions(seed=seed)
     about = ModelCard(
         ModelKind.TREES.value, Objective.RANK.value, len(samples),
         len(np.unique(lessons.case_index)), len(np.unique(lessons.program_index)), seed,
         ", ".join(machines),
-        "; ".join(f"{one.processor}, {one.cores} cores, LLVM {one.llvm}" for one, _ in
-                  machines.values()),
+        "; ".join(f"{known.processor}, {known.cores} cores, LLVM {known.llvm}"
+                  for known, _ in machines.values()),
         notes={
             "corpora": [file.name for file in files],
             "command": "python -m agents.fit",

@@ -86,15 +86,23 @@ def calibrate(dataset: CalibrationDataset, scores: HeldOutScores) -> PolicyCalib
     error, those count that make fewest cases slower, and of these the one that least often takes
     something else.
     """
-    found = [
+    calibrations = [
         calibration_at(dataset, scores, caution, least)
         for caution, least in product(CAUTION_GRID, LEAST_GAIN_GRID)
     ]
-    careful = [one for one in found if one.slower_share <= MOST_SLOWER_SHARE and one.gain > 1]
+    careful = [
+        calibration
+        for calibration in calibrations
+        if calibration.slower_share <= MOST_SLOWER_SHARE and calibration.gain > 1
+    ]
     if not careful:
         return calibration_at(dataset, scores, CAUTION_GRID[-1], inf)
     best = max(careful, key=lambda one: one.gain)
-    near = [one for one in careful if one.gain >= best.gain * exp(-best.standard_error)]
+    near = [
+        policy_calibration
+        for policy_calibration in careful
+        if policy_calibration.gain >= best.gain * exp(-best.standard_error)
+    ]
     return min(near, key=lambda one: (one.slower_share, one.taken_share))
 
 
@@ -102,7 +110,7 @@ def calibration_at(
     dataset: CalibrationDataset, scores: HeldOutScores, caution: float, least: float
 ) -> PolicyCalibration:
     """Return what comes of being so careful."""
-    found = []
+    result = []
     for own, now in _default_cases(dataset):
         # As the policy does with its schedule, under the default mapping: the first by rows, then
         # the first of these by loops.
@@ -115,35 +123,41 @@ def calibration_at(
             ensemble_gain(scores.loop_scores(one), scores.loop_scores(now), caution)
             for one in others
         ]
-        found.append((now, _taken_row(others, leads, now, least), others))
-    return _calibration_of(dataset, found, caution, least)
+        result.append((now, _taken_row(others, leads, now, least), others))
+    return _calibration_of(dataset, result, caution, least)
 
 
 def calibrate_mappings(
     lessons: CalibrationDataset, said: HeldOutScores, caution: float
 ) -> PolicyCalibration:
     """Return what has to be promised of another mapping; never enough where little is gained."""
-    found = [mapping_calibration_at(lessons, said, caution, least) for least in LEAST_GAIN_GRID]
-    careful = [
-        one
-        for one in found
-        if one.slower_share <= MOST_SLOWER_SHARE and one.gain >= LEAST_USEFUL_GAIN
+    calibrations = [
+        mapping_calibration_at(lessons, said, caution, least) for least in LEAST_GAIN_GRID
     ]
-    return max(careful, key=lambda one: one.gain, default=replace(found[-1], least_gain=inf))
+    careful = [
+        calibration
+        for calibration in calibrations
+        if calibration.slower_share <= MOST_SLOWER_SHARE and calibration.gain >= LEAST_USEFUL_GAIN
+    ]
+    return max(
+        careful,
+        key=lambda policy_calibration: policy_calibration.gain,
+        default=replace(calibrations[-1], least_gain=inf),
+    )
 
 
 def mapping_calibration_at(
     lessons: CalibrationDataset, said: HeldOutScores, caution: float, least: float
 ) -> PolicyCalibration:
     """Return what comes of being so careful about mappings of isl's schedule."""
-    found = []
+    result = []
     for own, now in _default_cases(lessons):
         others = own[lessons.is_isl[own]]
         leads = [
             ensemble_gain(said.loop_scores(one), said.loop_scores(now), caution) for one in others
         ]
-        found.append((now, _taken_row(others, leads, now, least), others))
-    return _calibration_of(lessons, found, caution, least)
+        result.append((now, _taken_row(others, leads, now, least), others))
+    return _calibration_of(lessons, result, caution, least)
 
 
 def variant_calibration_at(
@@ -154,7 +168,7 @@ def variant_calibration_at(
     A case counts if isl's schedule under the default mapping was measured of the program as it was
     written and in another home.
     """
-    found = []
+    result = []
     usual = lessons.is_isl & lessons.is_default
     for case in np.unique(lessons.case_index):
         of_case = np.flatnonzero(lessons.case_index == case)
@@ -167,21 +181,21 @@ def variant_calibration_at(
                 ensemble_gain(said.loop_scores(one), said.loop_scores(now), 0.0) for one in others
             ]
             taken = _taken_row(np.array(others), leads, now, least)
-            found.append((int(now), taken, np.array([now, *others])))
-    return _calibration_of(lessons, found, 0.0, least)
+            result.append((int(now), taken, np.array([now, *others])))
+    return _calibration_of(lessons, result, 0.0, least)
 
 
 def _default_cases(lessons: CalibrationDataset) -> Iterator[tuple[Array, int]]:
     """Yield the rows of every case that counts, and the one of what is usual."""
-    found = 0
+    literal = 0
     for corpus in np.unique(lessons.corpus_index)[::-1]:
-        if found >= ENOUGH_CASES:
+        if literal >= ENOUGH_CASES:
             return
         for home in np.unique(lessons.variant_index[lessons.corpus_index == corpus]):
             own = np.flatnonzero(lessons.variant_index == home)
             usual = own[lessons.is_isl[own] & lessons.is_default[own]]
             if len(usual) and lessons.seconds[usual[0]] >= SHORTEST_SECONDS:
-                found += 1
+                literal += 1
                 yield own, int(usual[0])
 
 

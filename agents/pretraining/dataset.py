@@ -72,7 +72,7 @@ class CalibrationDataset:
     def save(self, path: Path) -> None:
         """Write everything to a file, whole or not at all."""
         partial = path.with_suffix(".partial.npz")
-        every: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        every: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         np.savez_compressed(partial, **every)
         os.replace(partial, path)
 
@@ -81,7 +81,7 @@ class CalibrationDataset:
         """Read a file that :meth:`save` wrote."""
         with np.load(path, allow_pickle=False) as archive:
             return CalibrationDataset(
-                **{one.name: archive[one.name] for one in fields(CalibrationDataset)}
+                **{field.name: archive[field.name] for field in fields(CalibrationDataset)}
             )
 
 
@@ -93,7 +93,7 @@ def dataset_of_corpora(
     Raises:
         InputError: a file is no corpus, or there is nothing in them to learn from.
     """
-    found = []
+    result = []
     for file in files:
         with open_packed(file) as corpus:
             kept, left = without_tests(case_rows(corpus))
@@ -103,10 +103,10 @@ def dataset_of_corpora(
         own = folder / f"lessons-{model_file_digest(file)}.npz"
         if not own.exists():
             _dataset_of_cases(kept, tell).save(own)
-        found.append(CalibrationDataset.load(own))
-    if not found:
+        result.append(CalibrationDataset.load(own))
+    if not result:
         raise InputError("corpora: expected cases to learn from, found none")
-    return concatenate_datasets(found)
+    return concatenate_datasets(result)
 
 
 def concatenate_datasets(found: Sequence[CalibrationDataset]) -> CalibrationDataset:
@@ -116,17 +116,17 @@ def concatenate_datasets(found: Sequence[CalibrationDataset]) -> CalibrationData
     """
     names = np.unique(np.concatenate([one.names for one in found]))
     every: dict[str, Array] = {
-        one.name: np.concatenate([getattr(part, one.name) for part in found])
-        for one in fields(CalibrationDataset)
+        field.name: np.concatenate([getattr(part, field.name) for part in found])
+        for field in fields(CalibrationDataset)
     }
     for name in ("case", "home"):
-        numbers = [getattr(one, name) for one in found]
-        firsts = np.cumsum([0, *(int(one.max()) + 1 for one in numbers[:-1])])
+        numbers = [getattr(calibration_dataset, name) for calibration_dataset in found]
+        firsts = np.cumsum([0, *(int(number.max()) + 1 for number in numbers[:-1])])
         every[name] = np.concatenate([a + first for a, first in zip(numbers, firsts, strict=True)])
     every["program"] = np.concatenate(
         [np.searchsorted(names, one.names)[one.program_index] for one in found]
     )
-    of_each = [len(one.seconds) for one in found]
+    of_each = [len(dataset.seconds) for dataset in found]
     return CalibrationDataset(
         **{**every, "names": names, "corpus": np.repeat(np.arange(len(found)), of_each)}
     )
@@ -148,7 +148,7 @@ def _dataset_of_cases(
 
 def _rows_of_case(group: CaseRows) -> dict[str, Any]:
     """Return the rows of a case; none where isl would take too long."""
-    found: dict[str, list[Any]] = {
+    result: dict[str, list[Any]] = {
         name: [] for name in ("features", "rows", "seconds", "is_isl", "is_default")
     }
     try:
@@ -159,33 +159,33 @@ def _rows_of_case(group: CaseRows) -> dict[str, Any]:
             program.scop, scop_sizes(program.scop, dict(program.parameters))
         )
     except PolygymError:
-        return {"program": group.visit.case.program, **found}
+        return {"program": group.visit.case.program, **result}
     default = parse_mapping(f"threads={group.visit.threads}")
     for row, seen in featurize(group):
         schedule = parse_schedule(row.schedule, program.scop)
         is_default = parse_mapping(row.mapping) == default
-        found["features"].append(seen.vector)
-        found["rows"].append(
+        result["features"].append(seen.vector)
+        result["rows"].append(
             schedule_features(ground, schedule).vector
             if is_default
             else np.full(len(SCHEDULE_FEATURE_NAMES), np.nan)
         )
-        found["seconds"].append(row.seconds)
-        found["is_isl"].append(schedule == usual)
-        found["is_default"].append(is_default)
-    return {"program": group.visit.case.program, **found}
+        result["seconds"].append(row.seconds)
+        result["is_isl"].append(schedule == usual)
+        result["is_default"].append(is_default)
+    return {"program": group.visit.case.program, **result}
 
 
 def _joined_columns(parts: Iterable[dict[str, Any]]) -> CalibrationDataset:
-    found = [one for one in parts if one["seconds"]]
-    if not found:
+    result = [part for part in parts if part["seconds"]]
+    if not result:
         raise InputError("corpora: expected cases to learn from, found none")
-    names = sorted({one["program"] for one in found})
-    counts = [len(one["seconds"]) for one in found]
-    _, cases = np.unique([one["case"] for one in found], return_inverse=True)
+    names = sorted({one["program"] for one in result})
+    counts = [len(one["seconds"]) for one in result]
+    _, cases = np.unique([one["case"] for one in result], return_inverse=True)
 
     def joined(name: str, kind: Any, *shape: int) -> Array:
-        every = [np.array(one[name], dtype=kind).reshape(-1, *shape) for one in found]
+        every = [np.array(one[name], dtype=kind).reshape(-1, *shape) for one in result]
         return np.concatenate(every)
 
     return CalibrationDataset(
@@ -193,10 +193,10 @@ def _joined_columns(parts: Iterable[dict[str, Any]]) -> CalibrationDataset:
         joined("rows", np.float32, len(SCHEDULE_FEATURE_NAMES)),
         joined("seconds", np.float64),
         np.repeat(cases, counts),
-        np.repeat([names.index(one["program"]) for one in found], counts),
+        np.repeat([names.index(one["program"]) for one in result], counts),
         joined("is_isl", np.bool_),
         joined("is_default", np.bool_),
         np.array(names),
         np.zeros(sum(counts), np.int64),
-        np.repeat(np.arange(len(found)), counts),
+        np.repeat(np.arange(len(result)), counts),
     )

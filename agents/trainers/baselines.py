@@ -83,7 +83,8 @@ class LibraryLearner:
                 if done:
                     if "pending" in info:
                         self._late += [
-                            (len(episodes), one) for one in delayed_rewards_in(self.locals)
+                            (len(episodes), delayed_reward)
+                            for delayed_reward in delayed_rewards_in(self.locals)
                         ]
                     episodes.append(
                         TrainingEpisode(

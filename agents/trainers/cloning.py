@@ -42,9 +42,9 @@ class CloningLearner:
         Raises:
             InputError: the teacher has nothing to show.
         """
-        found = load_trainer_state(experiment, seed, checkpoint)
+        state = load_trainer_state(experiment, seed, checkpoint)
         shown = load_demonstrations(experiment, checkpoint.parent.parent)
-        return CloningLearner(experiment, found.model, shown, found.seed)
+        return CloningLearner(experiment, state.model, shown, state.seed)
 
     def save_replay(self, file: Path) -> None:
         """Write nothing: demonstrations do not change."""

@@ -57,21 +57,21 @@ def assign_rewards(model: Any, late: list[DelayedReward]) -> list[tuple[float, s
     import torch
     from stable_baselines3.common.utils import obs_as_tensor
 
-    found = []
+    result = []
     buffer = model.rollout_buffer
-    for one in late:
-        reward, evaluation = one.pending.wait()
-        buffer.rewards[one.step, one.env] += reward
-        if one.episode is not None:
-            one.episode["r"] += reward
-        found.append((reward, evaluation.status.value))
+    for delayed_reward in late:
+        reward, evaluation = delayed_reward.pending.wait()
+        buffer.rewards[delayed_reward.step, delayed_reward.env] += reward
+        if delayed_reward.episode is not None:
+            delayed_reward.episode["r"] += reward
+        result.append((reward, evaluation.status.value))
     if late:
         with torch.no_grad():
             seen = obs_as_tensor(model._last_obs, model.device)
             values = model.policy.predict_values(seen)
         dones = np.asarray(model._last_episode_starts)
         buffer.compute_returns_and_advantage(last_values=values, dones=dones)
-    return found
+    return result
 
 
 def refusal_reason(experiment: Experiment) -> str:

@@ -88,28 +88,28 @@ def load_demonstrations(experiment: Experiment, folder: Path) -> PolicyDataset:
     """
     file = folder / "demonstrations.npz"
     env = make_env(experiment)
-    found = PolicyDataset(inner_env(env).observation_space)
+    dataset = PolicyDataset(inner_env(env).observation_space)
     if file.exists():
-        found.load(file)
-        return found
+        dataset.load(file)
+        return dataset
     options = CloningOptions(**experiment.hyperparameters)
     left_out: list[ExcludedCase] = []
     if experiment.teacher in POLICIES:
-        shown = _of_rule(experiment, found, left_out)
+        shown = _of_rule(experiment, dataset, left_out)
     else:
-        shown = _of_corpus(experiment, found, left_out)
+        shown = _of_corpus(experiment, dataset, left_out)
     rows = []
     for row, positions in islice(shown, options.demonstrations):
         rows.append(row)
-        found.extend(positions)
+        dataset.extend(positions)
     _write_excluded(left_out, folder)
-    if not len(found):
+    if not len(dataset):
         raise InputError(
             f"teacher: expected decisions to learn from, found none of {experiment.teacher}"
         )
     append_rows(folder / "demonstrations.csv", TrainingEpisode._fields, rows, -1)
-    found.save(file)
-    return found
+    dataset.save(file)
+    return dataset
 
 
 def _of_rule(
@@ -169,16 +169,16 @@ def _of_corpus(
         for group in kept:
             try:
                 with TemporaryDirectory() as folder:
-                    found = _of_case(experiment, group, folder, into)
+                    samples = _of_case(experiment, group, folder, into)
             except PolygymError as error:
                 left_out.append(ExcludedCase(group.visit.case.program, str(error)))
                 continue
-            if found is None:
+            if samples is None:
                 left_out.append(
                     ExcludedCase(group.visit.case.program, "no episode leads to a row of it")
                 )
             else:
-                yield found
+                yield samples
 
 
 def _of_case(

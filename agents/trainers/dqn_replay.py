@@ -33,8 +33,8 @@ def load_replay(buffer: Any, file: Path) -> None:
 
 def _arrays(buffer: Any) -> dict[str, Any]:
     """Return the arrays of a buffer, which have a row for every step, by their names."""
-    found = {name: getattr(buffer, name) for name in _STEP_ARRAYS}
+    result = {name: getattr(buffer, name) for name in _STEP_ARRAYS}
     for name in _STATE_ARRAYS:
         for key, array in getattr(buffer, name).items():
-            found[f"{name}/{key}"] = array
-    return found
+            result[f"{name}/{key}"] = array
+    return result

@@ -55,12 +55,12 @@ class ExpertIterationLearner:
         Raises:
             InputError: the positions are missing that belong to the checkpoint.
         """
-        found = load_trainer_state(experiment, seed, checkpoint)
+        state = load_trainer_state(experiment, seed, checkpoint)
         options = IterationOptions(**experiment.hyperparameters)
-        replay = PolicyDataset(inner_env(found.env).observation_space, options.replay_size)
+        replay = PolicyDataset(inner_env(state.env).observation_space, options.replay_size)
         if checkpoint.exists():
-            replay.load(existing_replay_file(checkpoint, int(found.model.num_timesteps), ".npz"))
-        return ExpertIterationLearner(experiment, found.model, found.env, replay, found.seed)
+            replay.load(existing_replay_file(checkpoint, int(state.model.num_timesteps), ".npz"))
+        return ExpertIterationLearner(experiment, state.model, state.env, replay, state.seed)
 
     def save_replay(self, file: Path) -> None:
         """Write the replay buffer."""

@@ -78,19 +78,19 @@ class ValueModel:
         options = KnossosOptions(**self.experiment.hyperparameters)
         plan = search_plan_of(self.experiment, options.evaluation_states)
         system = TermSystem(rules_named(rule_set_of(self.experiment)))
-        found = []
+        result = []
         for number, program in enumerate(programs_of_selection(self.experiment.evaluation.kernels)):
             seen, _ = explore(
                 options.evaluation_search, system, program.body, plan, self.trainer.value
             )
             saved = seen.costs[0] - seen.costs[seen.best]
             name = text_of(program.body) if program.name == "it" else program.name
-            found.append(
+            result.append(
                 EvaluationEpisode(
                     self.num_timesteps, name, number, round(saved, 6), "searched", 0.0
                 )
             )
-        return found
+        return result
 
 
 @dataclass(slots=True)
@@ -175,10 +175,10 @@ def _restore_trainer(model: ValueModel, checkpoint: Path) -> None:
         InputError: the checkpoint is of another network, or its examples are missing.
     """
     kept, trainer = ValueWeights.load(checkpoint), model.trainer
-    mean = {name: torch.from_numpy(one.copy()) for name, one in kept.network.weights.items()}
+    mean = {name: torch.from_numpy(floats.copy()) for name, floats in kept.network.weights.items()}
     present = {
-        name.removeprefix(_CURRENT): torch.from_numpy(one.copy())
-        for name, one in kept.extra_arrays.items()
+        name.removeprefix(_CURRENT): torch.from_numpy(array.copy())
+        for name, array in kept.extra_arrays.items()
         if name.startswith(_CURRENT)
     }
     try:

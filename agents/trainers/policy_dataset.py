@@ -80,15 +80,15 @@ class PolicyDataset:
         chosen = [self._held[number] for number in numbers]
         widths = [int(np.prod(box.shape)) for box in self._boxes.values()]
         flat = np.zeros((len(chosen), sum(widths)))
-        for row, one in zip(flat, chosen, strict=True):
-            row[one.indices] = one.values
+        for row, sample in zip(flat, chosen, strict=True):
+            row[sample.indices] = sample.values
         parts = np.split(flat, list(accumulate(widths))[:-1], axis=1)
         return PolicyBatch(
             {
                 name: part.reshape(-1, *box.shape).astype(box.dtype)
                 for (name, box), part in zip(self._boxes.items(), parts, strict=True)
             },
-            np.stack([one.action_mask for one in chosen]),
+            np.stack([policy_sample.action_mask for policy_sample in chosen]),
             np.stack([one.target for one in chosen]),
             np.array([one.value_target for one in chosen], np.float32),
         )
@@ -98,8 +98,8 @@ class PolicyDataset:
         partial = path.with_name(f"{path.stem}.writing.npz")
         np.savez_compressed(
             partial,
-            counts=np.array([len(one.indices) for one in self._held], np.int64),
-            places=_concatenated([one.indices for one in self._held], np.int32),
+            counts=np.array([len(sample.indices) for sample in self._held], np.int64),
+            places=_concatenated([policy_sample.indices for policy_sample in self._held], np.int32),
             numbers=_concatenated([one.values for one in self._held], np.float64),
             allowed=np.array([one.action_mask for one in self._held], bool),
             targets=np.array([one.target for one in self._held], np.float32),

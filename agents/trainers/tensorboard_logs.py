@@ -57,16 +57,16 @@ def interval_scalars(
     >>> scalars(99.0, [Played(8, "mvt", 0.5, 8, "ok"), Played(20, "mvt", 0.75, 12, "ok")], [])
     {'training/steps a second': 99.0, 'training/reward': 0.625, 'training/length': 10.0}
     """
-    found = {"training/steps a second": speed}
+    result = {"training/steps a second": speed}
     if episodes:
-        found["training/reward"] = float(np.mean([row.reward for row in episodes]))
-        found["training/length"] = float(np.mean([row.length for row in episodes]))
+        result["training/reward"] = float(np.mean([row.reward for row in episodes]))
+        result["training/length"] = float(np.mean([row.length for row in episodes]))
     of_kernel: dict[str, list[EvaluationEpisode]] = defaultdict(list)
     for row in evaluations:
         of_kernel[row.kernel].append(row)
     for kernel, rows in of_kernel.items():
-        found[f"evaluation/{kernel}"] = float(np.mean([row.reward for row in rows]))
+        result[f"evaluation/{kernel}"] = float(np.mean([row.reward for row in rows]))
         measured = [row.speedup for row in rows if row.speedup]
         if measured:
-            found[f"evaluation/{kernel}, speedup"] = float(np.mean(measured))
-    return found
+            result[f"evaluation/{kernel}, speedup"] = float(np.mean(measured))
+    return result

@@ -197,22 +197,22 @@ def _evaluate(
     if not experiment.evaluation.kernels.strip():
         return []
     if experiment.environment == REWRITE:
-        found: list[EvaluationEpisode] = model.judged()
-        return found
-    found = []
+        episodes: list[EvaluationEpisode] = model.judged()
+        return episodes
+    episodes = []
     for kernel in selected_kernels(experiment.evaluation.kernels):
         env, policy = make_env(experiment, kernel), TrainedPolicy(model)
         inner_env(env).elsewhere = _remote_evaluator(endings)
         for number in range(experiment.evaluation.episodes):
             ending = run_episode(env, policy, seed=_EVALUATION_SEED + number)
-            found.append(
+            episodes.append(
                 EvaluationEpisode(
                     steps, ending.info["kernel"], number, round(ending.reward, 6),
                     ending.info["status"], round(ending.info["speedup"], 6),
                 )
             )  # fmt: skip
         env.close()
-    return found
+    return episodes
 
 
 def _save(learner: Learner, checkpoint: Path) -> None:

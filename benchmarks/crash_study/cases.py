@@ -71,10 +71,10 @@ class CrashRun:
 
     def line(self) -> str:
         """Return it as a line of the journal; schedules are kept of failures alone."""
-        found = asdict(self)
+        result = asdict(self)
         if not self.is_bad:
-            del found["schedule"]
-        return json.dumps({key: value for key, value in found.items() if value != ""})
+            del result["schedule"]
+        return json.dumps({key: value for key, value in result.items() if value != ""})
 
 
 def random_mapping(generator: np.random.Generator) -> str:

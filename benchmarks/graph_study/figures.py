@@ -33,11 +33,11 @@ _TEXT = 7.0
 
 def study_figures(rows: Sequence[Row]) -> dict[str, Picture]:
     """Return pictures by name; one for which there are no rows is left out."""
-    found: dict[str, Picture] = {}
+    pictures: dict[str, Picture] = {}
     pairs = _pairs(rows)
     if pairs:
-        found["gains"] = _gains(pairs)
-        found["times"] = _times(pairs)
+        pictures["gains"] = _gains(pairs)
+        pictures["times"] = _times(pairs)
     multi = _by_k(rows)
     if multi:
         for name, text, field in (
@@ -45,8 +45,8 @@ def study_figures(rows: Sequence[Row]) -> dict[str, Picture]:
             ("k-times", "seconds", "seconds"),
             ("k-nodes", "nodes of the e-graph", "nodes"),
         ):
-            found[name] = _lines(multi, text, field)
-    return found
+            pictures[name] = _lines(multi, text, field)
+    return pictures
 
 
 def _pairs(rows: Sequence[Row]) -> list[tuple[str, Row, Row]]:
@@ -64,12 +64,12 @@ def _pairs(rows: Sequence[Row]) -> list[tuple[str, Row, Row]]:
 
 
 def _by_k(rows: Sequence[Row]) -> dict[str, dict[int, Row]]:
-    found: dict[str, dict[int, Row]] = {}
+    result: dict[str, dict[int, Row]] = {}
     for row in rows:
         trial = row["trial"]
         if trial["method"] == StudyMethod.SATURATION.value and _is_default(trial):
-            found.setdefault(trial["model"], {})[trial["k_multi"]] = row
-    return {model: by_k for model, by_k in found.items() if len(by_k) > 1}
+            result.setdefault(trial["model"], {})[trial["k_multi"]] = row
+    return {model: by_k for model, by_k in result.items() if len(by_k) > 1}
 
 
 def _is_default(trial: Mapping[str, Any]) -> bool:
@@ -158,8 +158,8 @@ def _value(row: Row, field: str) -> float:
         case "cost":
             return float(row["cost"]) / float(row["initial_cost"])
         case _:
-            found = elapsed(row, field)
-            return found if math.isfinite(found) else 0.0
+            result = elapsed(row, field)
+            return result if math.isfinite(result) else 0.0
 
 
 def _label(axes: Any, text: str) -> None:

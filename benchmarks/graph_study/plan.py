@@ -74,12 +74,12 @@ class Trial:
 
 def plan_trials(parts: Sequence[StudyPart], models: Sequence[str]) -> list[Trial]:
     """Return the trials of parts, model by model, each setting once."""
-    found: dict[str, Trial] = {}
+    trials: dict[str, Trial] = {}
     for part in parts:
         for model in models:
-            for one in _part_trials(part, model):
-                found.setdefault(one.key, one)
-    return list(found.values())
+            for trial in _part_trials(part, model):
+                trials.setdefault(trial.key, trial)
+    return list(trials.values())
 
 
 def _part_trials(part: StudyPart, model: str) -> Iterator[Trial]:

@@ -79,8 +79,8 @@ def _settings(rows: Sequence[Row]) -> str:
         if wider is None and longer is None:
             continue
         cells = [model]
-        for one in (usual, wider, longer):
-            cells += [_MISSING] * 2 if one is None else [_gain(one), _seconds(elapsed(one))]
+        for row in (usual, wider, longer):
+            cells += [_MISSING] * 2 if row is None else [_gain(row), _seconds(elapsed(row))]
         lines.append(tuple(cells))
     if not lines:
         return ""
@@ -157,7 +157,7 @@ def _model_columns(
                 _find(rows, model, StudyMethod.SATURATION, k_multi=k, **wanted)
                 for _, wanted in columns
             ]
-            if any(one is not None for one in found[:1]):
+            if any(row is not None for row in found[:1]):
                 lines.append(
                     (model, str(k), *(_MISSING if one is None else of(one) for one in found))
                 )
@@ -187,8 +187,8 @@ def _end_to_end_table(rows: Sequence[Row]) -> str:
                 else _MISSING,
                 _time_ratio(race, Backend.UNFUSED, after["seconds"]),
                 *(
-                    _time_ratio(race, one, best)
-                    for one in (Backend.TORCH, Backend.TORCH_COMPILE, Backend.ONNXRUNTIME)
+                    _time_ratio(race, literal, best)
+                    for literal in (Backend.TORCH, Backend.TORCH_COMPILE, Backend.ONNXRUNTIME)
                 ),
             )
         )

@@ -73,10 +73,10 @@ def _run_once(
     target = f"{trial.model}:{setting.size}"
     match StudyMethod(trial.method):
         case StudyMethod.SATURATION | StudyMethod.RACE:
-            found = _run_saturation(trial, target, setting, progress)
+            result = _run_saturation(trial, target, setting, progress)
         case StudyMethod.BACKTRACKING:
             graph = open_source(target).graph
-            found = optimize_by_backtracking(
+            result = optimize_by_backtracking(
                 graph,
                 setting.costs,
                 setting.rules,
@@ -87,9 +87,9 @@ def _run_once(
             )
         case other:
             assert_never(other)
-    row = {"trial": trial.to_json(), **result_summary(found, setting.costs)}
+    row = {"trial": trial.to_json(), **result_summary(result, setting.costs)}
     if trial.method == StudyMethod.RACE.value:
-        row["race"] = _run_benchmark(target, found, setting)
+        row["race"] = _run_benchmark(target, result, setting)
     return row
 
 
@@ -113,16 +113,16 @@ def _run_benchmark(
     entrants = [BenchmarkEntry("before")]
     if result.is_changed:
         entrants.append(BenchmarkEntry("after", graph=graph_text(result.after)))
-    entrants += [BenchmarkEntry(one.value, one) for one in others]
+    entrants += [BenchmarkEntry(literal.value, literal) for literal in others]
     asked = ModelBenchmark(
         target, tuple(entrants), setting.threads, setting.seed, rounds=31, seconds=setting.seconds
     )
     return {
         name: {
-            "seconds": one.seconds,
-            "samples": list(one.samples),
-            "error": one.error,
-            "trouble": one.problem,
+            "seconds": benchmark_result.seconds,
+            "samples": list(benchmark_result.samples),
+            "error": benchmark_result.error,
+            "trouble": benchmark_result.problem,
         }
-        for name, one in run_benchmark(asked).items()
+        for name, benchmark_result in run_benchmark(asked).items()
     }

@@ -161,14 +161,12 @@ def best_of(ranking: Sequence[Mapping[str, Any]]) -> float | None:
 
 
 def _run_tune(kernel: str, seed: int, rules: TrialBudget) -> AgentOutcome:
-    found = measure_gain(
+    gain = measure_gain(
         kernel, rules.dataset, rules.threads, rules.budget, "model", seed, lambda _: None
     )
-    _, over_isl, _, _ = found.ratios
-    is_same = (
-        found.gain == 1 and not found.splitting and (found.strategy, found.storage) == _DEFAULTS
-    )
-    return AgentOutcome(1.0 if is_same else over_isl, found.original / found.isl, 0)
+    _, over_isl, _, _ = gain.ratios
+    is_same = gain.gain == 1 and not gain.splitting and (gain.strategy, gain.storage) == _DEFAULTS
+    return AgentOutcome(1.0 if is_same else over_isl, gain.original / gain.isl, 0)
 
 
 def _command_json(*words: object) -> dict[str, Any]:
@@ -176,10 +174,10 @@ def _command_json(*words: object) -> dict[str, Any]:
     command = [sys.executable, "-m", "polygym", *map(str, words), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
-        found: dict[str, Any] = json.loads(done.stdout)
+        result: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
         raise SystemExit(f"{' '.join(command)}: {done.stderr.strip()[-300:]}") from None
-    return found
+    return result
 
 
 def _final_choices(
@@ -217,13 +215,13 @@ def _time_choices(kernel: str, ends: Iterable[MappedSchedule], rules: TrialBudge
     """Time what was found, once each, and the best in turn with isl's schedule."""
     program = load_program(kernel, dataset=polybench.Dataset[rules.dataset.upper()])
     isl = isl_schedule(program.scop), replace(DEFAULT_MAPPING, threads=rules.threads)
-    found = list(dict.fromkeys(ends))
+    schedules = list(dict.fromkeys(ends))
     with candidate_clock(kernel, program, rules.threads) as measured:
         (own,) = measured.times([isl], no_cutoff=True)
         ok = [
-            (one.seconds, choice)
-            for choice, one in zip(found, measured.times(found), strict=True)
-            if one.is_ok
+            (evaluation.seconds, choice)
+            for choice, evaluation in zip(schedules, measured.times(schedules), strict=True)
+            if evaluation.is_ok
         ]
         best = [choice for _, choice in sorted(ok, key=lambda pair: pair[0])[:_REMEASURED]]
         if not own.is_ok or not best:

@@ -117,7 +117,9 @@ def _differences(wanted: set[tuple[Any, ...]], folder: Path) -> list[str]:
 def _remaining_processes(mark: str) -> list[int]:
     """Return the processes with a mark that do not end soon, this one aside."""
     deadline = time.monotonic() + _SECONDS_TO_END
-    while left := [one for one in marked_processes(mark.encode()) if one != os.getpid()]:
+    while left := [
+        process for process in marked_processes(mark.encode()) if process != os.getpid()
+    ]:
         if time.monotonic() > deadline:
             return left
         time.sleep(0.5)

@@ -63,13 +63,15 @@ class FaultySweep:
         return Path(self.log.name).read_text().count(text)
 
     def own_actors(self) -> list[int]:
-        return [one for one in node_actors() if one not in self.foreign_processes]
+        return [actor for actor in node_actors() if actor not in self.foreign_processes]
 
     def nodes_at_work(self) -> list[Any]:
         """Return the nodes that have an actor of this sweep's."""
         own = set(self.own_actors())
         return [
-            one for one in self.cluster.worker_nodes if own & set(measuring_processes(_raylet(one)))
+            node
+            for node in self.cluster.worker_nodes
+            if own & set(measuring_processes(_raylet(node)))
         ]
 
     def record_event(self, harm: str, **more: Any) -> None:

@@ -64,7 +64,7 @@ def _cpu_seconds() -> float:
     """
     ticks = 0
     roots = (os.getpid(), *node_actors())
-    for process in {*roots, *(one for root in roots for one in measuring_processes(root))}:
+    for process in {*roots, *(process for root in roots for process in measuring_processes(root))}:
         try:
             text = Path(f"/proc/{process}/stat").read_text()
         except OSError:
@@ -99,7 +99,7 @@ def measure_overhead(root: Path, kernels: tuple[str, ...], budget: int, pairs: i
         json.dumps(
             {
                 "overhead": round(median(ratios) - 1, 3),
-                "pairs": [round(one - 1, 3) for one in ratios],
+                "pairs": [round(ratio - 1, 3) for ratio in ratios],
                 "overhead in seconds of processors": round(median(shares) - 1, 3),
                 "begin a cluster, once": round(ray_seconds, 1),
                 "start of a sweep there, beyond one here": round(median(starts), 1),

@@ -41,13 +41,13 @@ def local_cluster(nodes: int) -> Iterator[Any]:
         "include_dashboard": False,
         "_system_config": CONFIG,
     }
-    found = Cluster(initialize_head=True, head_node_args=head)
+    cluster = Cluster(initialize_head=True, head_node_args=head)
     try:
         for _ in range(nodes):
-            add_node(found)
-        yield found
+            add_node(cluster)
+        yield cluster
     finally:
-        found.shutdown()
+        cluster.shutdown()
 
 
 def add_node(cluster: Any, **environment: str) -> Any:

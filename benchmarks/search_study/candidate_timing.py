@@ -57,15 +57,15 @@ class CandidateClock:
             PolygymError: one of them does not run, or its output was wrong.
         """
         self.compilers.compile_all(self.evaluator.program, choices)
-        found = self.evaluator.evaluate_interleaved(choices, rounds)
-        for choice, evaluation in zip(choices, found, strict=True):
+        evaluations = self.evaluator.evaluate_interleaved(choices, rounds)
+        for choice, evaluation in zip(choices, evaluations, strict=True):
             check_evaluation(evaluation, self.name, *choice)
             if not evaluation.is_ok:
                 raise PolygymError(
                     f"{self.name}: expected what ran before to run again, found: "
                     f"{evaluation.status.value}, {evaluation.error_details} under {choice[1]}"
                 )
-        return found
+        return evaluations
 
 
 @contextmanager

@@ -125,10 +125,10 @@ def expand_names(names: Sequence[str]) -> list[str]:
     Raises:
         ValueError: there is none of that name.
     """
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     for name in names:
         if name not in CONTENDERS and name not in FIGURES:
             known = ", ".join((*FIGURES, *CONTENDERS))
             raise ValueError(f"contenders: expected some of {known}, found {name}")
-        found.update(dict.fromkeys(FIGURES[name][1] if name in FIGURES else (name,)))
-    return list(found)
+        result.update(dict.fromkeys(FIGURES[name][1] if name in FIGURES else (name,)))
+    return list(result)

@@ -73,15 +73,15 @@ def best_so_far(searches: Iterable[SearchRecord]) -> dict[str, dict[RunKey, list
     One that ran out of new candidates keeps its best; of two of the same the longer one counts.
     Where what a search held was measured again, that is how good it is.
     """
-    found: dict[str, dict[RunKey, list[float]]] = defaultdict(dict)
-    for one in searches:
-        task = one.task
+    result: dict[str, dict[RunKey, list[float]]] = defaultdict(dict)
+    for record in searches:
+        task = record.task
         key, trials = RunKey(task.program, task.seed, task.setting.machine), task.setting.trials
-        best = held_speedups(one) or [0.0]
+        best = held_speedups(record) or [0.0]
         best += best[-1:] * (trials - len(best))
-        if len(best) > len(found[task.contender].get(key, ())):
-            found[task.contender][key] = best
-    return dict(found)
+        if len(best) > len(result[task.contender].get(key, ())):
+            result[task.contender][key] = best
+    return dict(result)
 
 
 def held_speedups(search: SearchRecord) -> list[float]:
@@ -92,12 +92,12 @@ def held_speedups(search: SearchRecord) -> list[float]:
     """
     again = dict(search.again or ())
     best = now = 0.0
-    found = []
+    result = []
     for place, speedup in enumerate(search.speedups):
         if speedup > best:
             best, now = speedup, again.get(place, speedup)
-        found.append(now)
-    return found
+        result.append(now)
+    return result
 
 
 def mean_ratio(own: Runs, at: int, other: Runs, other_at: int) -> RatioInterval | None:
@@ -125,11 +125,11 @@ def interval(logs: Sequence[float]) -> RatioInterval:
 
 def best_known(runs: Mapping[str, Runs]) -> dict[tuple[str, str], float]:
     """Return the best that anyone has found, by program and kind of machine."""
-    found: dict[tuple[str, str], float] = defaultdict(float)
+    result: dict[tuple[str, str], float] = defaultdict(float)
     for own in runs.values():
         for key, curve in own.items():
-            found[key.program_on_machine] = max(found[key.program_on_machine], *curve)
-    return dict(found)
+            result[key.program_on_machine] = max(result[key.program_on_machine], *curve)
+    return dict(result)
 
 
 def trials_until(own: Runs, known: BestKnown, share: float = NEAR_BEST) -> float | None:

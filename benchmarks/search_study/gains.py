@@ -116,15 +116,15 @@ def measure_gain(
     plan = TuningPlan(-(-trials // population), population, search, seed)
     program, usual = load_study_program(name, dataset), replace(DEFAULT_MAPPING, threads=threads)
     home = best_variant(program, usual, DEFAULT_MEMORY_LIMIT)
-    found = tune(home, usual, plan, on_progress=lambda one: report_progress(one.tried))
-    if found.interrupted:
+    result = tune(home, usual, plan, on_progress=lambda progress: report_progress(progress.tried))
+    if result.interrupted:
         raise KeyboardInterrupt
-    check_tuned(name, found)
-    if not found.initial.is_ok:
+    check_tuned(name, result)
+    if not result.initial.is_ok:
         raise PolygymError(
-            f"{name}: expected the start to run, found: {found.initial.status.value}"
+            f"{name}: expected the start to run, found: {result.initial.status.value}"
         )
-    took = time_interleaved(program, home, found.initial, found.best, usual)
+    took = time_interleaved(program, home, result.initial, result.best, usual)
     return Gain(
         name, dataset, threads, trials, search, seed,
         original=took["original"],
@@ -132,14 +132,14 @@ def measure_gain(
         start=took["start"],
         best=took["best"],
         limit=limit_under(usual, program).seconds,
-        gain=round(found.gain, 4),
-        tried=found.tried,
+        gain=round(result.gain, 4),
+        tried=result.tried,
         seconds=round(time.monotonic() - began, 1),
-        strategy=str(found.source),
+        strategy=str(result.source),
         splitting=str(home.splitting),
         storage=str(home.storage),
-        schedule=str(found.best.schedule),
-        mapping=str(found.best.mapping),
+        schedule=str(result.best.schedule),
+        mapping=str(result.best.mapping),
         version=code_version(),
     )  # fmt: skip
 
@@ -181,7 +181,7 @@ def time_interleaved(
 
 def read_gains(path: Path) -> dict[GainKey, Gain]:
     """Return what an earlier run has found."""
-    return {gain_key(one): one for _, one in read_lines(path, lambda data: Gain(**data))}
+    return {gain_key(gain): gain for _, gain in read_lines(path, lambda data: Gain(**data))}
 
 
 def append_gain(path: Path, one: Gain) -> None:
@@ -198,17 +198,17 @@ def gains_table(rows: Sequence[Gain]) -> str:
     heads = ("program", *times, "gain", "over isl", "over original", "of limit", "tried", "s")
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     logs: dict[str, list[list[float]]] = {}
-    for one in rows:
-        label = one.program if one.seed == 0 else f"{one.program}, seed {one.seed}"
-        spent = [f"{1e3 * getattr(one, name):.3g}" for name in times]
-        ratios = [f"{ratio:.3g}" for ratio in one.ratios]
-        cells = (label, *spent, *ratios, str(one.tried), f"{one.seconds:.0f}")
+    for gain in rows:
+        label = gain.program if gain.seed == 0 else f"{gain.program}, seed {gain.seed}"
+        spent = [f"{1e3 * getattr(gain, name):.3g}" for name in times]
+        ratios = [f"{ratio:.3g}" for ratio in gain.ratios]
+        cells = (label, *spent, *ratios, str(gain.tried), f"{gain.seconds:.0f}")
         lines.append(f"| {' | '.join(cells)} |")
-        logs.setdefault(one.program, []).append([log(ratio) for ratio in one.ratios])
+        logs.setdefault(gain.program, []).append([log(ratio) for ratio in gain.ratios])
     if logs:
         each = [
             [sum(own) / len(own) for own in zip(*seeds, strict=True)] for seeds in logs.values()
         ]
         means = [str(interval(column)) for column in zip(*each, strict=True)]
         lines.append(f"| geometric mean | | | | | {' | '.join(means)} | | |")
-    return "\n".join(lines) + versions_note(one.version for one in rows)
+    return "\n".join(lines) + versions_note(row.version for row in rows)

@@ -41,9 +41,9 @@ TREES = BoostedTreeOptions()
 def flat_context(features: CandidateFeatures) -> list[float]:
     """Return the rows of the context, one after the other, nothing where there are no more."""
     rows = features.context[:MAX_LOOPS]
-    found = np.zeros((MAX_LOOPS, len(CONTEXT_COLUMNS)))
-    found[: len(rows)] = rows
-    return [float(value) for value in found.ravel()]
+    array = np.zeros((MAX_LOOPS, len(CONTEXT_COLUMNS)))
+    array[: len(rows)] = rows
+    return [float(value) for value in array.ravel()]
 
 
 def relations(features: CandidateFeatures) -> list[float]:
@@ -180,13 +180,15 @@ def invariance_table(rows: list[TransferQuality]) -> str:
         "|---|---|---|---|---|",
     ]
     lines += [
-        f"| {one.encoding} | {one.other_spearman:.2f} | {one.other_share:.2f} | "
-        f"{one.same_spearman:.2f} | {one.same_share:.2f} |"
-        for one in rows
+        f"| {quality.encoding} | {quality.other_spearman:.2f} | {quality.other_share:.2f} | "
+        f"{quality.same_spearman:.2f} | {quality.same_share:.2f} |"
+        for quality in rows
     ]
     return "\n".join(lines)
 
 
 def write_rows(path: Path, rows: list[TransferQuality], about: str) -> None:
     """Write the rows to a file."""
-    path.write_text(json.dumps({"about": about, "rows": [vars(one) for one in rows]}, indent=2))
+    path.write_text(
+        json.dumps({"about": about, "rows": [vars(quality) for quality in rows]}, indent=2)
+    )

@@ -103,13 +103,15 @@ class ComparableSearches:
     @property
     def trials(self) -> int:
         """The most that a search was given."""
-        return max(one.task.setting.trials for one in self.searches)
+        return max(record.task.setting.trials for record in self.searches)
 
     def __str__(self) -> str:
         """Return what the searches have in common, and where they were made."""
-        machines = ", ".join(sorted({one.task.setting.machine for one in self.searches}))
+        machines = ", ".join(
+            sorted({search_record.task.setting.machine for search_record in self.searches})
+        )
         about = f"start {self.start}, {self.dataset}, {self.threads} threads, machines {machines}"
-        versions = sorted({one.version or "unknown" for one in self.searches})
+        versions = sorted({record.version or "unknown" for record in self.searches})
         return f"{about}, searches of {len(versions)} versions" if len(versions) > 1 else about
 
 
@@ -183,8 +185,11 @@ class StudyJournal:
         """
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / _FILE
-        self.searches = {one.task: one for file in packed for one in read_packed(file)}
-        self.searches |= {one.task: one for _, one in read_lines(self.path, SearchRecord.from_json)}
+        self.searches = {record.task: record for file in packed for record in read_packed(file)}
+        self.searches |= {
+            search_record.task: search_record
+            for _, search_record in read_lines(self.path, SearchRecord.from_json)
+        }
 
     @staticmethod
     def is_in(folder: Path) -> bool:
@@ -203,26 +208,26 @@ class StudyJournal:
         """
         trials = task.setting.trials
         return any(
-            one.setting.trials >= trials and _with_trials(one, trials) == task
-            for one in self.searches
+            search_task.setting.trials >= trials and _with_trials(search_task, trials) == task
+            for search_task in self.searches
         )
 
     def pack(self, path: Path) -> None:
         """Write all searches to one small file, without what they have tried."""
         lines = [
-            json.dumps(replace(one, schedules=(), candidates=()).to_json())
-            for _, one in sorted(self.searches.items())
+            json.dumps(replace(record, schedules=(), candidates=()).to_json())
+            for _, record in sorted(self.searches.items())
         ]
         write_atomically(path, lzma.compress("\n".join(lines).encode()))
 
     def studies(self) -> list[ComparableSearches]:
         """Return what can be compared: settings on all machines, with any number of trials."""
-        found: dict[tuple[str, str, int], list[SearchRecord]] = {}
+        records: dict[tuple[str, str, int], list[SearchRecord]] = {}
         for task in sorted(self.searches):
-            one = task.setting
-            key = (one.start, one.dataset, one.threads)
-            found.setdefault(key, []).append(self.searches[task])
-        return [ComparableSearches(*key, tuple(searches)) for key, searches in found.items()]
+            setting = task.setting
+            key = (setting.start, setting.dataset, setting.threads)
+            records.setdefault(key, []).append(self.searches[task])
+        return [ComparableSearches(*key, tuple(searches)) for key, searches in records.items()]
 
     def of(self, setting: StudySetting) -> list[SearchRecord]:
         """Return the searches of a setting, in order."""

@@ -74,7 +74,7 @@ def measure_layer(
     rng = np.random.default_rng(0)
     sizes = layer.sizes
     image = rng.random([sizes[one] for one in "NCHW"], np.float32) - np.float32(0.5)
-    kernel = rng.random([sizes[one] for one in ("F", "C", "KH", "KW")], np.float32)
+    kernel = rng.random([sizes[literal] for literal in ("F", "C", "KH", "KW")], np.float32)
     steps = (layer.stride, layer.stride) if layer.stride > 1 else ()
     definition = library.definition(layer.comprehension)
     operators = {"default": Comprehension(definition, Mapping(threads=threads))}
@@ -120,11 +120,11 @@ LayerKey: TypeAlias = tuple[str, int, str, int, bool]
 
 def read_times(path: Path) -> dict[LayerKey, LayerTimes]:
     """Return what an earlier run has measured."""
-    found = {}
+    result = {}
     for _, times in read_lines(path, lambda data: LayerTimes(**data)):
         has_tvm = times.tvm is not None
-        found[times.layer, times.trials, times.search, times.rounds, has_tvm] = times
-    return found
+        result[times.layer, times.trials, times.search, times.rounds, has_tvm] = times
+    return result
 
 
 def append_times(path: Path, times: LayerTimes) -> None:
@@ -134,21 +134,36 @@ def append_times(path: Path, times: LayerTimes) -> None:
 
 def layers_table(rows: Sequence[LayerTimes]) -> str:
     """Return a table in Markdown, the geometric means of the ratios in the last row."""
-    has_tvm = any(one.tvm for one in rows)
+    has_tvm = any(times.tvm for times in rows)
     heads = ["layer", "torch, ms", "default, ms", "tuned, ms", "torch/default", "torch/best"]
     heads += ["tvm, ms", "tvm/best"] if has_tvm else []
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for one in rows:
-        cells = [one.layer, _ms(one.torch), _ms(one.default), _ms(one.tuned)]
-        cells += [f"{one.torch / one.default:.2f}", f"{one.torch / one.best:.2f}"]
-        cells += [_ms(one.tvm), f"{one.tvm / one.best:.2f}" if one.tvm else "-"] if has_tvm else []
+    for layer_times in rows:
+        cells = [
+            layer_times.layer,
+            _ms(layer_times.torch),
+            _ms(layer_times.default),
+            _ms(layer_times.tuned),
+        ]
+        cells += [
+            f"{layer_times.torch / layer_times.default:.2f}",
+            f"{layer_times.torch / layer_times.best:.2f}",
+        ]
+        cells += (
+            [
+                _ms(layer_times.tvm),
+                f"{layer_times.tvm / layer_times.best:.2f}" if layer_times.tvm else "-",
+            ]
+            if has_tvm
+            else []
+        )
         lines.append(f"| {' | '.join(cells)} |")
     if rows:
-        cells = ["geometric mean", "", "", "", _mean(one.torch / one.default for one in rows)]
-        cells.append(_mean(one.torch / one.best for one in rows))
-        cells += ["", _mean(one.tvm / one.best for one in rows if one.tvm)] if has_tvm else []
+        cells = ["geometric mean", "", "", "", _mean(row.torch / row.default for row in rows)]
+        cells.append(_mean(row.torch / row.best for row in rows))
+        cells += ["", _mean(row.tvm / row.best for row in rows if row.tvm)] if has_tvm else []
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + versions_note(one.version for one in rows)
+    return "\n".join(lines) + versions_note(row.version for row in rows)
 
 
 def _ms(seconds: float | None) -> str:

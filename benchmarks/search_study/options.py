@@ -23,10 +23,12 @@ def parser_of(parts: Mapping[str, Part], description: str | None) -> argparse.Ar
     parser = argparse.ArgumentParser(description=description, formatter_class=raw)
     commands = parser.add_subparsers(required=True, metavar="PART")
     for name, (says, add_options) in _PARTS.items():
-        one = commands.add_parser(name, help=says, description=says)
-        one.set_defaults(part=parts[name])
-        one.add_argument("--out", type=Path, required=True, help="a folder for what is found")
-        add_options(one)
+        argument_parser = commands.add_parser(name, help=says, description=says)
+        argument_parser.set_defaults(part=parts[name])
+        argument_parser.add_argument(
+            "--out", type=Path, required=True, help="a folder for what is found"
+        )
+        add_options(argument_parser)
     return parser
 
 

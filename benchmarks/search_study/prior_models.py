@@ -78,8 +78,8 @@ def prior_model(
 
 def random_program_model(folder: Path) -> BoostedTrees:
     """Return the model of the packed corpora's random programs; it is made once for corpora."""
-    files = [one.path for one in SHIPPED_CORPORA.values()]
-    digest = crc32(b"".join(one.read_bytes() for one in files))
+    files = [shipped_corpus.path for shipped_corpus in SHIPPED_CORPORA.values()]
+    digest = crc32(b"".join(file.read_bytes() for file in files))
     path = folder / f"random-programs-{MODEL_VERSION}-{digest:08x}.model"
     if path.exists():
         return BoostedTrees.load(path)
@@ -89,10 +89,10 @@ def random_program_model(folder: Path) -> BoostedTrees:
     for file in files:
         with open_packed(file) as corpus:
             machines, planned_for = corpus.machines(), corpus.planned_for()
-            found, _ = without_tests(one for one in case_rows(corpus) if is_generated(one.name))
+            rows, _ = without_tests(row for row in case_rows(corpus) if is_generated(row.name))
         learned |= {key: (machines[key], planned_for[key]) for key in machines}
-        parts.append(training_samples(found).samples)
-        chosen += found
+        parts.append(training_samples(rows).samples)
+        chosen += rows
     samples = _concatenate_samples(parts)
     programs = len({one.visit.case.program for one in chosen})
     made = train_boosted_trees(
@@ -104,31 +104,35 @@ def random_program_model(folder: Path) -> BoostedTrees:
 
 def _concatenate_samples(parts: Sequence[TrainingSamples]) -> TrainingSamples:
     """Return the samples of several corpora; their cases stay apart."""
-    counts = [int(one.cases.max()) + 1 if len(one) else 0 for one in parts]
+    counts = [int(samples.cases.max()) + 1 if len(samples) else 0 for samples in parts]
     firsts = np.cumsum([0, *counts[:-1]])
     return TrainingSamples(
-        np.concatenate([one.features for one in parts if len(one)]),
-        np.concatenate([one.seconds for one in parts]),
-        np.concatenate([one.cases + first for one, first in zip(parts, firsts, strict=True)]),
+        np.concatenate([part.features for part in parts if len(part)]),
+        np.concatenate([part.seconds for part in parts]),
+        np.concatenate([part.cases + first for part, first in zip(parts, firsts, strict=True)]),
     )
 
 
 def similar_machine(corpus: Corpus) -> str:
     """Return the key of a corpus's machine that is like this one, or else of its first."""
     machines = corpus.machines()
-    alike = [key for key, one in machines.items() if one.is_like(machine_fingerprint())]
+    alike = [
+        key for key, fingerprint in machines.items() if fingerprint.is_like(machine_fingerprint())
+    ]
     return [*alike, *machines][0]
 
 
 def layer_model(searches: Sequence[SearchRecord], folder: Path) -> BoostedTrees:
     """Return the model of what was measured of the layers that are sources."""
-    sources = [one for one in searches if one.task.program in SOURCES and one.candidates]
-    if {one.task.program for one in sources} != set(SOURCES):
+    sources = [
+        record for record in searches if record.task.program in SOURCES and record.candidates
+    ]
+    if {search_record.task.program for search_record in sources} != set(SOURCES):
         raise PolygymError(
             f"{OF_LAYERS}: expected searches of {', '.join(SOURCES)} in the same setting; "
             "run them first"
         )
-    text = repr(sorted((str(one.task), one.speedups) for one in sources))
+    text = repr(sorted((str(source.task), source.speedups) for source in sources))
     path = folder / f"layers-{MODEL_VERSION}-{crc32(text.encode()):08x}.model"
     if path.exists():
         return BoostedTrees.load(path)
@@ -145,14 +149,14 @@ def samples_of(searches: Sequence[SearchRecord]) -> TrainingSamples:
     """Return what was measured, each candidate of a program once, as what a model learns from."""
     vectors, seconds, cases = [], [], []
     seen: set[tuple[str, str, str]] = set()
-    names = sorted({one.task.program for one in searches})
-    for one in searches:
-        name = one.task.program
-        program = load_study_program(name, one.task.setting.dataset)
+    names = sorted({search_record.task.program for search_record in searches})
+    for record in searches:
+        name = record.task.program
+        program = load_study_program(name, record.task.setting.dataset)
         sizes = scop_sizes(program.scop, dict(program.parameters))
-        legal = [legal_of(program, text) for text in one.schedules]
-        for (place, mapping), speedup in zip(one.candidates, one.speedups, strict=True):
-            if speedup <= 0 or (key := (name, one.schedules[place], mapping)) in seen:
+        legal = [legal_of(program, text) for text in record.schedules]
+        for (place, mapping), speedup in zip(record.candidates, record.speedups, strict=True):
+            if speedup <= 0 or (key := (name, record.schedules[place], mapping)) in seen:
                 continue
             seen.add(key)
             try:
@@ -173,7 +177,7 @@ def _model_card(
     kind, objective = ModelKind.TREES.value, Objective.RANK.value
     return ModelCard(
         kind, objective, len(samples), cases, programs, 0,
-        ", ".join(one.key for one, _ in machines),
+        ", ".join(fingerprint.key for fingerprint, _ in machines),
         "; ".join(one.processor for one, _ in machines),
         notes=training_machines(machines),
     )  # fmt: skip

@@ -66,7 +66,7 @@ GROUPS = {
     "targets": TARGETS,
     "kernels": KERNELS,
     "random": RANDOM,
-    "all": tuple(one.name for one in polybench.KERNELS),
+    "all": tuple(polybench_kernel.name for polybench_kernel in polybench.KERNELS),
 }
 DEFAULT_GROUPS = ("layers", "kernels")
 
@@ -82,10 +82,10 @@ def check_programs(names: list[str], dataset: str) -> list[str]:
     Raises:
         PolygymError: there is none of such a name, or it cannot be read.
     """
-    found = expand_groups(names)
-    for name in found:
+    result = expand_groups(names)
+    for name in result:
         load_study_program(name, dataset)
-    return found
+    return result
 
 
 def load_study_program(name: str, dataset: str) -> Program:

@@ -138,17 +138,19 @@ def rank_schedules(
 def _policy_schedules(program: Program, count: int, seed: int) -> list[Schedule]:
     """Return different legal schedules, those that policies with dice find in turn."""
     each = -(-count // len(_RANDOM_POLICIES))
-    found = [
-        one for name in _RANDOM_POLICIES for one in _schedules_of_policy(name, program, each, seed)
+    schedules = [
+        schedule
+        for name in _RANDOM_POLICIES
+        for schedule in _schedules_of_policy(name, program, each, seed)
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(schedules))
 
 
 def _schedules_of_policy(name: str, program: Program, count: int, seed: int) -> list[Schedule]:
     task = Task(program.scop, TaskOptions())
     play = make_sampler(name, task, dict(program.parameters), DEFAULT_MAPPING)
-    found = [schedule_or_reason(play(seed, index)) for index in range(count)]
-    return [one for one in found if isinstance(one, Schedule)]
+    schedules = [schedule_or_reason(play(seed, index)) for index in range(count)]
+    return [schedule for schedule in schedules if isinstance(schedule, Schedule)]
 
 
 def _speedups(
@@ -164,15 +166,15 @@ def _speedups(
     mapping = replace(DEFAULT_MAPPING, threads=threads)
     first, others = (list(dict.fromkeys(part)) for part in schedules)
     rest = [one for one in others if one not in first]
-    found: dict[Schedule, float] = {}
+    result: dict[Schedule, float] = {}
     parts = [first, *(rest[begin : begin + _BATCH] for begin in range(0, len(rest), _BATCH))]
     with candidate_clock(program.scop.name, program, threads) as measured:
         for number, part in enumerate(parts):
             evaluations = measured.times([(one, mapping) for one in part], no_cutoff=number == 0)
             for schedule, evaluation in zip(part, evaluations, strict=True):
-                found[schedule] = round(evaluation.speedup, 4)
-            report_progress(f"{len(found)} of {len(first) + len(rest)} measured")
-    return found
+                result[schedule] = round(evaluation.speedup, 4)
+            report_progress(f"{len(result)} of {len(first) + len(rest)} measured")
+    return result
 
 
 def read_rankings(path: Path) -> dict[RankingKey, RankingResult]:
@@ -180,7 +182,7 @@ def read_rankings(path: Path) -> dict[RankingKey, RankingResult]:
     lines = read_lines(
         path, lambda data: RankingResult(**{**data, "others": tuple(data["others"])})
     )
-    return {ranking_key(one): one for _, one in lines}
+    return {ranking_key(result): result for _, result in lines}
 
 
 def append_ranking(path: Path, one: RankingResult) -> None:
@@ -193,24 +195,26 @@ def ranking_table(rows: Sequence[RankingResult]) -> str:
     heads = "schedules", "measured", "best", "ranked first", "isl", "earliest", "one by dice"
     lines = [f"| | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
     shares: dict[str, list[list[float]]] = {}
-    for one in rows:
-        own = [one.first, one.isl, one.earliest]
+    for result in rows:
+        own = [result.first, result.isl, result.earliest]
         logs = [
-            log(max(_FAILED_SPEEDUP, speedup) / max(_FAILED_SPEEDUP, one.best)) for speedup in own
+            log(max(_FAILED_SPEEDUP, speedup) / max(_FAILED_SPEEDUP, result.best))
+            for speedup in own
         ]
         by_dice = [
-            log(max(_FAILED_SPEEDUP, speedup) / max(_FAILED_SPEEDUP, one.best))
-            for speedup in one.others
+            log(max(_FAILED_SPEEDUP, speedup) / max(_FAILED_SPEEDUP, result.best))
+            for speedup in result.others
         ]
         logs.append(float(np.mean(by_dice)) if by_dice else 0.0)
-        shares.setdefault(one.program, []).append(logs)
+        shares.setdefault(result.program, []).append(logs)
         cells = " | ".join(f"{float(np.exp(value)):.2f}" for value in logs)
         lines.append(
-            f"| {one.program}, seed {one.seed} | {one.schedules} | {1 + len(one.others)} | "
-            f"{one.best:.2f}x | {cells} |"
+            f"| {result.program}, seed {result.seed} | {result.schedules} | "
+            f"{1 + len(result.others)} | "
+            f"{result.best:.2f}x | {cells} |"
         )
     if shares:
         means = np.array([np.mean(own, axis=0) for own in shares.values()])
         whole: list[RatioInterval] = [interval(list(map(float, column))) for column in means.T]
         lines.append(f"| geometric mean | | | | {' | '.join(map(str, whole))} |")
-    return "\n".join(lines) + versions_note(one.version for one in rows)
+    return "\n".join(lines) + versions_note(ranking_result.version for ranking_result in rows)

@@ -82,19 +82,21 @@ class Remeasurement:
 
 def remeasurement_group(search: SearchRecord) -> RemeasurementGroup:
     """Return the heat of a search."""
-    one = search.task.setting
-    return RemeasurementGroup(one.start, one.dataset, one.threads, one.machine, search.task.program)
+    setting = search.task.setting
+    return RemeasurementGroup(
+        setting.start, setting.dataset, setting.threads, setting.machine, search.task.program
+    )
 
 
 def remeasurement_groups(
     searches: Iterable[SearchRecord],
 ) -> dict[RemeasurementGroup, list[SearchRecord]]:
     """Return the searches that say what they tried, by heat."""
-    found: dict[RemeasurementGroup, list[SearchRecord]] = {}
-    for one in searches:
-        if one.candidates:
-            found.setdefault(remeasurement_group(one), []).append(one)
-    return found
+    records: dict[RemeasurementGroup, list[SearchRecord]] = {}
+    for record in searches:
+        if record.candidates:
+            records.setdefault(remeasurement_group(record), []).append(record)
+    return records
 
 
 def new_bests(speedups: Sequence[float]) -> list[int]:
@@ -103,12 +105,12 @@ def new_bests(speedups: Sequence[float]) -> list[int]:
     >>> records([0.0, 2.0, 1.0, 2.0, 3.0])
     [1, 4]
     """
-    found, best = [], 0.0
+    result, best = [], 0.0
     for place, speedup in enumerate(speedups):
         if speedup > best:
-            found.append(place)
+            result.append(place)
             best = speedup
-    return found
+    return result
 
 
 def remeasured_trials(searches: Sequence[SearchRecord]) -> list[dict[int, Candidate]]:
@@ -117,20 +119,22 @@ def remeasured_trials(searches: Sequence[SearchRecord]) -> list[dict[int, Candid
     They are those that it held after any of its trials from the eighth on, if they are close to the
     best that anyone has found.
     """
-    best = max((speedup for one in searches for speedup in one.speedups), default=0.0)
-    found = []
-    for one in searches:
-        late = new_bests(one.speedups)
+    best = max(
+        (speedup for search_record in searches for speedup in search_record.speedups), default=0.0
+    )
+    result = []
+    for record in searches:
+        late = new_bests(record.speedups)
         while len(late) > 1 and late[1] < FIRST_TRIAL:
             del late[0]
-        found.append(
+        result.append(
             {
-                place: (one.schedules[one.candidates[place][0]], one.candidates[place][1])
+                place: (record.schedules[record.candidates[place][0]], record.candidates[place][1])
                 for place in late
-                if one.speedups[place] >= TIME_TOLERANCE * best
+                if record.speedups[place] >= TIME_TOLERANCE * best
             }
         )
-    return found
+    return result
 
 
 def remeasure(
@@ -144,7 +148,11 @@ def remeasure(
         PolygymError: the program cannot be read, or one of them does not run as it should.
     """
     program = load_study_program(group.program, group.dataset)
-    chosen = list(dict.fromkeys(one for own in remeasured_trials(searches) for one in own.values()))
+    chosen = list(
+        dict.fromkeys(
+            candidate for own in remeasured_trials(searches) for candidate in own.values()
+        )
+    )
     schedules = list(dict.fromkeys(text for text, _ in chosen))
     legal = {text: legal_of(program, text).schedule for text in schedules}
     choices = [(legal[text], parse_mapping(mapping)) for text, mapping in chosen]
@@ -152,7 +160,9 @@ def remeasure(
     with candidate_clock(group.program, program, group.threads, _COMPILE_SECONDS) as watch:
         for at in range(0, len(choices), _BATCH):
             part = choices[at : at + _BATCH]
-            speedups += [round(one.speedup, 4) for one in watch.times_in_turn(part, ROUNDS)]
+            speedups += [
+                round(evaluation.speedup, 4) for evaluation in watch.times_in_turn(part, ROUNDS)
+            ]
             report_progress(f"{len(speedups)} of {len(choices)}")
     places = {text: number for number, text in enumerate(schedules)}
     pairs = tuple((places[text], mapping) for text, mapping in chosen)
@@ -161,12 +171,19 @@ def remeasure(
 
 def is_complete(finals: Remeasurement, searches: Sequence[SearchRecord]) -> bool:
     """Say whether all that a heat's searches held was measured again."""
-    return all(one in finals.found for own in remeasured_trials(searches) for one in own.values())
+    return all(
+        candidate in finals.found
+        for own in remeasured_trials(searches)
+        for candidate in own.values()
+    )
 
 
 def read_remeasurements(path: Path) -> dict[RemeasurementGroup, Remeasurement]:
     """Return what an earlier run has found; of one heat the last counts."""
-    return {one.group: one for _, one in read_lines(path, Remeasurement.from_json)}
+    return {
+        remeasurement.group: remeasurement
+        for _, remeasurement in read_lines(path, Remeasurement.from_json)
+    }
 
 
 def append_remeasurement(path: Path, finals: Remeasurement) -> None:
@@ -180,18 +197,18 @@ def remeasured_part(study: ComparableSearches) -> ComparableSearches | None:
     A search none of whose trials was close to the best has nothing to be measured again; it is of
     that part where others of its heat are.
     """
-    heats_again = {remeasurement_group(one) for one in study.searches if one.again}
+    heats_again = {remeasurement_group(record) for record in study.searches if record.again}
     own = tuple(
-        one
-        for one in study.searches
-        if one.again is not None and remeasurement_group(one) in heats_again
+        search_record
+        for search_record in study.searches
+        if search_record.again is not None and remeasurement_group(search_record) in heats_again
     )
     return replace(study, searches=own) if own else None
 
 
 def as_first_measured(study: ComparableSearches) -> ComparableSearches:
     """Return a study as its searches measured themselves."""
-    return replace(study, searches=tuple(replace(one, again=None) for one in study.searches))
+    return replace(study, searches=tuple(replace(record, again=None) for record in study.searches))
 
 
 def with_remeasurement(
@@ -204,7 +221,12 @@ def with_remeasurement(
         if heat not in known:
             continue
         found = known[heat].found
-        for one, places in zip(own, remeasured_trials(own), strict=True):
+        for record, places in zip(own, remeasured_trials(own), strict=True):
             if all(candidate in found for candidate in places.values()):
-                again[one.task] = tuple((place, found[own]) for place, own in places.items())
-    return [replace(one, again=again[one.task]) if one.task in again else one for one in given]
+                again[record.task] = tuple((place, found[own]) for place, own in places.items())
+    return [
+        replace(search_record, again=again[search_record.task])
+        if search_record.task in again
+        else search_record
+        for search_record in given
+    ]

@@ -23,7 +23,7 @@ def searches_table(study: ComparableSearches) -> str:
         own = runs[name]
         ratios = [curves.mean_ratio(own, step, rng, step) for step in steps]
         ratios += [curves.mean_ratio(own, half, rng, step) for half, step in pairwise(steps)]
-        cells = [str(one) if one else "-" for one in ratios]
+        cells = [str(interval) if interval else "-" for interval in ratios]
         until = curves.trials_until(own, best)
         count = len({key.program for key in own})
         cells += [trials_text(until, own), str(count), str(len(own))]

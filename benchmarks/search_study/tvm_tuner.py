@@ -80,7 +80,7 @@ def tune_convolution(
     if best is None:
         raise InputError(f"TVM: expected a candidate that runs, found none among {trials}")
     function = tvm.compile(best.mod, target)["main"]
-    arguments = [tvm.runtime.tensor(one) for one in (image, kernel, np.zeros(out, np.float32))]
+    arguments = [tvm.runtime.tensor(array) for array in (image, kernel, np.zeros(out, np.float32))]
 
     def run() -> Any:
         function(*arguments)

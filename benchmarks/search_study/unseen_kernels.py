@@ -89,23 +89,26 @@ def ranking_qualities(
     is_other = is_random & np.array([name not in alike for name in programs])
     if alike and is_other.any():
         learners["random programs with nothing of a kernel"] = is_other
-    found = []
+    result = []
     for who, chosen in learners.items():
         part = samples.select(np.flatnonzero(chosen[samples.cases]))
         made = [
             train_boosted_trees(part, replace(BoostedTreeOptions(), seed=seed)) for seed in seeds
         ]
-        scores = [lambda rows, one=one: one.scores(rows).mean(axis=0) for one in made]
-        found.append(
+        scores = [
+            lambda rows, boosted_trees=trees: boosted_trees.scores(rows).mean(axis=0)
+            for trees in made
+        ]
+        result.append(
             _ranking_quality(f"trees that know {who}", scores, samples.select(asked), programs)
         )
     formula = [lambda rows: -rows[:, _CYCLES]]
-    found.append(
+    result.append(
         _ranking_quality("the formula of cycles", formula, samples.select(asked), programs)
     )
     rng = [lambda rows, seed=seed: np.random.default_rng(seed).random(len(rows)) for seed in seeds]
-    found.append(_ranking_quality("dice", rng, samples.select(asked), programs))
-    return found
+    result.append(_ranking_quality("dice", rng, samples.select(asked), programs))
+    return result
 
 
 def _ranking_quality(
@@ -128,7 +131,7 @@ def _ranking_quality(
         len(shares),
         len(np.unique(samples.cases)),
         median(map(fmean, correlations.values())),
-        interval([fmean(one) for one in shares.values()]),
+        interval([fmean(share) for share in shares.values()]),
     )
 
 
@@ -139,7 +142,8 @@ def unseen_table(found: Sequence[RankingQuality]) -> str:
         "|---|---|---|---|---|",
     ]
     lines += [
-        f"| {one.method} | {one.spearman:.2f} | {one.share} | {one.kernels} | {one.cases} |"
-        for one in found
+        f"| {quality.method} | {quality.spearman:.2f} | {quality.share} | {quality.kernels} | "
+        f"{quality.cases} |"
+        for quality in found
     ]
     return "\n".join(lines)

@@ -40,8 +40,8 @@ def ensemble_scores(
     members = network.scores(vectors)
     if trees is None:
         return [EnsembleScores(one) for one in members.T]
-    found = trees.scores(vectors).mean(axis=0)
-    return [EnsembleScores(one, float(score)) for one, score in zip(members.T, found, strict=True)]
+    result = trees.scores(vectors).mean(axis=0)
+    return [EnsembleScores(one, float(score)) for one, score in zip(members.T, result, strict=True)]
 
 
 def ensemble_gain(

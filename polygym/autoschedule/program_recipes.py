@@ -156,7 +156,7 @@ def parse_storage_choice(text: str) -> StoragePlanChoice:
     Raises:
         InputError: a word is not understood, or something is said beside what is found.
     """
-    ways = {one.value: one for one in DefaultSource}
+    ways = {source.value: source for source in DefaultSource}
     words = text.split()
     for word in words:
         if word in ways and len(words) > 1:

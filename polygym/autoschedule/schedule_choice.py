@@ -102,11 +102,13 @@ class AutomaticSchedule:
             "models": {"trees": trees.pretrained_digest(), "network": networks.weights_digest()},
             "ranking": [
                 {
-                    "strategy": str(one.strategy),
-                    "schedule": str(one.schedule),
-                    "promise": None if one.predicted_gain is None else round(one.predicted_gain, 4),
+                    "strategy": str(schedule.strategy),
+                    "schedule": str(schedule.schedule),
+                    "promise": None
+                    if schedule.predicted_gain is None
+                    else round(schedule.predicted_gain, 4),
                 }
-                for one in self.ranking
+                for schedule in self.ranking
             ],
         }
 
@@ -128,16 +130,16 @@ def choose_schedule(
 def _choose_schedule(
     scop: Scop, sizes: tuple[tuple[str, int], ...], mapping: Mapping, machine: Machine
 ) -> AutomaticSchedule:
-    found = default_candidates(scop)
+    schedules = default_candidates(scop)
     promises = _gains_of_schedules(
-        scop, list(found.values()), PlanningTarget(dict(sizes), mapping, machine)
+        scop, list(schedules.values()), PlanningTarget(dict(sizes), mapping, machine)
     )
     ranking = tuple(
         RankedSchedule(strategy, schedule, promise)
-        for (strategy, schedule), promise in zip(found.items(), promises, strict=True)
+        for (strategy, schedule), promise in zip(schedules.items(), promises, strict=True)
     )
     return AutomaticSchedule(
-        ranking, _best_candidate(promises, _candidates(scop, list(found.values())))
+        ranking, _best_candidate(promises, _candidates(scop, list(schedules.values())))
     )
 
 
@@ -179,34 +181,36 @@ def _gains_of_schedules(
 ) -> list[float | None]:
     """Return what is promised of schedules beside the first one."""
     nothing: list[float | None] = [None] * len(schedules)
-    has_sizes = {one.name for one in scop.parameters} <= set(setting.sizes)
+    has_sizes = {parameter.name for parameter in scop.parameters} <= set(setting.sizes)
     if len(schedules) == 1 or not has_sizes:
         return nothing
-    return predicted_gains([features_of(LegalSchedule(scop, one), setting) for one in schedules])
+    return predicted_gains(
+        [features_of(LegalSchedule(scop, schedule), setting) for schedule in schedules]
+    )
 
 
 def predicted_gains(features: list[Floats | None]) -> list[float | None]:
     """Return what is promised of candidates beside the first one, by their features."""
-    found: list[float | None] = [None] * len(features)
+    result: list[float | None] = [None] * len(features)
     model = trees.pretrained_inference()
     if model is None or not networks.weights_digest() or features[0] is None:
-        return found
-    there = [place for place, one in enumerate(features) if one is not None]
+        return result
+    there = [place for place, floats in enumerate(features) if floats is not None]
     vectors = np.array([features[place] for place in there])
     scores = ensemble_scores(vectors, networks.shipped_weights().candidate_network, model)
     for place, score in zip(there, scores, strict=True):
-        found[place] = ensemble_gain(score, scores[0], _CAUTION)
-    return found
+        result[place] = ensemble_gain(score, scores[0], _CAUTION)
+    return result
 
 
 def features_of(legal: LegalSchedule, setting: PlanningTarget) -> Floats | None:
     """Return the features of a schedule under the mapping; None where they are out of reach."""
     try:
         known = FeatureExtractor(legal, setting.sizes, setting.machine)
-        (found,) = known.features([setting.mapping])
+        (features,) = known.features([setting.mapping])
     except PolygymError:
         return None
-    return None if isinstance(found, PolygymError) else found.vector
+    return None if isinstance(features, PolygymError) else features.vector
 
 
 def resolved_strategy(

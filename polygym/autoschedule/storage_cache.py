@@ -80,7 +80,7 @@ def variant_from_json(data: dict[str, Any]) -> StorageVariant:
         InputError, KeyError, TypeError, ValueError: it did not.
     """
     numbers = (data["promise"], data["score"])
-    promise, score = (None if one is None else float(one) for one in numbers)
+    promise, score = (None if number is None else float(number) for number in numbers)
     return StorageVariant(
         parse_splitting(data["splitting"]), parse_storage(data["storage"]), promise, score
     )
@@ -106,8 +106,8 @@ def read_ranking(question: str) -> VariantRanking | None:
     if path is None:
         return None
     with suppress(OSError, ValueError, InputError, KeyError, TypeError, RecursionError):
-        found = json.loads(path.read_text(encoding="utf-8"))["ranking"]
-        return tuple(variant_from_json(one) for one in found) or None
+        result = json.loads(path.read_text(encoding="utf-8"))["ranking"]
+        return tuple(variant_from_json(one) for one in result) or None
     return None
 
 
@@ -116,7 +116,7 @@ def write_ranking(question: str, ranking: Iterable[StorageVariant]) -> None:
     path = _path(question)
     if path is None:
         return
-    document = {"ranking": [one.to_json() for one in ranking]}
+    document = {"ranking": [variant.to_json() for variant in ranking]}
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, json.dumps(document, indent=1).encode())
@@ -125,10 +125,10 @@ def write_ranking(question: str, ranking: Iterable[StorageVariant]) -> None:
 def clear_rankings() -> int:
     """Forget all answers, and return how many there were."""
     folder = _folder()
-    found = [] if folder is None else list(folder.glob("*.json"))
-    for one in found:
-        one.unlink(missing_ok=True)
-    return len(found)
+    paths = [] if folder is None else list(folder.glob("*.json"))
+    for path in paths:
+        path.unlink(missing_ok=True)
+    return len(paths)
 
 
 def _path(question: str) -> Path | None:
@@ -159,7 +159,7 @@ def _plain_data(value: Any) -> Any:
         case tuple() | list():
             return [_plain_data(one) for one in value]
         case _ if is_dataclass(value):
-            named = (one.name for one in fields(value) if one.name != "file")
+            named = (field.name for field in fields(value) if field.name != "file")
             return [
                 type(value).__name__,
                 {name: _plain_data(getattr(value, name)) for name in named},

@@ -111,7 +111,7 @@ class StartingProgram:
             "splitting": str(self.program.splitting),
             "storage": str(self.program.storage),
             "least": LEAST_VARIANT_GAIN,
-            "ranking": [one.to_json() for one in self.ranking],
+            "ranking": [variant.to_json() for variant in self.ranking],
         }
 
 
@@ -129,12 +129,14 @@ def starting_program(program: Program, mapping: Mapping, limit: int) -> Starting
     Raises:
         LimitError: isl would take too long for the schedule.
     """
-    found = _cached_or_computed(program, mapping, limit)
-    if found.choice is not None:
-        return found
-    scop = found.program.scop
-    choice = choose_schedule_within(scop, scop_sizes(scop, dict(found.program.parameters)), mapping)
-    return replace(found, choice=choice)
+    result = _cached_or_computed(program, mapping, limit)
+    if result.choice is not None:
+        return result
+    scop = result.program.scop
+    choice = choose_schedule_within(
+        scop, scop_sizes(scop, dict(result.program.parameters)), mapping
+    )
+    return replace(result, choice=choice)
 
 
 def is_better_variant(variant: StorageVariant, first: StorageVariant) -> bool:
@@ -154,13 +156,13 @@ def _cached_or_computed(program: Program, mapping: Mapping, limit: int) -> Start
         except (InputError, LimitError):
             pass  # what is kept was damaged
     try:
-        found = storage_variants_within(
+        result = storage_variants_within(
             partial(judge_variants, program, mapping, limit), program.scop
         )
     except (PolygymError, MemoryError, RecursionError):
         return StartingProgram(program, (StorageVariant(program.splitting, program.storage),))
-    storage_cache.write_ranking(question, found.ranking)
-    return found
+    storage_cache.write_ranking(question, result.ranking)
+    return result
 
 
 def _from_ranking(program: Program, ranking: VariantRanking, limit: int) -> StartingProgram:
@@ -179,19 +181,19 @@ def judge_variants(program: Program, mapping: Mapping, limit: int) -> StartingPr
     vectors: list[Floats | None] = []
     scores: list[float | None] = []
     waits: list[float] = []
-    for one in variant_candidates(program, mapping, limit):
-        sizes = scop_sizes(one.scop, dict(one.parameters))
+    for candidate in variant_candidates(program, mapping, limit):
+        sizes = scop_sizes(candidate.scop, dict(candidate.parameters))
         try:
-            choice = choose_schedule(one.scop, sizes, mapping)
-            legal = legal_with_storage(one.storage, one.scop, choice.schedule)
-            score = static_score(one.scop, choice.schedule)
+            choice = choose_schedule(candidate.scop, sizes, mapping)
+            legal = legal_with_storage(candidate.storage, candidate.scop, choice.schedule)
+            score = static_score(candidate.scop, choice.schedule)
         except PolygymError:
             if not seen:
                 raise
             continue
-        if seen and one.storage.has_privatization and not has_private_arrays(legal):
+        if seen and candidate.storage.has_privatization and not has_private_arrays(legal):
             continue  # as expanded
-        seen.append((one, choice))
+        seen.append((candidate, choice))
         scores.append(score)
         vectors.append(features_of(legal, PlanningTarget(sizes, mapping, this_machine())))
         waits.append(_fresh_memory_slowdown(legal, sizes, vectors[-1]))
@@ -210,7 +212,7 @@ def judge_variants(program: Program, mapping: Mapping, limit: int) -> StartingPr
 def _best_variant_index(ranking: VariantRanking) -> int:
     """Return the place of what promises most of what is better than the first, else 0."""
     first, *others = ranking
-    better = [place for place, one in enumerate(others, 1) if is_better_variant(one, first)]
+    better = [place for place, variant in enumerate(others, 1) if is_better_variant(variant, first)]
     return max(better, key=lambda place: _preference(ranking[place]), default=0)
 
 
@@ -253,7 +255,7 @@ def variant_candidates(program: Program, mapping: Mapping, limit: int) -> Iterat
 def _with_privatization(expanded: Program, limit: int) -> Iterator[Program]:
     """Yield a program that is expanded with what is expanded private to threads, if that may be."""
     plan = expanded.storage
-    entries = tuple(replace(one, is_privatized=True) for one in plan.entries)
+    entries = tuple(replace(entry, is_privatized=True) for entry in plan.entries)
     with suppress(InputError, LimitError):
         yield with_storage_plan(expanded, replace(plan, entries=entries), limit)
 
@@ -262,9 +264,9 @@ def _fresh_memory_slowdown(legal: LegalSchedule, sizes: Sizes, vector: Floats | 
     """Return how much longer, as a power of two, a program takes whose new arrays are fresh."""
     arrays = with_private_arrays_under(legal).arrays
     fresh = sum(
-        array_bytes(one, sizes)
-        for one in arrays
-        if one.storage_class is StorageClass.SCRATCH and one.rank
+        array_bytes(array, sizes)
+        for array in arrays
+        if array.storage_class is StorageClass.SCRATCH and array.rank
     )
     if vector is None or fresh <= MAX_REUSED_BYTES:
         return 0.0
@@ -278,7 +280,7 @@ def _split_program(program: Program, mapping: Mapping) -> Program | None:
         usual = choose_schedule(scop, scop_sizes(scop, dict(program.parameters)), mapping).ranking[
             0
         ]
-        found = select_splitting_quickly(scop, usual.schedule)
+        splitting = select_splitting_quickly(scop, usual.schedule)
     except PolygymError:
         return None
-    return None if found == NO_SPLITTING else apply_splitting_to(program, found)
+    return None if splitting == NO_SPLITTING else apply_splitting_to(program, splitting)

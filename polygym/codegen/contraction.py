@@ -61,24 +61,24 @@ def contract_legal(legal: LegalSchedule, arrays: Collection[str] | None = None) 
             certain = certain_order(legal.scop, tree)
             windows = {name: liveness_windows(legal.scop, certain, name) for name in sorted(chosen)}
             smaller = contract_arrays(legal.scop, legal.schedule, windows)
-        found = LegalSchedule(smaller, legal.schedule)
+        schedule = LegalSchedule(smaller, legal.schedule)
     except (IllegalScheduleError, InputError, LimitError):
         return legal
-    return found if build_tree(found) == tree else legal
+    return schedule if build_tree(schedule) == tree else legal
 
 
 def certain_order(scop: Scop, tree: Tree) -> isl.UnionMap:
     """Return the pairs of instances of which the first runs before the second for certain."""
     names = tuple(statement.name for statement in scop.statements)
-    found = isl.UnionMap("{ }")
-    domains = {one.name: isl.Set(one.domain) for one in scop.statements}
+    union_map = isl.UnionMap("{ }")
+    domains = {statement.name: isl.Set(statement.domain) for statement in scop.statements}
     for source, sink, pairs in _certain_pairs(scop, tree, names):
-        found = found.union(
+        union_map = union_map.union(
             isl.UnionMap.from_map(
                 pairs.intersect_domain(domains[source]).intersect_range(domains[sink])
             )
         )
-    return found
+    return union_map
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,9 @@ def _certain_pairs(
     scop: Scop, tree: Tree, statements: tuple[str, ...]
 ) -> Iterator[tuple[str, str, isl.Map]]:
     """Yield the certain pairs of every two statements, part by part."""
-    spaces = {one.name: isl.Set(one.domain).get_space() for one in scop.statements}
+    spaces = {
+        statement.name: isl.Set(statement.domain).get_space() for statement in scop.statements
+    }
     together = {
         (source, sink): isl.Map.from_domain_and_range(
             isl.Set.universe(spaces[source]), isl.Set.universe(spaces[sink])

@@ -97,7 +97,9 @@ def lowering_trace(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) 
             *before, last = way.loops
             # What the windows leave as it is was tried again, and may be private now.
             own = {
-                one.name for one in last.scop.arrays if one.storage_class is StorageClass.PRIVATE
+                array.name
+                for array in last.scop.arrays
+                if array.storage_class is StorageClass.PRIVATE
             }
             reasons = {**dict(left), **dict(last.privatization_failures)}
             kept = tuple((name, why) for name, why in reasons.items() if name not in own)
@@ -113,9 +115,9 @@ def _trace(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> Lower
     tree = BUILD.run(legal, asked)
     most = _MAX_ISL_OPERATIONS + _OPERATIONS_PER_DEPENDENCE * len(dependences(legal.scop))
     hopeless: set[Tree] = set()
-    found = _first_success(tree, asked, most, hopeless)
-    if found is not None:
-        return found
+    trace = _first_success(tree, asked, most, hopeless)
+    if trace is not None:
+        return trace
     if mapping.keeps_schedule_order:
         most = DEFAULT_OPERATIONS
     plain = replace(
@@ -133,10 +135,10 @@ def _trace(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> Lower
         with suppress(*_RETRYABLE_ERRORS), bounded_operations("generating loops", most):
             return _run_passes(mapped, replace(goal, keeps_loops_whole=True))
     with bounded_operations("generating loops", most * _LAST_ATTEMPT_FACTOR):
-        found = _run_passes(mapped, replace(goal, sizes=None, keeps_loops_whole=True))
+        trace = _run_passes(mapped, replace(goal, sizes=None, keeps_loops_whole=True))
         if sizes is not None:
-            check_by_execution(found.loops[0].body, mapped, legal, sizes)
-        return found
+            check_by_execution(trace.loops[0].body, mapped, legal, sizes)
+        return trace
 
 
 def _with_proofs(way: LoweringTrace, sizes: Sizes | None) -> LoweringTrace:

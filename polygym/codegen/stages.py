@@ -79,13 +79,13 @@ def pass_named(name: str) -> Pass[Any, Any]:
     Raises:
         InputError: there is none.
     """
-    found = next((one for one in PASSES if one.name == name), None)
-    if found is None:
+    result = next((one for one in PASSES if one.name == name), None)
+    if result is None:
         raise InputError(
             f"expected a pass of code generation, found {name[:_MAX_NAME_LENGTH]!r}; there are, in "
             f"their order:\n{pass_list_text()}"
         )
-    return found
+    return result
 
 
 def stage_after(

@@ -208,8 +208,8 @@ class PolygymEnv(SnapshotEnv[Observation, np.int64]):
     @property
     def observation_boxes(self) -> Mapping[str, spaces.Box]:
         """The parts of the observation's space, by name."""
-        found: Any = self.observation_space
-        return {name: box for name, box in found.items() if isinstance(box, spaces.Box)}
+        result: Any = self.observation_space
+        return {name: box for name, box in result.items() if isinstance(box, spaces.Box)}
 
     @property
     def evaluation(self) -> Evaluation | None:
@@ -361,10 +361,10 @@ class PolygymEnv(SnapshotEnv[Observation, np.int64]):
 
     def _end_episode(self, info: Info) -> float:
         """Fill in what the end of the episode says, and return its reward."""
-        found = self._reward_terms().result_of(self.problem, self.episode)
-        info.update(found.info)
-        self._evaluation = found.evaluation
-        return found.reward
+        result = self._reward_terms().result_of(self.problem, self.episode)
+        info.update(result.info)
+        self._evaluation = result.evaluation
+        return result.reward
 
     def _reward_terms(self) -> RewardTerms:
         return RewardTerms(self._reward, self._measuring, self.elsewhere)

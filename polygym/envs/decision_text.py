@@ -42,8 +42,12 @@ def question_text(episode: Episode) -> str:
         return _edit_question(episode.edit_state)
     if episode.phase is not Phase.MAP or episode.mapping_state is None:
         return ""
-    found = episode.mapping_state.question
-    return "nothing is left" if found is None else _mapping_question(episode.mapping_state, found)
+    question = episode.mapping_state.question
+    return (
+        "nothing is left"
+        if question is None
+        else _mapping_question(episode.mapping_state, question)
+    )
 
 
 def answer_texts(episode: Episode) -> tuple[tuple[int, str, bool], ...]:
@@ -137,7 +141,7 @@ def _edit_answers(editing: EditState) -> list[str]:
     if editing.is_choosing_part:
         menu, size = editing.operand_values, MOST_VALUES
         parts = [menu[part * size : (part + 1) * size] for part in editing.choices_of_step]
-        ends = [(_edit_answer(editing, one[0]), _edit_answer(editing, one[-1])) for one in parts]
+        ends = [(_edit_answer(editing, part[0]), _edit_answer(editing, part[-1])) for part in parts]
         return [back, "end, all as it is", *(f"{first} … {last}" for first, last in ends)]
     return [
         back,
@@ -193,7 +197,7 @@ def _nest_text(deciding: MappingState, nest: int) -> str:
 
 def _mapping_answers(deciding: MappingState) -> list[str]:
     asked = deciding.question
-    values = [] if asked is None else [_value_text(asked.kind, one) for one in deciding.values]
+    values = [] if asked is None else [_value_text(asked.kind, value) for value in deciding.values]
     return ["as the model says", "everything else as the model says", *values]
 
 

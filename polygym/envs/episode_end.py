@@ -96,7 +96,7 @@ class RewardTerms:
         """Return what a schedule is worth by a clock, or who will say it."""
         if self.remote_evaluator is None:
             evaluator = evaluator_for(subject.program_of(episode), self.evaluation_options)
-            found = evaluator.evaluate(schedule, episode.mapping)
+            evaluation = evaluator.evaluate(schedule, episode.mapping)
         else:
             source, mapping = subject.source_of(episode), self._mapping(episode)
             future = self.remote_evaluator.submit(
@@ -109,9 +109,9 @@ class RewardTerms:
                 )
                 said["pending"] = PendingReward(future, worth)
                 return EpisodeResult(0.0, said)
-            found = future.result()
-        value = reward.reward_of_evaluation(self.kind, found, self._timeout_factor)
-        return EpisodeResult(value, measured_info(found), found)
+            evaluation = future.result()
+        value = reward.reward_of_evaluation(self.kind, evaluation, self._timeout_factor)
+        return EpisodeResult(value, measured_info(evaluation), evaluation)
 
 
 def _check_legality(episode: Episode, schedule: Schedule) -> None:

@@ -133,8 +133,8 @@ class OptimizeEnv(StorageEnv):
 
     def _observe(self, episode: Episode, allowed: Array) -> Observation:
         observer = self.problem.decision_observer_of(episode)
-        found = observer.observe_all(episode, allowed, features=self._shows_features)
-        return self._with_storage_arrays(found, episode)
+        observation = observer.observe_all(episode, allowed, features=self._shows_features)
+        return self._with_storage_arrays(observation, episode)
 
     def write_observation(self, shown: ObservationBuffer) -> None:
         """Write the observation into arrays."""

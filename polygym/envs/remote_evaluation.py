@@ -57,5 +57,5 @@ class PendingReward:
         Raises:
             PolygymError: it could not be measured.
         """
-        found = self.future.result()
-        return self.reward_of(found), found
+        evaluation = self.future.result()
+        return self.reward_of(evaluation), evaluation

@@ -107,19 +107,19 @@ def _columns(episode: Episode, schedule: Schedule | None) -> tuple[TextColumn, .
         known = (TextEntry(line, line.startswith(">")) for line in _dependences(episode)[1:])
         space = TextColumn("the space so far", _notes(_dimensions(episode)))
         return TextColumn("dependences", tuple(known)), space
-    found = []
+    result = []
     if asked := decision_text.question_text(episode):
         every = decision_text.answer_texts(episode)
         texts = (TextEntry(f"{number}: {text}", is_faint=not can) for number, text, can in every)
-        found.append(TextColumn(asked, tuple(texts)))
-    found.append(
+        result.append(TextColumn(asked, tuple(texts)))
+    result.append(
         TextColumn(
-            "decided so far" if found else "decided", _notes(decision_text.decided_lines(episode))
+            "decided so far" if result else "decided", _notes(decision_text.decided_lines(episode))
         )
     )
     if schedule is not None:
-        found.append(TextColumn("the schedule", _notes(decision_text.row_lines(schedule))))
-    return tuple(found)
+        result.append(TextColumn("the schedule", _notes(decision_text.row_lines(schedule))))
+    return tuple(result)
 
 
 def _notes(lines: Sequence[str]) -> tuple[TextEntry, ...]:
@@ -172,13 +172,14 @@ def _dependences(episode: Episode) -> list[str]:
     carryable = rules.carryable(state) if episode.phase is Phase.CONSTRUCT else frozenset()
     lines = ["dependences"]
     for number, index in enumerate(rules.candidates, start=1):
-        one = rules.polyhedra.dependences[index]
+        dependence = rules.polyhedra.dependences[index]
         by = state.carrying_dimension[number - 1]
         looked_at = episode.phase is Phase.CONSTRUCT and state.dependence == number
         note = f"carried by dimension {by}" if by else "can be carried" * (index in carryable)
-        reasons = ", ".join(one.kind.names())
+        reasons = ", ".join(dependence.kind.names())
         lines.append(
-            f"{'>' if looked_at else ' '} {number:3} {dependence_name(one)} ({reasons})  {note}"
+            f"{'>' if looked_at else ' '} {number:3} {dependence_name(dependence)} ({reasons})  "
+            f"{note}"
         )
     return [line.rstrip() for line in lines]
 
@@ -189,12 +190,12 @@ def _dimensions(episode: Episode) -> list[str]:
     known = episode.task.polyhedra.dependences
     for number, dimension in enumerate(episode.dimensions):
         carried = ", ".join(dependence_name(known[index]) for index in sorted(dimension.carried))
-        found = dimension.generators
-        more = "" if found.is_complete else " (a sample)"
+        generators = dimension.generators
+        more = "" if generators.is_complete else " (a sample)"
         lines.append(
             f"dimension {number + 1} carries {{{carried}}}: "
-            f"{_count_text(len(found.vertices), 'vertex', 'vertices')}, "
-            f"{_count_text(len(found.rays), 'ray', 'rays')}{more}"
+            f"{_count_text(len(generators.vertices), 'vertex', 'vertices')}, "
+            f"{_count_text(len(generators.rays), 'ray', 'rays')}{more}"
         )
         if number < len(episode.exploration.points):
             lines += _rows(episode, episode.exploration.points[number])

@@ -55,8 +55,8 @@ class StorageEnv(PolygymEnv):
         self.observation_space = observation_space_of(arrays)
 
     def _observe(self, episode: Episode, allowed: Array) -> Observation:
-        found = super()._observe(episode, allowed)
-        return self._with_storage_arrays(found, episode)
+        observation = super()._observe(episode, allowed)
+        return self._with_storage_arrays(observation, episode)
 
     def _with_storage_arrays(self, found: Observation, episode: Episode) -> Observation:
         """Return an observation with what there is to say about storage."""

@@ -112,8 +112,8 @@ class PolygymVectorEnv(VectorEnv[Observation, Array, Array]):
             raise InputError(
                 f"actions: expected integers from 0 to {count - 1}, found {given.tolist()}"
             )
-        found: list[int] = (given.astype(np.int64) + self.ENV_CLASS.FIRST_ACTION).tolist()
-        return found
+        result: list[int] = (given.astype(np.int64) + self.ENV_CLASS.FIRST_ACTION).tolist()
+        return result
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
         if seed is None:

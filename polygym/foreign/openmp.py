@@ -41,10 +41,10 @@ def openmp_library() -> Any:
     with _short_spinning():
         for name in _NAMES:
             with suppress(OSError, AttributeError):
-                found = ffi.dlopen(name, ffi.RTLD_NOW | ffi.RTLD_GLOBAL)
-                _ = found.GOMP_parallel
-                found.omp_get_max_threads()  # LLVM's reads its variables at the first call
-                return found
+                lib = ffi.dlopen(name, ffi.RTLD_NOW | ffi.RTLD_GLOBAL)
+                _ = lib.GOMP_parallel
+                lib.omp_get_max_threads()  # LLVM's reads its variables at the first call
+                return lib
     return None
 
 
@@ -68,5 +68,5 @@ def _short_spinning() -> Iterator[None]:
 
 def fork_address() -> int | None:
     """Return the address of ``GOMP_parallel``; None without a library."""
-    found = openmp_library()
-    return None if found is None else int(ffi.cast("uintptr_t", found.GOMP_parallel))
+    result = openmp_library()
+    return None if result is None else int(ffi.cast("uintptr_t", result.GOMP_parallel))

@@ -45,8 +45,8 @@ def open_library(path: str, digest: str) -> int:
 
 def function_at(library: int, name: str) -> int | None:
     """Return the address of a library's function, None if it has none of that name."""
-    found = _library.dlsym(ffi.cast("void *", library), name.encode())
-    return None if found == ffi.NULL else int(ffi.cast("uintptr_t", found))
+    result = _library.dlsym(ffi.cast("void *", library), name.encode())
+    return None if result == ffi.NULL else int(ffi.cast("uintptr_t", result))
 
 
 def _loader_error() -> str:

@@ -98,8 +98,8 @@ def run_benchmark(request: ModelBenchmark, limit: float = 3600.0) -> dict[str, B
     """
     document = asdict(request)
     document["entrants"] = [
-        {"name": one.name, "runner": one.backend.value, "graph": one.graph}
-        for one in request.entries
+        {"name": entry.name, "runner": entry.backend.value, "graph": entry.graph}
+        for entry in request.entries
     ]
     command = [sys.executable, "-m", "polygym.graphs.benchmark", str(os.getpid())]
     environment = {**os.environ, "OMP_NUM_THREADS": str(request.threads)}
@@ -115,14 +115,17 @@ def run_benchmark(request: ModelBenchmark, limit: float = 3600.0) -> dict[str, B
         )
     except subprocess.TimeoutExpired:
         return {
-            one.name: BenchmarkResult(problem=f"took more than {limit:g} s")
-            for one in request.entries
+            entry.name: BenchmarkResult(problem=f"took more than {limit:g} s")
+            for entry in request.entries
         }
     lines = done.stdout.splitlines()
     if done.returncode or not lines:
         last = (done.stderr.strip().splitlines() or ["no word"])[-1]
         trouble = f"the process ended with {done.returncode}: {last}"
-        return {one.name: BenchmarkResult(problem=trouble) for one in request.entries}
+        return {
+            benchmark_entry.name: BenchmarkResult(problem=trouble)
+            for benchmark_entry in request.entries
+        }
     reply = json.loads(lines[-1])
     if "refused" in reply:
         raise InputError(reply["refused"])
@@ -192,8 +195,8 @@ def _prepared(
 
             def run_torch() -> list[Any]:
                 with torch.inference_mode():
-                    found: list[Any] = function(*tensors)
-                return found
+                    result: list[Any] = function(*tensors)
+                return result
 
             return run_torch
         case Backend.ONNXRUNTIME:

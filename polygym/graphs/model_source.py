@@ -63,8 +63,8 @@ def open_source(
         graph = library.graph(name, size or "paper")
         return ModelSource(target, graph, lambda: Model(graph, random_weights(graph, seed)))
     if path.is_dir():
-        found = read_model(path)
-        return ModelSource(target, found.graph, lambda: found)
+        result = read_model(path)
+        return ModelSource(target, result.graph, lambda: result)
     if path.is_file():
         graph = parse_graph(_text(path), target)
         return ModelSource(target, graph, lambda: Model(graph, random_weights(graph, seed)))

@@ -52,7 +52,9 @@ class SavedModel:
 
     def __repr__(self) -> str:
         """Say what it takes."""
-        inputs = ", ".join(f"{one.name}: {one.tensor}" for one in self.graph.signatures)
+        inputs = ", ".join(
+            f"{signature.name}: {signature.tensor}" for signature in self.graph.signatures
+        )
         return f"<model {self.graph.name}({inputs}), {self.threads} threads>"
 
     def compiled(self) -> CompiledModel:
@@ -82,7 +84,7 @@ def save(folder: Path | str, model: Model, report: Mapping[str, Any]) -> None:
     place.mkdir(parents=True, exist_ok=True)
     (place / _CHECKSUMS).unlink(missing_ok=True)
     write_atomically(place / _GRAPH, graph_text(model.graph).encode())
-    needed = {one.name: model.weights[one.name] for one in model.graph.weights}
+    needed = {signature.name: model.weights[signature.name] for signature in model.graph.weights}
     with atomic_file(place / _WEIGHTS) as beside, beside.open("wb") as file:
         # Names may be anything; places in a zip file are numbers.
         names = np.array(json.dumps(list(needed)))
@@ -133,12 +135,12 @@ def _report(place: Path) -> dict[str, Any]:
         raise InputError(f"{place}: expected a folder that `polygym graph optimize` has written")
     path = place / _REPORT
     try:
-        found = json.loads(_verified_bytes(place, _REPORT))
+        result = json.loads(_verified_bytes(place, _REPORT))
     except ValueError as error:
         raise InputError(f"{path}: expected a report as JSON, found {error}") from None
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: expected a report, found {type(found).__name__}")
-    return found
+    if not isinstance(result, dict):
+        raise InputError(f"{path}: expected a report, found {type(result).__name__}")
+    return result
 
 
 def _verified_bytes(place: Path, name: str) -> bytes:

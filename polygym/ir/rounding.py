@@ -29,10 +29,10 @@ def round_to_type(value: float, scalar: ScalarType) -> float:
     if scalar is ScalarType.BFLOAT:
         return _upper_half(value)
     try:
-        (found,) = struct.unpack(_FORMATS[scalar], struct.pack(_FORMATS[scalar], value))
+        (result,) = struct.unpack(_FORMATS[scalar], struct.pack(_FORMATS[scalar], value))
     except OverflowError:
         return math.copysign(math.inf, value)
-    return float(found)
+    return float(result)
 
 
 def bit_pattern(value: float, scalar: ScalarType) -> int:
@@ -68,5 +68,5 @@ def _end(low: int) -> Fraction:
 
 
 def _of_bits(bits: int) -> float:
-    (found,) = struct.unpack("<f", struct.pack("<I", bits))
-    return float(found)
+    (result,) = struct.unpack("<f", struct.pack("<I", bits))
+    return float(result)

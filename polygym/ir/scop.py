@@ -187,8 +187,8 @@ class Scop:
         return max(
             self.array(access.array).type.size
             for name in statements
-            for found in (self.statement(name),)
-            for access in (found.write, *found.reads)
+            for statement in (self.statement(name),)
+            for access in (statement.write, *statement.reads)
         )
 
     def array(self, name: str) -> Array:
@@ -214,9 +214,9 @@ class Scop:
             {
                 self.name,
                 *self.signature,
-                *(one.name for one in self.parameters),
-                *(one.name for one in self.arrays),
-                *(one.name for one in self.statements),
-                *(iterator for one in self.statements for iterator in one.iterators),
+                *(parameter.name for parameter in self.parameters),
+                *(array.name for array in self.arrays),
+                *(statement.name for statement in self.statements),
+                *(iterator for statement in self.statements for iterator in statement.iterators),
             }
         )

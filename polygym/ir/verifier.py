@@ -212,8 +212,11 @@ def _check_types(
             if not then.type is otherwise.type is scalar:
                 yield f"the arms of ?: are {then.type.value} and {otherwise.type.value}"
         case Cast(operand=operand, type=scalar):
-            for one, other in ((operand.type, scalar), (scalar, operand.type)):
-                if one.is_storage_only and other not in (ScalarType.FLOAT, ScalarType.DOUBLE):
+            for scalar_type, other in ((operand.type, scalar), (scalar, operand.type)):
+                if scalar_type.is_storage_only and other not in (
+                    ScalarType.FLOAT,
+                    ScalarType.DOUBLE,
+                ):
                     yield f"a conversion of {operand.type.value} to {scalar.value} at once"
         case Call():
             yield from _check_call(node)

@@ -177,10 +177,10 @@ class Mapping(CachedHash):
         """
         if not self.nests:
             return ()
-        found = merged_options(self.nests, statements)
+        values = merged_options(self.nests, statements)
         if self.parallel is WorkSharing.OFF:
-            return tuple(one for one in found if one[0] != "parallel")
-        return found
+            return tuple(value for value in values if value[0] != "parallel")
+        return values
 
     @property
     def keeps_schedule_order(self) -> bool:

@@ -59,8 +59,8 @@ def _recording_property(name: str) -> property:
     question = name, None
 
     def said(self: _RecordingMapping) -> Any:
-        found = self._answers[question] = getattr(self._mapping, name)
-        return found
+        result = self._answers[question] = getattr(self._mapping, name)
+        return result
 
     return property(said)
 
@@ -69,8 +69,8 @@ def _recording_method(name: str) -> Callable[..., Any]:
     """Return a method that says what another mapping does, and writes it down."""
 
     def called(self: _RecordingMapping, *arguments: Any) -> Any:
-        found = self._answers[name, arguments] = getattr(self._mapping, name)(*arguments)
-        return found
+        result = self._answers[name, arguments] = getattr(self._mapping, name)(*arguments)
+        return result
 
     return called
 
@@ -87,10 +87,10 @@ for _name, _what in vars(Mapping).items():
 
 def _recording(mapping: Mapping, asked: dict[_Question, Any]) -> Mapping:
     """Return a mapping that writes down what it is asked, and what it has said."""
-    found = object.__new__(_RecordingMapping)
-    object.__setattr__(found, "_mapping", mapping)
-    object.__setattr__(found, "_answers", asked)
-    return found
+    recording_mapping = object.__new__(_RecordingMapping)
+    object.__setattr__(recording_mapping, "_mapping", mapping)
+    object.__setattr__(recording_mapping, "_answers", asked)
+    return recording_mapping
 
 
 # Where mappings are that have said the same: a dictionary of what comes next by what they say to
@@ -118,11 +118,11 @@ class MappingMemo(Generic[Answer]):
         Where the mapping is watched itself, all that this answer depends on is written down there.
         """
         if type(mapping) is _RecordingMapping:
-            found, asked = self._get_or_compute(mapping._mapping, answer)
+            result, asked = self._get_or_compute(mapping._mapping, answer)
             mapping._answers.update(asked)
         else:
-            found, _ = self._get_or_compute(mapping, answer)
-        return found
+            result, _ = self._get_or_compute(mapping, answer)
+        return result
 
     def _get_or_compute(
         self, mapping: Mapping, answer: Callable[[Mapping], Answer]
@@ -133,13 +133,13 @@ class MappingMemo(Generic[Answer]):
         if known is not None:
             return known[0], asked
         new: dict[_Question, Any] = {}
-        found = answer(_recording(mapping, new))
+        result = answer(_recording(mapping, new))
         asked.update(new)
         if self._count >= self._most:
             self._count, self._first = 0, {}
-        _insert_answer(self._first, tuple(asked), tuple(asked.values()), found)
+        _insert_answer(self._first, tuple(asked), tuple(asked.values()), result)
         self._count += 1
-        return found, asked
+        return result, asked
 
     def _lookup(self, mapping: Mapping, asked: dict[_Question, Any]) -> tuple[Answer] | None:
         """Ask a mapping what others were asked who said the same so far, and write it down.
@@ -156,7 +156,7 @@ class MappingMemo(Generic[Answer]):
             at = at.get(value)
         if not at:
             return None
-        questions, values, found = at[_ANSWER_KEY]
+        questions, values, result = at[_ANSWER_KEY]
         for question, other in zip(questions, values, strict=True):
             name, arguments = question
             value = getattr(mapping, name)
@@ -165,7 +165,7 @@ class MappingMemo(Generic[Answer]):
             asked[question] = value
             if value != other:
                 return None
-        return (found,)
+        return (result,)
 
 
 def _insert_answer(

@@ -30,8 +30,10 @@ def merged_options(nests: Nests, statements: Iterable[str]) -> OptionValues:
     (('tile', (4,)),)
     """
     names = frozenset(statements)
-    found = {entry: value for statement, own in nests if statement in names for entry, value in own}
-    return _sorted_values(found)
+    result = {
+        entry: value for statement, own in nests if statement in names for entry, value in own
+    }
+    return _sorted_values(result)
 
 
 def nests_of(entries: Mapping[str, Mapping[str, Any]]) -> Nests:
@@ -69,7 +71,7 @@ def require_statements(nests: Nests, scop: Scop) -> None:
     Raises:
         InputError: there are some.
     """
-    known = [one.name for one in scop.statements]
+    known = [statement.name for statement in scop.statements]
     unknown = [name for name, _ in nests if name not in known]
     if unknown:
         raise InputError(

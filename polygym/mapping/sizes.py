@@ -76,10 +76,10 @@ def constant_at(row: ScheduleRow, parameters: Sequence[str], sizes: Sizes) -> in
     >>> constant_at(Row((1,), (2,), -1), ["n"], {"n": 40})
     79
     """
-    found = row.constant
+    result = row.constant
     if not any(row.parameters):
-        return found
+        return result
     for factor, name in zip(row.parameters, parameters, strict=True):
         if factor:
-            found += factor * sizes[name]
-    return found
+            result += factor * sizes[name]
+    return result

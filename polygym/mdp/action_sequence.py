@@ -55,12 +55,12 @@ def actions_to(episode: Episode, schedule: Schedule, mapping: Mapping) -> tuple[
         if adopted is None:
             return None
         edit_no_more = adopted.after(adopted.task.options.first_answer + USE_DEFAULT)
-        found = _after_answering(edit_no_more, mapping)
+        result = _after_answering(edit_no_more, mapping)
     else:
-        found = _after_answering(episode, mapping)
-    if found is None or found.schedule() != schedule or found.mapping != mapping:
+        result = _after_answering(episode, mapping)
+    if result is None or result.schedule() != schedule or result.mapping != mapping:
         return None
-    return found.actions[len(before.actions) :]
+    return result.actions[len(before.actions) :]
 
 
 def per_nest_mapping(mapping: Mapping, start: Mapping, nests: tuple[NestShape, ...]) -> Mapping:
@@ -77,34 +77,34 @@ def per_nest_mapping(mapping: Mapping, start: Mapping, nests: tuple[NestShape, .
 def _own_entries(mapping: Mapping, start: Mapping, nest: NestShape) -> dict[str, Any]:
     """Return the entries of a nest that are others than those to begin with."""
     said, usual = (_entries_of_nest(one, nest) for one in (mapping, start))
-    found = {entry: value for entry, value in said.items() if value != usual[entry]}
+    result = {entry: value for entry, value in said.items() if value != usual[entry]}
     if said["parallel"] is WorkSharing.OFF or mapping.threads == 1:
-        found = {k: v for k, v in found.items() if k not in ("wavefront", "diamond")}
-    if "wavefront" in found or ("diamond" in found and said["wavefront"]):
-        found["wavefront"] = said["wavefront"]
-        found["diamond"] = said["wavefront"] and said["diamond"]
-    elif "diamond" in found:
-        del found["diamond"]
+        result = {k: v for k, v in result.items() if k not in ("wavefront", "diamond")}
+    if "wavefront" in result or ("diamond" in result and said["wavefront"]):
+        result["wavefront"] = said["wavefront"]
+        result["diamond"] = said["wavefront"] and said["diamond"]
+    elif "diamond" in result:
+        del result["diamond"]
     if said["vector_bits"] == 0:
-        found.pop("vector_copies", None)
+        result.pop("vector_copies", None)
     if said["tile"] == ():
-        found.pop("outer_tile", None)
-        found.pop("sink", None)
-    if "order" in found:
-        found["order"] = _stated_order(said, nest)
-        if found["order"] == usual["order"]:
-            del found["order"]
-    return {entry: value for entry, value in found.items() if value is not None}
+        result.pop("outer_tile", None)
+        result.pop("sink", None)
+    if "order" in result:
+        result["order"] = _stated_order(said, nest)
+        if result["order"] == usual["order"]:
+            del result["order"]
+    return {entry: value for entry, value in result.items() if value is not None}
 
 
 def _stated_order(entries: dict[str, Any], nest: NestShape) -> tuple[int, ...]:
     """Return those loops of an order whose place in a nest it tells."""
     moving = entries["sink"] and entries["tile"] != ()
-    found: tuple[int, ...] = ()
+    result: tuple[int, ...] = ()
     for loop in reversed(entries["order"]):
-        if loop in nest.next_loops_outward(found, moving=moving):
-            found = (loop, *found)
-    return found
+        if loop in nest.next_loops_outward(result, moving=moving):
+            result = (loop, *result)
+    return result
 
 
 def _entries_of_nest(mapping: Mapping, nest: NestShape) -> dict[str, Any]:
@@ -181,6 +181,6 @@ def _entry_of_question(mapping: Mapping, deciding: MappingState, question: Mappi
     nest = deciding.nests[question.nest]
     own = dict(dict(mapping.nests).get(max(nest.statements), ()))
     if subject is DecisionKind.WAVEFRONT:
-        found = own.get("wavefront"), own.get("diamond")
-        return None if found == (None, None) else found
+        result = own.get("wavefront"), own.get("diamond")
+        return None if result == (None, None) else result
     return own.get(MAPPING_FIELDS[subject])

@@ -252,13 +252,13 @@ class EditState:
             return len(first(self.schedule, ())) > 0
         if self.is_choosing_part or not self.is_last_operand:
             return True
-        found = self._edited(value)
-        return found != self.schedule and edits.is_small(found) and is_legal(found)
+        schedule = self._edited(value)
+        return schedule != self.schedule and edits.is_small(schedule) and is_legal(schedule)
 
     def _edited(self, value: int) -> Schedule:
         assert self.edit is not None
         change, _ = _KINDS[self.edit]
         of_program = (self.scop,) if self.edit is EditKind.ADOPT else ()
-        found = change(self.schedule, *self.operands, value, *of_program)
-        assert isinstance(found, Schedule)
-        return found
+        schedule = change(self.schedule, *self.operands, value, *of_program)
+        assert isinstance(schedule, Schedule)
+        return schedule

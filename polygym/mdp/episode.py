@@ -156,10 +156,10 @@ class Task:
     def initial_schedule(self) -> Schedule:
         """The schedule that episodes begin to edit; the original order where isl gives up."""
         try:
-            found = schedule_by(self.initial_strategy, self.scop)
+            schedule = schedule_by(self.initial_strategy, self.scop)
         except (InputError, LimitError):
-            found = original_schedule(self.scop)
-        return LegalSchedule(self.scop, found).schedule
+            schedule = original_schedule(self.scop)
+        return LegalSchedule(self.scop, schedule).schedule
 
     @cached_property
     def initial_strategy(self) -> FixedStrategy:
@@ -216,11 +216,11 @@ class Episode:
 
         What was remembered of the old one is not what there is to say of the new one.
         """
-        found = object.__new__(Episode)
-        found.__dict__.update(self.__dict__, **changes)
+        episode = object.__new__(Episode)
+        episode.__dict__.update(self.__dict__, **changes)
         for name in _MEMO_FIELDS:
-            found.__dict__.pop(name, None)
-        return found
+            episode.__dict__.pop(name, None)
+        return episode
 
     @property
     def is_over(self) -> bool:
@@ -388,8 +388,8 @@ class Episode:
             construction = task.rules.initial()
         except LimitError as error:
             return self._replace(storing=storing, phase=Phase.INVALID, reason=str(error))
-        found = self._replace(task=task, construction=construction, storing=storing)
-        return found._continue_after_storage()
+        episode = self._replace(task=task, construction=construction, storing=storing)
+        return episode._continue_after_storage()
 
     def _continue_after_storage(self) -> Episode:
         """Go on with a schedule where nothing is left to be decided about storage."""

@@ -31,11 +31,11 @@ def shared_loops(scop: Scop, first: str, second: str) -> int:
 
 def _common_rows(first: tuple[ScheduleRow, ...], second: tuple[ScheduleRow, ...]) -> int:
     count = 0
-    for one, other in zip(first, second, strict=True):
-        if one.is_constant != other.is_constant:
+    for row, other in zip(first, second, strict=True):
+        if row.is_constant != other.is_constant:
             break
-        if one.is_constant:
-            if one != other:
+        if row.is_constant:
+            if row != other:
                 break
         else:
             count += 1

@@ -172,7 +172,10 @@ class MappingState:
         if answer == USE_DEFAULT_FOR_ALL:
             return replace(
                 self,
-                answers=(*self.answers, *((one, None) for one in self._remaining_questions())),
+                answers=(
+                    *self.answers,
+                    *((mapping_question, None) for mapping_question in self._remaining_questions()),
+                ),
             )
         value = None if answer == USE_DEFAULT else self.values[answer - 2]
         return replace(self, answers=(*self.answers, (question, value)))
@@ -214,16 +217,16 @@ class MappingState:
 
     def decisions_of_nest(self, nest: int) -> dict[DecisionKind, Any]:
         """Return what has been decided of a nest, tiles as sizes, the order as loops."""
-        found: dict[DecisionKind, Any] = {}
+        result: dict[DecisionKind, Any] = {}
         for question, value in self.answers:
             if question.nest != nest or value is None:
                 continue
             if question.kind is DecisionKind.TILE:
-                value = (*found.get(DecisionKind.TILE, ()), *value)
+                value = (*result.get(DecisionKind.TILE, ()), *value)
             elif question.kind is DecisionKind.ORDER:
-                value = (*value, *found.get(DecisionKind.ORDER, ()))
-            found[question.kind] = value
-        return found
+                value = (*value, *result.get(DecisionKind.ORDER, ()))
+            result[question.kind] = value
+        return result
 
     def _remaining_questions(self) -> Iterator[MappingQuestion]:
         """Yield the questions that are left if all of them are left to the model."""
@@ -231,9 +234,9 @@ class MappingState:
         last = self.answers[-1] if self.answers else None
         if last is not None and (further := self._next_loop_question(*last)) is not None:
             yield further
-        for one in self._apply_answers():
-            if one not in known and self._is_relevant(one):
-                yield one
+        for mapping_question in self._apply_answers():
+            if mapping_question not in known and self._is_relevant(mapping_question):
+                yield mapping_question
 
     def _apply_answers(self) -> Iterator[MappingQuestion]:
         for subject in _OF_PROGRAM:
@@ -326,7 +329,7 @@ class MappingState:
         )
         named = self.decisions_of_nest(question.nest).get(DecisionKind.ORDER, ())
         loops = self.nests[question.nest].next_loops_outward(named, moving=moving)
-        return tuple((one,) for one in loops[: MOST_VALUES - 1])
+        return tuple((loop,) for loop in loops[: MOST_VALUES - 1])
 
 
 def _sizes(length: int) -> tuple[tuple[int], ...]:
@@ -336,5 +339,5 @@ def _sizes(length: int) -> tuple[tuple[int], ...]:
     ((1,), (4,), (7,), (8,), (9,), (13,), (16,))
     """
     parts = {-(-length // part) for part in _PARTS}
-    found = sorted({1, *(size for size in {*_POWERS, *parts} if size < length)})
-    return tuple((size,) for size in found)
+    result = sorted({1, *(size for size in {*_POWERS, *parts} if size < length)})
+    return tuple((size,) for size in result)

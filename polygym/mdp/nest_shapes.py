@@ -62,11 +62,11 @@ class NestShape:
         >>> shape.next_loops((1, 3), moving=True)
         ()
         """
-        found: set[int] = set()
+        result: set[int] = set()
         for group in self.joined if moving else self.permutable:
             left = [one for one in group if one not in ordered]
-            found.update(left if len(left) > 1 else ())
-        return tuple(sorted(found))
+            result.update(left if len(left) > 1 else ())
+        return tuple(sorted(result))
 
     @property
     def iterations(self) -> int:
@@ -86,11 +86,11 @@ def nest_shapes(legal: LegalSchedule, sizes: Sizes, limit: int) -> tuple[NestSha
             around = LoopContext(
                 all_pairs(legal.scop), {name: () for name in names}, legal.schedule.parameters
             )
-            found = [_shape_of_band(band, legal, sizes, around) for band in _bands(tree)]
+            shapes = [_shape_of_band(band, legal, sizes, around) for band in _bands(tree)]
     except PolygymError:
         return ()
-    kept = sorted(range(len(found)), key=lambda place: (-found[place].iterations, place))[:limit]
-    return tuple(found[place] for place in sorted(kept))
+    kept = sorted(range(len(shapes)), key=lambda place: (-shapes[place].iterations, place))[:limit]
+    return tuple(shapes[place] for place in sorted(kept))
 
 
 def _bands(tree: Tree) -> list[Band]:

@@ -83,7 +83,7 @@ class RewardKind(Enum):
         try:
             return RewardKind(name)
         except ValueError:
-            names = ", ".join(one.value for one in RewardKind)
+            names = ", ".join(reward_kind.value for reward_kind in RewardKind)
             raise InputError(f"reward: expected one of {names}, found {name!r}") from None
 
 

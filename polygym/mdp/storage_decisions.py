@@ -78,7 +78,7 @@ class StorageOptions:
     @property
     def has_sizes(self) -> bool:
         """Whether it is known what anything takes; without that nothing is offered."""
-        return {one.name for one in self.scop.parameters} <= set(self.sizes)
+        return {parameter.name for parameter in self.scop.parameters} <= set(self.sizes)
 
     def split_scop(self, cuts: Splitting) -> Scop | None:
         """Return the program that is cut; None where there would be too many pieces."""
@@ -86,19 +86,25 @@ class StorageOptions:
         def find() -> Scop | None:
             try:
                 with attempt_bounded(_ISL_OPERATIONS), bounded_operations("cutting a program"):
-                    found = apply_splitting(self.scop, cuts)
+                    scop = apply_splitting(self.scop, cuts)
             except (InputError, LimitError):
                 return None
             most = max(MOST_PIECES, len(self.scop.statements))
-            return found if len(found.statements) <= most else None
+            return scop if len(scop.statements) <= most else None
 
         return self._split_scops.get(cuts, find)
 
     def extended_splittings(self, cuts: Splitting) -> tuple[Splitting, ...]:
         """Return what may become of cuts with one suggestion more."""
-        joined = dict.fromkeys(_joined_splitting(cuts, one) for one in self.suggestions)
-        found = (one for one in joined if one != cuts and self.split_scop(one) is not None)
-        return tuple(found)[:MOST_VALUES]
+        joined = dict.fromkeys(
+            _joined_splitting(cuts, suggestion) for suggestion in self.suggestions
+        )
+        splittings = (
+            splitting
+            for splitting in joined
+            if splitting != cuts and self.split_scop(splitting) is not None
+        )
+        return tuple(splittings)[:MOST_VALUES]
 
     def storage_offers(self, cuts: Splitting) -> tuple[WebVariants, ...]:
         """Return what is offered of the webs of a program that is cut."""
@@ -168,7 +174,7 @@ class StorageState:
     @property
     def storage(self) -> StoragePlan:
         """The plan so far."""
-        entries = [one for one in self.entries if one is not None]
+        entries = [entry for entry in self.entries if entry is not None]
         return plan_of(entries, has_contraction=bool(entries))
 
     @property

@@ -74,8 +74,8 @@ def _places(parents: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 
 def _descendants(parents: Sequence[int], highlighted: int) -> set[int]:
-    found = {highlighted} if 0 <= highlighted < len(parents) else set()
+    result = {highlighted} if 0 <= highlighted < len(parents) else set()
     for node, parent in enumerate(parents):
-        if parent in found:
-            found.add(node)
-    return found
+        if parent in result:
+            result.add(node)
+    return result

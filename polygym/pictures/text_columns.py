@@ -47,12 +47,12 @@ def draw_text_columns(axes: Axes, columns: Sequence[TextColumn]) -> None:
     width, height = style.use_pixel_coordinates(axes)
     share = (width - _MARGIN) / len(columns)
     axes.plot([_MARGIN, width - _MARGIN], [height - 2] * 2, color=style.GRID, linewidth=1)
-    for number, one in enumerate(columns):
+    for number, text_column in enumerate(columns):
         x, y = _MARGIN + number * share, height - 22
         letters = min(_MAX_LETTERS, int((share - _MARGIN) / _LETTER))
-        heading = style.drawable_text(one.heading, int(letters * _LETTER / _BOLD_LETTER))
+        heading = style.drawable_text(text_column.heading, int(letters * _LETTER / _BOLD_LETTER))
         style.write(axes, (x, y), heading, bold=True)
-        for note in fit_lines(one.entries, letters, int((y - _MARGIN) / _LINE)):
+        for note in fit_lines(text_column.entries, letters, int((y - _MARGIN) / _LINE)):
             y -= _LINE
             color = style.FAINT_INK if note.is_faint else style.INK
             color = style.POINT if note.is_highlighted else color
@@ -65,15 +65,15 @@ def fit_lines(notes: Sequence[TextEntry], max_letters: int, max_lines: int) -> l
     >>> [note.text for note in fitted([Note("a"), Note("b"), Note("c", stands_out=True)], 20, 2)]
     ['c', '… 2 more']
     """
-    found = [
+    entries = [
         TextEntry(line, note.is_highlighted, note.is_faint)
         for note in notes
         for line in textwrap.wrap(style.drawable_text(note.text, 4 * max_letters), max_letters)
     ]
-    if len(found) <= max_lines:
-        return found
+    if len(entries) <= max_lines:
+        return entries
     room = max_lines - 1
-    seen = next((place for place, note in enumerate(found) if note.is_highlighted), 0)
-    first = min(max(0, seen - room // 2), len(found) - room)
-    left_out = TextEntry(f"… {len(found) - room} more", is_faint=True)
-    return [*found[first : first + room], left_out]
+    seen = next((place for place, note in enumerate(entries) if note.is_highlighted), 0)
+    first = min(max(0, seen - room // 2), len(entries) - room)
+    left_out = TextEntry(f"… {len(entries) - room} more", is_faint=True)
+    return [*entries[first : first + room], left_out]

@@ -53,10 +53,10 @@ def batched_null_space(rows: Iterable[Sequence[int]], width: int) -> tuple[tuple
     given = list(rows)
     span = ModularSpan(width)
     chosen = [row for row in given if span.grows_by(row)]
-    found = null_space(chosen, width)
+    result = null_space(chosen, width)
     # What is left out is a combination of the others if it is 0 wherever these are.
-    if len(chosen) < len(given) and found:
-        vectors = [vector for vector, _ in found]
+    if len(chosen) < len(given) and result:
+        vectors = [vector for vector, _ in result]
         if any(map(any, inner_products(given, vectors))):
             return null_space(given, width)
-    return found
+    return result

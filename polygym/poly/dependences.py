@@ -102,14 +102,17 @@ def _dependences(scop: Scop) -> tuple[Dependence, ...]:
 
 def _parameters_in_order(scop: Scop) -> list[str]:
     """Return the parameters in the order in which the domains of statements need them."""
-    own = {one.name for one in scop.parameters}
+    own = {parameter.name for parameter in scop.parameters}
     words = [
         word
         for statement in scop.statements
         for word in _WORD.findall(statement.domain.partition("{")[2])
     ]
     needed = dict.fromkeys(word for word in words if word in own)
-    return [*needed, *(one.name for one in scop.parameters if one.name not in needed)]
+    return [
+        *needed,
+        *(parameter.name for parameter in scop.parameters if parameter.name not in needed),
+    ]
 
 
 def relations_by_array(scop: Scop) -> RelationsOfArray:
@@ -127,21 +130,23 @@ def _relations_by_array(scop: Scop) -> RelationsOfArray:
     before = order.lex_lt_union_map(order)
     result: RelationsOfArray = {}
     accessed = dict.fromkeys(
-        access.array for one in scop.statements for access in (one.write, *one.reads)
+        access.array
+        for statement in scop.statements
+        for access in (statement.write, *statement.reads)
     )
     for array in accessed:
         writes = access_relation(scop, array, is_write=True)
         if writes is None:
             continue
         reads = access_relation(scop, array, is_write=False)
-        found = {DependenceKind.OUTPUT: writes.apply_range(writes.reverse()).intersect(before)}
+        union_maps = {DependenceKind.OUTPUT: writes.apply_range(writes.reverse()).intersect(before)}
         if reads is not None:
-            found[DependenceKind.FLOW] = value_based_flow(reads, writes, order)
-            found[DependenceKind.ANTI] = reads.apply_range(writes.reverse()).intersect(before)
+            union_maps[DependenceKind.FLOW] = value_based_flow(reads, writes, order)
+            union_maps[DependenceKind.ANTI] = reads.apply_range(writes.reverse()).intersect(before)
         for kind in DependenceKind:
-            if kind not in found:
+            if kind not in union_maps:
                 continue
-            relation = found[kind].intersect_params(context).coalesce()
+            relation = union_maps[kind].intersect_params(context).coalesce()
             if not relation.is_empty():
                 result[kind, array] = relation
     return result
@@ -164,7 +169,7 @@ def original_order(scop: Scop) -> isl.UnionMap:
 
 def access_relation(scop: Scop, array: str, *, is_write: bool) -> isl.UnionMap | None:
     """Return the union of one array's accesses, restricted to the instances that run."""
-    found: isl.UnionMap | None = None
+    union_map: isl.UnionMap | None = None
     for statement in scop.statements:
         for access in (statement.write,) if is_write else statement.reads:
             if access.array != array:
@@ -172,8 +177,8 @@ def access_relation(scop: Scop, array: str, *, is_write: bool) -> isl.UnionMap |
             relation = isl.UnionMap(access.relation).intersect_domain(
                 isl.UnionSet(statement.domain)
             )
-            found = relation if found is None else found.union(relation)
-    return found
+            union_map = relation if union_map is None else union_map.union(relation)
+    return union_map
 
 
 def value_based_flow(
@@ -249,8 +254,8 @@ def _has_coprime_factors(relations: str) -> bool:
     a[1001i + 613j] written, who reads whose value is a question of the least solutions of an
     equation with four such numbers, which takes isl minutes.
     """
-    found = sorted({int(number) for number in _FACTOR.findall(relations)})
-    return any(larger % smaller for smaller, larger in pairwise(found))
+    result = sorted({int(number) for number in _FACTOR.findall(relations)})
+    return any(larger % smaller for smaller, larger in pairwise(result))
 
 
 def _earlier_writes(reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:
@@ -286,8 +291,8 @@ def _convex_pieces(
             if not relation.is_disjoint(as_map):
                 kind |= reason
                 arrays.add(array)
-        found = Dependence(source, sink, kind, tuple(sorted(arrays)), str(piece))
-        pieces.append((_canonical_text(piece, sizes), found))
+        dependence = Dependence(source, sink, kind, tuple(sorted(arrays)), str(piece))
+        pieces.append((_canonical_text(piece, sizes), dependence))
     return [found for _, found in sorted(pieces, key=lambda item: item[0])]
 
 
@@ -329,6 +334,6 @@ def basic_sets_of(points: isl.Set) -> list[isl.BasicSet]:
 
 
 def _collect(visit: Callable[[Callable[[object], None]], None]) -> list:  # type: ignore[type-arg]
-    found: list[object] = []
-    visit(found.append)
-    return found
+    result: list[object] = []
+    visit(result.append)
+    return result

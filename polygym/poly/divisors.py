@@ -23,13 +23,13 @@ from polygym.ir.scop import Scop, Statement
 
 def divisor_arrays(scop: Scop) -> frozenset[str]:
     """Return the names of the arrays and scalars that a program divides by."""
-    found: set[str] = set()
+    result: set[str] = set()
     left = {name for statement in scop.statements for name in _divisors(statement)}
     while left:
-        found |= left
-        writing = (one for one in scop.statements if one.write.array in left)
-        left = {name for statement in writing for name in _sources(statement)} - found
-    return frozenset(found)
+        result |= left
+        writing = (statement for statement in scop.statements if statement.write.array in left)
+        left = {name for statement in writing for name in _sources(statement)} - result
+    return frozenset(result)
 
 
 def _divisors(statement: Statement) -> Iterator[str]:

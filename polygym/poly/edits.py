@@ -41,9 +41,12 @@ def interchange(schedule: Schedule, dimension: int, other_dimension: int) -> Sch
     """Let two rows change places."""
 
     def swap(rows: StatementRows) -> StatementRows:
-        found = list(rows)
-        found[dimension], found[other_dimension] = found[other_dimension], found[dimension]
-        return tuple(found)
+        schedule_rows = list(rows)
+        schedule_rows[dimension], schedule_rows[other_dimension] = (
+            schedule_rows[other_dimension],
+            schedule_rows[dimension],
+        )
+        return tuple(schedule_rows)
 
     return _edit_all_rows(schedule, swap)
 
@@ -74,14 +77,14 @@ def distribute(schedule: Schedule, dimension: int, first: int) -> Schedule:
     """Put in a row before which the first statements of the text part ways with the others."""
     statements = tuple(
         replace(
-            one,
+            statement_schedule,
             rows=(
-                *one.rows[:dimension],
-                _constant(schedule, one.iterators, int(number >= first)),
-                *one.rows[dimension:],
+                *statement_schedule.rows[:dimension],
+                _constant(schedule, statement_schedule.iterators, int(number >= first)),
+                *statement_schedule.rows[dimension:],
             ),
         )
-        for number, one in enumerate(schedule.statements)
+        for number, statement_schedule in enumerate(schedule.statements)
     )
     return replace(schedule, statements=statements)
 
@@ -93,7 +96,7 @@ def _constant(schedule: Schedule, iterators: tuple[str, ...], value: int) -> Sch
 def is_distribution(schedule: Schedule, place: int) -> bool:
     """Whether a row does nothing but part statements, so that it can be left out."""
     return schedule.dimensions > 1 and all(
-        one.rows[place].is_constant for one in schedule.statements
+        statement_schedule.rows[place].is_constant for statement_schedule in schedule.statements
     )
 
 
@@ -125,8 +128,8 @@ def is_small(schedule: Schedule) -> bool:
     """Whether code generation is likely to get through it."""
     return all(
         abs(value) <= MAX_DIMENSIONS
-        for one in schedule.statements
-        for row in one.rows
+        for statement_schedule in schedule.statements
+        for row in statement_schedule.rows
         for value in (*row.iterators, *row.parameters, row.constant)
     )
 
@@ -134,14 +137,24 @@ def is_small(schedule: Schedule) -> bool:
 def _edit_all_rows(
     schedule: Schedule, change: Callable[[StatementRows], StatementRows]
 ) -> Schedule:
-    statements = tuple(replace(one, rows=change(one.rows)) for one in schedule.statements)
+    statements = tuple(
+        replace(statement_schedule, rows=change(statement_schedule.rows))
+        for statement_schedule in schedule.statements
+    )
     return replace(schedule, statements=statements)
 
 
 def _edit_row(
     schedule: Schedule, statement: int, place: int, change: Callable[[ScheduleRow], ScheduleRow]
 ) -> Schedule:
-    one = schedule.statements[statement]
-    own = replace(one, rows=(*one.rows[:place], change(one.rows[place]), *one.rows[place + 1 :]))
+    statement_schedule = schedule.statements[statement]
+    own = replace(
+        statement_schedule,
+        rows=(
+            *statement_schedule.rows[:place],
+            change(statement_schedule.rows[place]),
+            *statement_schedule.rows[place + 1 :],
+        ),
+    )
     others = schedule.statements
     return replace(schedule, statements=(*others[:statement], own, *others[statement + 1 :]))

@@ -75,9 +75,9 @@ def nearest_admissible(
     {'k': 16}
     """
     left = fix_parameters(isl.Set(context), given)
-    found = {}
+    result = {}
     for name, most in preferred.items():
-        found[name] = most
+        result[name] = most
         position = left.find_dim_by_name(isl.dim_type.param, name)
         if position < 0:
             continue
@@ -86,9 +86,9 @@ def nearest_admissible(
         if values.is_empty():
             return dict(preferred)
         below = values.upper_bound_val(isl.dim_type.set, 0, isl.Val(most))
-        found[name] = lowest_value(values, 0) if below.is_empty() else highest_value(below, 0)
-        left = fix_parameters(left, {name: found[name]})
-    return found
+        result[name] = lowest_value(values, 0) if below.is_empty() else highest_value(below, 0)
+        left = fix_parameters(left, {name: result[name]})
+    return result
 
 
 def fix_parameters(values: _Points, parameters: Mapping[str, int]) -> _Points:

@@ -56,17 +56,20 @@ class IndexRange:
 
 def valid_index_ranges(scop: Scop) -> dict[str, IndexRange]:
     """Return the range of values of every array from which subscripts are computed."""
-    found: dict[str, IndexRange] = {}
+    ranges: dict[str, IndexRange] = {}
     context = isl.Set(scop.context)
     with bounded_operations("finding valid indices"):
         for site in computed_subscripts(scop):
             for array, values in _of_site(scop, site):
-                before = found.get(array, values)
-                found[array] = IndexRange(
+                before = ranges.get(array, values)
+                ranges[array] = IndexRange(
                     before.lowest.max(values.lowest).coalesce(),
                     before.highest.min(values.highest).coalesce(),
                 )
-        return {name: _fitting(one, scop.array(name).type, context) for name, one in found.items()}
+        return {
+            name: _fitting(index_range, scop.array(name).type, context)
+            for name, index_range in ranges.items()
+        }
 
 
 def _fitting(values: IndexRange, scalar: ScalarType, context: isl.Set) -> IndexRange:
@@ -138,7 +141,7 @@ def _linear_sum(scop: Scop, statement: Statement, expression: Expression) -> _Li
 
 def _only_writer(scop: Scop, array: str) -> Statement | None:
     """Return the statement that assigns a temporary, if one alone does and reads no part of it."""
-    writers = [one for one in scop.statements if one.write.array == array]
+    writers = [statement for statement in scop.statements if statement.write.array == array]
     if scop.array(array).storage_class is not StorageClass.LOCAL or len(writers) != 1:
         return None
     (writer,) = writers
@@ -149,20 +152,20 @@ def _of_site(scop: Scop, site: ComputedSubscript) -> list[tuple[str, IndexRange]
     """Return what one subscript asks of the arrays in it."""
     context = isl.Set(scop.context)
     size = isl.PwAff(scop.array(site.array).extents[site.dimension])
-    found = _linear_sum(scop, scop.statement(site.statement), site.subscript)
-    if found is None or any(not factor for _, factor in found.loads):
+    linear_sum = _linear_sum(scop, scop.statement(site.statement), site.subscript)
+    if linear_sum is None or any(not factor for _, factor in linear_sum.loads):
         plain = IndexRange(_constant(context, 0), _plus(size, -1).intersect_params(context))
         return [(access.array, plain) for access in loaded_accesses(site.subscript)]
-    if not found.loads:
+    if not linear_sum.loads:
         return []
-    low, high = _value_bounds(scop, context, found)
+    low, high = _value_bounds(scop, context, linear_sum)
     room = _plus(size, -1).sub(high.sub(low))
-    count = len(found.loads)
+    count = len(linear_sum.loads)
     share = room.scale_down_val(isl.Val(count)).floor()
-    negative = sum(factor < 0 for _, factor in found.loads[1:])
+    negative = sum(factor < 0 for _, factor in linear_sum.loads[1:])
     base = share.scale_val(isl.Val(negative)).sub(low)
     result = []
-    for place, (array, factor) in enumerate(found.loads):
+    for place, (array, factor) in enumerate(linear_sum.loads):
         begin = _constant(context, 0) if place else base
         ends = [begin, begin.add(share)] if factor > 0 or not place else [begin, share]
         result.append((array, _divided(ends, factor if not place else abs(factor))))

@@ -79,13 +79,13 @@ def independent_rows(rows: Sequence[Vector], before: Iterable[Vector] = ()) -> t
     (1, 3)
     """
     basis = list(echelon(before))
-    found = []
+    result = []
     for position, row in enumerate(rows):
         larger = extend_basis(basis, row)
         if larger is not None:
-            found.append(position)
+            result.append(position)
             basis = larger
-    return tuple(found)
+    return tuple(result)
 
 
 @lru_cache(maxsize=4096)
@@ -102,12 +102,12 @@ def domain_equations(domain: str) -> tuple[Vector, ...]:
 def _equations(points: isl.Set) -> tuple[Vector, ...]:
     # A modulo is a hole, no equation: it is dropped before the hull is taken.
     hull = points.remove_divs().affine_hull()
-    found = [
+    result = [
         coefficients(equation, isl.dim_type.set)
         for equation in hull.get_constraints()
         if equation.is_equality() and not equation.is_div_constraint()
     ]
-    return tuple(vector for vector, _ in echelon(found))
+    return tuple(vector for vector, _ in echelon(result))
 
 
 def innermost_loop(domain: str, rows: Sequence[Vector]) -> InnermostLoop | None:
@@ -183,9 +183,9 @@ def usual_displacement(
 
     With A[i == 0 ? n - 1 : i - 1] that is by 1, but for the step from i = 0 to i = 1.
     """
-    found = displacement(statement, access, loop)
-    if found is not None or loop is None or not _has_invariant_subscripts(statement, access, loop):
-        return found
+    vector = displacement(statement, access, loop)
+    if vector is not None or loop is None or not _has_invariant_subscripts(statement, access, loop):
+        return vector
     return _usual_displacement(statement.domain, anchor(access), loop.displacement)
 
 
@@ -202,11 +202,11 @@ def access_offset(relation: str, other: str) -> Vector | None:
         here, there = isl.Map(relation), isl.Map(other)
         both = here.domain().intersect(there.domain())
         apart = here.intersect_domain(both).sum(there.neg())
-        found: list[isl.MultiAff] = []
-        isl.PwMultiAff.from_map(apart).foreach_piece(lambda _, affine: found.append(affine))
-        if len(found) != 1:
+        multi_affs: list[isl.MultiAff] = []
+        isl.PwMultiAff.from_map(apart).foreach_piece(lambda _, affine: multi_affs.append(affine))
+        if len(multi_affs) != 1:
             return None
-        (affine,) = found
+        (affine,) = multi_affs
         parts = [affine.get_aff(place) for place in range(affine.dim(isl.dim_type.out))]
         if not all(part.is_cst() for part in parts):
             return None
@@ -280,9 +280,9 @@ def _subscripts(domain: str, relation: str) -> tuple[Vector, ...] | None:
 
 def _affine_pieces(relation: isl.Map) -> Iterator[tuple[Vector, ...]]:
     """Yield the coefficients of every piece of an access that is an integer affine function."""
-    found: list[isl.MultiAff] = []
-    isl.PwMultiAff.from_map(relation).foreach_piece(lambda _, affine: found.append(affine))
-    for piece in found:
+    multi_affs: list[isl.MultiAff] = []
+    isl.PwMultiAff.from_map(relation).foreach_piece(lambda _, affine: multi_affs.append(affine))
+    for piece in multi_affs:
         parts = [piece.get_aff(place) for place in range(piece.dim(isl.dim_type.out))]
         if any(a.dim(isl.dim_type.div) or not a.get_denominator_val().is_one() for a in parts):
             continue
@@ -325,12 +325,12 @@ def _usual_stride(points: isl.Set, relation: isl.Map, move: Vector) -> AccessStr
     displacements = _displacements(points, relation, move)
     bound = len(_equations(displacements.domain()))
     zeros = "0, " * (rank - 1)
-    for found, farthest in (
+    for stride, farthest in (
         (AccessStride.SAME, 0),
         (AccessStride.UNIT, 1),
         (AccessStride.SHORT, MAX_SHORT_STRIDE),
     ):
         near = isl.Set(f"{{ [{zeros}d] : {-farthest} <= d <= {farthest} }}")
         if _is_thin(displacements.subtract_range(near).domain(), bound):
-            return found
+            return stride
     return AccessStride.FAR

@@ -86,8 +86,8 @@ def extend_basis(basis: Basis, vector: Sequence[int]) -> Basis | None:
     if reduced[pivot] < 0:
         reduced = tuple(-value for value in reduced)
     # The new vector is 0 at the others' pivots, so these keep their signs.
-    found = [(reduce_by(other, reduced, pivot), at) for other, at in basis]
-    return [*found, (primitive(reduced), pivot)]
+    result = [(reduce_by(other, reduced, pivot), at) for other, at in basis]
+    return [*result, (primitive(reduced), pivot)]
 
 
 def reduce_by_all(vector: Sequence[int], basis: Iterable[tuple[Vector, int]]) -> Vector:

@@ -54,12 +54,12 @@ def affine_form(
     >>> affine(isl.Aff("[n] -> { [i, j] -> [(0)] }"), (2, 0), (-1,), 3)
     Aff("[n] -> { [i, j] -> [(3 - n + 2i)] }")
     """
-    found = zero.set_constant_val(isl_value(value))
+    aff = zero.set_constant_val(isl_value(value))
     for kind, factors in ((isl.dim_type.in_, inputs), (isl.dim_type.param, parameters)):
         for place, factor in enumerate(factors):
             if factor:
-                found = found.set_coefficient_val(kind, place, isl_value(factor))
-    return found
+                aff = aff.set_coefficient_val(kind, place, isl_value(factor))
+    return aff
 
 
 def isl_text(isl_object: Any) -> str:

@@ -29,19 +29,19 @@ def arrays_without_live_in(scop: Scop, parameters: Mapping[str, int]) -> frozens
 
     A computed subscript may read any element. What takes isl too long is taken to owe something.
     """
-    names = ", ".join(one.name for one in scop.parameters)
+    names = ", ".join(parameter.name for parameter in scop.parameters)
     sizes = fix_parameters(isl.Set(f"[{names}] -> {{ : }}"), parameters)
     order = original_order(scop).intersect_params(sizes)
-    found = set()
+    result = set()
     for name in {statement.write.array for statement in scop.statements}:
         try:
             with bounded_operations(f"what {name} held before", _OPERATIONS):
                 elements = _elements(scop, name, parameters).intersect_params(sizes)
                 if _is_written_before_read(scop, name, elements, order, sizes):
-                    found.add(name)
+                    result.add(name)
         except LimitError:
             continue
-    return frozenset(found)
+    return frozenset(result)
 
 
 def _is_written_before_read(

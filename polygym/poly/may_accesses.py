@@ -35,18 +35,18 @@ def anchor(access: Access) -> str:
 
 @lru_cache(maxsize=1024)
 def _anchor(relation: str, gathered: tuple[int, ...]) -> str:
-    found = isl.Map(relation)
+    result = isl.Map(relation)
     for dimension in gathered:
-        found = found.drop_constraints_involving_dims(isl.dim_type.out, dimension, 1)
-        found = found.fix_val(isl.dim_type.out, dimension, isl.Val(0))
-    return isl_text(found.coalesce())
+        result = result.drop_constraints_involving_dims(isl.dim_type.out, dimension, 1)
+        result = result.fix_val(isl.dim_type.out, dimension, isl.Val(0))
+    return isl_text(result.coalesce())
 
 
 def out_of_range_messages(scop: Scop, sizes: Mapping[str, int]) -> tuple[str, ...]:
     """Return what is to be said of every computed subscript, should it be out of range."""
     return tuple(
-        one.out_of_range_message(
-            evaluate_extent(scop.array(one.array).extents[one.dimension], sizes)
+        subscript.out_of_range_message(
+            evaluate_extent(scop.array(subscript.array).extents[subscript.dimension], sizes)
         )
-        for one in computed_subscripts(scop)
+        for subscript in computed_subscripts(scop)
     )

@@ -27,10 +27,10 @@ def rational_vertices(polytope: isl.BasicSet) -> tuple[RationalVertex, ...]:
     >>> sorted(corners(isl.BasicSet("{ [i, j] : 0 <= j and 2j <= i < 4 }")))
     [(0, 0), (3, 0), (3, Fraction(3, 2))]
     """
-    found: list[isl.Vertex] = []
+    vertices: list[isl.Vertex] = []
     # Under a bound isl may refuse anything, which a function that it calls could not say.
-    polytope.compute_vertices().foreach_vertex(found.append)
-    forms = (vertex.get_expr() for vertex in found)
+    polytope.compute_vertices().foreach_vertex(vertices.append)
+    forms = (vertex.get_expr() for vertex in vertices)
     return tuple(
         tuple(_value(form.get_aff(k)) for k in range(form.dim(isl.dim_type.out))) for form in forms
     )

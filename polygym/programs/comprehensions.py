@@ -102,15 +102,15 @@ def definition_of(target: str, function: str | None) -> TcDefinition:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"{target}: cannot be read: {why}") from error
-    found = {one.name: one for one in parse_definitions(text, target)}
-    if function is None and len(found) > 1:
+    definitions = {definition.name: definition for definition in parse_definitions(text, target)}
+    if function is None and len(definitions) > 1:
         raise InputError(
-            f"{target}: there are several definitions; choose one of: {', '.join(found)} "
+            f"{target}: there are several definitions; choose one of: {', '.join(definitions)} "
             "(--function NAME; from Python, function=NAME)"
         )
-    chosen = next(iter(found)) if function is None else function
-    if chosen not in found:
+    chosen = next(iter(definitions)) if function is None else function
+    if chosen not in definitions:
         raise InputError(
-            f"{target}: no definition is called {chosen}; there are: {', '.join(found)}"
+            f"{target}: no definition is called {chosen}; there are: {', '.join(definitions)}"
         )
-    return found[chosen]
+    return definitions[chosen]

@@ -43,5 +43,5 @@ def dtype_of(scalar: ScalarType) -> np.dtype[Any]:
         raise InputError(
             "arrays of bfloat16 need the package ml_dtypes: pip install 'polygym[half]'"
         ) from None
-    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-    return found
+    result: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return result

@@ -89,7 +89,9 @@ def initial_data_source(scop: Scop, indices: Mapping[str, tuple[str, str]] | Non
         for position, array in enumerate(scop.arrays)
         if array.storage_class is not StorageClass.BLOCK
     ]
-    arguments = [f"{_carrier(one.type).value} {one.name}" for one in scop.parameters]
+    arguments = [
+        f"{_carrier(parameter.type).value} {parameter.name}" for parameter in scop.parameters
+    ]
     arguments += [_argument(array) for _, array in filled]
     matrices = divisor_arrays(scop)
     body = "\n".join(
@@ -120,10 +122,10 @@ def _with_types(filling: Scop, types: Mapping[str, ScalarType]) -> Scop:
         replace(array, type=types.get(array.name, array.type)) for array in filling.arrays
     )
     statements = []
-    for one in filling.statements:
-        real = types.get(one.write.array, one.body.type)
-        body = one.body if one.body.type is real else Cast(one.body, real)
-        statements.append(replace(one, body=body))
+    for statement in filling.statements:
+        real = types.get(statement.write.array, statement.body.type)
+        body = statement.body if statement.body.type is real else Cast(statement.body, real)
+        statements.append(replace(statement, body=body))
     return verify(replace(filling, arrays=arrays, statements=tuple(statements)))
 
 

@@ -24,5 +24,5 @@ def condition_text(context: str) -> str:
     'n > 0 and m > 1'
     """
     bare = without_parameters(context)
-    found = _CONDITIONS.match(bare)
-    return found[1] if found else bare
+    match = _CONDITIONS.match(bare)
+    return match[1] if match else bare

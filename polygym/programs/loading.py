@@ -85,8 +85,8 @@ def load_program(
     )
     values = _parameter_values(scop, initial, sizes, parameters or {})
     _check_context(scop, values)
-    found = Program(_name(target), scop, initial, tuple(values.items()), outputs)
-    return replace(found, function=function)
+    program = Program(_name(target), scop, initial, tuple(values.items()), outputs)
+    return replace(program, function=function)
 
 
 def load_scop(
@@ -253,7 +253,7 @@ def _fitting_sizes(
     above if there are none.
     """
     size = _fitting_size(scop, FILE_SIZES[dataset])
-    names = [one.name for one in (*scop.parameters, *initial.parameters)]
+    names = [parameter.name for parameter in (*scop.parameters, *initial.parameters)]
     wanted = {name: known.get(name, size) for name in names if name not in given}
     return nearest_admissible(scop.context, given, wanted)
 
@@ -277,7 +277,7 @@ def _initial_data(scop: Scop, path: Path, function: str | None) -> Scop:
     beside = f"init_{scop.name.removeprefix('kernel_')}"
     if beside in region_names(path):
         bare = arguments_without_sizes(path, beside)
-        sizes = tuple(one for one in parse_selection(function).array_sizes if one[0] in bare)
+        sizes = tuple(size for size in parse_selection(function).array_sizes if size[0] in bare)
         return parse_file(path, function=str(RegionSelection(beside, sizes)))
     try:
         return initial_data_program(scop, index_ranges(scop) if computed_subscripts(scop) else None)

@@ -56,16 +56,16 @@ def select_programs(
         return [name for one in meant for name in _expand(one)]
 
     try:
-        found = select_names(patterns, expand, _identity)
+        result = select_names(patterns, expand, _identity)
     except InputError as error:
         raise InputError(f"kernel: {error}") from None
-    if not found:
+    if not result:
         text = ",".join(given)
         raise InputError(
             f"kernel: expected at least one kernel or file, found {text!r}"
             + (", which excludes all that it names" if patterns else "")
         )
-    return found
+    return result
 
 
 def category_of(name: str) -> str:
@@ -125,11 +125,11 @@ def _expand(pattern: str) -> list[str]:
         source_of_name(pattern)  # refuses what is no number
         return [pattern]
     if (is_path(pattern) and not _is_category(pattern)) or os.path.isfile(pattern):
-        found = sorted(glob.glob(pattern)) if glob.has_magic(pattern) else [pattern]
-        missing = [path for path in found if not os.path.isfile(path)]
-        if missing or not found:
+        result = sorted(glob.glob(pattern)) if glob.has_magic(pattern) else [pattern]
+        missing = [path for path in result if not os.path.isfile(path)]
+        if missing or not result:
             raise InputError(f"expected the path of a file, found no file {pattern!r}")
-        return found
+        return result
     ours = _of_category(pattern)
     try:
         return [kernel.name for kernel in polybench.select((pattern,))] + ours
@@ -146,10 +146,12 @@ def _comprehensions(pattern: str) -> list[str]:
     ['tc:tbmm:double']
     """
     name, colon, scalar = pattern.removeprefix(PREFIX).partition(":")
-    found = [one for one in library.definitions() if fnmatchcase(one, name)] or [name]
-    for one in found:
+    result = [
+        definition for definition in library.definitions() if fnmatchcase(definition, name)
+    ] or [name]
+    for one in result:
         library.definition(f"{one}{colon}{scalar}")  # refuses it, and says what there is
-    return [f"{PREFIX}{one}{colon}{scalar}" for one in found]
+    return [f"{PREFIX}{one}{colon}{scalar}" for one in result]
 
 
 def _of_category(pattern: str) -> list[str]:
@@ -163,7 +165,7 @@ def _of_category(pattern: str) -> list[str]:
 
 @cache
 def _categories() -> dict[str, str]:
-    names = [f"{PREFIX}{one}" for one in library.definitions()]
+    names = [f"{PREFIX}{definition}" for definition in library.definitions()]
     return {name: category_of(name) for name in names}
 
 

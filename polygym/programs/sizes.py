@@ -18,7 +18,7 @@ def parse_sizes(text: str) -> dict[str, int]:
     Raises:
         InputError: one is no name with a number, or stands there twice.
     """
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for part in text.split(","):
         name, equals, number = (one.strip() for one in part.partition("="))
         value = parse_size(number)
@@ -28,10 +28,10 @@ def parse_sizes(text: str) -> dict[str, int]:
                 "expected NAME=INTEGER, or several with commas such as n=100,m=200, found "
                 f"{shown!r}"
             )
-        if name in found:
+        if name in result:
             raise InputError(f"expected every name once, found {name!r} twice")
-        found[name] = value
-    return found
+        result[name] = value
+    return result
 
 
 def parse_size(text: str) -> int | None:

@@ -24,15 +24,15 @@ def is_computed_literal(one: Term) -> bool:
 
 def built_parts(targets: Iterable[Term]) -> set[Term]:
     """Return the parts of targets that become nodes, and variables: not a function's arguments."""
-    found: set[Term] = set()
+    terms: set[Term] = set()
     stack = list(targets)
     while stack:
-        one = stack.pop()
-        if one not in found:
-            found.add(one)
-            if not is_computed_literal(one):
-                stack.extend(one.children)
-    return found
+        term = stack.pop()
+        if term not in terms:
+            terms.add(term)
+            if not is_computed_literal(term):
+                stack.extend(term.children)
+    return terms
 
 
 class RuleApplicability:
@@ -42,12 +42,12 @@ class RuleApplicability:
         """Ask nothing yet."""
         self.rule = rule
         self.variables = tuple(variable_names(rule.sources))
-        self.computed = tuple(one for one in postorder(rule.targets) if is_computed_literal(one))
+        self.computed = tuple(term for term in postorder(rule.targets) if is_computed_literal(term))
         self.leaves = [
             sorted(
-                self.variables.index(str(one.head))
-                for one in built_parts([target])
-                if is_variable(one)
+                self.variables.index(str(part.head))
+                for part in built_parts([target])
+                if is_variable(part)
             )
             for target in rule.targets
         ]
@@ -76,12 +76,12 @@ class RuleApplicability:
         try:
             for condition in rule.conditions:
                 arguments = tuple(
-                    types.values[self._number(one, values, numbers, literals)]
-                    for one in condition.children
+                    types.values[self._number(child, values, numbers, literals)]
+                    for child in condition.children
                 )
                 if not types.domain.holds(str(condition.head), arguments):
                     return None
-            targets = [self._number(one, values, numbers, literals) for one in rule.targets]
+            targets = [self._number(term, values, numbers, literals) for term in rule.targets]
         except Inadmissible:
             return None
         return (*[literals[one] for one in self.computed], *targets)
@@ -94,21 +94,21 @@ class RuleApplicability:
         literals: dict[Term, int],
     ) -> int:
         types = self._types
-        for one in postorder([root]):
-            if one in numbers:
+        for term in postorder([root]):
+            if term in numbers:
                 continue
-            if is_variable(one):
-                numbers[one] = values[str(one.head)]
+            if is_variable(term):
+                numbers[term] = values[str(term.head)]
                 continue
-            children = [numbers[child] for child in one.children]
-            if is_computed_literal(one):
+            children = [numbers[child] for child in term.children]
+            if is_computed_literal(term):
                 arguments = tuple(types.values[child] for child in children)
-                literal = types.domain.compute(str(one.head)[1:], arguments)
-                literals[one] = types.operator(literal, 0)
-                key: tuple[int, ...] = (literals[one],)
+                literal = types.domain.compute(str(term.head)[1:], arguments)
+                literals[term] = types.operator(literal, 0)
+                key: tuple[int, ...] = (literals[term],)
             else:
-                key = (types.operator(one.head, len(children)), *children)
-            numbers[one] = types.infer(key)
-            if numbers[one] == REFUSED:
-                raise Inadmissible(f"rule {self.rule.name}: {one.head} makes no sense here")
+                key = (types.operator(term.head, len(children)), *children)
+            numbers[term] = types.infer(key)
+            if numbers[term] == REFUSED:
+                raise Inadmissible(f"rule {self.rule.name}: {term.head} makes no sense here")
         return numbers[root]

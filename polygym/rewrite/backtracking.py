@@ -213,20 +213,20 @@ class Valuation:
         if len(known) > _MAX_CACHED_COSTS:
             known.clear()
         places: dict[Term, int] = {root: 0}
-        found = [root]
+        terms = [root]
         costs: list[float] = []
         form: list[int] = []
-        for one in found:  # which grows meanwhile: from the root on, level by level
-            entry = known.get(one)
+        for term in terms:  # which grows meanwhile: from the root on, level by level
+            entry = known.get(term)
             if entry is None:
-                entry = known[one] = self._ask(one)
+                entry = known[term] = self._ask(term)
             costs.append(entry[0])
             form.append(entry[1])
-            for child in one.children:
+            for child in term.children:
                 place = places.get(child)
                 if place is None:
-                    place = places[child] = len(found)
-                    found.append(child)
+                    place = places[child] = len(terms)
+                    terms.append(child)
                 form.append(place)
         total = math.fsum(costs)
         if total < limit:

@@ -65,12 +65,12 @@ class MatchJoin:
                 row = (number, *match)
                 table.setdefault(key_of(row), []).append(row)
             wanted = _column_getter([homes[columns[at]] for at in shared])
-            joined = _join_rows(joined, table, wanted, [one + 1 for one in roots], earlier)
+            joined = _join_rows(joined, table, wanted, [root + 1 for root in roots], earlier)
             roots.append(width)
             for at, column in enumerate(columns):
                 homes.setdefault(column, width + 2 + at)
             width += 2 + len(columns)
-        places = [*(one + 1 for one in roots), *(homes[column] for column in range(self.width))]
+        places = [*(root + 1 for root in roots), *(homes[column] for column in range(self.width))]
         pick = _column_getter(places) if len(places) > 1 else lambda row: (row[places[0]],)
         return map(pick, joined)
 
@@ -84,7 +84,7 @@ def _join_rows(
 ) -> Iterator[tuple[Any, ...]]:
     """Yield rows with a further match, which stands elsewhere and comes after those it mirrors."""
     for row in rows:
-        before = [row[one] for one in roots]
+        before = [row[root] for root in roots]
         first = max([row[one] for one in earlier], default=-1)
         for match in table.get(wanted(row), ()):
             if match[0] > first and match[1] not in before:

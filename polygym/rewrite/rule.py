@@ -53,7 +53,7 @@ class Rule:
                 f"rule {self.name}: expected as many targets as sources, found "
                 f"{len(self.sources)} and {len(self.targets)}"
             )
-        if any(is_variable(one) for one in self.sources):
+        if any(is_variable(source) for source in self.sources):
             raise InputError(f"rule {self.name}: expected a source that is more than a variable")
         bound = set(variable_names(self.sources))
         for name in variable_names((*self.targets, *self.conditions)):
@@ -88,13 +88,13 @@ def parse_rules(text: str, file: str = "<rules>") -> list[Rule]:
         InputError: two rules have one name, or a variable is bound nowhere.
     """
     reader = TermReader(text, file)
-    found: dict[str, Rule] = {}
+    rules: dict[str, Rule] = {}
     while reader.peek():
         for rule in _rule(reader):
-            if rule.name in found:
+            if rule.name in rules:
                 raise InputError(f"{file}: expected one rule named {rule.name}, found two")
-            found[rule.name] = rule
-    return list(found.values())
+            rules[rule.name] = rule
+    return list(rules.values())
 
 
 def rules_text(rules: Iterable[Rule]) -> str:
@@ -159,11 +159,11 @@ def _rule(reader: TermReader) -> list[Rule]:
 
 
 def _joined_terms(reader: TermReader) -> list[Term]:
-    found = [reader.expression()]
+    terms = [reader.expression()]
     while reader.peek() == "&":
         reader.take()
-        found.append(reader.expression())
-    return found
+        terms.append(reader.expression())
+    return terms
 
 
 def _substitute_parts(root: Term, parts: dict[str, Term]) -> Term:

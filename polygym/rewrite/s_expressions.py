@@ -78,12 +78,12 @@ class TermReader:
         Raises:
             SourceError: it is not.
         """
-        found = self.peek()
-        if not found or (expected and found != expected):
+        result = self.peek()
+        if not result or (expected and result != expected):
             wanted = repr(expected) if expected else "a word"
-            raise self.error(f"expected {wanted}, found {repr(found) if found else 'the end'}")
+            raise self.error(f"expected {wanted}, found {repr(result) if result else 'the end'}")
         self._next += 1
-        return found
+        return result
 
     def error(self, message: str, back: int = 0) -> SourceError:
         """Return an error at the next token, or at one that was taken already."""
@@ -136,10 +136,10 @@ def parse_term(text: str, file: str = "<text>") -> Term:
         SourceError: it is none; says where.
     """
     reader = TermReader(text, file)
-    found = reader.expression()
+    result = reader.expression()
     if reader.peek():
         raise reader.error(f"expected the end after the term, found {reader.peek()!r}")
-    return found
+    return result
 
 
 def term_text(root: Term) -> str:

@@ -70,14 +70,14 @@ class TermIndex:
         self.nodes = list(postorder([root]))
         """The nodes, children first."""
         self._by_operator: dict[OperatorKey, list[Term]] = {}
-        for one in self.nodes:
-            self._by_operator.setdefault(operator_key(one), []).append(one)
+        for node in self.nodes:
+            self._by_operator.setdefault(operator_key(node), []).append(node)
         self._users: dict[Term, list[Term]] = {}
         self._order: dict[Term, int] = {}
 
     def matches(self, rules: Sequence[Rule]) -> list[RuleMatch]:
         """Return where rules apply, in a certain order."""
-        types, found = self.types, list[RuleMatch]()
+        types, rule_matches = self.types, list[RuleMatch]()
         searched: dict[Term, list[tuple[Term, ...]]] = {}
         for rule in rules:
             recipe = compiled_rule(rule, types)
@@ -95,8 +95,8 @@ class TermIndex:
                 for row in rows:
                     where, binding = row[:count], row[count:]
                     if self._holds(recipe, where, binding):
-                        found.append(RuleMatch(rule, where, binding))
-        return found
+                        rule_matches.append(RuleMatch(rule, where, binding))
+        return rule_matches
 
     def apply(self, match: RuleMatch) -> Term | None:
         """Return the term with the targets in the places of a match's sources, None if none is."""
@@ -150,11 +150,11 @@ class TermIndex:
         """Return the nodes that need one of some, and are none of them."""
         users = self._users
         if not self._order:
-            for place, one in enumerate(self.nodes):
-                self._order[one] = place
-                users[one] = []
-                for child in one.children:
-                    users[child].append(one)
+            for place, node in enumerate(self.nodes):
+                self._order[node] = place
+                users[node] = []
+                for child in node.children:
+                    users[child].append(node)
         above: set[Term] = set()
         stack = list(where)
         while stack:
@@ -218,17 +218,17 @@ class CompiledTermRule:
 
 def compiled_rule(rule: Rule, types: TypeTable) -> CompiledTermRule:
     """Return a rule compiled, made once for a domain."""
-    found = types.recipes.get(rule)
-    if not isinstance(found, CompiledTermRule):
-        found = types.recipes[rule] = CompiledTermRule(rule, types)
-    return found
+    term_rule = types.recipes.get(rule)
+    if not isinstance(term_rule, CompiledTermRule):
+        term_rule = types.recipes[rule] = CompiledTermRule(rule, types)
+    return term_rule
 
 
 def _pattern_finder(source: Term, types: TypeTable) -> TermPattern:
-    found = types.recipes.get(source)
-    if not isinstance(found, TermPattern):
-        found = types.recipes[source] = TermPattern(source)
-    return found
+    pattern = types.recipes.get(source)
+    if not isinstance(pattern, TermPattern):
+        pattern = types.recipes[source] = TermPattern(source)
+    return pattern
 
 
 _INDEX_CACHE: LruCache[tuple[int, Term], TermIndex] = LruCache(8)

@@ -75,12 +75,12 @@ def term(head: Head, *children: Term) -> Term:
     if head.__class__ is float and head == 0.0:
         key = (float, repr(head), children)  # 0.0 and -0.0 are equal, and two heads
     reference = _TABLE.get(key)
-    if reference is not None and (found := reference()) is not None:
-        return found
+    if reference is not None and (result := reference()) is not None:
+        return result
     with _LOCK:
         reference = _TABLE.get(key)
-        if reference is not None and (found := reference()) is not None:
-            return found
+        if reference is not None and (result := reference()) is not None:
+            return result
         made = object.__new__(Term)  # half the time that the constructor takes
         _SET_HEAD(made, head)
         _SET_CHILDREN(made, children)
@@ -128,7 +128,7 @@ def size(roots: Iterable[Term]) -> int:
 
 def variable_names(roots: Iterable[Term]) -> list[str]:
     """Return the names of the variables, in the order in which they first appear."""
-    found: list[str] = []
+    result: list[str] = []
     seen: set[Term] = set()
     stack = list(roots)
     stack.reverse()
@@ -140,8 +140,8 @@ def variable_names(roots: Iterable[Term]) -> list[str]:
         if one.children:
             stack.extend(reversed(one.children))
         elif is_variable(one):
-            found.append(str(one.head))
-    return found
+            result.append(str(one.head))
+    return result
 
 
 def rebuild(root: Term, change: Callable[[Term, tuple[Term, ...]], Term]) -> Term:
@@ -165,8 +165,8 @@ def memoized_value(root: Term, memo: dict[Term, Value], compute: Callable[[Term]
     3
     """
     try:
-        found = memo[root] = compute(root)
-        return found
+        result = memo[root] = compute(root)
+        return result
     except KeyError:
         pass
     stack = [root]

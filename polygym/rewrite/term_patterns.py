@@ -46,9 +46,9 @@ class TermPattern:
 
     def matches(self, nodes: Iterable[Term]) -> list[tuple[Term, ...]]:
         """Return the matches at nodes that have the pattern's operator."""
-        found: list[tuple[Term, ...]] = []
-        self._search(nodes, found.append)
-        return found
+        terms: list[tuple[Term, ...]] = []
+        self._search(nodes, terms.append)
+        return terms
 
     def _checks(self, source: Term) -> list[str]:
         lines: list[str] = []

@@ -45,35 +45,35 @@ class TypeTable:
     def operator(self, head: Head, arity: int) -> int:
         """Return the number of a head with so many children."""
         key = (head.__class__, head, arity)
-        found = self._operators.get(key)
-        if found is None:
-            found = self._operators[key] = len(self.heads)
+        result = self._operators.get(key)
+        if result is None:
+            result = self._operators[key] = len(self.heads)
             self.heads.append(head)
             self.arities.append(arity)
-        return found
+        return result
 
     def number(self, value: Data) -> int:
         """Return the number of data."""
         key = (value.__class__, value)
-        found = self._numbers.get(key)
-        if found is None:
-            found = self._numbers[key] = len(self.values)
+        result = self._numbers.get(key)
+        if result is None:
+            result = self._numbers[key] = len(self.values)
             self.values.append(value)
-        return found
+        return result
 
     def infer(self, key: tuple[int, ...]) -> int:
         """Return the number of a node's data, given its operator and the numbers of its children's.
 
         ``REFUSED`` if there is no such node.
         """
-        found = self._inferred.get(key)
-        if found is None:
+        result = self._inferred.get(key)
+        if result is None:
             try:
-                found = self.number(self.infer_or_raise(key))
+                result = self.number(self.infer_or_raise(key))
             except Inadmissible:
-                found = REFUSED
-            self._inferred[key] = found
-        return found
+                result = REFUSED
+            self._inferred[key] = result
+        return result
 
     def infer_or_raise(self, key: tuple[int, ...]) -> Data:
         """Return a node's data as the domain itself gives it, or raise what it raises."""
@@ -84,39 +84,39 @@ class TypeTable:
         """Return the number of the data of two nodes that are equal, ``REFUSED`` if they cannot."""
         if one == other:
             return one
-        found = self._joined.get((one, other))
-        if found is None:
+        result = self._joined.get((one, other))
+        if result is None:
             try:
-                found = self.number(self.domain.join(self.values[one], self.values[other]))
+                result = self.number(self.domain.join(self.values[one], self.values[other]))
             except Inadmissible:
-                found = REFUSED
-            self._joined[one, other] = found
-        return found
+                result = REFUSED
+            self._joined[one, other] = result
+        return result
 
     def number_of(self, root: Term) -> int:
         """Return the number of a term's data, ``REFUSED`` if a part of it is inadmissible."""
         known = self._terms
-        found = known.get(root)
-        if found is not None:
-            return found
+        result = known.get(root)
+        if result is not None:
+            return result
         if len(known) > _MAX_TERMS:  # terms that are known stay alive: do not keep all of them
             known.clear()
         missing: list[Term] = []
         seen = {root}
         stack = [root]
         while stack:  # parts that are known are not walked through
-            one = stack.pop()
-            missing.append(one)
-            for child in one.children:
+            term = stack.pop()
+            missing.append(term)
+            for child in term.children:
                 if child not in known and child not in seen:
                     seen.add(child)
                     stack.append(child)
         if len(missing) > 1:
             missing = _postorder_within(root, seen)
-        for one in missing:
-            children = [known[child] for child in one.children]
-            key = (self.operator(one.head, len(children)), *children)
-            known[one] = REFUSED if REFUSED in children else self.infer(key)
+        for term in missing:
+            children = [known[child] for child in term.children]
+            key = (self.operator(term.head, len(children)), *children)
+            known[term] = REFUSED if REFUSED in children else self.infer(key)
         return known[root]
 
     def of(self, root: Term) -> Data:
@@ -125,13 +125,13 @@ class TypeTable:
         Raises:
             Inadmissible: a part of it makes no sense.
         """
-        found = self.number_of(root)
-        if found != REFUSED:
-            return self.values[found]
-        for one in postorder([root]):
-            if self.number_of(one) == REFUSED:
-                children = [self.number_of(child) for child in one.children]
-                self.infer_or_raise((self.operator(one.head, len(children)), *children))
+        result = self.number_of(root)
+        if result != REFUSED:
+            return self.values[result]
+        for term in postorder([root]):
+            if self.number_of(term) == REFUSED:
+                children = [self.number_of(child) for child in term.children]
+                self.infer_or_raise((self.operator(term.head, len(children)), *children))
         raise AssertionError("the domain refuses a node at one time and not at another")
 
 
@@ -153,15 +153,15 @@ def _postorder_within(root: Term, inside: set[Term]) -> list[Term]:
     seen: set[Term] = set()
     stack: list[tuple[Term, bool]] = [(root, False)]
     while stack:
-        one, is_done = stack.pop()
+        term, is_done = stack.pop()
         if is_done:
-            order.append(one)
-        elif one not in seen:
-            seen.add(one)
-            stack.append((one, True))
+            order.append(term)
+        elif term not in seen:
+            seen.add(term)
+            stack.append((term, True))
             stack.extend(
                 (child, False)
-                for child in reversed(one.children)
+                for child in reversed(term.children)
                 if child in inside and child not in seen
             )
     return order

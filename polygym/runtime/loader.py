@@ -71,7 +71,7 @@ def _foreign_addresses(object_code: bytes) -> dict[str, int]:
     Raises:
         LoadError: a library is not the one that it was, or lacks a function.
     """
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for digest, path in set(_LIBRARY.findall(object_code)):
         where = path.decode()
         try:
@@ -84,8 +84,8 @@ def _foreign_addresses(object_code: bytes) -> dict[str, int]:
             address = shared_libraries.function_at(library, name.decode())
             if address is None:
                 raise LoadError(f"the library {where} has no function {name.decode()}")
-            found[foreign_symbol(digest.decode(), name.decode())] = address
-    return found
+            result[foreign_symbol(digest.decode(), name.decode())] = address
+    return result
 
 
 @cache

@@ -176,7 +176,7 @@ def confirm_best(
     During the search each was measured in its own time, and the best of many also is the luckiest.
     Where nothing has run, the ranking stays as it is.
     """
-    findings = {choice_of(one): one for one in ranking.findings}
+    findings = {choice_of(finding): finding for finding in ranking.findings}
     isl = ranking.isl.evaluation
     first = [(isl.schedule, isl.mapping)] if isl is not None and isl.is_ok else []
     choices = tuple(dict.fromkeys([*first, *findings]))
@@ -185,18 +185,18 @@ def confirm_best(
     with attention.waiting():
         measured = evaluate_together_with_retries(evaluator, choices, _ROUNDS)
     again = dict(zip(choices, measured, strict=True))
-    found = [Finding(findings[one].index, again[one]) for one in findings]
-    found.sort(key=lambda one: -one.evaluation.speedup)
+    result = [Finding(findings[finding].index, again[finding]) for finding in findings]
+    result.sort(key=lambda one: -one.evaluation.speedup)
     beside = replace(ranking.isl, evaluation=again[first[0]]) if first else ranking.isl
-    return replace(ranking, isl=beside, findings=tuple(found), is_confirmed=True)
+    return replace(ranking, isl=beside, findings=tuple(result), is_confirmed=True)
 
 
 def _best_findings(search: SearchFolder, default: AutomaticReference) -> tuple[Finding, ...]:
     """Return the best few, and the default schedule where it is none of them."""
-    found = fastest_findings(search, _RANKED)
-    if default.finding is None or choice_of(default.finding) in map(choice_of, found):
-        return found
-    return (*found, default.finding)
+    findings = fastest_findings(search, _RANKED)
+    if default.finding is None or choice_of(default.finding) in map(choice_of, findings):
+        return findings
+    return (*findings, default.finding)
 
 
 def _explore(
@@ -228,7 +228,9 @@ def _try_mappings(
         return
     program, start = search.setting.subject.program, evaluator.options.mapping
     best = search.tally.fastest(_TUNED)
-    names: dict[Schedule, int | str] = {one.evaluation.schedule: one.index for one in best}
+    names: dict[Schedule, int | str] = {
+        finding.evaluation.schedule: finding.index for finding in best
+    }
     known = {(one.evaluation.schedule, start): one.evaluation for one in best}
     isl, default = references
     auto = None if default.finding is None else default.finding.evaluation

@@ -70,13 +70,13 @@ def explore_episodes(
     first_of = dict(known or {})
     for index in indices:
         episode = sampler(seed, index)
-        found = schedule_or_reason(episode)
-        if isinstance(found, str):
-            yield UnscheduledEpisode(index, episode, found)
+        schedule = schedule_or_reason(episode)
+        if isinstance(schedule, str):
+            yield UnscheduledEpisode(index, episode, schedule)
             continue
-        choice = found, episode.mapping or default
+        choice = schedule, episode.mapping or default
         if choice in first_of:
-            yield RepeatedEpisode(index, episode, found, first_of[choice])
+            yield RepeatedEpisode(index, episode, schedule, first_of[choice])
             continue
         evaluation = evaluate(*choice)
         first = first_of.setdefault(evaluation.canonical_key or choice, index)
@@ -84,4 +84,4 @@ def explore_episodes(
         if first == index:
             yield MeasuredEpisode(index, episode, evaluation)
         else:
-            yield RepeatedEpisode(index, episode, found, first)
+            yield RepeatedEpisode(index, episode, schedule, first)

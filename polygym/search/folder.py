@@ -100,8 +100,10 @@ class SearchFolder:
     @property
     def best(self) -> Finding | None:
         """The fastest so far, each measured once."""
-        found = [one for one in (self.tally.best, self.trials.best) if one is not None]
-        return max(found, key=lambda one: one.evaluation.speedup, default=None)
+        findings = [
+            finding for finding in (self.tally.best, self.trials.best) if finding is not None
+        ]
+        return max(findings, key=lambda one: one.evaluation.speedup, default=None)
 
     def confirm(self, finding: Finding) -> None:
         """Make a finding the best one, with what measuring it again has shown."""

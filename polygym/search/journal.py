@@ -106,7 +106,7 @@ def read_journal(path: Path) -> JournalContents:
     data = path.read_bytes()
     lines = data.split(b"\n")
     lines.pop()  # behind the last line break: nothing, or a torn line
-    found: list[Json] = []
+    jsons: list[Json] = []
     size = 0
     for number, line in enumerate(lines, start=1):
         value = _parsed(line)
@@ -114,14 +114,14 @@ def read_journal(path: Path) -> JournalContents:
             if number == len(lines):
                 break
             raise InputError(f"{path}:{number}: expected a JSON object, found something else")
-        found.append(value)
+        jsons.append(value)
         size += len(line) + 1
-    if not found or found[0].get("format") != FORMAT:
+    if not jsons or jsons[0].get("format") != FORMAT:
         raise InputError(
             f'{path}: expected the journal of a search, beginning with {{"format": "{FORMAT}", '
             "...}, found something else"
         )
-    setting, *episodes = found
+    setting, *episodes = jsons
     if setting.get("version") != VERSION:
         raise InputError(
             f"{path}: expected version {VERSION} of the format, found {setting.get('version')!r}"

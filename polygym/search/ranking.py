@@ -60,19 +60,21 @@ class Ranking:
     def with_isl(self) -> tuple[Finding, ...]:
         """The findings with isl's schedule in its place, which is behind what is as fast."""
         isl = [] if self.isl.evaluation is None else [Finding(ISL, self.isl.evaluation)]
-        return tuple(sorted([*self.findings, *isl], key=lambda one: -one.evaluation.speedup))
+        return tuple(
+            sorted([*self.findings, *isl], key=lambda finding: -finding.evaluation.speedup)
+        )
 
     @property
     def best(self) -> Finding | None:
         """The fastest that ran, isl's schedule among them, or None."""
-        ran = (one for one in self.with_isl if one.evaluation.is_ok)
+        ran = (finding for finding in self.with_isl if finding.evaluation.is_ok)
         return next(ran, None)
 
     def defects(self, search: SearchFolder) -> Defects:
         """Count what was wrong or crashed, while searching or in the end."""
         findings = (*search.tally.findings.values(), *search.trials.findings.values())
         isl = self.isl.evaluation
-        measured = [one.evaluation for one in (*findings, *self.findings)]
+        measured = [finding.evaluation for finding in (*findings, *self.findings)]
         return Defects.count([*measured, *([isl] if isl is not None else [])])
 
     @property
@@ -83,11 +85,11 @@ class Ranking:
 
 def fastest_findings(search: SearchFolder, count: int) -> tuple[Finding, ...]:
     """Return the best of the search and of the mappings that were tried, the fastest first."""
-    found = {choice_of(one): one for one in search.tally.fastest(count)}
-    for choice, one in search.trials.findings.items():
-        if one.evaluation.is_ok:
-            found.setdefault(choice, one)
-    ranked = sorted(found.values(), key=lambda one: -one.evaluation.speedup)
+    findings = {choice_of(one): one for one in search.tally.fastest(count)}
+    for choice, finding in search.trials.findings.items():
+        if finding.evaluation.is_ok:
+            findings.setdefault(choice, finding)
+    ranked = sorted(findings.values(), key=lambda one: -one.evaluation.speedup)
     return tuple(ranked[:count])
 
 
@@ -114,7 +116,9 @@ def confirmed_evaluation(searched: Finding, ranking: Ranking) -> Evaluation | No
     """
     if not ranking.is_confirmed:
         return None
-    again = (one.evaluation for one in ranking.findings if is_same_finding(one, searched))
+    again = (
+        finding.evaluation for finding in ranking.findings if is_same_finding(finding, searched)
+    )
     return next(again, None)
 
 
@@ -143,8 +147,11 @@ def search_document(
         "wrong": defects.wrong,
         "crashed": defects.crashed,
         "ranking": [
-            {**finding_json(one), "speedup_over_isl": speedup_over(one.evaluation, isl.evaluation)}
-            for one in ranking.with_isl
+            {
+                **finding_json(finding),
+                "speedup_over_isl": speedup_over(finding.evaluation, isl.evaluation),
+            }
+            for finding in ranking.with_isl
         ],
         "files": dict(files),
         "machine": asdict(describe_host()),

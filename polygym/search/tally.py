@@ -65,7 +65,7 @@ class SearchTally:
     @property
     def failed(self) -> int:
         """How many schedules did not run to a correct end."""
-        return sum(not one.evaluation.is_ok for one in self.findings.values())
+        return sum(not finding.evaluation.is_ok for finding in self.findings.values())
 
     def known(self) -> dict[MappedSchedule | str, int]:
         """Return what has been measured, schedules and loops, with the episodes that found it."""
@@ -78,6 +78,6 @@ class SearchTally:
 
     def fastest(self, count: int) -> tuple[Finding, ...]:
         """Return the best distinct schedules, the fastest first; of equal ones the earlier."""
-        ran = [one for one in self.findings.values() if one.evaluation.is_ok]
+        ran = [finding for finding in self.findings.values() if finding.evaluation.is_ok]
         ran.sort(key=lambda one: (-one.evaluation.speedup, one.index))
         return tuple(ran[:count])

@@ -103,8 +103,8 @@ class TuningPlan:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data; what leads a model is said where one does."""
-        found = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "guide"}
-        return found | (self.model_options.to_json() if self.strategy in MODEL_STRATEGIES else {})
+        result = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "guide"}
+        return result | (self.model_options.to_json() if self.strategy in MODEL_STRATEGIES else {})
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
@@ -160,7 +160,7 @@ def tune(
     as_is = _transferred(
         [Candidate(ORIGINAL, SEQUENTIAL_MAPPING)], program, known, mapping, machine
     )
-    begin += [one for one in as_is if one not in begin]
+    begin += [candidate for candidate in as_is if candidate not in begin]
     begin += _transferred(initial_candidates, program, known, mapping, machine)
     sizes = dict(program.parameters)
     genes = SearchSpace.for_program(program.scop, ways, sizes, mapping)
@@ -171,7 +171,7 @@ def tune(
         threads=mapping.threads, compile_seconds=_COMPILE_SECONDS, mapping=mapping
     )
     with runner_factory(program, options, plan.jobs) as bench:
-        before = {(one.schedule, one.mapping): one for one in recorded}
+        before = {(evaluation.schedule, evaluation.mapping): evaluation for evaluation in recorded}
         course = _TuningLoop(
             plan, program, bench, known, len(begin), before, started, waiting, on_progress
         )
@@ -194,7 +194,7 @@ def _transferred(
     machine: Machine | None,
 ) -> list[Candidate]:
     """Return what did well elsewhere as candidates here; a schedule that does not exist is none."""
-    found, scop = [], program.scop
+    result, scop = [], program.scop
     sizes = scop_sizes(scop, dict(program.parameters))
     for seed in candidates:
         if isinstance(seed.source, EpisodeSchedule | EditedSchedule):
@@ -204,8 +204,8 @@ def _transferred(
         except PolygymError:
             continue
         mapping = replace(seed.mapping, threads=start.threads, reassociate=start.reassociate)
-        found.append(Candidate(known_source(known, seed.source, schedule), mapping))
-    return found
+        result.append(Candidate(known_source(known, seed.source, schedule), mapping))
+    return result
 
 
 @dataclass(slots=True)
@@ -242,7 +242,9 @@ class _TuningLoop:
         """Return about how long it takes to measure the best together, at the least."""
         if self.best is None:
             return 0.0
-        fastest = sorted(one.seconds for one in self.found.values() if one.is_ok)[:_CONFIRMED_COUNT]
+        fastest = sorted(
+            evaluation.seconds for evaluation in self.found.values() if evaluation.is_ok
+        )[:_CONFIRMED_COUNT]
         return _MIN_ROUNDS * (sum(fastest) + self.best.baseline_seconds)
 
     def run(self, search: RandomSearch) -> bool:
@@ -279,7 +281,7 @@ class _TuningLoop:
             size = min(left, self.initial_count if first else search.batch_size)
             part = ready[tried : tried + size] or self._ask(search, size)
             choices = [(self.schedules[one.source], one.mapping) for one in part]
-            fresh = [one for one in choices if one not in self.recorded]
+            fresh = [choice for choice in choices if choice not in self.recorded]
             if fresh and not (self.found and self.is_over):
                 self._compile(fresh)
             for candidate, choice in zip(part, choices, strict=True):
@@ -360,7 +362,9 @@ class _TuningLoop:
         """
         ranked = sorted(self.found, key=lambda one: -self.found[one].speedup)[:_CONFIRMED_COUNT]
         again = list(dict.fromkeys([*ranked, start]))
-        together = {one: self.found[one] for one in again if one in self.found}
+        together = {
+            candidate: self.found[candidate] for candidate in again if candidate in self.found
+        }
         choices = [(self.schedules[one.source], one.mapping) for one in again]
         try:
             if self.seconds_left > 0:
@@ -377,7 +381,7 @@ class _TuningLoop:
                 f"{program.name}: no candidate ran to a correct end; the first one: "
                 f"{first.error_details}"
             )
-        found = TuningResult(
+        result = TuningResult(
             program.name,
             program.parameters,
             together[best],
@@ -387,6 +391,6 @@ class _TuningLoop:
             Defects.count((*self.found.values(), *together.values())),
             interrupted,
         )
-        if first.is_ok and not found.is_faster:
-            return replace(found, best=first, source=start.source)
-        return found
+        if first.is_ok and not result.is_faster:
+            return replace(result, best=first, source=start.source)
+        return result

@@ -68,7 +68,9 @@ class TuningFolder:
         if given is not None:
             expect_no_search(given, (TUNING_JOURNAL_FILE, BEST_FILE, BEST_C_FILE, SUMMARY_FILE))
         seeds = [
-            one for one in seeds if not isinstance(one.source, EpisodeSchedule | EditedSchedule)
+            candidate
+            for candidate in seeds
+            if not isinstance(candidate.source, EpisodeSchedule | EditedSchedule)
         ]
         return TuningFolder(setting, plan, given, seeds, node=node)
 
@@ -165,7 +167,10 @@ class TuningFolder:
             "parameters": dict(program.parameters),
             "mapping": str(self.setting.evaluation.mapping),
             **self.plan.to_json(),
-            "seeds": [[str(one.source), str(one.mapping)] for one in self.initial_candidates],
+            "seeds": [
+                [str(candidate.source), str(candidate.mapping)]
+                for candidate in self.initial_candidates
+            ],
             **({"node": self.node} if self.node else {}),
         }
 

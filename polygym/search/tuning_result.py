@@ -144,15 +144,15 @@ def _schedule_and_mapping(data: Any, name: str) -> tuple[str, str]:
         raise InputError(f"{name}: expected a JSON object, found {type(data).__name__}")
     outcome = data.get("outcome")
     inside = outcome if isinstance(outcome, Dictionary) else {}
-    found = {
+    result = {
         "schedule": data.get("schedule"),
         "mapping": data.get("mapping", inside.get("mapping")),
     }
-    for part, text in found.items():
+    for part, text in result.items():
         if not isinstance(text, str):
             what = "nothing" if text is None else type(text).__name__
             raise InputError(
                 f"{name}: expected what a tuner has saved, with the text of its {part}, "
                 f"found {what}"
             )
-    return str(found["schedule"]), str(found["mapping"])
+    return str(result["schedule"]), str(result["mapping"])

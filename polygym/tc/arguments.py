@@ -31,8 +31,8 @@ class ExpectedArgument:
 def expected_arguments(definition: TcDefinition) -> tuple[ExpectedArgument, ...]:
     """Return what the arguments of a definition have to be."""
     return tuple(
-        ExpectedArgument(one.name, dtype_of(one.type), len(one.sizes))
-        for one in definition.parameters
+        ExpectedArgument(parameter.name, dtype_of(parameter.type), len(parameter.sizes))
+        for parameter in definition.parameters
     )
 
 
@@ -50,13 +50,15 @@ def prepare_arguments(
         InputError: one does not fit its declaration.
     """
     if len(given) != len(expected):
-        names = ", ".join(one.name for one in expected)
+        names = ", ".join(expected_argument.name for expected_argument in expected)
         raise InputError(
             f"{name}: expected {len(expected)} arguments ({names}), found {len(given)}"
         )
     return [
-        value if _fits(one, value) else _prepare_argument(f"{name}: {one.name}", one, value)
-        for one, value in zip(expected, given, strict=True)
+        value
+        if _fits(argument, value)
+        else _prepare_argument(f"{name}: {argument.name}", argument, value)
+        for argument, value in zip(expected, given, strict=True)
     ]
 
 
@@ -117,7 +119,7 @@ def sizes_of_arguments(
     Raises:
         InputError: two arguments, or one and its declaration, do not agree.
     """
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     said: dict[str, str] = {}
     for parameter in definition.parameters:
         for place, size in enumerate(parameter.sizes):
@@ -127,10 +129,10 @@ def sizes_of_arguments(
                 case NumberLiteral(value):
                     expected, because = int(value), "as declared"
                 case NameUse(name):
-                    expected = found.setdefault(name, length)
+                    expected = result.setdefault(name, length)
                     because = f"which is {name} of {said.setdefault(name, here)}"
             if length != expected:
                 raise InputError(
                     f"{definition.name}: {here}: expected {expected}, {because}, found {length}"
                 )
-    return found
+    return result

@@ -39,7 +39,7 @@ def _address_function() -> Callable[[np.ndarray], int]:
     samples = (whole, whole[2:], whole.reshape(2, 3).T, np.array(1, np.int8))
     return (
         address_by_field
-        if all(address_by_field(one) == address_by_interface(one) for one in samples)
+        if all(address_by_field(sample) == address_by_interface(sample) for sample in samples)
         else address_by_interface
     )
 

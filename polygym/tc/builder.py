@@ -116,7 +116,7 @@ class KernelBuilder:
             name for name in size_locations(self.definition) if name not in self.required_constants
         ]
         scop = self.scop(parameters)
-        own = [parameters[one.name] for one in scop.parameters]
+        own = [parameters[parameter.name] for parameter in scop.parameters]
         return dict(zip([*names, *self.required_constants], own, strict=True))
 
     def similar_choices(self, sizes: Mapping[str, int]) -> list[Candidate]:
@@ -177,7 +177,10 @@ class KernelBuilder:
     def _checked(self, sizes: Mapping[str, int]) -> tuple[Scop, dict[str, int]]:
         """Return the program, and the sizes by its own names."""
         scop = self.scop(sizes)
-        own = {one.name: sizes[name] for one, name in zip(scop.parameters, sizes, strict=True)}
+        own = {
+            parameter.name: sizes[name]
+            for parameter, name in zip(scop.parameters, sizes, strict=True)
+        }
         if not context_holds(scop.context, own):
             found = ", ".join(f"{name} = {value}" for name, value in sizes.items())
             needs = " and ".join(scop.conditions) or "sizes from 1 on"
@@ -202,8 +205,10 @@ class KernelBuilder:
     def _compiled(
         self, scop: Scop, own: dict[str, int], schedule: Schedule, mapping: MachineMapping
     ) -> CompiledKernel:
-        arguments = self._array_names(scop, [one.name for one in self.definition.parameters])
-        outputs = self._array_names(scop, [one.name for one in self.definition.outputs])
+        arguments = self._array_names(
+            scop, [parameter.name for parameter in self.definition.parameters]
+        )
+        outputs = self._array_names(scop, [tc_output.name for tc_output in self.definition.outputs])
         return compile_kernel(scop, own, mapping, arguments, outputs, schedule)
 
     def _store(

@@ -75,14 +75,14 @@ class KernelOrigin:
         """
         try:
             comprehension, sizes, *texts = json.loads(text)
-            found = KernelOrigin(comprehension, tuple(sizes), *texts)
+            origin = KernelOrigin(comprehension, tuple(sizes), *texts)
         except (TypeError, RecursionError) as error:
             raise ValueError(str(error)) from None
         if not all(isinstance(one, str) for one in (comprehension, *texts)):
             raise ValueError("expected texts")
-        if not all(type(size) is int for size in found.sizes):
+        if not all(type(size) is int for size in origin.sizes):
             raise ValueError("expected sizes")
-        return found
+        return origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,13 +202,13 @@ class KernelCache:
         return 0
 
     def _rows(self, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = []
+        result: list[tuple[Any, ...]] = []
         if self.path.exists():
             is_fixed = not os.access(self.path.parent, os.W_OK)
             connect = self._connect_fixed if is_fixed else self._connect
             with self._warnings_instead_of_errors("not used"), closing(connect()) as connection:
-                found = connection.execute(query, values).fetchall()
-        return found
+                result = connection.execute(query, values).fetchall()
+        return result
 
     def _checked(self, row: tuple[Any, ...]) -> CacheEntry | None:
         """Return the entry of a row, or None and a warning."""
@@ -274,15 +274,23 @@ def _check_owner(path: Path) -> None:
 
 def user_cache() -> KernelCache | None:
     """Return the user's cache, None where it is switched off."""
-    found = cache_folder()
-    return None if found is None else KernelCache(found / _FILE)
+    path = cache_folder()
+    return None if path is None else KernelCache(path / _FILE)
 
 
 def text_of_entries(entries: list[CacheEntry]) -> str:
     """Return entries as lines of JSON; :func:`entries_from_text` reads them."""
     lines = [json.dumps({"format": "polygym cache", "version": CACHE_FORMAT})]
-    for one in entries:
-        lines.append(json.dumps({**asdict(one), "code": one.code.hex(), "digest": one.digest}))
+    for cache_entry in entries:
+        lines.append(
+            json.dumps(
+                {
+                    **asdict(cache_entry),
+                    "code": cache_entry.code.hex(),
+                    "digest": cache_entry.digest,
+                }
+            )
+        )
     return "\n".join([*lines, ""])
 
 
@@ -293,7 +301,7 @@ def entries_from_text(text: str, name: str) -> list[CacheEntry]:
         InputError: the text is none that :func:`text_of_entries` wrote.
     """
     head, *lines = text.splitlines() or [""]
-    found = []
+    result = []
     try:
         if json.loads(head) != {"format": "polygym cache", "version": CACHE_FORMAT}:
             raise ValueError("another first line")
@@ -305,9 +313,9 @@ def entries_from_text(text: str, name: str) -> list[CacheEntry]:
                 raise ValueError(f"the entry of {entry.label} does not have its fingerprint")
             if not _is_time(entry.seconds):
                 raise ValueError(f"the time of {entry.label}: expected seconds, or null")
-            found.append(replace(entry, created=float(entry.created)))
+            result.append(replace(entry, created=float(entry.created)))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(
             f"{name}: expected what `polygym cache export` writes, found something else: {error}"
         ) from None
-    return found
+    return result

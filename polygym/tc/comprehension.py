@@ -78,10 +78,10 @@ def define(
         if text.startswith(PREFIX)
         else text_definition(text, name, gradient)
     )
-    found = Comprehension(chosen, mapped, strategy)
+    comprehension = Comprehension(chosen, mapped, strategy)
     if not parts:
-        return found
-    return found.with_gradient(*(Comprehension(part, mapped, strategy) for part in parts))
+        return comprehension
+    return comprehension.with_gradient(*(Comprehension(part, mapped, strategy) for part in parts))
 
 
 class Comprehension:
@@ -122,16 +122,16 @@ class Comprehension:
 
     def __repr__(self) -> str:
         """Say what it takes and returns."""
-        parameters = ", ".join(one.name for one in self.definition.parameters)
-        outputs = ", ".join(one.name for one in self.definition.outputs)
+        parameters = ", ".join(parameter.name for parameter in self.definition.parameters)
+        outputs = ", ".join(tc_output.name for tc_output in self.definition.outputs)
         return f"<comprehension {self.name}({parameters}) -> ({outputs})>"
 
     def __copy__(self) -> Comprehension:
         """Return another operator with the same code, which may be told otherwise from now on."""
-        found = Comprehension.__new__(Comprehension)
-        found.__dict__.update(self.__dict__)
-        found._kernels, found._lock = dict(self._kernels), threading.Lock()
-        return found
+        comprehension = Comprehension.__new__(Comprehension)
+        comprehension.__dict__.update(self.__dict__)
+        comprehension._kernels, comprehension._lock = dict(self._kernels), threading.Lock()
+        return comprehension
 
     def __deepcopy__(self, memo: Any) -> Comprehension:
         """Return a copy: what it shares, definition and machine code, does not change."""
@@ -164,15 +164,17 @@ class Comprehension:
             SourceError: a text is no comprehension.
         """
         parts = [
-            one if isinstance(one, Comprehension) else define(one, mapping=self.mapping)
-            for one in gradients
+            gradient
+            if isinstance(gradient, Comprehension)
+            else define(gradient, mapping=self.mapping)
+            for gradient in gradients
         ]
-        check_gradient(self.definition, [one.definition for one in parts])
-        found = copy(self)
-        found._gradient = Gradient(
-            tuple(GradientPart(one.definition, one._results) for one in parts)
+        check_gradient(self.definition, [comprehension.definition for comprehension in parts])
+        result = copy(self)
+        result._gradient = Gradient(
+            tuple(GradientPart(part.definition, part._results) for part in parts)
         )
-        return found
+        return result
 
     def __call__(self, *arguments: Any, out: Any = None) -> Any:
         """Compute; one output comes as an array, several as a tuple.
@@ -261,7 +263,7 @@ class Comprehension:
         sizes = self._sizes(arrays)
         plan = TuningPlan(generations, population, strategy, seed, time_limit)
         program = self._builder.program(sizes)
-        found = tune(
+        result = tune(
             program,
             self.mapping,
             plan,
@@ -269,10 +271,10 @@ class Comprehension:
             initial_candidates=self._builder.similar_choices(sizes),
             on_progress=show,
         )
-        kernel = self._builder.compile_tuned(sizes, found)
+        kernel = self._builder.compile_tuned(sizes, result)
         with self._lock:
             self._cache_kernel(self._key(arrays), kernel)
-        return found
+        return result
 
     def _arrays(self, arguments: Sequence[Any]) -> list[np.ndarray]:
         if (torch := torch_if_used(arguments)) is not None:
@@ -308,7 +310,7 @@ class Comprehension:
         return (shapes, self._values(arrays)) if self._needed else shapes
 
     def _values(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
-        names = [one.name for one in self.definition.parameters]
+        names = [parameter.name for parameter in self.definition.parameters]
         return tuple(int(arrays[names.index(name)]) for name in self._needed)
 
     def _compiled(self, arrays: Sequence[np.ndarray]) -> CompiledKernel:
@@ -326,7 +328,7 @@ class Comprehension:
 
     def _sizes(self, arrays: Sequence[np.ndarray]) -> dict[str, int]:
         """Return the sizes of arguments, and the values of the scalars that must be known."""
-        names = [one.name for one in self.definition.parameters]
+        names = [parameter.name for parameter in self.definition.parameters]
         shapes = dict(zip(names, (array.shape for array in arrays), strict=True))
         sizes = sizes_of_arguments(self.definition, shapes)
         return sizes | dict(zip(self._needed, self._values(arrays), strict=True))
@@ -366,9 +368,9 @@ def _unpickled(version: str, state: bytes) -> Comprehension:
             f"version {version}: define it again from its text"
         )
     definition, mapping, strategy, gradient = pickle.loads(state)
-    found = Comprehension(definition, _mapping(mapping), _strategy(strategy))
-    found._gradient = gradient
-    return found
+    comprehension = Comprehension(definition, _mapping(mapping), _strategy(strategy))
+    comprehension._gradient = gradient
+    return comprehension
 
 
 def _strategy(given: ScheduleStrategy | str) -> ScheduleStrategy:

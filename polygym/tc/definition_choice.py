@@ -30,16 +30,16 @@ def text_definition(
 ) -> tuple[TcDefinition, Sequence[TcDefinition]]:
     """Return the definition that is chosen of a text, and those of its gradient."""
     try:
-        definitions = {one.name: one for one in parse_text(text)}
+        definitions = {definition.name: definition for definition in parse_text(text)}
     except RecursionError:
         raise InputError("the text nests too deeply, or a sum in it is too long") from None
     parts = tuple(gradient) if isinstance(gradient, list | tuple) else (gradient,)
     parts = () if gradient is None else parts
-    forward = [one for one in definitions if one not in parts]
+    forward = [definition for definition in definitions if definition not in parts]
     if name is None and len(forward) > 1:
         raise InputError(f"expected a name, one of {', '.join(forward)}")
     chosen = next(iter(forward), "") if name is None else name
     for one in (chosen, *parts):
         if one not in definitions:
             raise InputError(f"expected one of {', '.join(definitions)}, found {one!r}")
-    return definitions[chosen], [definitions[one] for one in parts]
+    return definitions[chosen], [definitions[part] for part in parts]

@@ -39,12 +39,12 @@ class GradientPart:
     @property
     def reads(self) -> tuple[str, ...]:
         """The names of what it reads, in order."""
-        return tuple(one.name for one in self.definition.parameters)
+        return tuple(parameter.name for parameter in self.definition.parameters)
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """The parameters of which it knows the derivative."""
-        return tuple(one.name.removeprefix("d_") for one in self.definition.outputs)
+        return tuple(tc_output.name.removeprefix("d_") for tc_output in self.definition.outputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +79,14 @@ def check_gradient(definition: TcDefinition, gradients: Sequence[TcDefinition]) 
     first: dict[str, TcDefinition] = {}
     for part in gradients:
         _check_part(definition, part)
-        for one in part.outputs:
-            if one.name in first:
+        for tc_output in part.outputs:
+            if tc_output.name in first:
                 raise InputError(
-                    f"{part.name}, the gradient of {definition.name}: {one.name} is computed by "
-                    f"{first[one.name].name} already"
+                    f"{part.name}, the gradient of {definition.name}: {tc_output.name} is "
+                    "computed by "
+                    f"{first[tc_output.name].name} already"
                 )
-            first[one.name] = part
+            first[tc_output.name] = part
 
 
 def _check_part(of: TcDefinition, by: TcDefinition) -> None:
@@ -95,23 +96,27 @@ def _check_part(of: TcDefinition, by: TcDefinition) -> None:
         InputError: a name is none of those that it may be, or a type or a rank does not fit.
     """
     said = f"{by.name}, the gradient of {of.name}"
-    parameters = {one.name: one for one in of.parameters}
-    outputs = {one.name: one for one in of.outputs}
+    parameters = {tc_parameter.name: tc_parameter for tc_parameter in of.parameters}
+    outputs = {tc_output.name: tc_output for tc_output in of.outputs}
     if both := [name for name in parameters if name in outputs]:
         raise InputError(
             f"{said}: {of.name} updates {both[0]}, whose name would stand for two values; expected "
             "no parameter that is an output too"
         )
-    derivatives = {derivative_name(name): one for name, one in outputs.items()}
+    derivatives = {derivative_name(name): output for name, output in outputs.items()}
     if twice := [name for name in derivatives if name in parameters or name in outputs]:
         raise InputError(f"{said}: {of.name} has a tensor of its own that is called {twice[0]}")
     readable: dict[str, TcParameter | TcOutput] = {**parameters, **outputs, **derivatives}
-    for one in by.parameters:
-        if one.name not in readable:
-            raise InputError(f"{said}: parameter {one.name}: expected one of {', '.join(readable)}")
-        _check_type_and_rank(said, one, readable[one.name])
+    for parameter in by.parameters:
+        if parameter.name not in readable:
+            raise InputError(
+                f"{said}: parameter {parameter.name}: expected one of {', '.join(readable)}"
+            )
+        _check_type_and_rank(said, parameter, readable[parameter.name])
     returnable = {
-        derivative_name(name): one for name, one in parameters.items() if one.type in _FLOATS
+        derivative_name(name): parameter
+        for name, parameter in parameters.items()
+        if parameter.type in _FLOATS
     }
     for result in by.outputs:
         if result.name not in returnable:

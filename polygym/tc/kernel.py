@@ -90,22 +90,22 @@ class CompiledKernel:
         self._sizes = memory.int64_array(sizes)
         first = memory.address_of(self._sizes)
         self._size_addresses = [first + 8 * place for place in range(len(sizes))]
-        returned = [one for one in self.places if one.output is not None]
-        self.outputs = tuple(sorted(returned, key=lambda one: one.output or 0))
+        returned = [binding for binding in self.places if binding.output is not None]
+        self.outputs = tuple(sorted(returned, key=lambda array_binding: array_binding.output or 0))
 
     @property
     def recipe(self) -> str:
         """What a call needs besides the code, as JSON."""
         places = [
             [
-                one.argument,
-                one.output,
-                list(one.shape),
-                one.dtype.name,
-                one.is_updated,
-                one.is_partial,
+                binding.argument,
+                binding.output,
+                list(binding.shape),
+                binding.dtype.name,
+                binding.is_updated,
+                binding.is_partial,
             ]
-            for one in self.places
+            for binding in self.places
         ]
         return json.dumps(
             {
@@ -245,7 +245,7 @@ def array_bindings(
     scop: Scop, sizes: Mapping[str, int], arguments: Sequence[str], outputs: Sequence[str]
 ) -> tuple[ArrayBinding, ...]:
     """Return where the arrays of a program come from and go to."""
-    found = []
+    result = []
     sufficient = arrays_without_live_in(scop, sizes)
     for array in scop.arrays:
         if array.storage_class not in (
@@ -257,7 +257,7 @@ def array_bindings(
         shape = tuple(evaluate_extent(extent, sizes) for extent in array.extents)
         argument = arguments.index(array.name) if array.name in arguments else None
         output = outputs.index(array.name) if array.name in outputs else None
-        found.append(
+        result.append(
             ArrayBinding(
                 argument,
                 output,
@@ -267,4 +267,4 @@ def array_bindings(
                 is_partial=argument is None and array.name not in sufficient,
             )
         )
-    return tuple(found)
+    return tuple(result)

@@ -21,7 +21,7 @@ from polygym.search import Candidate
 from polygym.tc.cache import KernelOrigin
 
 _MOST_CANDIDATES = 5
-_TYPES = re.compile(rf"\b(?:{'|'.join(one.value for one in ElementType)})\b")
+_TYPES = re.compile(rf"\b(?:{'|'.join(element_type.value for element_type in ElementType)})\b")
 
 
 def similar_candidates(
@@ -32,7 +32,7 @@ def similar_candidates(
     An entry is the text of an origin, a mapping, and the time that was measured. Of several for
     the same comprehension and sizes the fastest counts first.
     """
-    found = []
+    result = []
     for origin, mapping, seconds in entries:
         try:
             there = KernelOrigin.parse(origin)
@@ -42,9 +42,9 @@ def similar_candidates(
         except (InputError, ValueError, TypeError, AttributeError):
             continue
         if distance[0] < inf:
-            found.append((rank, str(candidate), candidate))
-    found.sort(key=lambda one: one[:2])
-    return list(dict.fromkeys(candidate for _, _, candidate in found))[:_MOST_CANDIDATES]
+            result.append((rank, str(candidate), candidate))
+    result.sort(key=lambda one: one[:2])
+    return list(dict.fromkeys(candidate for _, _, candidate in result))[:_MOST_CANDIDATES]
 
 
 def _strategy(text: str) -> ScheduleStrategy:

@@ -35,9 +35,9 @@ def torch_if_used(arguments: Sequence[Any], out: Any = None) -> Any:
     tensor = getattr(torch, "Tensor", None)
     if tensor is None:
         return None
-    for one in arguments:
+    for argument in arguments:
         # Asking a class of PyTorch's takes as long as the rest of a call: arrays are known by type.
-        if type(one) is not np.ndarray and isinstance(one, tensor):
+        if type(argument) is not np.ndarray and isinstance(argument, tensor):
             return torch
     if out is not None and any(isinstance(one, tensor) for one in _listed(out)):
         return torch
@@ -50,11 +50,11 @@ def _listed(out: Any) -> list[Any]:
 
 def as_arrays(torch: Any, definition: TcDefinition, arguments: Sequence[Any]) -> list[Any]:
     """Return arguments with arrays in place of tensors, which share their memory."""
-    found = list(arguments)
-    for place, one in enumerate(found):
+    result = list(arguments)
+    for place, one in enumerate(result):
         if isinstance(one, torch.Tensor):
-            found[place] = _array(torch, one, definition, place)
-    return found
+            result[place] = _array(torch, one, definition, place)
+    return result
 
 
 def call_with_tensors(
@@ -73,8 +73,8 @@ def call_with_tensors(
     arrays = as_arrays(torch, definition, arguments)
     asking = [
         place
-        for place, one in enumerate(arguments)
-        if isinstance(one, torch.Tensor) and one.requires_grad
+        for place, argument in enumerate(arguments)
+        if isinstance(argument, torch.Tensor) and argument.requires_grad
     ]
     if not (asking and torch.is_grad_enabled() and len(arguments) == len(definition.parameters)):
         return _computed(torch, definition, compute, arrays, out)
@@ -94,15 +94,15 @@ def call_with_tensors(
             )
     assert gradient is not None
     function = _function(torch)
-    found = function.apply(definition, compute, gradient, *arguments)
-    return [found] if isinstance(found, torch.Tensor) else list(found)
+    result = function.apply(definition, compute, gradient, *arguments)
+    return [result] if isinstance(result, torch.Tensor) else list(result)
 
 
 def _computed(
     torch: Any, definition: TcDefinition, compute: Compute, arrays: Sequence[Any], out: Any
 ) -> list[Any]:
     if out is None:
-        return [_tensor(torch, one) for one in compute(arrays, None)]
+        return [_tensor(torch, array) for array in compute(arrays, None)]
     given = _listed(out)
     places = []
     for one in given:
@@ -136,7 +136,7 @@ def _array(torch: Any, tensor: Any, definition: TcDefinition, place: int | None)
         wrong = f"expected a dense tensor, found {tensor.layout}"
     else:
         wrong = f"expected a tensor in main memory, found one on {tensor.device}; .cpu() copies it"
-    names = [one.name for one in definition.parameters]
+    names = [parameter.name for parameter in definition.parameters]
     name = "out" if place is None else names[place] if place < len(names) else str(place)
     raise InputError(f"{definition.name}: {name}: {wrong}")
 
@@ -155,17 +155,17 @@ def _derivatives(
     ``wanted`` has their shapes and types.
     """
     read = as_arrays(torch, part.definition, [known[name] for name in part.reads])
-    found = {}
-    for name, one in zip(part.parameters, part.compute(read, None), strict=True):
+    result = {}
+    for name, array in zip(part.parameters, part.compute(read, None), strict=True):
         if name in wanted:
-            if (one.shape, one.dtype) != wanted[name]:
+            if (array.shape, array.dtype) != wanted[name]:
                 shape, dtype = wanted[name]
                 raise InputError(
                     f"{part.definition.name}: {derivative_name(name)}: expected {dtype} of shape "
-                    f"{shape}, as {name} is, found {one.dtype} of shape {one.shape}"
+                    f"{shape}, as {name} is, found {array.dtype} of shape {array.shape}"
                 )
-            found[name] = _tensor(torch, one)
-    return found
+            result[name] = _tensor(torch, array)
+    return result
 
 
 @lru_cache(maxsize=2)
@@ -184,8 +184,8 @@ def _function(torch: Any) -> Any:
             *arguments: Any,
         ) -> Any:
             """Compute, and save what the gradient reads."""
-            names = [one.name for one in definition.parameters]
-            outputs = [one.name for one in definition.outputs]
+            names = [tc_parameter.name for tc_parameter in definition.parameters]
+            outputs = [tc_output.name for tc_output in definition.outputs]
             results = _computed(
                 torch, definition, compute, as_arrays(torch, definition, arguments), None
             )
@@ -198,7 +198,7 @@ def _function(torch: Any) -> Any:
             ctx.tensors = tensors
             ctx.others = {name: known[name] for name in read if name not in tensors}
             ctx.definition, ctx.gradient = definition, gradient
-            ctx.shapes = [getattr(one, "shape", None) for one in arguments]
+            ctx.shapes = [getattr(argument, "shape", None) for argument in arguments]
             ctx.mark_non_differentiable(
                 *(
                     result
@@ -213,7 +213,7 @@ def _function(torch: Any) -> Any:
         def backward(ctx: Any, *asked: Any) -> tuple[Any, ...]:
             """Return the gradients of the arguments."""
             definition, gradient = ctx.definition, ctx.gradient
-            outputs = [derivative_name(one.name) for one in definition.outputs]
+            outputs = [derivative_name(output.name) for output in definition.outputs]
             known: Mapping[str, Any] = {
                 **ctx.others,
                 **dict(zip(ctx.tensors, ctx.saved_tensors, strict=True)),
@@ -228,6 +228,11 @@ def _function(torch: Any) -> Any:
             for part in gradient.parts:
                 if not wanted.keys().isdisjoint(part.of):
                     found |= _derivatives(torch, part, known, wanted)
-            return (None, None, None, *(found.get(one.name) for one in definition.parameters))
+            return (
+                None,
+                None,
+                None,
+                *(found.get(parameter.name) for parameter in definition.parameters),
+            )
 
     return Differentiated

@@ -136,10 +136,10 @@ def _uses_outside(root: Term, node: Term) -> tuple[dict[Term, int], int]:
     """
     if root is node:
         return {}, 1
-    found = {root: 1}
-    _note_uses(root, node, found)
-    uses = sum(child is node for one in found for child in one.children)
-    return found, uses
+    result = {root: 1}
+    _note_uses(root, node, result)
+    uses = sum(child is node for one in result for child in one.children)
+    return result, uses
 
 
 def _note_uses(root: Term, node: Term, found: dict[Term, int]) -> None:

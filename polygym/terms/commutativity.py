@@ -50,8 +50,16 @@ class CommutativeRewriter:
 
     def __init__(self, rules: Sequence[TermRule]) -> None:
         """Take of rules those that bind nothing."""
-        plain = [one for one in rules if isinstance(one, PatternRule) and _binds_nothing(one)]
-        self._turning = {one.head: one for one in plain if _is_commutativity_rule(one)}
+        plain = [
+            term_rule
+            for term_rule in rules
+            if isinstance(term_rule, PatternRule) and _binds_nothing(term_rule)
+        ]
+        self._turning = {
+            pattern_rule.head: pattern_rule
+            for pattern_rule in plain
+            if _is_commutativity_rule(pattern_rule)
+        }
         self._by_head: dict[str, list[_CommutedRule]] = {}
         for rule in plain:
             if not _is_commutativity_rule(rule):
@@ -103,16 +111,16 @@ class CommutativeRewriter:
 
     def results(self, one: Term) -> tuple[Term, ...]:
         """Return what an ordered node itself can become, ordered, each once."""
-        found = self._results.get(one)
-        if found is None:
+        terms = self._results.get(one)
+        if terms is None:
             _forget_where_too_many(self._results)
             seen: dict[Term, None] = {}
             for way in self._by_head.get(str(one.head), ()):
                 made = way.work(one)
                 if made is not None and (other := self.canonical_order(made)) is not one:
                     seen[other] = None
-            found = self._results[one] = tuple(seen)
-        return found
+            terms = self._results[one] = tuple(seen)
+        return terms
 
     def unify_order(self, root: Term) -> tuple[list[RewriteStep], Term]:
         """Return a term in which what differs in order alone is written in one way, the first."""

@@ -79,14 +79,14 @@ def operator_cost(one: Term) -> float:
     """Return what a node costs by itself, without its children and how often they are needed."""
     if not one.children or not isinstance(one.head, str):
         return 0.0
-    found = OPERATOR_COSTS.get(one.head, 0.0)
+    result = OPERATOR_COSTS.get(one.head, 0.0)
     if one.head in _BY_PARTS and term_facts(one).type is not FLOAT:
-        found *= count_numbers(term_facts(one).type, ASSUMED_VECTOR_SIZE)
+        result *= count_numbers(term_facts(one).type, ASSUMED_VECTOR_SIZE)
     elif one.head == "sumbuild":
-        found = (ASSUMED_VECTOR_SIZE - 1.0) * count_numbers(
+        result = (ASSUMED_VECTOR_SIZE - 1.0) * count_numbers(
             term_facts(one).type, ASSUMED_VECTOR_SIZE
         )
-    return found
+    return result
 
 
 class StaticCost:
@@ -98,8 +98,8 @@ class StaticCost:
 
     def __call__(self, root: Term) -> float:
         """Return the cost of a term, rounded to the last digits that a sum of tenths leaves."""
-        found = self._known.get(root)
-        return round(self._found(root) if found is None else found, 9)
+        result = self._known.get(root)
+        return round(self._found(root) if result is None else result, 9)
 
     def _found(self, root: Term) -> float:
         if len(self._known) > _MOST:

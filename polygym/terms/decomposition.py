@@ -69,7 +69,7 @@ class _FragmentSearch:
         most: int,
     ) -> None:
         self._rewriter = Rewriter(rules)
-        self._binding = Rewriter([one for one in rules if is_of_binding(one)])
+        self._binding = Rewriter([term_rule for term_rule in rules if is_of_binding(term_rule)])
         self._plan, self._value, self._most = plan, value, most
         self._cost = StaticCost()
         self._failed: dict[tuple[object, ...], int] = {}
@@ -111,10 +111,10 @@ class _FragmentSearch:
         at.searches += 1
         if seen.costs[seen.best] > seen.costs[0] - _LEAST:
             return False
-        found = seen.result()
+        result = seen.result()
         steps, root = list[RewriteStep](), at.term
         try:
-            for state, number in zip(found.states, found.steps, strict=False):
+            for state, number in zip(result.states, result.steps, strict=False):
                 own = rewriter.step(state, number)
                 steps.append(RewriteStep(own.rule, (*part.position, *own.position)))
                 root = rewriter.after(root, steps[-1])
@@ -173,13 +173,13 @@ def _divided(root: Term) -> Iterator[Position]:
     """Yield the places of the largest parts that are no larger than parts may be."""
     stack: list[tuple[Term, Position]] = [(root, ())]
     while stack:
-        one, place = stack.pop()
-        if not one.children:
+        term, place = stack.pop()
+        if not term.children:
             continue
-        if term_facts(one).nodes <= _LARGEST and is_data(term_facts(one).type):
+        if term_facts(term).nodes <= _LARGEST and is_data(term_facts(term).type):
             yield place
             continue
-        stack += [(child, (*place, at)) for at, child in reversed([*enumerate(one.children)])]
+        stack += [(child, (*place, at)) for at, child in reversed([*enumerate(term.children)])]
 
 
 def _searched(

@@ -62,10 +62,10 @@ class Derivation:
                 {
                     "rule": step.rule.name,
                     "place": list(step.position),
-                    "term": text_of(one),
+                    "term": text_of(term),
                     "cost": cost,
                 }
-                for step, one, cost in rows
+                for step, term, cost in rows
             ],
             "term": text_of(self.terms[-1]),
         }
@@ -87,7 +87,7 @@ def derive(
     for step in steps:
         terms.append(rewriter.after(terms[-1], step))
     return Derivation(
-        program, tuple(rules), tuple(steps), tuple(terms), tuple(counted(one) for one in terms)
+        program, tuple(rules), tuple(steps), tuple(terms), tuple(counted(term) for term in terms)
     )
 
 
@@ -123,21 +123,23 @@ def replay_derivation(record: Any, where: str = "a record") -> Derivation:
         steps.append(RewriteStep(by_name[name], place))
     check_unknown(dict.fromkeys(step.rule for step in steps), f"{where}: rules")
     try:
-        found = derive(program, rules, steps)
+        derivation = derive(program, rules, steps)
     except PolygymError as error:
         raise InputError(f"{where}: {error}") from None
-    for number, (one, (_, _, text, _)) in enumerate(zip(found.terms[1:], rows, strict=True), 1):
-        if text_of(one) != text:
+    for number, (term, (_, _, text, _)) in enumerate(
+        zip(derivation.terms[1:], rows, strict=True), 1
+    ):
+        if text_of(term) != text:
             raise InputError(
-                f"{where}: step {number}: expected {text}, found that it leads to {text_of(one)}"
+                f"{where}: step {number}: expected {text}, found that it leads to {text_of(term)}"
             )
     for number, (cost, wanted) in enumerate(
-        zip((*found.costs, found.costs[-1]), (first, *costs, last), strict=True)
+        zip((*derivation.costs, derivation.costs[-1]), (first, *costs, last), strict=True)
     ):
         if abs(cost - wanted) > _CLOSE * max(1.0, abs(cost)):
             raise InputError(
                 f"{where}: step {min(number, len(steps))}: expected the cost {wanted}, found {cost}"
             )
-    if str(record.get("term")) != text_of(found.terms[-1]):
+    if str(record.get("term")) != text_of(derivation.terms[-1]):
         raise InputError(f"{where}: expected the last term to be that of the last step, it is not")
-    return found
+    return derivation

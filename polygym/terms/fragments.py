@@ -152,7 +152,7 @@ def _leaves(one: Term, binders: int) -> list[Term]:
 
     Each as often as it is there, but three times at most.
     """
-    found: list[Term] = []
+    terms: list[Term] = []
     stack = [(one, 0)]
     while stack:
         at, depth = stack.pop()
@@ -160,10 +160,10 @@ def _leaves(one: Term, binders: int) -> list[Term]:
             continue
         if not at.children:
             leaf = shift_indices(at, -depth)
-            if found.count(leaf) < _USES:
-                found.append(leaf)
+            if terms.count(leaf) < _USES:
+                terms.append(leaf)
         stack += [(child, depth + binds(at, place)) for place, child in enumerate(at.children)]
-    return sorted(found, key=lambda leaf: index_of(leaf))
+    return sorted(terms, key=lambda leaf: index_of(leaf))
 
 
 def _pieces(root: Term, most: int) -> Iterator[tuple[Position, frozenset[Position]]]:
@@ -202,14 +202,16 @@ def _pairs(root: Term, most: int) -> list[tuple[Position, frozenset[Position]]]:
     Of more than two places those that follow each other in the text are paired: of these are the
     two that meet lowest.
     """
-    found: list[tuple[Position, frozenset[Position]]] = []
+    result: list[tuple[Position, frozenset[Position]]] = []
     for places in _repeated(root).values():
-        for one, other in pairwise(places):
-            meet = common_length(one, other)
-            ways = {way[:length] for way in (one, other) for length in range(meet, len(way) + 1)}
+        for position, other in pairwise(places):
+            meet = common_length(position, other)
+            ways = {
+                way[:length] for way in (position, other) for length in range(meet, len(way) + 1)
+            }
             if len(ways) <= most:
-                found.append((one[:meet], frozenset(ways)))
-    return sorted(found, key=lambda pair: (-len(pair[0]), len(pair[1]), pair[0]))
+                result.append((position[:meet], frozenset(ways)))
+    return sorted(result, key=lambda pair: (-len(pair[0]), len(pair[1]), pair[0]))
 
 
 def _repeated(root: Term) -> dict[Term, list[Position]]:
@@ -218,7 +220,7 @@ def _repeated(root: Term) -> dict[Term, list[Position]]:
     Variables are compared by their binders, however many others are between. What is below such a
     part is not looked at again, but for the first time that it stands there.
     """
-    found: dict[Term, list[Position]] = {}
+    positions: dict[Term, list[Position]] = {}
     named = subterms_by_position(root)
     for place, one in named.items():
         if (
@@ -227,10 +229,10 @@ def _repeated(root: Term) -> dict[Term, list[Position]]:
             or not is_data(term_facts(subterm_at(root, place)).type)
         ):
             continue
-        if place and _is_again(found, named, place[:-1]):
+        if place and _is_again(positions, named, place[:-1]):
             continue
-        found.setdefault(one, []).append(place)
-    return {one: places for one, places in found.items() if len(places) > 1}
+        positions.setdefault(one, []).append(place)
+    return {one: places for one, places in positions.items() if len(places) > 1}
 
 
 def _is_again(

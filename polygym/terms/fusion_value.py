@@ -97,15 +97,15 @@ class ReuseValue:
 
     def __call__(self, states: Sequence[Term], horizon: int) -> Values:
         """Return what is expected, a row a state, a column for each number of steps."""
-        found = self._sharing(states, horizon)
-        for row, one in zip(found, states, strict=True):
-            if not any(part.head in _READ for part in postorder([one])):
+        result = self._sharing(states, horizon)
+        for row, state in zip(result, states, strict=True):
+            if not any(part.head in _READ for part in postorder([state])):
                 continue
-            hoped = [fuse_loops(one)]
+            hoped = [fuse_loops(state)]
             if not self._directed.is_empty:
-                hoped.append(self._directed(one))
+                hoped.append(self._directed(state))
             for made, steps in hoped:
-                saved = self._cost(one) - self._cost(made) - _STEP * steps
+                saved = self._cost(state) - self._cost(made) - _STEP * steps
                 if steps and saved > 0.0:
                     row[steps:] = np.maximum(row[steps:], saved)
-        return found
+        return result

@@ -121,15 +121,17 @@ def larger_expressions(seed: int, count: int) -> tuple[TermProgram, ...]:
     None of the three is in a set, so nothing that was learned from these has seen them.
     """
     rng = np.random.default_rng(seed)
-    known = {one.body for name in SETS for one in expressions(name)}
-    others = [one.body for one in combinations() if one.body not in known]
-    found = []
+    known = {program.body for name in SETS for program in expressions(name)}
+    others = [
+        term_program.body for term_program in combinations() if term_program.body not in known
+    ]
+    result = []
     for _ in range(count):
         chosen = rng.choice(len(others), 3, replace=False)
         first, second, third = (text_of(others[at]) for at in chosen)
         outer, inner = rng.choice(["add", "sub", "mul", "div"], 2)
-        found.append(parse_program(f"({outer} {first} ({inner} {second} {third}))"))
-    return tuple(found)
+        result.append(parse_program(f"({outer} {first} ({inner} {second} {third}))"))
+    return tuple(result)
 
 
 @cache

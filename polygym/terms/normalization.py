@@ -58,8 +58,8 @@ class Normalizer:
         """Return what a term becomes, and in how many steps."""
         if len(self._known) > _MOST:
             self._known.clear()
-        found: tuple[Term, int] = run_trampoline(self._made(root))
-        return found
+        result: tuple[Term, int] = run_trampoline(self._made(root))
+        return result
 
     def _made(self, one: Term) -> Trampolined[tuple[Term, int]]:
         if not one.children:
@@ -116,9 +116,9 @@ class Normalizer:
             if is_read or not term_facts(body).free & 1:
                 return open_binder(body, value)
         for rule in self._by_head.get(str(one.head), ()):
-            found = apply_rule(rule, one)
-            if found is not None:
-                return found
+            result = apply_rule(rule, one)
+            if result is not None:
+                return result
         return None
 
 

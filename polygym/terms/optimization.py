@@ -65,10 +65,10 @@ def optimize_term(
             body = parts.term
             continue
         system = TermSystem(rules)
-        found = search(method, system, body, plan, value, seed)
-        for state, number in zip(found.states, found.steps, strict=False):
+        result = search(method, system, body, plan, value, seed)
+        for state, number in zip(result.states, result.steps, strict=False):
             steps.append(system.rewriter.step(state, number))
-        body = found.best
+        body = result.best
     return derive(program, merge_rules(sets), steps)
 
 

@@ -109,10 +109,10 @@ class _ValueBeyondSharing:
 
     def __call__(self, states: Sequence[Term], horizon: int) -> Values:
         expected = self._value(states, _STEPS)[:, -1]
-        bound = np.array([self._cost(one) - shared_cost(one) for one in states])
-        found = np.zeros((len(states), horizon + 1))
-        found[:, 1:] = np.maximum(0.0, expected - bound)[:, None]
-        return found
+        bound = np.array([self._cost(state) - shared_cost(state) for state in states])
+        array = np.zeros((len(states), horizon + 1))
+        array[:, 1:] = np.maximum(0.0, expected - bound)[:, None]
+        return array
 
 
 def reassociate(
@@ -223,10 +223,10 @@ class _WindowSearch:
         self._at.states_visited += len(seen.states)
         if seen.costs[seen.best] > seen.costs[0] - _LEAST:
             return False
-        found = seen.result()
+        result = seen.result()
         moves = [
             list(system.rewrites(state))[number]
-            for state, number in zip(found.states, found.steps, strict=False)
+            for state, number in zip(result.states, result.steps, strict=False)
         ]
         found_steps = [
             (inner, self._steps(self._cut(part, window), moves))
@@ -240,16 +240,16 @@ class _WindowSearch:
 
     def _places(self, root: Term, node: Term) -> list[tuple[Position, Term]]:
         """Return where something stands, in whatever order."""
-        found: list[tuple[Position, Term]] = []
+        result: list[tuple[Position, Term]] = []
         stack: list[tuple[Term, Position]] = [(root, ())]
         while stack:
             one, place = stack.pop()
             if self._rules.canonical_order(one) is node:
-                found.append((place, one))
+                result.append((place, one))
                 continue
             if term_facts(one).nodes > term_facts(node).nodes:
                 stack += [(child, (*place, at)) for at, child in enumerate(one.children)]
-        return found
+        return result
 
     def _cut(self, one: Term, window: TermWindow) -> Term:
         """Return a part as it is written, with the holes of a window."""

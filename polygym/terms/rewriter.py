@@ -86,8 +86,10 @@ class Rewriter:
         """Know nothing of terms yet."""
         self.rules = tuple(rules)
         self.numbers = {rule.name: number for number, rule in enumerate(self.rules)}
-        self._binding = next((one for one in self.rules if isinstance(one, BindRule)), None)
-        self._lifting = next((one for one in self.rules if isinstance(one, LiftRule)), None)
+        self._binding = next(
+            (term_rule for term_rule in self.rules if isinstance(term_rule, BindRule)), None
+        )
+        self._lifting = next((rule for rule in self.rules if isinstance(rule, LiftRule)), None)
         self._by_head = by_head(self.rules)
         self._work: dict[str, RuleFunction] = {
             rule.name: compile_rule(rule) for several in self._by_head.values() for rule in several
@@ -110,9 +112,9 @@ class Rewriter:
         Raises:
             LimitError: the term is too large for all of them to be made.
         """
-        found = self._results.get(root)
-        if found is not None:
-            return found
+        terms = self._results.get(root)
+        if terms is not None:
+            return terms
         if term_facts(root).nodes <= _SMALL:
             return self._all(root)
         return _LazySuccessors(self, root)
@@ -123,9 +125,9 @@ class Rewriter:
         Raises:
             LimitError: the term is too large to look at all of it.
         """
-        found = self._counts.get(root)
-        if found is not None:
-            return found
+        result = self._counts.get(root)
+        if result is not None:
+            return result
         if term_facts(root).nodes > _LARGEST:
             raise LimitError(f"rewrites of a term: expected at most {_LARGEST} nodes, found more")
         return memoized_value(root, self._counts, self._counted)
@@ -237,12 +239,12 @@ class Rewriter:
     def _candidates(self, one: Term) -> tuple[PatternRule | SelectRule, ...]:
         """Return the rules that may apply to a node, by what it and its children are."""
         key = (one.head, *[child.head if child.children else child for child in one.children])
-        found = self._by_children.get(key)
-        if found is None:
+        pattern_rules = self._by_children.get(key)
+        if pattern_rules is None:
             rules = self._by_head.get(str(one.head).partition(":")[0], ())
-            found = tuple(rule for rule in rules if _may_apply(rule, one))
-            self._by_children[key] = found
-        return found
+            pattern_rules = tuple(rule for rule in rules if _may_apply(rule, one))
+            self._by_children[key] = pattern_rules
+        return pattern_rules
 
     def _around(self, parent: Term, place: int) -> tuple[tuple[TermRule, Term], ...]:
         """Return the rules that apply between a node and a child, and what they make of it."""
@@ -268,27 +270,27 @@ class Rewriter:
 
         Each is a rule's number and how many nodes more there are afterwards.
         """
-        found = self._offers.get(one)
-        if found is None:
+        result = self._offers.get(one)
+        if result is None:
             nodes, numbers = term_facts(one).nodes, self.numbers
             own = tuple(
                 [(numbers[r.name], term_facts(made).nodes - nodes) for r, made in self._at(one)]
             )
             places = range(len(one.children))
-            found = self._offers[one] = (
+            result = self._offers[one] = (
                 own,
                 *[self._applicable_link_rules(one, at) for at in places],
             )
-        return found
+        return result
 
     def _applicable_link_rules(self, parent: Term, place: int) -> tuple[tuple[int, int], ...]:
         """Return what applies between a node and a child, without doing it."""
-        found = []
+        result = []
         if self._binding is not None and may_bind(parent, place):
-            found.append((self.numbers[self._binding.name], 2))
+            result.append((self.numbers[self._binding.name], 2))
         if self._lifting is not None and may_lift(parent, place):
-            found.append((self.numbers[self._lifting.name], 0))
-        return tuple(found)
+            result.append((self.numbers[self._lifting.name], 0))
+        return tuple(result)
 
     def _all(self, root: Term) -> list[Term]:
         """Make the lists of a term and of its parts that have none, from below."""
@@ -303,30 +305,30 @@ class Rewriter:
             stack.pop()
             if one not in known:
                 known[one] = self._joined(one)
-        found = known[root]
-        self._keep(len(found))
-        return found
+        terms = known[root]
+        self._keep(len(terms))
+        return terms
 
     def _joined(self, one: Term) -> list[Term]:
-        found = [result for _, result in self._at(one)]
+        terms = [result for _, result in self._at(one)]
         head, children = one.head, one.children
         for at, child in enumerate(children):
             if not child.children:
                 continue
-            found += [result for _, result in self._around(one, at)]
+            terms += [result for _, result in self._around(one, at)]
             below = self._results[child]
             if len(children) == 1:
-                found += [term(head, other) for other in below]
+                terms += [term(head, other) for other in below]
             elif len(children) == 2:
                 beside = children[1 - at]
                 if at == 0:
-                    found += [term(head, other, beside) for other in below]
+                    terms += [term(head, other, beside) for other in below]
                 else:
-                    found += [term(head, beside, other) for other in below]
+                    terms += [term(head, beside, other) for other in below]
             else:
                 left, right = children[:at], children[at + 1 :]
-                found += [term(head, *left, other, *right) for other in below]
-        return found
+                terms += [term(head, *left, other, *right) for other in below]
+        return terms
 
     def _keep(self, count: int) -> None:
         """Forget everything where too much would be remembered."""

@@ -112,9 +112,9 @@ def is_reached(
     (True, False)
     """
     graph, name, _ = _grow_egraph(inline_lets(root), rules, limits)
-    found = graph.add_term(inline_lets(other))
+    result = graph.add_term(inline_lets(other))
     graph.rebuild()
-    return graph.find(found) == graph.find(name)
+    return graph.find(result) == graph.find(name)
 
 
 def _grow_egraph(
@@ -129,8 +129,8 @@ def _grow_egraph(
     graph = EGraph(TrivialDomain())
     name = graph.add_term(root)
     patterns = _patterns(arithmetic_rules(rules_named("arithmetic") if rules is None else rules))
-    found = saturate(graph, patterns, limits or LIMITS)
-    return graph, name, found.stop.value == "saturated"
+    report = saturate(graph, patterns, limits or LIMITS)
+    return graph, name, report.stop.value == "saturated"
 
 
 def inline_lets(root: Term) -> Term:

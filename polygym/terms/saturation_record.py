@@ -87,8 +87,8 @@ def saturate_program(
     if not used:
         raise InputError("saturation: expected rules of Floats without binders, found none")
     limits = SaturationLimits(nodes=nodes, iterations=LIMITS.iterations)
-    found = saturate_term(program.body, used, limits, seconds)
-    return SaturationRecord(program, used, limits, found)
+    term = saturate_term(program.body, used, limits, seconds)
+    return SaturationRecord(program, used, limits, term)
 
 
 def replay_saturation(record: Mapping[str, Any], where: str = "a record") -> SaturationRecord:
@@ -120,5 +120,5 @@ def replay_saturation(record: Mapping[str, Any], where: str = "a record") -> Sat
     for said, one in zip(costs, (program.body, last), strict=True):
         if abs(cost(one) - said) > _CLOSE * max(1.0, said):
             raise InputError(f"{where}: expected the cost {said}, found {cost(one)}")
-    found = SaturatedTerm(last, cost(last), *rest)
-    return SaturationRecord(program, rules, limits, found)
+    term = SaturatedTerm(last, cost(last), *rest)
+    return SaturationRecord(program, rules, limits, term)

@@ -41,15 +41,15 @@ def shared_cost(root: Term) -> float:
     order = list(postorder([root]))
     uses: dict[Term, int] = {}
     times: dict[Term, float] = {root: 1.0}
-    for one in reversed(order):
-        for place, child in enumerate(one.children):
+    for term in reversed(order):
+        for place, child in enumerate(term.children):
             uses[child] = uses.get(child, 0) + 1
-            times[child] = max(times.get(child, 0.0), times[one] * _repeats(one, place))
+            times[child] = max(times.get(child, 0.0), times[term] * _repeats(term, place))
     total = 0.0
-    for one in order:
-        own = operator_cost(one)
-        is_shared = bool(one.children) and uses.get(one, 0) > 1 and one.head != "let"
-        total += times[one] * (own + (LET_COST if is_shared else 0.0))
+    for term in order:
+        own = operator_cost(term)
+        is_shared = bool(term.children) and uses.get(term, 0) > 1 and term.head != "let"
+        total += times[term] * (own + (LET_COST if is_shared else 0.0))
     return round(total, 9)
 
 
@@ -66,24 +66,24 @@ def sharing_gains(root: Term, cost: TermCost) -> list[tuple[float, int]]:
     found: dict[Term, list[tuple[tuple[int, ...], bool]]] = {}
     stack: list[tuple[Term, tuple[int, ...], bool]] = [(root, (), False)]
     named = subterms_by_position(root)
-    for one in named.values():
-        if one.children:
-            counts[one] = counts.get(one, 0) + 1
+    for term in named.values():
+        if term.children:
+            counts[term] = counts.get(term, 0) + 1
     while stack:
-        one, place, is_bound = stack.pop()
-        if counts[same := named[place]] > 1 and one.head != "tuple":
-            origin[same] = one
+        term, place, is_bound = stack.pop()
+        if counts[same := named[place]] > 1 and term.head != "tuple":
+            origin[same] = term
             found.setdefault(same, []).append((place, is_bound))
             continue
-        for at, child in enumerate(one.children):
+        for at, child in enumerate(term.children):
             if child.children:
-                stack.append((child, (*place, at), one.head == "let" and at == 0))
+                stack.append((child, (*place, at), term.head == "let" and at == 0))
     answer: list[tuple[float, int]] = []
-    for one, places in found.items():
+    for term, places in found.items():
         if len(places) < 2:
             continue
         lets = sum(is_bound for _, is_bound in places)
-        saved = (len(places) - 1) * cost(origin[one]) - LET_COST * (1 - lets)
+        saved = (len(places) - 1) * cost(origin[term]) - LET_COST * (1 - lets)
         if saved > 0.0:
             ways = [place[:-1] if is_bound else place for place, is_bound in places]
             top = len(_common(ways))
@@ -110,15 +110,15 @@ class SharingValue:
 
     def __call__(self, states: Sequence[Term], horizon: int) -> Values:
         """Return what is expected, a row a state, a column for each number of steps."""
-        found = np.zeros((len(states), horizon + 1))
-        for row, one in zip(found, states, strict=True):
+        array = np.zeros((len(states), horizon + 1))
+        for row, term in zip(array, states, strict=True):
             spent, saved = 0, 0.0
             for gain, steps in sorted(
-                sharing_gains(one, self._cost), key=lambda pair: -pair[0] / pair[1]
+                sharing_gains(term, self._cost), key=lambda pair: -pair[0] / pair[1]
             ):
                 spent += steps
                 saved += gain
                 row[spent:] = saved - _STEP * spent
                 if spent > horizon:
                     break
-        return found
+        return array

@@ -25,23 +25,23 @@ GIVEN = ["--kernel", "mvt", "--set", "dataset=mini"]
 
 
 def frames(count: int, *, alike: bool = False) -> list[videos.Frame]:
-    found = [np.full((64, 96, 3), 255, np.uint8) for _ in range(count)]
-    for number, frame in enumerate(found):
+    arrays = [np.full((64, 96, 3), 255, np.uint8) for _ in range(count)]
+    for number, frame in enumerate(arrays):
         frame[:, : 0 if alike else 8 * (number + 1)] = (200, 30, 60)
-    return found
+    return arrays
 
 
 def durations(path: Path) -> list[int]:
     with Image.open(path) as film:
-        found = []
+        result = []
         for number in range(getattr(film, "n_frames", 1)):
             film.seek(number)
-            found.append(int(film.info["duration"]))
-    return found
+            result.append(int(film.info["duration"]))
+    return result
 
 
 def left_behind(folder: Path) -> list[str]:
-    return sorted(one.name for one in folder.iterdir())
+    return sorted(path.name for path in folder.iterdir())
 
 
 @pytest.fixture
@@ -72,8 +72,8 @@ def test_pictures_are_those_frames(tmp_path: Path) -> None:
     assert write_video(tmp_path / "x", frames(3), 5) == 3
     assert left_behind(tmp_path / "x") == [f"frame-000{number}.png" for number in range(3)]
     for number, wanted in enumerate(frames(3)):
-        with Image.open(tmp_path / "x" / f"frame-000{number}.png") as found:
-            assert np.array_equal(np.asarray(found), wanted)
+        with Image.open(tmp_path / "x" / f"frame-000{number}.png") as image_file:
+            assert np.array_equal(np.asarray(image_file), wanted)
     assert left_behind(tmp_path) == ["x"]
 
 
@@ -142,14 +142,14 @@ def test_a_film_has_a_frame_for_every_step_of_the_evaluated_episode(
     printed = capsys.readouterr().out
     results = tmp_path / "x.jsonl"
     assert evaluate.main([*given, "--kernels", "mvt", "--out", str(results)]) == 0
-    (one,) = read_results(results)
+    (result_line,) = read_results(results)
     steps = len(left_behind(tmp_path / "x")) - 1
-    assert f"reward    {one.reward:.3f} in {steps} steps\n" in printed
-    assert f"status    {one.status}\n" in printed
-    assert f"schedule  {one.record['schedule']}\n" in printed
+    assert f"reward    {result_line.reward:.3f} in {steps} steps\n" in printed
+    assert f"status    {result_line.status}\n" in printed
+    assert f"schedule  {result_line.record['schedule']}\n" in printed
     assert ("mapping" in printed) == (name == OPTIMIZE)
     if name not in (CONSTRUCT, EXPLORE):  # in these a rule of the environment acts too
-        assert steps == len(one.record["actions"])
+        assert steps == len(result_line.record["actions"])
 
 
 def test_all_frames_of_an_episode_are_different_and_say_what_they_are(

@@ -28,16 +28,16 @@ from polygym.cost.features.schedules.schedule_vector import SCHEDULE_FEATURE_NAM
 
 def lessons(programs: list[str], seconds: list[list[float]]) -> CalibrationDataset:
     """Return a case of each program, whose first row is isl's; all under the default mapping."""
-    counts = [len(one) for one in seconds]
+    counts = [len(second) for second in seconds]
     rows = sum(counts)
     names = sorted(set(programs))
     is_isl = np.concatenate([np.arange(count) == 0 for count in counts])
     return CalibrationDataset(
         np.zeros((rows, len(FEATURE_NAMES)), np.float32),
         np.zeros((rows, len(SCHEDULE_FEATURE_NAMES)), np.float32),
-        np.concatenate([np.array(one) for one in seconds]),
+        np.concatenate([np.array(second) for second in seconds]),
         np.repeat(np.arange(len(programs)), counts),
-        np.repeat([names.index(one) for one in programs], counts),
+        np.repeat([names.index(program) for program in programs], counts),
         is_isl,
         np.ones(rows, np.bool_),
         np.array(names),
@@ -50,16 +50,16 @@ def test_corpora_are_put_together_by_names_of_programs(tmp_path: Path) -> None:
     first = lessons(["mvt", "atax", "mvt"], [[1.0, 2.0], [3.0], [4.0]])
     second = lessons(["gemm", "mvt"], [[5.0], [6.0, 7.0]])
     second.save(tmp_path / "second.npz")
-    found = concatenate_datasets([first, CalibrationDataset.load(tmp_path / "second.npz")])
-    assert found.names.tolist() == ["atax", "gemm", "mvt"]
-    assert found.seconds.tolist() == [1, 2, 3, 4, 5, 6, 7]
-    assert found.case_index.tolist() == [0, 0, 1, 2, 3, 4, 4]
-    assert found.variant_index.tolist() == [0, 0, 1, 2, 3, 4, 4]
-    assert found.corpus_index.tolist() == [0, 0, 0, 0, 1, 1, 1]
-    assert [found.names[one] for one in found.program_index] == [
+    dataset = concatenate_datasets([first, CalibrationDataset.load(tmp_path / "second.npz")])
+    assert dataset.names.tolist() == ["atax", "gemm", "mvt"]
+    assert dataset.seconds.tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert dataset.case_index.tolist() == [0, 0, 1, 2, 3, 4, 4]
+    assert dataset.variant_index.tolist() == [0, 0, 1, 2, 3, 4, 4]
+    assert dataset.corpus_index.tolist() == [0, 0, 0, 0, 1, 1, 1]
+    assert [dataset.names[one] for one in dataset.program_index] == [
         "mvt", "mvt", "atax", "mvt", "gemm", "mvt", "mvt"
     ]  # fmt: skip
-    assert len(found.features) == len(found.rows) == len(found.is_isl) == 7
+    assert len(dataset.features) == len(dataset.rows) == len(dataset.is_isl) == 7
 
 
 def test_homes_of_a_program_are_one_case() -> None:
@@ -77,12 +77,14 @@ def test_homes_of_a_program_are_one_case() -> None:
             "is_default": [True] * rows,
         }
 
-    found = _joined_columns([part(0, [1.0, 2.0]), part(0, [3.0, 4.0]), part(2, []), part(3, [5.0])])
-    assert found.case_index.tolist() == [0, 0, 0, 0, 1]
-    assert found.variant_index.tolist() == [0, 0, 1, 1, 2]
-    assert found.is_isl.tolist() == [True, False, True, False, True]
-    assert found.seconds.tolist() == [1, 2, 3, 4, 5]
-    assert [found.names[one] for one in found.program_index] == ["p0", "p0", "p0", "p0", "p3"]
+    dataset = _joined_columns(
+        [part(0, [1.0, 2.0]), part(0, [3.0, 4.0]), part(2, []), part(3, [5.0])]
+    )
+    assert dataset.case_index.tolist() == [0, 0, 0, 0, 1]
+    assert dataset.variant_index.tolist() == [0, 0, 1, 1, 2]
+    assert dataset.is_isl.tolist() == [True, False, True, False, True]
+    assert dataset.seconds.tolist() == [1, 2, 3, 4, 5]
+    assert [dataset.names[one] for one in dataset.program_index] == ["p0", "p0", "p0", "p0", "p3"]
 
 
 def test_what_both_expect_is_taken() -> None:
@@ -99,9 +101,13 @@ def test_what_both_expect_is_taken() -> None:
         2,
     )
     warned = HeldOutScores(networks, networks, np.array([0.0, 2.0, 0.0, -0.5]))
-    one = calibration_at(given, warned, 0.0, 0.1)
-    assert (one.gain, one.taken_share, one.slower_share) == (pytest.approx(2.0), 0.5, 0.0)
-    assert one.best_gain == pytest.approx(2.0)
+    calibration = calibration_at(given, warned, 0.0, 0.1)
+    assert (calibration.gain, calibration.taken_share, calibration.slower_share) == (
+        pytest.approx(2.0),
+        0.5,
+        0.0,
+    )
+    assert calibration.best_gain == pytest.approx(2.0)
 
 
 def in_homes() -> tuple[CalibrationDataset, HeldOutScores]:
@@ -133,8 +139,16 @@ def test_homes_are_chosen_by_what_is_promised_of_them() -> None:
 def test_a_corpus_without_homes_says_nothing_of_them() -> None:
     given = lessons(["a", "b"], [[0.04, 0.01], [0.01, 0.04]])
     networks = np.zeros((4, 2))
-    found = variant_calibration_at(given, HeldOutScores(networks, networks, networks[:, 0]), 0.3)
-    assert (found.cases, found.gain, found.best_gain, found.slower_share, found.taken_share) == (
+    calibration = variant_calibration_at(
+        given, HeldOutScores(networks, networks, networks[:, 0]), 0.3
+    )
+    assert (
+        calibration.cases,
+        calibration.gain,
+        calibration.best_gain,
+        calibration.slower_share,
+        calibration.taken_share,
+    ) == (
         0,
         1,
         1,
@@ -146,9 +160,9 @@ def test_a_corpus_without_homes_says_nothing_of_them() -> None:
 def test_a_policy_chooses_within_a_home() -> None:
     """What another home would give is no schedule that it could take."""
     given, said = in_homes()
-    found = calibration_at(given, said, 0.0, 0.1)
-    assert found.cases == 6
-    assert found.gain == pytest.approx((2 / 5) ** (1 / 6))
+    calibration = calibration_at(given, said, 0.0, 0.1)
+    assert calibration.cases == 6
+    assert calibration.gain == pytest.approx((2 / 5) ** (1 / 6))
 
 
 def test_it_is_as_careful_as_it_has_to_be() -> None:
@@ -157,10 +171,10 @@ def test_it_is_as_careful_as_it_has_to_be() -> None:
     given = lessons([f"p{n}" for n in range(20)], [kept, broken] * 10)
     promised = np.array([0.0, 2.0, 0.0, 0.25] * 10)
     networks = np.stack([promised, promised], axis=1)
-    found = calibrate(given, HeldOutScores(networks, networks, promised))
-    assert found.least_gain in [one for one in LEAST_GAIN_GRID if one >= 0.25]
-    assert found.slower_share == 0.0
-    assert found.gain == pytest.approx(2.0)
+    calibration = calibrate(given, HeldOutScores(networks, networks, promised))
+    assert calibration.least_gain in [one for one in LEAST_GAIN_GRID if one >= 0.25]
+    assert calibration.slower_share == 0.0
+    assert calibration.gain == pytest.approx(2.0)
 
 
 def test_of_what_gains_alike_the_most_careful_is_taken() -> None:
@@ -170,10 +184,10 @@ def test_of_what_gains_alike_the_most_careful_is_taken() -> None:
     promised = np.array([0.0, 0.95] * 10 + [0.0, 0.15] * 10 + [0.0, -1.0] * 20)
     networks = np.stack([promised, promised], axis=1)
     said = HeldOutScores(networks, networks, promised)
-    bold, found = calibration_at(given, said, 0.0, 0.1), calibrate(given, said)
-    assert bold.gain > found.gain > bold.gain * np.exp(-bold.standard_error)
-    assert (bold.slower_share, found.slower_share) == (1 / 40, 0.0)
-    assert found.least_gain > 0.15
+    bold, calibration = calibration_at(given, said, 0.0, 0.1), calibrate(given, said)
+    assert bold.gain > calibration.gain > bold.gain * np.exp(-bold.standard_error)
+    assert (bold.slower_share, calibration.slower_share) == (1 / 40, 0.0)
+    assert calibration.least_gain > 0.15
 
 
 @pytest.mark.parametrize("cases", [ENOUGH_CASES, ENOUGH_CASES - 1])
@@ -184,9 +198,9 @@ def test_the_last_corpus_says_what_promises_are_worth(cases: int) -> None:
     given = concatenate_datasets([before, now])
     promised = np.array([0.0, 1.0] * (cases + 1))
     networks = np.stack([promised, promised], axis=1)
-    found = calibration_at(given, HeldOutScores(networks, networks, promised), 0.0, 0.1)
-    assert found.cases == (cases if cases >= ENOUGH_CASES else cases + 1)
-    assert (found.gain == pytest.approx(0.5)) == (cases >= ENOUGH_CASES)
+    calibration = calibration_at(given, HeldOutScores(networks, networks, promised), 0.0, 0.1)
+    assert calibration.cases == (cases if cases >= ENOUGH_CASES else cases + 1)
+    assert (calibration.gain == pytest.approx(0.5)) == (cases >= ENOUGH_CASES)
     chosen = calibrate(given, HeldOutScores(networks, networks, promised))
     assert (chosen.least_gain, chosen.taken_share, chosen.gain) == (np.inf, 0.0, pytest.approx(1.0))
 
@@ -194,17 +208,17 @@ def test_the_last_corpus_says_what_promises_are_worth(cases: int) -> None:
 def test_what_takes_no_time_says_nothing() -> None:
     given = lessons(["a", "b"], [[0.04, 0.01], [1e-5, 4e-5]])
     networks = np.array([[0.0, 0.0], [2.0, 2.0], [0.0, 0.0], [2.0, 2.0]])
-    found = calibration_at(given, HeldOutScores(networks, networks, networks[:, 0]), 0.0, 0.1)
-    assert (found.cases, found.gain) == (1, pytest.approx(4.0))
+    calibration = calibration_at(given, HeldOutScores(networks, networks, networks[:, 0]), 0.0, 0.1)
+    assert (calibration.cases, calibration.gain) == (1, pytest.approx(4.0))
 
 
 def test_trees_that_were_asked_say_how_good_they_are() -> None:
     given = lessons(["a", "b"], [[1.0, 2.0, 4.0], [1.0, 2.0, 4.0]])
     said = np.array([0.9, 0.3, 0.1, 0.3, 0.9, np.nan])
-    found = validation_of(given, said)
-    assert (found.cases, found.programs) == (2, 2)
-    assert found.share == pytest.approx(0.5**0.5)
-    assert found.spearman == pytest.approx(0.0)
+    validation = validation_of(given, said)
+    assert (validation.cases, validation.programs) == (2, 2)
+    assert validation.share == pytest.approx(0.5**0.5)
+    assert validation.spearman == pytest.approx(0.0)
 
 
 def test_folds_part_programs() -> None:
@@ -223,6 +237,6 @@ def test_mappings_are_answered_only_where_it_is_worth_it(seconds: float, is_ever
     given.is_isl[:] = True
     given.is_default[:] = [True, False, True, False]
     networks = np.array([[0.0, 0.0], [2.0, 2.0], [0.0, 0.0], [-1.0, -1.0]])
-    found = calibrate_mappings(given, HeldOutScores(networks, networks, networks[:, 0]), 1.0)
-    assert (found.least_gain < np.inf) == is_ever
-    assert found.cases == 2
+    calibration = calibrate_mappings(given, HeldOutScores(networks, networks, networks[:, 0]), 1.0)
+    assert (calibration.least_gain < np.inf) == is_ever
+    assert calibration.cases == 2

@@ -53,32 +53,35 @@ def test_rankings(golden: Callable[[str, str], None]) -> None:
     lines = []
     for name in NAMES:
         for dataset in (polybench.Dataset.SMALL, polybench.Dataset.LARGE):
-            found = chosen(name, dataset)
-            lines.append(f"{name}, {dataset}: {found.strategy}")
-            lines += [f"  {one.predicted_gain:+.2f}  {one.strategy}" for one in found.ranking]
+            schedule = chosen(name, dataset)
+            lines.append(f"{name}, {dataset}: {schedule.strategy}")
+            lines += [
+                f"  {ranked_schedule.predicted_gain:+.2f}  {ranked_schedule.strategy}"
+                for ranked_schedule in schedule.ranking
+            ]
     golden("automatic.txt", "\n".join(lines).replace("-0.00", "+0.00") + "\n")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_taken_is_promised_enough_or_usual(name: str) -> None:
-    found = chosen(name)
-    usual, *others = found.ranking
+    schedule = chosen(name)
+    usual, *others = schedule.ranking
     assert (usual.strategy, usual.predicted_gain) == (ISL, 0.0)
-    assert {one.strategy: one.schedule for one in found.ranking} == default_candidates(
-        load_program(name).scop
-    )
+    assert {
+        ranked_schedule.strategy: ranked_schedule.schedule for ranked_schedule in schedule.ranking
+    } == default_candidates(load_program(name).scop)
     best = max((one.predicted_gain or 0.0 for one in others), default=0.0)
-    taken = found.ranking[found.chosen]
+    taken = schedule.ranking[schedule.chosen]
     assert taken.predicted_gain == best if best > LEAST_GAIN else taken == usual
-    said = found.to_json()
+    said = schedule.to_json()
     assert json.loads(json.dumps(said)) == said
-    assert parse_strategy(said["strategy"]) == found.strategy
+    assert parse_strategy(said["strategy"]) == schedule.strategy
 
 
 @given(st.lists(st.none() | st.floats(-8, 8), max_size=6))
 def test_the_first_of_the_greatest_is_taken(promises: list[float | None]) -> None:
     taken = schedule_choice._best_candidate([0.0, *promises], list(range(len(promises) + 1)))
-    enough = [one for one in promises if one is not None and one > LEAST_GAIN]
+    enough = [promise for promise in promises if promise is not None and promise > LEAST_GAIN]
     assert taken == ([0.0, *promises].index(max(enough)) if enough else 0)
 
 
@@ -101,9 +104,12 @@ def test_of_private_arrays_the_schedule_keeps_some_private() -> None:
     }
     """
     scop = apply_plan(parse_text(text), parse_storage("w=private:i,j"))
-    found = choose_schedule(scop, {"n": 2000}, replace(DEFAULT_MAPPING, threads=2))
-    own = [has_private_arrays(LegalSchedule(scop, one.schedule)) for one in found.ranking]
-    assert own[found.chosen]
+    schedule = choose_schedule(scop, {"n": 2000}, replace(DEFAULT_MAPPING, threads=2))
+    own = [
+        has_private_arrays(LegalSchedule(scop, ranked_schedule.schedule))
+        for ranked_schedule in schedule.ranking
+    ]
+    assert own[schedule.chosen]
     assert not all(own)
 
 
@@ -119,13 +125,15 @@ def test_both_models_must_promise(first: float, second: float) -> None:
 def test_labels_say_nothing(seed: int) -> None:
     text = generate_source(seed)
     scop = parse_text(text)
-    sizes = {one.name: 70 for one in scop.parameters}
+    sizes = {parameter.name: 70 for parameter in scop.parameters}
     first = choose_schedule(scop, sizes, TWO, MACHINE)
-    names = [one.name for one in scop.statements]
+    names = [statement.name for statement in scop.statements]
     other = parse_text(renamed(labelled(text), reversing(names, "zz")))
     second = choose_schedule(other, sizes, TWO, MACHINE)
     assert second.strategy == first.strategy
-    assert [one.strategy for one in second.ranking] == [one.strategy for one in first.ranking]
+    assert [schedule.strategy for schedule in second.ranking] == [
+        ranked_schedule.strategy for ranked_schedule in first.ranking
+    ]
     promises = [[one.predicted_gain for one in choice.ranking] for choice in (first, second)]
     np.testing.assert_allclose(*np.array(promises, dtype=float), atol=1e-6)
 
@@ -135,9 +143,9 @@ def test_without_sizes_or_models_the_usual_one_stays(monkeypatch: pytest.MonkeyP
     assert chosen("gesummv").strategy != ISL
     assert choose_schedule(scop, {}, TWO).strategy == ISL
     monkeypatch.setattr(weights, "weights_digest", lambda: "")
-    found = choose_schedule(scop, {"n": 1301}, TWO)
-    assert found.strategy == ISL
-    assert {one.predicted_gain for one in found.ranking} == {None}
+    schedule = choose_schedule(scop, {"n": 1301}, TWO)
+    assert schedule.strategy == ISL
+    assert {ranked_schedule.predicted_gain for ranked_schedule in schedule.ranking} == {None}
 
 
 def test_settled() -> None:
@@ -166,8 +174,8 @@ def test_where_there_is_no_time_for_several_there_is_the_usual_one(
 
     monkeypatch.setattr(schedule_choice, "schedules_within", never)
     program = load_program("gesummv")
-    found = choose_schedule_within(program.scop, dict(program.parameters), TWO)
-    assert found == AutomaticSchedule(
+    schedule = choose_schedule_within(program.scop, dict(program.parameters), TWO)
+    assert schedule == AutomaticSchedule(
         (RankedSchedule(ISL, default_candidates(program.scop)[ISL], None),), 0
     )
 
@@ -182,9 +190,13 @@ def test_loops_out_of_reach_are_not_promised(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(schedule_choice, "features_of", out_of_reach)
     program = load_program("gesummv", parameters={"n": 1303})
-    found = choose_schedule(program.scop, dict(program.parameters), TWO)
-    assert [one.predicted_gain for one in found.ranking] == [0.0, None, None]
-    assert found.strategy == ISL
+    schedule = choose_schedule(program.scop, dict(program.parameters), TWO)
+    assert [ranked_schedule.predicted_gain for ranked_schedule in schedule.ranking] == [
+        0.0,
+        None,
+        None,
+    ]
+    assert schedule.strategy == ISL
 
 
 def test_a_program_out_of_bounds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

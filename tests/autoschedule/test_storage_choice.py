@@ -67,15 +67,15 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_what_there_is_to_choose_from(name: str, others: list[tuple[str, str]]) -> None:
     program = load_program(name, dataset=Dataset.MINI)
-    first, *found = variant_candidates(program, TWO, LIMIT)
+    first, *programs = variant_candidates(program, TWO, LIMIT)
     assert first == program
-    assert [(str(one.splitting), str(one.storage)) for one in found] == others
+    assert [(str(program.splitting), str(program.storage)) for program in programs] == others
 
 
 def test_a_program_in_pieces_stays_so() -> None:
     cuts = parse_splitting("S0: i = k")
     program = apply_splitting_to(load_program("floyd-warshall", dataset=Dataset.MINI), cuts)
-    assert [one.splitting for one in variant_candidates(program, TWO, LIMIT)] == [cuts]
+    assert [candidate.splitting for candidate in variant_candidates(program, TWO, LIMIT)] == [cuts]
     assert best_variant(program, TWO, LIMIT) == program
 
 
@@ -101,8 +101,8 @@ def test_what_the_models_take(name: str, splitting: str, storage: str) -> None:
     )
     assert storage_choice.is_better_variant(other, first) == (program != load_program(name))
     assert found.choice is not None
-    assert {one.statement for one in found.choice.schedule.statements} == {
-        one.name for one in program.scop.statements
+    assert {schedule.statement for schedule in found.choice.schedule.statements} == {
+        statement.name for statement in program.scop.statements
     }
 
 
@@ -144,7 +144,7 @@ def test_memory_that_comes_fresh_is_no_gain(
     for cycles in (0.0, storage_choice.FRESH_MEMORY_COST):
         monkeypatch.setattr(storage_choice, "FRESH_MEMORY_COST", cycles)
         ranking = judge_variants(program, TWO, 1 << 29).ranking
-        promises.append([one.predicted_gain for one in ranking])
+        promises.append([variant.predicted_gain for variant in ranking])
     (_, free, private), (_, expanded, again) = promises
     assert private == again
     assert expanded < free - 0.5
@@ -223,9 +223,9 @@ def test_out_of_reach_it_stays_as_it_is(symm: Program, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(storage_choice, "storage_variants_within", gives_up)
     assert best_variant(symm, DEFAULT_MAPPING, LIMIT) == symm
-    found = starting_program(symm, DEFAULT_MAPPING, LIMIT)
-    assert (found.program, len(found.ranking)) == (symm, 1)
-    assert found.choice is not None
+    program = starting_program(symm, DEFAULT_MAPPING, LIMIT)
+    assert (program.program, len(program.ranking)) == (symm, 1)
+    assert program.choice is not None
 
 
 def test_the_limit_holds(symm: Program) -> None:
@@ -279,20 +279,20 @@ def test_a_text_that_has_moved_is_the_same_program(tmp_path: Path) -> None:
     "damage", ["", "[]", "{}", '{"ranking": []}', '{"ranking": [{"splitting": "S9: i = k"}]}']
 )
 def test_a_file_that_is_damaged_is_written_anew(symm: Program, kept: Path, damage: str) -> None:
-    found = best_variant(symm, TWO, LIMIT)
+    program = best_variant(symm, TWO, LIMIT)
     (path,) = kept.iterdir()
     before = path.read_text()
     path.write_text(damage)
-    assert best_variant(symm, TWO, LIMIT) == found
+    assert best_variant(symm, TWO, LIMIT) == program
     assert path.read_text() == before
 
 
 def test_a_plan_that_does_not_fit_is_not_believed(symm: Program, kept: Path) -> None:
     """What is kept is proved again, so it can do no harm."""
-    found = best_variant(symm, TWO, LIMIT)
+    program = best_variant(symm, TWO, LIMIT)
     (path,) = kept.iterdir()
     path.write_text(path.read_text().replace("temp2", "nobody"))
-    assert best_variant(symm, TWO, LIMIT) == found
+    assert best_variant(symm, TWO, LIMIT) == program
 
 
 def test_all_that_decides_counts() -> None:
@@ -305,14 +305,16 @@ def test_all_that_decides_counts() -> None:
             left += imports[one]
     parts = tuple(part.replace("/", ".") for part in storage_cache.FINGERPRINTED_FOLDERS)
     rooms = {one for one in found if one.startswith(("compiler.", "cost.", "episodes."))}
-    others = {one for one in rooms if not any(f"{one}.".startswith(f"{part}.") for part in parts)}
+    others = {
+        room for room in rooms if not any(f"{room}.".startswith(f"{part}.") for part in parts)
+    }
     assert others
     assert {one for one in others if not one.startswith("compiler.frontend")} == set()
 
 
 def test_a_home_is_read_as_it_was_written() -> None:
-    one = StorageVariant(parse_splitting(CUT), parse_storage(EXPANDED), 0.1 + 0.2, None)
-    assert variant_from_json(json.loads(json.dumps(one.to_json()))) == one
+    variant = StorageVariant(parse_splitting(CUT), parse_storage(EXPANDED), 0.1 + 0.2, None)
+    assert variant_from_json(json.loads(json.dumps(variant.to_json()))) == variant
 
 
 def test_scalars_that_are_expanded(tmp_path: Path) -> None:
@@ -322,7 +324,9 @@ def test_scalars_that_are_expanded(tmp_path: Path) -> None:
         path = tmp_path / f"{name}.c"
         path.write_text(text)
         program = load_program(str(path), dataset=Dataset.MINI)
-        if any(not one.storage.is_source for one in variant_candidates(program, TWO, LIMIT)):
+        if any(
+            not candidate.storage.is_source for candidate in variant_candidates(program, TWO, LIMIT)
+        ):
             expanded.append(name)
     some = ["live_before", "live_after", "conditional", "two_recurrences", "symmetric"]
     assert expanded == some

@@ -79,8 +79,8 @@ def test_code_that_does_something_else_in_the_race_is_no_result(
     compiled = gains.compile_schedule
 
     def mistaken(program: Program, schedule: Schedule, mapping: Mapping) -> CompiledProgram:
-        found = compiled(program, schedule, mapping)
-        return replace(found, buffers=found.buffers[::-1])
+        result = compiled(program, schedule, mapping)
+        return replace(result, buffers=result.buffers[::-1])
 
     monkeypatch.setattr(gains, "compile_schedule", mistaken)
     assert run(monkeypatch, *WORDS, "--dataset", "mini", "--out", str(tmp_path)) == 1
@@ -92,8 +92,8 @@ def test_a_start_that_does_not_run_is_no_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def failed(*given: Any, **named: Any) -> TuningResult:
-        found = tuner.tune(*given, **named)
-        return replace(found, initial=replace(found.initial, status=OutcomeStatus.TIMEOUT))
+        result = tuner.tune(*given, **named)
+        return replace(result, initial=replace(result.initial, status=OutcomeStatus.TIMEOUT))
 
     monkeypatch.setattr(gains, "tune", failed)
     assert run(monkeypatch, *WORDS, "--dataset", "mini", "--out", str(tmp_path)) == 1

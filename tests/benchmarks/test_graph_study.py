@@ -39,7 +39,7 @@ def test_saturation_is_beside_backtracking_with_k_of_1_and_2() -> None:
 
 def test_tables_of_three_networks_alone() -> None:
     assert plan_trials([StudyPart.ORDER, StudyPart.CYCLES], ["vgg19"]) == []
-    orders = [one.order for one in plan_trials([StudyPart.ORDER], ["bert"])]
+    orders = [trial.order for trial in plan_trials([StudyPart.ORDER], ["bert"])]
     assert orders == ["real", "integer", "none"] * 2
 
 
@@ -93,7 +93,7 @@ def test_short_trials_are_run_several_times_and_the_least_time_counts(
             ("seconds", "exploration_seconds", "extraction_seconds", "seconds_to_best"),
             next(seconds),
         )
-        return {**times, "cpu": {name: one / 2 for name, one in times.items()}}
+        return {**times, "cpu": {name: time / 2 for name, time in times.items()}}
 
     monkeypatch.setattr(trial_runner, "_run_once", ran)
     setting = StudySettings(RooflineCosts(), standard_rules(), "small", 1, 60.0)

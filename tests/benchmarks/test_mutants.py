@@ -41,7 +41,7 @@ def test_a_few_are_played() -> None:
 
 def one_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every mutant be the same program, unchanged."""
-    original = next(one for one in mutants.original_programs() if "0.75" in one.region)
+    original = next(program for program in mutants.original_programs() if "0.75" in program.region)
     monkeypatch.setattr(mutants, "original_programs", lambda: (original,))
     monkeypatch.setattr(mutants, "mutate", lambda region, _: region)
 

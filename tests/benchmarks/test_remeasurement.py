@@ -159,10 +159,12 @@ def test_what_does_not_run_again_is_said_and_the_others_are_measured(
     def failing(
         self: Evaluator, choices: Sequence[candidate_timing.Choice], rounds: int
     ) -> list[Evaluation]:
-        found = list(real(self, choices, rounds))
+        evaluations = list(real(self, choices, rounds))
         if "mvt" in self.program.name:
-            found[0] = replace(found[0], status=OutcomeStatus.TIMEOUT, error_details="too slow")
-        return found
+            evaluations[0] = replace(
+                evaluations[0], status=OutcomeStatus.TIMEOUT, error_details="too slow"
+            )
+        return evaluations
 
     monkeypatch.setattr(Evaluator, "evaluate_interleaved", failing)
     capsys.readouterr()

@@ -246,7 +246,7 @@ def test_a_small_study_goes_on_and_is_drawn(
     assert run(monkeypatch, "report", "--out", str(tmp_path), "--pack", packed) == 0
     drawn = sorted(tmp_path.glob("*.svg"))
     # The others would show the same two.
-    assert [one.name for one in drawn] == ["searches-naive-mini-1.svg"]
+    assert [path.name for path in drawn] == ["searches-naive-mini-1.svg"]
     (table,) = (line for line in capsys.readouterr().out.splitlines() if "| trees |" in line)
     other = str(tmp_path / "other")
     assert run(monkeypatch, "report", "--out", other, "--with", packed) == 0
@@ -269,7 +269,7 @@ def test_models_that_are_shown_different_things_are_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def some(corpus: Corpus, machine: str | None) -> list[CaseRows]:
-        return [replace(one, rows=one.rows[::4]) for one in case_rows(corpus, machine)[:5]]
+        return [replace(row, rows=row.rows[::4]) for row in case_rows(corpus, machine)[:5]]
 
     monkeypatch.setattr(invariance, "groups", some)
     monkeypatch.setattr(invariance, "TREES", BoostedTreeOptions(rounds=10))
@@ -286,8 +286,8 @@ def test_a_small_corpus_is_asked_about_in_fewer_folds_and_one_program_is_refused
     """Before there are features, which take their time."""
 
     def some(corpus: Corpus, machine: str | None) -> list[CaseRows]:
-        found = {one.visit.case.program: one for one in case_rows(corpus, machine)}
-        return [replace(one, rows=one.rows[::4]) for one in found.values()][:3]
+        rows = {row.visit.case.program: row for row in case_rows(corpus, machine)}
+        return [replace(row, rows=row.rows[::4]) for row in rows.values()][:3]
 
     monkeypatch.setattr(invariance, "groups", some)
     monkeypatch.setattr(invariance, "TREES", BoostedTreeOptions(rounds=2))

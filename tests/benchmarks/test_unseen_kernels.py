@@ -145,7 +145,7 @@ def test_a_corpus_with_nothing_to_ask_about_is_refused(
         unseen_kernels.ranking_qualities(samples(programs, 9, known=True), programs, range(1))
 
     def few(corpus: Corpus, machine: str) -> list[CaseRows]:
-        chosen = {one.visit.case.program: one for one in case_rows(corpus, machine)}
+        chosen = {rows.visit.case.program: rows for rows in case_rows(corpus, machine)}
         return [chosen[name] for name in programs if name in chosen]
 
     monkeypatch.setattr(cost, "groups", few)

@@ -21,15 +21,15 @@ def start(*arguments: str) -> subprocess.Popen[str]:
 
 def children_of(process: int) -> list[int]:
     """Return the processes below one."""
-    found = []
+    result = []
     for task in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = task.read_text().rsplit(")", 1)[1].split()
         except OSError:
             continue
         if int(fields[1]) == process:
-            found += [int(task.parent.name), *children_of(int(task.parent.name))]
-    return found
+            result += [int(task.parent.name), *children_of(int(task.parent.name))]
+    return result
 
 
 def alive(process: int) -> bool:

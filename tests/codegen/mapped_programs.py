@@ -192,7 +192,7 @@ def random_mapping(generator: np.random.Generator, scop: Scop | None = None) -> 
     def sizes() -> tuple[int, ...]:
         return tuple(int(size) for size in generator.integers(1, 10, generator.integers(0, 4)))
 
-    found = Mapping(
+    mapping = Mapping(
         threads=int(generator.choice([1, 1, 2, 4])),
         parallel=generator.choice(list(WorkSharing)),
         tile=None if generator.random() < 0.3 else sizes(),
@@ -209,10 +209,10 @@ def random_mapping(generator: np.random.Generator, scop: Scop | None = None) -> 
         # reassociate stays off: then results are to be the same bit for bit
     )
     if scop is None or generator.random() < 0.6:
-        return found
+        return mapping
     others = random_mapping(generator)
-    names = [one.name for one in scop.statements if generator.random() < 0.5]
-    return replace(found, nests=nests_of({name: _some(others, generator) for name in names}))
+    names = [statement.name for statement in scop.statements if generator.random() < 0.5]
+    return replace(mapping, nests=nests_of({name: _some(others, generator) for name in names}))
 
 
 def _some(mapping: Mapping, generator: np.random.Generator) -> dict[str, Any]:

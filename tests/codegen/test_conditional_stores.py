@@ -70,7 +70,9 @@ def test_an_affine_subscript_that_is_looked_at_keeps_its_dependences_exact() -> 
     assert isinstance(statement.body, Update)
     assert dependences(scop) == ()
     scattered = parse_text(GUARDED)
-    assert [one.kind.names() for one in dependences(scattered)] == [("flow", "anti", "output")]
+    assert [dependence.kind.names() for dependence in dependences(scattered)] == [
+        ("flow", "anti", "output")
+    ]
 
 
 def test_in_c_it_is_a_statement_under_its_condition() -> None:

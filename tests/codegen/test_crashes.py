@@ -102,7 +102,7 @@ def loops_of(scop: Scop, text: str, sizes: Mapping[str, int]) -> LoopProgram:
 
 
 def sizes_of(scop: Scop, size: int) -> dict[str, int]:
-    return {one.name: size + 2 * place for place, one in enumerate(scop.parameters)}
+    return {parameter.name: size + 2 * place for place, parameter in enumerate(scop.parameters)}
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
@@ -130,12 +130,12 @@ def test_it_computes_what_the_original_order_does(name: str) -> None:
     sizes = sizes_of(scop, 40)
     loops = loops_of(scop, SCHEDULES[name], sizes)
     expected = random_arrays(scop, sizes, np.random.default_rng(0))
-    found = {key: array.copy() for key, array in expected.items()}
+    arrays = {key: array.copy() for key, array in expected.items()}
     watched = {key: array.copy() for key, array in expected.items()}
     run_natively(scop, original_schedule(scop), sizes, expected)
-    assert run_code(compile_program(loops), loops, sizes, found) == 0
+    assert run_code(compile_program(loops), loops, sizes, arrays) == 0
     assert run_code(compile_program(loops, is_watched=True), loops, sizes, watched) == 0
     for array in scop.arrays:
         if array.live_out:
-            assert found[array.name].tobytes() == expected[array.name].tobytes()
+            assert arrays[array.name].tobytes() == expected[array.name].tobytes()
             assert watched[array.name].tobytes() == expected[array.name].tobytes()

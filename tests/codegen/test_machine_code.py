@@ -70,16 +70,16 @@ def test_kernels_compute_the_same_bits_under_every_schedule(name: str) -> None:
     start = random_arrays(scop, parameters, np.random.default_rng(1))
     reference: dict[str, np.ndarray] | None = None
     for schedule in schedules(scop, 3):
-        found = {key: value.copy() for key, value in start.items()}
-        run_natively(scop, schedule, parameters, found, is_for_users=True)
+        arrays = {key: value.copy() for key, value in start.items()}
+        run_natively(scop, schedule, parameters, arrays, is_for_users=True)
         if reference is None:
-            reference = found
+            reference = arrays
             expected = {key: value.copy() for key, value in start.items()}
             interpret(scop, parameters, expected, None)
             for array in observable(scop):
-                np.testing.assert_allclose(found[array], expected[array], rtol=1e-6, atol=1e-12)
+                np.testing.assert_allclose(arrays[array], expected[array], rtol=1e-6, atol=1e-12)
         for array in observable(scop):
-            assert found[array].tobytes() == reference[array].tobytes(), (array, str(schedule))
+            assert arrays[array].tobytes() == reference[array].tobytes(), (array, str(schedule))
 
 
 TIME_TILED = """
@@ -114,9 +114,9 @@ def test_time_tiled_code_under_other_schedules(text: str) -> None:
         start = random_arrays(scop, parameters, np.random.default_rng(0))
         expected = {key: value.copy() for key, value in start.items()}
         interpret(scop, parameters, expected, None)
-        found = {key: value.copy() for key, value in start.items()}
-        run_natively(scop, parse_schedule(text, scop), parameters, found)
-        np.testing.assert_allclose(found["A"], expected["A"], rtol=1e-12)
+        arrays = {key: value.copy() for key, value in start.items()}
+        run_natively(scop, parse_schedule(text, scop), parameters, arrays)
+        np.testing.assert_allclose(arrays["A"], expected["A"], rtol=1e-12)
 
 
 @pytest.mark.parametrize(

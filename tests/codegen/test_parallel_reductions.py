@@ -189,15 +189,15 @@ def loops_of(text: str, mapping: str, n: int = 2000) -> list[Loop]:
 def chains_of(loops: list[Loop]) -> list[SplitAccumulators]:
     """Return the chains of loops."""
     held = [
-        one.annotation.scalar_replacement
-        if isinstance(one.annotation, ParallelLoop)
-        else one.annotation
-        for one in loops
+        loop.annotation.scalar_replacement
+        if isinstance(loop.annotation, ParallelLoop)
+        else loop.annotation
+        for loop in loops
     ]
     return [
-        one.accumulators
-        for one in held
-        if isinstance(one, ScalarReplacement) and one.accumulators is not None
+        replacement.accumulators
+        for replacement in held
+        if isinstance(replacement, ScalarReplacement) and replacement.accumulators is not None
     ]
 
 
@@ -205,9 +205,9 @@ def sums_of(loops: list[Loop]) -> list[tuple[str, ReductionOperator]]:
     """Return the arrays of which threads have copies."""
     return [
         pair
-        for one in loops
-        if isinstance(one.annotation, ParallelLoop)
-        for pair in one.annotation.reductions
+        for loop in loops
+        if isinstance(loop.annotation, ParallelLoop)
+        for pair in loop.annotation.reductions
     ]
 
 

@@ -133,7 +133,9 @@ def test_annotations_are_carried_out_by_their_passes() -> None:
 def test_both_arms_of_a_condition_run_in_lanes_whatever_they_call() -> None:
     done = stage("vectorise", "arms", "tile=off vector_bits=256").value
     assert isinstance(done, LoopProgram)
-    lanes = {one.statement for one in instances_in(done.body) if one.lanes is not None}
+    lanes = {
+        instance.statement for instance in instances_in(done.body) if instance.lanes is not None
+    }
     assert lanes == {statement.name for statement in done.scop.statements}
 
 
@@ -181,7 +183,7 @@ def test_a_simpler_mapping_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ["gemm", "jacobi-2d", "trisolv", "atax"])
 def test_mappings_of_one_key_make_the_same_code(name: str) -> None:
     program = load_program(name)
-    sizes = {one.name: 20 + k for k, one in enumerate(program.scop.parameters)}
+    sizes = {parameter.name: 20 + k for k, parameter in enumerate(program.scop.parameters)}
     legal = LegalSchedule(program.scop, isl_schedule(program.scop))
     genes = SearchSpace.for_program(
         program.scop, (ISL,), sizes, replace(DEFAULT_MAPPING, threads=2)

@@ -33,7 +33,7 @@ def test_random_orders_under_random_mappings(name: str, seed: int) -> None:
 def test_all_orders_of_three_loops(name: str, words: str) -> None:
     scop = scop_of(name)
     generator = np.random.default_rng(len(name))
-    parameters = {one.name: 13 + place for place, one in enumerate(scop.parameters)}
+    parameters = {parameter.name: 13 + place for place, parameter in enumerate(scop.parameters)}
     arrays = random_arrays(scop, parameters, generator)
     expected = {key: array.copy() for key, array in arrays.items()}
     run_in_order(scop, parameters, expected)

@@ -233,7 +233,7 @@ def test_threads_with_skewed_copies_touch_nothing_of_each_others(
     scop, parameters = scop_of("seidel"), {"t": 9, "n": 23}
     mapping = parse_mapping(f"threads=4 parallel=static tile={tile}")
     loops = lower(LegalSchedule(scop, isl_schedule(scop)), mapping, parameters)
-    assert [one.name for one in loops.scop.arrays] == ["A", "A_skewed"]
+    assert [array.name for array in loops.scop.arrays] == ["A", "A_skewed"]
     start = random_arrays(scop, parameters, np.random.default_rng(3))
     text = print_c(loops)
     assert "omp parallel" in text

@@ -35,7 +35,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def letters(picture: Path) -> list[str]:
     root = ElementTree.parse(picture).getroot()
-    return [one.text or "" for one in root.iter("{http://www.w3.org/2000/svg}text")]
+    return [element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
 def test_a_small_picture(

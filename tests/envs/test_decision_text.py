@@ -37,15 +37,15 @@ def answer(env: OptimizeEnv, *texts: str) -> None:
 
 def scenes_of(env: OptimizeEnv, monkeypatch: pytest.MonkeyPatch) -> list[canvas.Scene]:
     """Return where the scenes are kept that are drawn from now on."""
-    found: list[canvas.Scene] = []
+    scenes: list[canvas.Scene] = []
     drawn = canvas.render
 
     def keep(scene: canvas.Scene) -> Any:
-        found.append(scene)
+        scenes.append(scene)
         return drawn(scene)
 
     monkeypatch.setattr(canvas, "render", keep)
-    return found
+    return scenes
 
 
 def test_the_schedule_to_adopt_in_words() -> None:

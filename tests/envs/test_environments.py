@@ -212,7 +212,7 @@ def test_copies_go_their_own_way(name: str) -> None:
     for action in (0, 1):
         _, _, _, _, info = env.step(action)
     copies = [env.fork(), copy.deepcopy(env)]
-    endings = [finish(one, info, seed=9) for one in (*copies, env)]
+    endings = [finish(polygym_env, info, seed=9) for polygym_env in (*copies, env)]
     assert len({ending[1]["schedule"] for ending in endings}) == 1
     assert copies[0].episode.actions == env.episode.actions
     assert copies[0].np_random is not env.np_random

@@ -41,16 +41,16 @@ def env_of(folder: Path, text: str, name: str, sizes: dict[str, int], **others: 
 def together(first: PolygymEnv, second: PolygymEnv, seed: int) -> Iterator[tuple[Shown, Shown]]:
     """Yield what both show while the same allowed actions are taken; rewards are the same."""
     rng, over = np.random.default_rng(seed), False
-    one, _ = first.reset(seed=0)
+    observation, _ = first.reset(seed=0)
     other, _ = second.reset(seed=0)
-    yield one, other
+    yield observation, other
     while not over:
         assert np.array_equal(first.action_masks(), second.action_masks())
         action = int(rng.choice(np.flatnonzero(first.action_masks())))
-        one, reward, over, _, _ = first.step(action)
+        observation, reward, over, _, _ = first.step(action)
         other, again, ended, _, _ = second.step(action)
         assert (reward, over) == (pytest.approx(again), ended)
-        yield one, other
+        yield observation, other
 
 
 @pytest.mark.parametrize(("name", "arguments"), STARTS)
@@ -67,8 +67,8 @@ def test_names_say_nothing(tmp_path: Path, seed: int, name: str, arguments: dict
     first = env_of(tmp_path, text, name, sizes, **arguments)
     again = {others[one]: size for one, size in sizes.items()}
     second = env_of(tmp_path, renamed(text, others), name, again, **arguments)
-    for one, other in together(first, second, seed):
-        assert {key for key in one if not np.array_equal(one[key], other[key])} == set()
+    for shown, other in together(first, second, seed):
+        assert {key for key in shown if not np.array_equal(shown[key], other[key])} == set()
 
 
 @pytest.mark.parametrize(("name", "arguments"), STARTS)
@@ -86,12 +86,12 @@ def test_the_order_of_arguments_is_that_of_columns(
         ::-1
     ].copy()
     assert len(own) <= MOST_PARAMETERS
-    for one, other in together(first, second, seed):
-        if one["progress"][1]:
+    for shown, other in together(first, second, seed):
+        if shown["progress"][1]:
             break  # generators are in the order of their numbers
         for key in ("rows", "generator", "point"):
             other[key] = other[key].reshape(-1, len(ROW_COLUMNS))[:, columns].ravel()
-        assert {key for key in one if not np.array_equal(one[key], other[key])} == set()
+        assert {key for key in shown if not np.array_equal(shown[key], other[key])} == set()
 
 
 @pytest.mark.parametrize("seeds", [(7, 12), (4, 11), (0, 9)])

@@ -72,11 +72,11 @@ def finish(env: PolygymEnv, seed: int = 0) -> dict[str, Any]:
 @pytest.mark.parametrize("name", BOTH)
 def test_without_it_everything_is_as_it_was(name: str) -> None:
     env, other = make(name, kernel="mvt"), make(name, kernel="mvt", storage=False)
-    for one in (env, other):
-        observation, _ = one.reset(seed=0)
+    for polygym_env in (env, other):
+        observation, _ = polygym_env.reset(seed=0)
         assert not {"home", "homes"} & set(observation)
-        assert "storage" not in one.export()["arguments"]
-        assert "storage" not in one.export()
+        assert "storage" not in polygym_env.export()["arguments"]
+        assert "storage" not in polygym_env.export()
     assert env.action_space == other.action_space
     assert env.observation_space == other.observation_space
 
@@ -111,7 +111,7 @@ def test_expansion_leaves_fewer_dependences_and_says_what_it_takes(sums: str) ->
     assert (home["rank"], home["is_seen_after"], home["in_the_way_1"]) == (0, 0, 1)
     storing = env.episode.storage_state
     assert storing is not None
-    assert next(str(one) for one in storing.values) == "S0:w=expand:i"
+    assert next(str(storage_answer) for storage_answer in storing.values) == "S0:w=expand:i"
     rows = observation["homes"].reshape(storage_arrays()["homes"].shape)
     first = dict(zip(STORAGE_CHOICES_COLUMNS, rows[USE_DEFAULT_FOR_ALL + 1], strict=True))
     assert (first["allowed"], first["expand"], first["along_1"]) == (1, 1, 1)
@@ -167,7 +167,12 @@ def test_a_cut_is_made_and_another_one_offered() -> None:
     storing = env.episode.storage_state
     assert storing is not None
     assert "S0: i = k" in map(str, storing.values)
-    answer(env, USE_DEFAULT_FOR_ALL + 1 + [str(one) for one in storing.values].index("S0: i = k"))
+    answer(
+        env,
+        USE_DEFAULT_FOR_ALL
+        + 1
+        + [str(storage_answer) for storage_answer in storing.values].index("S0: i = k"),
+    )
     storing = env.episode.storage_state
     assert storing is not None
     assert "S0: i = k, j = k" in map(str, storing.values)
@@ -214,19 +219,19 @@ def test_gymnasium_checks_it_and_a_vector_shows_the_same(name: str, sums: str) -
     check_env(stores(name, sums), skip_render_check=True)
     arguments = {"kernel": sums, "storage": True, "reward": "static", "dataset": "mini"}
     many = gymnasium.make_vec(f"polygym:{name}", 2, **arguments)
-    one = stores(name, sums)
+    polygym_env = stores(name, sums)
     shown, _ = many.reset(seed=0)
-    alone, _ = one.reset(seed=0)
+    alone, _ = polygym_env.reset(seed=0)
     rng = np.random.default_rng(0)
     for _ in range(12):
         for part, array in alone.items():
             assert np.array_equal(shown[part][0], array), part
-        if one.episode.is_over:
+        if polygym_env.episode.is_over:
             break
-        action = rng.choice(np.flatnonzero(one.action_masks()))
+        action = rng.choice(np.flatnonzero(polygym_env.action_masks()))
         others = rng.choice(np.flatnonzero(many.action_masks()[1]))
         shown, *_ = many.step(np.array([action, others]))
-        alone, *_ = one.step(action)
+        alone, *_ = polygym_env.step(action)
     many.close()
 
 

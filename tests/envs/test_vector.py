@@ -54,18 +54,18 @@ def test_it_is_what_single_environments_are_one_by_one(
     assert ours.observation_space == theirs.observation_space
     assert ours.action_space == theirs.action_space
     assert ours.metadata["autoreset_mode"] == theirs.metadata["autoreset_mode"]
-    one, info = ours.reset(seed=4)
+    observation, info = ours.reset(seed=4)
     other, their_info = theirs.reset(seed=4)
-    same(one, other)
+    same(observation, other)
     same(info, their_info)
     rng, ends = np.random.default_rng(0), 0
     for _ in range(260):
         actions = allowed(info["action_mask"], rng)
-        one, rewards, over, truncated, info = ours.step(actions)
+        observation, rewards, over, truncated, info = ours.step(actions)
         other, their_rewards, their_over, their_truncated, their_info = theirs.step(actions)
-        same(one, other)
+        same(observation, other)
         same(info, their_info)
-        assert ours.observation_space.contains(one)
+        assert ours.observation_space.contains(observation)
         assert rewards.dtype == their_rewards.dtype
         assert np.array_equal(rewards, their_rewards)
         assert np.array_equal(over, their_over)

@@ -86,7 +86,7 @@ def test_a_limit_of_steps_truncates_exactly_there(name: str) -> None:
         env = TimeLimit(made(name), limit)
         for seed in (1, 1):  # again behind a truncation
             *before, (_, _, terminated, truncated, info) = steps(env, seed)
-            assert not any(one[3] for one in before)
+            assert not any(step[3] for step in before)
             assert (terminated, truncated, len(before) + 1) == (False, True, limit)
             assert set(info) == {"action_mask", "kernel"}
             assert np.array_equal(info["action_mask"], env.unwrapped.action_masks())
@@ -109,7 +109,7 @@ def test_flat_observations_lie_in_their_space_and_say_the_same(name: str) -> Non
     assert space.shape is not None
     assert len(space.shape) == 1
     first, _ = env.reset(seed=2)
-    for observation in (first, *(one[0] for one in steps(env, 2))):
+    for observation in (first, *(step[0] for step in steps(env, 2))):
         assert observation.shape == space.shape
         assert observation.dtype == space.dtype
         assert space.contains(observation)
@@ -156,7 +156,7 @@ def test_a_video_has_a_frame_for_every_step(
     lengths = [len(list(steps(env, seed))) for seed in range(3)]
     env.close()
     videos = sorted((tmp_path / "videos").iterdir())
-    assert [one.name for one in videos] == ["rl-video-episode-0.mp4", "rl-video-episode-2.mp4"]
+    assert [video.name for video in videos] == ["rl-video-episode-0.mp4", "rl-video-episode-2.mp4"]
     for path, length in zip(videos, lengths[::2], strict=True):
         frames, seconds = imageio_ffmpeg.count_frames_and_secs(str(path))
         assert frames == length + 1
@@ -172,7 +172,7 @@ def test_kernels_come_as_the_wrappers_say(name: str) -> None:
 
     def seen(wrapper: Any, count: int, **given: Any) -> list[str]:
         env = wrapper(made(name, kernel=",".join(kernels)), **given)
-        found = []
+        result = []
         for number in range(count):
             _, info = env.reset(seed=5 if number == 0 else None)
             assert np.array_equal(env.action_masks(), info["action_mask"])
@@ -180,10 +180,10 @@ def test_kernels_come_as_the_wrappers_say(name: str) -> None:
             observation, *_, later = env.step(action)
             assert env.observation_space.contains(observation)
             assert later["kernel"] == info["kernel"]
-            found.append(info["kernel"])
-        return found
+            result.append(info["kernel"])
+        return result
 
-    own = [made(name, kernel=one).reset()[1]["kernel"] for one in kernels]
+    own = [made(name, kernel=kernel).reset()[1]["kernel"] for kernel in kernels]
     assert seen(CycleKernels, 7) == [own[(5 + number) % 3] for number in range(7)]
     for order in (seen(RandomOrderKernels, 9), seen(RandomOrderKernels, 9)):
         assert all(set(order[first : first + 3]) == set(own) for first in (0, 3, 6))
@@ -198,7 +198,7 @@ def test_another_estimate_of_the_time_is_paid_for(name: str, estimate: str) -> N
     env = RuntimePointEstimate(made(name, reward="speedup"), estimate)
     *before, (_, reward, terminated, _, info) = steps(env, 1)
     assert terminated
-    assert not any(one[1] for one in before)
+    assert not any(step[1] for step in before)
     assert is_whole(info)
     assert info["status"] == "ok"
     found = env.unwrapped.evaluation

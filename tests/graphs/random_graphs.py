@@ -56,8 +56,10 @@ def random_graph(seed: int, nodes: int, names: tuple[str, ...] = ()) -> Graph:
     terms += [weight(f"weight {place}", *shape) for place, shape in enumerate(_SHAPES)]
     inputs = tuple(terms[: len(given)])
     data: dict[Term, Data] = {}
-    for one in terms:
-        data[one] = TENSOR_DOMAIN.infer(one.head, (TENSOR_DOMAIN.infer(one.children[0].head, ()),))
+    for term in terms:
+        data[term] = TENSOR_DOMAIN.infer(
+            term.head, (TENSOR_DOMAIN.infer(term.children[0].head, ()),)
+        )
     taken: set[Term] = set()
     for _ in range(nodes):
         name = random.choice([*_NAMES, "concat2", "concat3"])
@@ -74,13 +76,13 @@ def random_graph(seed: int, nodes: int, names: tuple[str, ...] = ()) -> Graph:
     results = [
         one for one, found in data.items() if isinstance(found, TensorType) and one not in taken
     ]
-    outputs = tuple((f"y{place}", one) for place, one in enumerate(results[-8:]))
+    outputs = tuple((f"y{place}", result) for place, result in enumerate(results[-8:]))
     return Graph(f"random {seed}", inputs, outputs)
 
 
 def _tried(random: Random, name: str, data: dict[Term, Data]) -> Term:
     """Return a node that may make sense."""
-    tensors = [one for one, found in data.items() if isinstance(found, TensorType)]
+    tensors = [term for term, found in data.items() if isinstance(found, TensorType)]
     pairs = [one for one, found in data.items() if isinstance(found, TensorPair)]
     children: list[Term | Head] = []
     for part, kind in operator_named(name).parameters:

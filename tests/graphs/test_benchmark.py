@@ -26,11 +26,11 @@ def test_equal_graphs_by_several_runners() -> None:
     )
     done = run_benchmark(ModelBenchmark("squeezenet:small", entrants, rounds=3, seconds=0.2))
     assert list(done) == ["polygym", "unfused", "torch", "onnxruntime"]
-    for one in done.values():
-        assert one.is_correct, one.problem
-        assert len(one.samples) >= 3
-        assert min(one.samples) > 0
-        assert one.error < 1e-4
+    for result in done.values():
+        assert result.is_correct, result.problem
+        assert len(result.samples) >= 3
+        assert min(result.samples) > 0
+        assert result.error < 1e-4
 
 
 def test_it_ends_with_who_asked_for_it() -> None:
@@ -103,7 +103,7 @@ def test_calls_take_turns() -> None:
     order: list[str] = []
     calls = {name: (lambda name=name: order.append(name)) for name in "ab"}
     times = time_interleaved(calls, rounds=4, min_seconds=0.0)
-    assert [len(one.samples) for one in times.values()] == [4, 4]
+    assert [len(call_times.samples) for call_times in times.values()] == [4, 4]
     assert order[-8:] == list("abbaabba")
 
 

@@ -20,10 +20,10 @@ def test_networks_by_name_and_size() -> None:
 
 
 def test_weights_come_from_the_seed() -> None:
-    one, same, other = (open_source("vgg19:small", seed=seed).model for seed in (1, 1, 2))
-    name = next(iter(one.weights))
-    assert np.array_equal(one.weights[name], same.weights[name])
-    assert not np.array_equal(one.weights[name], other.weights[name])
+    model, same, other = (open_source("vgg19:small", seed=seed).model for seed in (1, 1, 2))
+    name = next(iter(model.weights))
+    assert np.array_equal(model.weights[name], same.weights[name])
+    assert not np.array_equal(model.weights[name], other.weights[name])
 
 
 def test_files_and_folders(tmp_path: Path) -> None:

@@ -26,23 +26,23 @@ _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 def outputs_in_torch(graph: Graph, values: Values) -> list[np.ndarray[Any, Any]]:
     """Return the results of a graph for inputs and weights by name."""
-    found = values_in_torch([one for _, one in graph.outputs], values)
-    return [found[one].numpy() for _, one in graph.outputs]
+    result = values_in_torch([one for _, one in graph.outputs], values)
+    return [result[term].numpy() for _, term in graph.outputs]
 
 
 def values_in_torch(roots: Sequence[Term], values: Values) -> dict[Term, Any]:
     """Return what every node is."""
-    found: dict[Term, Any] = {}
+    result: dict[Term, Any] = {}
     with torch.no_grad():
-        for one in postorder(roots):
-            if not one.children:
-                found[one] = one.head
-            elif one.head in ("input", "weight"):
-                name = str(one.children[0].head).rpartition("@")[0]
-                found[one] = torch.from_numpy(np.asarray(values[name]))
+        for term in postorder(roots):
+            if not term.children:
+                result[term] = term.head
+            elif term.head in ("input", "weight"):
+                name = str(term.children[0].head).rpartition("@")[0]
+                result[term] = torch.from_numpy(np.asarray(values[name]))
             else:
-                found[one] = node_in_torch(one.head, [found[child] for child in one.children])
-    return found
+                result[term] = node_in_torch(term.head, [result[child] for child in term.children])
+    return result
 
 
 def node_in_torch(head: Head, arguments: Sequence[Any]) -> Any:
@@ -91,8 +91,8 @@ def _poolavg(
     x: Tensor, kh: int, kw: int, sh: int, sw: int, padding: Any, activation: str
 ) -> Tensor:
     sums, counts = (
-        functional.avg_pool2d(_padded(one, padding, (kh, kw), (sh, sw), 0.0), (kh, kw), (sh, sw))
-        for one in (x, torch.ones_like(x))
+        functional.avg_pool2d(_padded(tensor, padding, (kh, kw), (sh, sw), 0.0), (kh, kw), (sh, sw))
+        for tensor in (x, torch.ones_like(x))
     )
     return _ACTIVATIONS[activation](sums / counts)
 

@@ -52,10 +52,10 @@ class Asking:
 def walk(seed: int, count: int) -> list[Mapping]:
     """Return mappings that differ by little from those before."""
     rng = np.random.default_rng(seed)
-    found = [replace(DEFAULT_MAPPING, threads=2)]
-    while len(found) < count:
-        found.append(mutate_mapping(found[int(rng.integers(len(found)))], rng))
-    return found
+    mappings = [replace(DEFAULT_MAPPING, threads=2)]
+    while len(mappings) < count:
+        mappings.append(mutate_mapping(mappings[int(rng.integers(len(mappings)))], rng))
+    return mappings
 
 
 @settings(max_examples=40, deadline=None)
@@ -84,7 +84,7 @@ def test_answers_that_are_made_of_answers(seed: int, rng: int) -> None:
         )
 
     for mapping in walk(rng, 60):
-        expected = (mapping.pack, *(one(mapping) for one in inner))
+        expected = (mapping.pack, *(asking(mapping) for asking in inner))
         assert outer.get_or_compute(mapping, whole) == expected
 
 
@@ -140,6 +140,7 @@ def test_memory_is_bounded() -> None:
     answers: MappingMemo[int] = MappingMemo(8)
     for size in (*range(1, 60), *range(1, 60)):
         assert (
-            answers.get_or_compute(Mapping(tile=(size,)), lambda one: (one.tile or (0,))[0]) == size
+            answers.get_or_compute(Mapping(tile=(size,)), lambda mapping: (mapping.tile or (0,))[0])
+            == size
         )
         assert len(answers) <= 8

@@ -82,7 +82,9 @@ def test_random_ends_are_reached_exactly(name: str, start: str, rolls: list[int]
 def test_the_way_goes_on_from_anywhere_on_it() -> None:
     begin = task("2mm").start()
     other = next(
-        one for one in alternative_schedules(begin.task.scop).values() if one != begin.schedule()
+        schedule
+        for schedule in alternative_schedules(begin.task.scop).values()
+        if schedule != begin.schedule()
     )
     name = max(task("2mm").nests(other)[0].statements)
     mapping = parse_mapping(f"threads=2 pack=off {name}:tile=4x8 {name}:vector_bits=256")
@@ -117,13 +119,13 @@ def test_other_schedules_are_not_reached_and_spaces_have_no_way() -> None:
     begin = task("gemm").start()
     generator = np.random.default_rng(1)
     plain = Task(begin.task.scop, TaskOptions(), begin.task.sizes)
-    found = play_episode(plain.start(), policy_named("uniform"), generator).schedule()
-    assert found not in alternative_schedules(begin.task.scop).values()
-    assert actions_to(begin, found, TWO) is None
+    schedule = play_episode(plain.start(), policy_named("uniform"), generator).schedule()
+    assert schedule not in alternative_schedules(begin.task.scop).values()
+    assert actions_to(begin, schedule, TWO) is None
     built = Task(
         begin.task.scop, TaskOptions(mapping_decisions=MappingDecisions(TWO)), begin.task.sizes
     ).start()
-    assert actions_to(built, found, TWO) is None
+    assert actions_to(built, schedule, TWO) is None
 
 
 @pytest.mark.parametrize(
@@ -143,6 +145,6 @@ def test_what_is_said_of_all_is_said_nest_by_nest(text: str, said: str) -> None:
     begin = task("gemm").start()
     nests = begin.task.nests(begin.schedule())
     assert {max(nest.statements) for nest in nests} == {"S1"}
-    found: Mapping = per_nest_mapping(parse_mapping(text), TWO, nests)
-    assert found == parse_mapping(said)
-    replayed(begin, actions_to(begin, begin.schedule(), found))
+    mapping: Mapping = per_nest_mapping(parse_mapping(text), TWO, nests)
+    assert mapping == parse_mapping(said)
+    replayed(begin, actions_to(begin, begin.schedule(), mapping))

@@ -93,7 +93,7 @@ def test_random_episodes_of_every_kernel_are_legal(name: str, rule: str) -> None
     task = Task(kernel_scop(name))
     for seed in range(3):
         episode = play_episode(task.start(), policy_named(rule), np.random.default_rng(seed))
-        explored = sum(one.generators.coefficient_count for one in episode.dimensions)
+        explored = sum(dimension.generators.coefficient_count for dimension in episode.dimensions)
         assert len(episode.actions) - explored <= task.rules.step_bound
         check_complete(episode)
 
@@ -184,7 +184,7 @@ def test_a_program_without_dependences_has_free_dimensions() -> None:
     assert episode.mask()[:3] == (True, False, False)
     episode = episode.after(0)
     assert episode.phase is Phase.EXPLORE
-    assert [len(one.generators.rays) for one in episode.dimensions] == [6]
+    assert [len(dimension.generators.rays) for dimension in episode.dimensions] == [6]
     check_complete(play_episode(episode, policy_named("uniform"), np.random.default_rng(1)))
 
 
@@ -244,7 +244,7 @@ def test_two_continuations_do_not_disturb_each_other() -> None:
     generator = np.random.default_rng(2)
     task = Task(small("y_ax"))
     middle = play_episode(
-        task.start(), policy_named("uniform"), generator, lambda one: len(one.actions) == 12
+        task.start(), policy_named("uniform"), generator, lambda episode: len(episode.actions) == 12
     )
     before = copy.deepcopy(middle.actions)
     first = play_episode(middle, policy_named("uniform"), np.random.default_rng(1)).schedule()
@@ -260,7 +260,7 @@ def test_an_episode_can_be_pickled() -> None:
         Task(small("y_ax")).start(),
         policy_named("uniform"),
         np.random.default_rng(0),
-        lambda one: one.phase is Phase.EXPLORE,
+        lambda episode: episode.phase is Phase.EXPLORE,
     )
     again = pickle.loads(pickle.dumps(middle))
     rest = np.random.default_rng(0), np.random.default_rng(0)

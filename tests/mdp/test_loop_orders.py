@@ -108,9 +108,9 @@ def test_loops_are_asked_for_from_the_inside_as_long_as_there_is_a_choice() -> N
     assert deciding.values == ((1,), (2,), (3,))
     assert values_after(deciding, 3) == ((1,), (2,))
     assert values_after(deciding, 3, 1) == ()
-    found = deciding.after(USE_DEFAULT_FOR_ALL + 1 + 2).after(USE_DEFAULT_FOR_ALL + 1)
-    assert found.mapping == parse_mapping("S:order=1x3")
-    assert found.question is None
+    state = deciding.after(USE_DEFAULT_FOR_ALL + 1 + 2).after(USE_DEFAULT_FOR_ALL + 1)
+    assert state.mapping == parse_mapping("S:order=1x3")
+    assert state.question is None
     assert deciding.after(USE_DEFAULT_FOR_ALL + 1 + 1).after(USE_DEFAULT).mapping == parse_mapping(
         "S:order=2"
     )
@@ -220,9 +220,9 @@ def test_ends_with_orders_are_reached_exactly(name: str, start: str, rolls: list
 def test_what_is_said_of_all_is_said_nest_by_nest(text: str, said: str) -> None:
     begin = task("gemm").start()
     nests = begin.task.nests(begin.schedule())
-    found = per_nest_mapping(parse_mapping(text), parse_mapping("threads=2"), nests)
-    assert found == parse_mapping(said)
-    assert actions_to(begin, begin.schedule(), found) is not None
+    mapping = per_nest_mapping(parse_mapping(text), parse_mapping("threads=2"), nests)
+    assert mapping == parse_mapping(said)
+    assert actions_to(begin, begin.schedule(), mapping) is not None
 
 
 def test_records_from_before_are_replayed() -> None:
@@ -271,8 +271,8 @@ def test_an_order_is_shown_forked_and_replayed() -> None:
     assert info["mapping"] == "threads=2 S1:order=3x2"
     *_, other = fork.step(first)
     assert other["mapping"] == "threads=2"
-    for one, text in ((env, info["mapping"]), (fork, other["mapping"])):
-        exported = json.dumps(one.export())
+    for optimize_env, text in ((env, info["mapping"]), (fork, other["mapping"])):
+        exported = json.dumps(optimize_env.export())
         assert json.loads(exported)["process"]["questions"] == QUESTIONS_VERSION
         again = episode_record.replay_record(
             episode_record.read_record(exported, "x.json"), "x.json"

@@ -191,16 +191,16 @@ def test_nests_are_the_groups_that_share_loops(name: str) -> None:
     scop, sizes = program.scop, scop_sizes(program.scop, dict(program.parameters))
     for schedule in (original_schedule(scop), isl_schedule(scop)):
         legal = LegalSchedule(scop, schedule)
-        names = tuple(one.statement for one in schedule.statements)
-        found = nest_shapes(legal, sizes, 1000)
-        groups = [frozenset(one.statements) for one in found]
+        names = tuple(statement_schedule.statement for statement_schedule in schedule.statements)
+        shapes = nest_shapes(legal, sizes, 1000)
+        groups = [frozenset(nest_shape.statements) for nest_shape in shapes]
         every = list(independent_groups(build_tree(legal), names))
         assert groups == [one for one in every if one in groups]
         without = set(every) - set(groups)
         assert all(scop.statement(one).depth == 0 for group in without for one in group)
         some = nest_shapes(legal, sizes, 2)
-        assert list(some) == [one for one in found if one in some]
-        left = [one.iterations for one in found if one not in some]
+        assert list(some) == [shape for shape in shapes if shape in some]
+        left = [shape.iterations for shape in shapes if shape not in some]
         assert max(left, default=0) <= min((one.iterations for one in some), default=0)
 
 
@@ -402,5 +402,5 @@ def test_random_legal_schedules_have_nests() -> None:
         program = load_program("lu", dataset=Dataset.MINI)
         scop, rng = program.scop, np.random.default_rng(seed)
         schedule = random_legal_schedule(scop, rng, rows=2)
-        found = nest_shapes(LegalSchedule(scop, schedule), dict(program.parameters), MOST_NESTS)
-        assert all(min(one.trip_counts) >= 1 for one in found)
+        shapes = nest_shapes(LegalSchedule(scop, schedule), dict(program.parameters), MOST_NESTS)
+        assert all(min(nest_shape.trip_counts) >= 1 for nest_shape in shapes)

@@ -44,10 +44,17 @@ def test_figure_5() -> None:
     episode = constructed()
     assert episode.phase is Phase.EXPLORE
     known = episode.task.polyhedra.dependences
-    carried = [[dependence_name(known[k]) for k in one.carried] for one in episode.dimensions]
+    carried = [
+        [dependence_name(known[k]) for k in dimension.carried] for dimension in episode.dimensions
+    ]
     assert carried == [[], [], ["S->T"], ["T->T"]]
-    assert [len(one.generators.vertices) for one in episode.dimensions] == [1, 1, 1, 1]
-    assert [len(one.generators.rays) for one in episode.dimensions] == [10, 10, 10, 13]
+    assert [len(space_dimension.generators.vertices) for space_dimension in episode.dimensions] == [
+        1,
+        1,
+        1,
+        1,
+    ]
+    assert [len(dimension.generators.rays) for dimension in episode.dimensions] == [10, 10, 10, 13]
     assert episode.mask() == (False,) * 3 + (True,) * 3
 
 

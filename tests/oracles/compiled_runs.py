@@ -112,7 +112,11 @@ def run_loops(
 
 def quick_code(program: LoopProgram, *, is_watched: bool = False) -> bytes:
     """Return machine code that computes what users' code does, made in much less time if it can."""
-    if any(isinstance(one, Call) for own in program.scop.statements for one in walk(own.body)):
+    if any(
+        isinstance(expression, Call)
+        for own in program.scop.statements
+        for expression in walk(own.body)
+    ):
         return compile_program(program, is_watched=is_watched)
     return _quick_object(
         emit_llvm(program, is_instrumented=is_watched), optimization_level(program.mapping)

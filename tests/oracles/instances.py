@@ -18,19 +18,19 @@ Element = tuple[str, tuple[int, ...]]
 
 def points(text_or_set: str | isl.Set, parameters: Mapping[str, int]) -> list[tuple[int, ...]]:
     """Return all points of a set for fixed parameters."""
-    found: list[tuple[int, ...]] = []
+    result: list[tuple[int, ...]] = []
     fixed = _fix(isl.Set(text_or_set) if isinstance(text_or_set, str) else text_or_set, parameters)
     count = fixed.dim(isl.dim_type.set)
 
     def visit(point: isl.Point) -> None:
-        found.append(
+        result.append(
             tuple(
                 int(point.get_coordinate_val(isl.dim_type.set, k).to_python()) for k in range(count)
             )
         )
 
     fixed.foreach_point(visit)
-    return found
+    return result
 
 
 def pairs(
@@ -103,22 +103,22 @@ def dependences_by_force(
     run: Trace,
 ) -> dict[tuple[DependenceKind, str], set[tuple[Instance, Instance]]]:
     """Return value-based flow and memory-based anti and output pairs, by kind and array."""
-    found: dict[tuple[DependenceKind, str], set[tuple[Instance, Instance]]] = defaultdict(set)
+    result: dict[tuple[DependenceKind, str], set[tuple[Instance, Instance]]] = defaultdict(set)
     last_write: dict[Element, Instance] = {}
     readers: dict[Element, set[Instance]] = defaultdict(set)
     writers: dict[Element, set[Instance]] = defaultdict(set)
     for instance in run.order:
         for element in run.reads[instance]:
             if element in last_write:
-                found[DependenceKind.FLOW, element[0]].add((last_write[element], instance))
+                result[DependenceKind.FLOW, element[0]].add((last_write[element], instance))
         for element in run.writes[instance]:
             for reader in readers[element]:
-                found[DependenceKind.ANTI, element[0]].add((reader, instance))
+                result[DependenceKind.ANTI, element[0]].add((reader, instance))
             for writer in writers[element]:
-                found[DependenceKind.OUTPUT, element[0]].add((writer, instance))
+                result[DependenceKind.OUTPUT, element[0]].add((writer, instance))
         for element in run.reads[instance]:
             readers[element].add(instance)
         for element in run.writes[instance]:
             writers[element].add(instance)
             last_write[element] = instance
-    return dict(found)
+    return dict(result)

@@ -190,7 +190,9 @@ def unpacked(
 
 def affine(access: Access, subscripts: tuple[int, ...]) -> tuple[int, ...]:
     """Return the subscripts that loops compute: those on data are no business of theirs."""
-    return tuple(one for place, one in enumerate(subscripts) if place not in access.gathered)
+    return tuple(
+        subscript for place, subscript in enumerate(subscripts) if place not in access.gathered
+    )
 
 
 def check_loops(program: LoopProgram, run: Run) -> list[Event]:
@@ -200,12 +202,12 @@ def check_loops(program: LoopProgram, run: Run) -> list[Event]:
     those of the arrays that they are copies of would be.
     """
     own = {statement.name for statement in run.scop.statements}
-    found = [event for event in events(program.body, run.sizes) if event.statement in own]
-    ran = [(event.statement, event.point) for event in found]
+    result = [event for event in events(program.body, run.sizes) if event.statement in own]
+    ran = [(event.statement, event.point) for event in result]
     assert len(set(ran)) == len(ran), "an instance runs twice"
     assert set(ran) == set(run.trace.order), "not the instances of the program"
     functions = access_functions(run)
-    for event in found:
+    for event in result:
         statement = run.scop.statement(event.statement)
         for number, access, subscripts in (
             (-1, statement.write, event.write),
@@ -223,7 +225,7 @@ def check_loops(program: LoopProgram, run: Run) -> list[Event]:
                 known = {(array, affine(access, one)) for array, one in touched}
                 here = {(access.array, affine(access, subscripts))}
                 assert known == here, f"{event}: access {number}"
-    by_instance = dict(zip(ran, found, strict=True))
+    by_instance = dict(zip(ran, result, strict=True))
     place = {instance: position for position, instance in enumerate(ran)}
     for source, sink in run.dependent:
         first, second = by_instance[source], by_instance[sink]
@@ -233,4 +235,4 @@ def check_loops(program: LoopProgram, run: Run) -> list[Event]:
             if one != other:
                 break
             assert iteration == another, f"{source} and {sink} run in different threads"
-    return found
+    return result

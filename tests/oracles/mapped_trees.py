@@ -52,11 +52,11 @@ class Run:
     @staticmethod
     def of(scop: Scop, sizes: Mapping[str, int]) -> Run:
         """Run a program in its original order."""
-        found = trace(scop, original_schedule(scop), sizes)
+        result = trace(scop, original_schedule(scop), sizes)
         dependent = frozenset[tuple[Instance, Instance]]().union(
-            *dependences_by_force(found).values()
+            *dependences_by_force(result).values()
         )
-        return Run(scop, sizes, found, dependent)
+        return Run(scop, sizes, result, dependent)
 
 
 def row_value(row: ScheduleRow, point: Sequence[int], sizes: Sequence[int]) -> int:
@@ -128,9 +128,11 @@ def _check(
                     assert place == len(members) - 1, "held inside another loop"
                     # The loops around stand still, but for copies that run together.
                     jammed = [
-                        one
-                        for one in members
-                        if isinstance(one.annotation, DiagonalLoop | UnrollAndJam | LaneRows)
+                        band_member
+                        for band_member in members
+                        if isinstance(
+                            band_member.annotation, DiagonalLoop | UnrollAndJam | LaneRows
+                        )
                     ]
                     copy = {
                         i: tuple(member_value(one, statements, i, sizes) for one in jammed)
@@ -186,10 +188,10 @@ def _groups(
 ) -> list[frozenset[Instance]]:
     """Return the instances that share the values of all members."""
     members = tuple(members)
-    found: dict[tuple[int, ...], set[Instance]] = defaultdict(set)
+    result: dict[tuple[int, ...], set[Instance]] = defaultdict(set)
     for i in instances:
-        found[tuple(member_value(member, statements, i, sizes) for member in members)].add(i)
-    return [frozenset(group) for group in found.values()]
+        result[tuple(member_value(member, statements, i, sizes) for member in members)].add(i)
+    return [frozenset(group) for group in result.values()]
 
 
 def _standing(

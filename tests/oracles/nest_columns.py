@@ -37,18 +37,18 @@ def relations(seen: NestFootprint) -> Floats:
     """Return the relation features: the columns :data:`RELATION_COLUMNS`."""
     nest = seen.nest
     count = len(nest.lengths)
-    found = np.zeros(len(RELATION_COLUMNS))
+    array1_d = np.zeros(len(RELATION_COLUMNS))
     if not count or not nest.references:
-        return found
-    touch = np.concatenate([one[:count] for one in seen.bytes])
-    reuse = np.concatenate([nest.inner_instances / one[:count] for one in seen.elements])
+        return array1_d
+    touch = np.concatenate([floats[:count] for floats in seen.bytes])
+    reuse = np.concatenate([nest.inner_instances / element[:count] for element in seen.elements])
     outer = np.concatenate([nest.outer_iterations for _ in seen.bytes])
     order = np.argsort(touch, kind="stable")
     places = np.searchsorted(touch[order], FOOTPRINT_THRESHOLDS, side="left")
     for first, values in ((0, reuse), (len(FOOTPRINT_THRESHOLDS), outer)):
         best = np.concatenate([[0.0], np.maximum.accumulate(signed_log(values[order]))])
-        found[first : first + len(FOOTPRINT_THRESHOLDS)] = best[places]
-    return found
+        array1_d[first : first + len(FOOTPRINT_THRESHOLDS)] = best[places]
+    return array1_d
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,10 @@ class _Block:
     def of(nest: StatementNest) -> _Block:
         """Look at the annotations of a nest."""
         vector_at, lanes, vectors, jams, held = None, 1.0, 1.0, 1.0, False
-        turned = any(isinstance(one, LaneRows | DiagonalLoop) for one in nest.annotations)
+        turned = any(
+            isinstance(loop_annotation, LaneRows | DiagonalLoop)
+            for loop_annotation in nest.annotations
+        )
         for place, annotation in enumerate(nest.annotations):
             match annotation:
                 case UnrollAndJam(copies) | LaneRows(copies=copies) | DiagonalLoop(copies=copies):
@@ -102,7 +105,12 @@ class _Sharing:
         """Share a nest out by its outermost parallel loop."""
         instances = float(nest.work.instances)
         place = next(
-            (k for k, one in enumerate(nest.annotations) if isinstance(one, ParallelLoop)), -1
+            (
+                k
+                for k, annotation in enumerate(nest.annotations)
+                if isinstance(annotation, ParallelLoop)
+            ),
+            -1,
         )
         if place < 0 or threads == 1:
             return _Sharing(1.0, instances, 0.0, 1.0, place > 0)
@@ -121,14 +129,18 @@ def knowledge(seen: NestFootprint, threads: int) -> Floats:
     """Return what the compiler knows of a nest: the columns :data:`KNOWLEDGE`."""
     nest, work = seen.nest, seen.nest.work
     block, sharing = _Block.of(nest), _Sharing.of(nest, threads)
-    copied = [_copied(nest, one, block.vector_at) for one in nest.references]
+    copied = [_copied(nest, reference, block.vector_at) for reference in nest.references]
     accesses = _accesses(nest, block, [one is not None for one in copied])
     chain = _chain(nest, block)
     lanes = block.filled(nest)
     operations = float(work.operations) * work.instances
     working: list[float] = np.add.reduce(seen.bytes).tolist()
     traffic = [_traffic(seen, working, cache) * _share(nest) for cache in CACHE_SIZES]
-    units = sum(abs(one.stride[-1]) <= 1.0 for one in nest.references) if len(nest.lengths) else 0
+    units = (
+        sum(abs(array_reference.stride[-1]) <= 1.0 for array_reference in nest.references)
+        if len(nest.lengths)
+        else 0
+    )
     cycles = operations / lanes * max(0.5, accesses[0], chain) / sharing.threads * sharing.imbalance
     lengths: list[float] = nest.lengths.tolist()
     columns = [
@@ -157,8 +169,8 @@ def knowledge(seen: NestFootprint, threads: int) -> Floats:
         cycles,
         prod(lengths[:-1]) * _share(nest) / sharing.threads,
     ]
-    found = np.array(columns, dtype=np.float64)
-    return np.asarray(np.where(UNSCALED, found, signed_log(found)))
+    array = np.array(columns, dtype=np.float64)
+    return np.asarray(np.where(UNSCALED, array, signed_log(array)))
 
 
 def _accesses(nest: StatementNest, block: _Block, packed: Sequence[bool]) -> tuple[float, ...]:
@@ -166,8 +178,8 @@ def _accesses(nest: StatementNest, block: _Block, packed: Sequence[bool]) -> tup
     loads = gathers = broadcasts = stores = packs = 0.0
     jammed = [
         k
-        for k, one in enumerate(nest.annotations)
-        if isinstance(one, DiagonalLoop | UnrollAndJam | LaneRows)
+        for k, annotation in enumerate(nest.annotations)
+        if isinstance(annotation, DiagonalLoop | UnrollAndJam | LaneRows)
     ]
     for reference, is_packed in zip(nest.references, packed, strict=True):
         stride = reference.stride
@@ -204,10 +216,10 @@ def _copied(nest: StatementNest, reference: ArrayReference, vector_at: int | Non
     if is_down and (tile := _in_tiles(nest, reference)) is not None:
         return tile
     is_long = any(
-        isinstance(one, ScalarReplacement)
+        isinstance(annotation, ScalarReplacement)
         and nest.lengths[place] > 64
         and reference.access_strides[:-1, place].any()
-        for place, one in enumerate(nest.annotations)
+        for place, annotation in enumerate(nest.annotations)
     )
     walks_down = is_long and row_padding(reference.extents[-1], reference.bytes) > 0
     return (
@@ -236,9 +248,9 @@ def _in_tiles(nest: StatementNest, reference: ArrayReference) -> float | None:
             continue
         own = [p for p in inner if reference.access_strides[:, p].any()]
         steps = [reference.access_strides[:, p].round(9).tolist() for p in own]
-        if any(sorted(map(abs, one))[-1] != 1.0 or sum(one) != 1.0 for one in steps):
+        if any(sorted(map(abs, step))[-1] != 1.0 or sum(step) != 1.0 for step in steps):
             return None
-        if len({one.index(1.0) for one in steps}) < len(steps):
+        if len({step.index(1.0) for step in steps}) < len(steps):
             return None
         again = prod(nest.lengths[p] for p in inner if p not in own)
         size = prod(nest.lengths[p] for p in own) * reference.bytes
@@ -266,7 +278,7 @@ def _chain(nest: StatementNest, block: _Block) -> float:
     """Return for how many cycles there is to wait for each operation, as in a sum."""
     if not nest.work.is_reduction or not len(nest.lengths):
         return 0.0
-    writes = next(one for one in nest.references if one.writes)
+    writes = next(reference for reference in nest.references if reference.writes)
     waits = block.held or writes.stride[-1] == 0.0
     operations = max(1.0, nest.work.operations * block.vectors * block.jams)
     return 4.0 / operations if waits else 0.0

@@ -15,7 +15,7 @@ def made_up(threads: int = 1, disturbed: float = 0.0) -> Peaks:
         (
             OperationRates(ScalarType.DOUBLE, 1e9, 1e9, 2e9, 1e8, 5e7),
             OperationRates(ScalarType.FLOAT, 2e9, 2e9, 4e9, 2e8, 1e8),
-            *(OperationRates(one, 4e9, 4e9, 4e9, 1e8, 0.0) for one in _INTEGERS),
+            *(OperationRates(literal, 4e9, 4e9, 4e9, 1e8, 0.0) for literal in _INTEGERS),
         ),
         (
             OperationLatencies(ScalarType.DOUBLE, 1e-9, 2e-9, 2e-9, 5e-9, 7e-9),

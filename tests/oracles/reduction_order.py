@@ -25,17 +25,21 @@ def conflicts_by_force(
     others = {
         statement.name: _touched(
             statement,
-            [one for k, one in enumerate(statement.reads) if k not in statement.accumulator_reads],
+            [
+                access
+                for k, access in enumerate(statement.reads)
+                if k not in statement.accumulator_reads
+            ],
             sizes,
         )
         for statement in scop.statements
     }
-    found = set()
+    result = set()
     for place, first in enumerate(run.order):
         for second in run.order[place + 1 :]:
             if _conflict(run, others, sums, first, second):
-                found.add((first, second))
-    return found
+                result.add((first, second))
+    return result
 
 
 def _conflict(
@@ -47,7 +51,7 @@ def _conflict(
 ) -> bool:
     if not any({first[0], second[0]} <= group for group in sums):
         ways = ((run.writes, run.writes), (run.reads, run.writes), (run.writes, run.reads))
-        return any(one[first] & other[second] for one, other in ways)
+        return any(elements[first] & other[second] for elements, other in ways)
     (name, point), (other, there) = first, second
     return bool(
         run.writes[first] & others[other][there] or others[name][point] & run.writes[second]
@@ -57,12 +61,12 @@ def _conflict(
 def _touched(
     statement: Statement, accesses: Iterable[Access], sizes: Mapping[str, int]
 ) -> Mapping[tuple[int, ...], set[Element]]:
-    found: dict[tuple[int, ...], set[Element]] = defaultdict(set)
+    elements: dict[tuple[int, ...], set[Element]] = defaultdict(set)
     for access in accesses:
         relation = isl.Map(access.relation).intersect_domain(isl.Set(statement.domain))
         for point, element in pairs(relation, sizes):
-            found[point].add((access.array, element))
-    return found
+            elements[point].add((access.array, element))
+    return elements
 
 
 def any_order(
@@ -75,13 +79,13 @@ def any_order(
         waits[second] += 1
         after[first].append(second)
     ready = [one for one, count in waits.items() if not count]
-    found = []
+    result = []
     while ready:
-        one = ready.pop(int(rng.integers(len(ready))))
-        found.append(one)
-        for other in after[one]:
+        instance = ready.pop(int(rng.integers(len(ready))))
+        result.append(instance)
+        for other in after[instance]:
             waits[other] -= 1
             if not waits[other]:
                 ready.append(other)
-    assert len(found) == len(run.order)
-    return found
+    assert len(result) == len(run.order)
+    return result

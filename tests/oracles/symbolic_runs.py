@@ -57,41 +57,43 @@ def run(scop: Scop, outputs: Sequence[str], sizes: Mapping[str, int]) -> Run:
             touched[one.name, access] = {
                 point: (access.array, element) for point, element in pairs(relation, sizes)
             }
-    found = Run(scop, order, touched)
+    result = Run(scop, order, touched)
     for instance in order:
         statement = scop.statement(instance[0])
         for access in statement.reads:
-            if (element := found.element(instance, access)) is not None:
-                found.sources[instance, access] = found.last.get(element)
-        found.last[touched[instance[0], statement.write][instance[1]]] = instance
-    found.live |= {one for (array, _), one in found.last.items() if array in outputs}
+            if (element := result.element(instance, access)) is not None:
+                result.sources[instance, access] = result.last.get(element)
+        result.last[touched[instance[0], statement.write][instance[1]]] = instance
+    result.live |= {one for (array, _), one in result.last.items() if array in outputs}
     for instance in reversed(order):
-        if instance in found.live:
+        if instance in result.live:
             for access in certain_reads(scop.statement(instance[0])):
-                source = found.sources[instance, access]
+                source = result.sources[instance, access]
                 if source is not None:
-                    found.live.add(source)
-    return found
+                    result.live.add(source)
+    return result
 
 
 def operations_by_force(program: Run) -> dict[TypedOperation, int]:
     """Count different operations of live instances, in every type that one may have."""
-    found: dict[TypedOperation, int] = defaultdict(int)
+    result: dict[TypedOperation, int] = defaultdict(int)
     for (kind, _), scalars in _different(program).items():
         for scalar in scalars:
-            found[TypedOperation(kind, scalar)] += 1
-    return found
+            result[TypedOperation(kind, scalar)] += 1
+    return result
 
 
 def different_by_force(program: Run, kind: ArithmeticKind) -> int:
     """Count different operations of a kind, each once."""
-    return sum(one is kind for one, _ in _different(program))
+    return sum(arithmetic_kind is kind for arithmetic_kind, _ in _different(program))
 
 
 def _different(program: Run) -> dict[tuple[ArithmeticKind, Any], set[ScalarType]]:
     """Return the operations by kind and symbol; values of recurrences are known by instance."""
     scop = program.scop
-    recurrent = {one.name: program.is_recurrent(one.name) for one in scop.statements}
+    recurrent = {
+        statement.name: program.is_recurrent(statement.name) for statement in scop.statements
+    }
     values: dict[Instance, Any] = {}
     seen: dict[tuple[ArithmeticKind, Any], set[ScalarType]] = defaultdict(set)
     for instance in program.order:

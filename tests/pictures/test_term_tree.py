@@ -10,11 +10,11 @@ WORDS, PARENTS = ["mul", "add", "x$", "y", "2.0"], [-1, 0, 1, 1, 0]
 
 
 def test_the_same_tree_has_the_same_picture() -> None:
-    one = tree_picture("a term", WORDS, PARENTS, 1)
-    assert one.shape == (640, 960, 3)
-    assert np.array_equal(one, tree_picture("a term", WORDS, PARENTS, 1))
-    assert not np.array_equal(one, tree_picture("a term", WORDS, PARENTS, 4))
-    assert not np.array_equal(one, tree_picture("a term", WORDS, [-1, 0, 1, 1, 1], 1))
+    array = tree_picture("a term", WORDS, PARENTS, 1)
+    assert array.shape == (640, 960, 3)
+    assert np.array_equal(array, tree_picture("a term", WORDS, PARENTS, 1))
+    assert not np.array_equal(array, tree_picture("a term", WORDS, PARENTS, 4))
+    assert not np.array_equal(array, tree_picture("a term", WORDS, [-1, 0, 1, 1, 1], 1))
 
 
 def test_one_node_and_many() -> None:

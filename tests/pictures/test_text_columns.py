@@ -16,18 +16,18 @@ def test_what_fits_is_kept_as_it_is() -> None:
 
 @pytest.mark.parametrize("place", range(40))
 def test_what_stands_out_is_seen_wherever_it_is(place: int) -> None:
-    found = fit_lines([TextEntry(str(k), is_highlighted=k == place) for k in range(40)], 10, 10)
-    assert len(found) == 10
-    assert [note.text for note in found if note.is_highlighted] == [str(place)]
-    assert found[-1].text == "… 31 more"
-    numbers = [int(note.text) for note in found[:-1]]
+    entries = fit_lines([TextEntry(str(k), is_highlighted=k == place) for k in range(40)], 10, 10)
+    assert len(entries) == 10
+    assert [note.text for note in entries if note.is_highlighted] == [str(place)]
+    assert entries[-1].text == "… 31 more"
+    numbers = [int(note.text) for note in entries[:-1]]
     assert numbers == list(range(numbers[0], numbers[0] + 9))
 
 
 def test_long_lines_are_broken() -> None:
-    found = fit_lines([TextEntry("one two three four", is_faint=True)], 9, 5)
-    assert [note.text for note in found] == ["one two", "three", "four"]
-    assert all(note.is_faint for note in found)
+    entries = fit_lines([TextEntry("one two three four", is_faint=True)], 9, 5)
+    assert [note.text for note in entries] == ["one two", "three", "four"]
+    assert all(note.is_faint for note in entries)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])

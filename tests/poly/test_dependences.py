@@ -80,7 +80,7 @@ def test_every_piece_knows_its_reasons(name: str) -> None:
                 ((dependence.source, a), (dependence.sink, b))
                 for a, b in pairs(isl.Map(dependence.relation), parameters)
             }
-            reasons[position] |= {key for key, found in expected.items() if found & piece}
+            reasons[position] |= {key for key, instances in expected.items() if instances & piece}
     for position, dependence in enumerate(dependences(scop)):
         assert {array for _, array in reasons[position]} == set(dependence.arrays)
         assert {kind for kind, _ in reasons[position]} == {
@@ -127,9 +127,13 @@ def test_their_order_is_that_of_no_names(seed: int) -> None:
         second = parse_text(renamed(text, others))
         assert farkas_conditions(second) == farkas_conditions(first)
         back = {other: name for name, other in others.items()}
-        for one, other in zip(dependences(first), dependences(second), strict=True):
-            assert (other.source, other.sink, other.kind) == (one.source, one.sink, one.kind)
-            assert renamed(other.relation, back) == one.relation
+        for dependence, other in zip(dependences(first), dependences(second), strict=True):
+            assert (other.source, other.sink, other.kind) == (
+                dependence.source,
+                dependence.sink,
+                dependence.kind,
+            )
+            assert renamed(other.relation, back) == dependence.relation
 
 
 def test_a_value_that_is_overwritten_does_not_flow() -> None:

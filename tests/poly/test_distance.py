@@ -70,7 +70,7 @@ def test_parameters_are_matched_by_name() -> None:
     reach = scop.statement(pairs.dependence.sink).depth
     names = parameter_names(scop)
     assert len(names) == 1
-    one = pairs.distance(
+    distance = pairs.distance(
         ScheduleRow((0,) * depth, (2,), 1), ScheduleRow((1,) * reach, (5,), 0), names
     )
     more = pairs.distance(
@@ -78,5 +78,5 @@ def test_parameters_are_matched_by_name() -> None:
         ScheduleRow((1,) * reach, (7, 5), 0),
         ("other", *names),
     )
-    assert one is more
-    assert (one.sizes, one.constant) == ((3,), -1)
+    assert distance is more
+    assert (distance.sizes, distance.constant) == ((3,), -1)

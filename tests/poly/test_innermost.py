@@ -27,9 +27,9 @@ DOMAINS = [
 
 
 def points_of(text: str) -> set[tuple[int, ...]]:
-    found: list[tuple[int, ...]] = []
-    isl.Set(text).foreach_point(lambda point: found.append(coordinates(point)))
-    return set(found)
+    result: list[tuple[int, ...]] = []
+    isl.Set(text).foreach_point(lambda point: result.append(coordinates(point)))
+    return set(result)
 
 
 @pytest.mark.parametrize("text", DOMAINS)
@@ -41,9 +41,9 @@ def test_a_step_is_the_least_distance_of_two_instances(text: str, rows: tuple[Ve
     assert np.dot(rows[0], line) == 0 < np.dot(rows[1], line)
     apart = [
         steps
-        for one in points
+        for point in points
         for steps in range(1, 20)
-        if tuple(int(x) for x in np.array(one) + steps * line) in points
+        if tuple(int(x) for x in np.array(point) + steps * line) in points
     ]
     assert loop.step == min(apart, default=1)
 
@@ -81,7 +81,7 @@ def test_independent_rows_are_those_that_raise_the_rank() -> None:
     rng = np.random.default_rng(5)
     for _ in range(200):
         width = int(rng.integers(1, 5))
-        rows = [tuple(map(int, one)) for one in rng.integers(-2, 3, size=(6, width))]
+        rows = [tuple(map(int, integer)) for integer in rng.integers(-2, 3, size=(6, width))]
         before, rest = rows[:2], rows[2:]
         found = []
         for place in range(len(rest)):

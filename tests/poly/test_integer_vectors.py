@@ -23,17 +23,17 @@ ENTRIES = st.one_of(st.integers(-3, 3), st.integers(-(2**70), 2**70))
 def rank(rows: list[Vector]) -> int:
     """Gauss' elimination, with fractions, from the left."""
     left = [[Fraction(value) for value in row] for row in rows]
-    found = 0
+    literal = 0
     for column in range(len(left[0]) if left else 0):
-        pivot = next((k for k in range(found, len(left)) if left[k][column]), None)
+        pivot = next((k for k in range(literal, len(left)) if left[k][column]), None)
         if pivot is None:
             continue
-        left[found], left[pivot] = left[pivot], left[found]
-        for k in range(found + 1, len(left)):
-            factor = left[k][column] / left[found][column]
-            left[k] = [a - factor * b for a, b in zip(left[k], left[found], strict=True)]
-        found += 1
-    return found
+        left[literal], left[pivot] = left[pivot], left[literal]
+        for k in range(literal + 1, len(left)):
+            factor = left[k][column] / left[literal][column]
+            left[k] = [a - factor * b for a, b in zip(left[k], left[literal], strict=True)]
+        literal += 1
+    return literal
 
 
 @st.composite

@@ -81,12 +81,12 @@ def under(operations: int, ask: Callable[[], object]) -> object:
 
 def answers_of(ask: Callable[[], object]) -> list[object]:
     """Return the answers under many bounds, up to one that is large enough."""
-    found = [under(operations, ask) for operations in range(1, 300)]
+    result = [under(operations, ask) for operations in range(1, 300)]
     operations = 300
-    while found[-1] is None or operations < 2_000:
-        found.append(under(operations, ask))
+    while result[-1] is None or operations < 2_000:
+        result.append(under(operations, ask))
         operations += operations // 20
-    return found
+    return result
 
 
 QUESTIONS: dict[str, Callable[[], object]] = {
@@ -119,9 +119,9 @@ QUESTIONS: dict[str, Callable[[], object]] = {
 
 
 def points_of(values: isl.Set) -> list[isl.Point]:
-    found: list[isl.Point] = []
-    values.foreach_point(found.append)
-    return found
+    points: list[isl.Point] = []
+    values.foreach_point(points.append)
+    return points
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -190,8 +190,8 @@ def test_what_is_remembered_is_right_whatever_was_refused_before(text: str) -> N
     )
 
     def forget() -> None:
-        for one in (*remembered_ones, *others, distance._distance, isl_values.isl_value):
-            one.cache_clear()
+        for wrapper in (*remembered_ones, *others, distance._distance, isl_values.isl_value):
+            wrapper.cache_clear()
 
     def ask() -> object:
         loop = innermost.innermost_loop(statement.domain, [row.iterators for row in rows])
@@ -203,13 +203,17 @@ def test_what_is_remembered_is_right_whatever_was_refused_before(text: str) -> N
         )
 
     def tell() -> object:
-        one, same = (
+        schedule_row, same = (
             ScheduleRow((1, *(0,) * (width - 1)), (2,), -3),
             ScheduleRow((0,) * width, (0,), 0),
         )
         (pairs, *_) = distance.all_pairs(parse_text(text))
-        found = pairs.distance(same, one, ("n",))
-        told = (pairs.reversed_by(found), pairs.unordered_by(found), pairs.carried_by(found))
+        dependence_distance = pairs.distance(same, schedule_row, ("n",))
+        told = (
+            pairs.reversed_by(dependence_distance),
+            pairs.unordered_by(dependence_distance),
+            pairs.carried_by(dependence_distance),
+        )
         return [isl_values.isl_text(each.points) for each in told]
 
     for question in (ask, tell):

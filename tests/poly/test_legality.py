@@ -29,10 +29,10 @@ SCOPS = {name: parse_text(text) for name, text in SMALL_PROGRAMS.items()}
 
 def broken_by_force(scop: Scop, schedule: Schedule, parameters: dict[str, int]) -> bool:
     """Whether some pair of instances is not in the right order, for these parameters."""
-    found = dependences_by_force(trace(scop, original_schedule(scop), parameters))
+    instances = dependences_by_force(trace(scop, original_schedule(scop), parameters))
     return any(
         time_vector(schedule, source, parameters) >= time_vector(schedule, sink, parameters)
-        for pairs in found.values()
+        for pairs in instances.values()
         for source, sink in pairs
     )
 
@@ -79,8 +79,8 @@ def test_arbitrary_schedules(name: str, data: st.DataObject) -> None:
     # The example is a real pair: it is in the relation, and in the wrong order.
     source = (violation.dependence.source, violation.source_instance)
     sink = (violation.dependence.sink, violation.sink_instance)
-    found = dependences_by_force(trace(scop, original_schedule(scop), violation.parameters))
-    assert any((source, sink) in pairs for pairs in found.values())
+    instances = dependences_by_force(trace(scop, original_schedule(scop), violation.parameters))
+    assert any((source, sink) in pairs for pairs in instances.values())
     assert time_vector(schedule, source, violation.parameters) >= time_vector(
         schedule, sink, violation.parameters
     )
@@ -92,9 +92,9 @@ def test_arbitrary_schedules(name: str, data: st.DataObject) -> None:
 def test_baselines_are_legal_on_every_kernel(name: str) -> None:
     scop = kernel_scop(name)
     assert is_legal(scop, original_schedule(scop))
-    found = isl_schedule(scop)
-    assert is_legal(scop, found)
-    assert not broken_by_force(scop, found, small_parameters(scop))
+    schedule = isl_schedule(scop)
+    assert is_legal(scop, schedule)
+    assert not broken_by_force(scop, schedule, small_parameters(scop))
 
 
 @pytest.mark.parametrize("name", ["gemm", "jacobi-1d", "atax"])

@@ -48,13 +48,13 @@ def walked(scop: Scop, sizes: dict[str, int]) -> set[str]:
     for instance in run.order:
         early |= {element[0] for element in run.reads[instance] if element not in written}
         written |= run.writes[instance]
-    found = set()
+    result = set()
     for name in {statement.write.array for statement in scop.statements}:
         shape = [evaluate_extent(extent, sizes) for extent in scop.array(name).extents]
         every = {(name, element) for element in product(*map(range, shape))}
         if every <= written and name not in early:
-            found.add(name)
-    return found
+            result.add(name)
+    return result
 
 
 @pytest.mark.parametrize("name", SMALL_PROGRAMS)
@@ -70,7 +70,7 @@ def test_programs_in_c(name):
 def test_comprehensions(name, size, shape):
     body, expected = COMPREHENSIONS[name]
     scop = define(f"def f(float({shape}) A) -> {body.replace('N', shape[0])}").scop()
-    sizes = dict.fromkeys((one.name for one in scop.parameters), size)
+    sizes = dict.fromkeys((parameter.name for parameter in scop.parameters), size)
     assert arrays_without_live_in(scop, sizes) == expected == walked(scop, sizes)
 
 

@@ -48,8 +48,8 @@ def test_products_are_exact_however_large(
     forms: list[tuple[int, ...]], vectors: list[tuple[int, ...]], scale: int
 ) -> None:
     large = [tuple(scale * value for value in form) for form in forms]
-    found = inner_products(large, [tuple(scale * value for value in one) for one in vectors])
-    expected = [tuple(scale * scale * dot(form, one) for one in vectors) for form in forms]
+    found = inner_products(large, [tuple(scale * value for value in vector) for vector in vectors])
+    expected = [tuple(scale * scale * dot(form, vector) for vector in vectors) for form in forms]
     assert found == expected
     assert all(type(value) is int for row in found for value in row)
 
@@ -72,9 +72,9 @@ def test_partial_sizes_are_those_of_the_library(constraints: list[LinearConstrai
     partial = generators._IncrementalPolyhedron(3, PLENTY)
     polyhedron = ppl_module().C_Polyhedron(3, "universe")
     work = 0
-    for one in constraints:
-        assert partial.add(one)
-        polyhedron.add_constraint(generators._constraint(one))
+    for constraint in constraints:
+        assert partial.add(constraint)
+        polyhedron.add_constraint(generators._constraint(constraint))
         size = len(polyhedron.minimized_generators())
         work += 3 * size
         assert (partial._size, partial._work) == (size, work)
@@ -89,12 +89,12 @@ def test_what_more_constraints_leave_is_what_all_leave(
     first = [*units, *first]  # no lines
     known = enumerate_with_order(first, 3, PLENTY)
     assert known is not None
-    found = enumerate_incrementally(known[1], more, 3, PLENTY)
+    generator_set = enumerate_incrementally(known[1], more, 3, PLENTY)
     expected = enumerate_generators([*first, *more], 3)
-    assert found is not None
+    assert generator_set is not None
     assert expected is not None
     for name in ("vertices", "rays", "lines"):
-        assert sorted(getattr(found, name)) == sorted(getattr(expected, name))
+        assert sorted(getattr(generator_set, name)) == sorted(getattr(expected, name))
 
 
 @pytest.mark.parametrize("limit", [EnumerationBudget(9), EnumerationBudget(100, 40.0)])

@@ -30,7 +30,7 @@ def polytopes(draw: st.DrawFn) -> tuple[str, list[tuple[int, ...]]]:
             " + ".join([*(f"{a}{x}" for a, x in zip(one, names, strict=False)), str(one[-1])])
             for one in piece
         )
-        texts.append(" and ".join([box, *(f"{one} >= 0" for one in sums)]))
+        texts.append(" and ".join([box, *(f"{sum_} >= 0" for sum_ in sums)]))
         points.update(
             point
             for point in product(range(_MOST + 1), repeat=depth)

@@ -43,10 +43,10 @@ class Argument:
 
 def signature(text: str, function: str) -> tuple[Argument, ...]:
     """Return the arguments of a function that a C text defines."""
-    found = re.search(rf"\bvoid {function}\(([^)]*)\)", text)
-    assert found is not None, f"expected a definition of {function}"
+    match = re.search(rf"\bvoid {function}\(([^)]*)\)", text)
+    assert match is not None, f"expected a definition of {function}"
     arguments = []
-    for written in found.group(1).split(","):
+    for written in match.group(1).split(","):
         parts = _ARGUMENT.fullmatch(" ".join(written.split()))
         assert parts is not None, f"{function}: unexpected form of an argument: {written}"
         extents = tuple(re.findall(r"\[(\w+)\]", parts["extents"]))

@@ -52,8 +52,8 @@ def test_results_are_those_of_the_original(entry: PolybenchKernel, folder: Path)
         arrays = c_program.run(entry, executable, dataset)
         references = golden()["live_out"][entry.name][str(dataset)]
         for live_out, reference in zip(entry.live_out, references, strict=True):
-            found = summarise(live_out.array, arrays[live_out.array], live_out.part)
-            assert_agrees(dict(found), reference, TOLERANCE[entry.dtype])
+            summary = summarise(live_out.array, arrays[live_out.array], live_out.part)
+            assert_agrees(dict(summary), reference, TOLERANCE[entry.dtype])
 
 
 @needs_compiler
@@ -84,9 +84,9 @@ def test_a_wrong_formula_is_noticed(folder: Path) -> None:
         f"{entry.function}(ni", f"alpha *= 0.5; {entry.function}(ni"
     )
     arrays = c_program.run(entry, c_program.compile_text(text, folder / "wrong"), Dataset.MINI)
-    found = summarise("C", arrays["C"])
+    summary = summarise("C", arrays["C"])
     with pytest.raises(AssertionError, match="sum"):
-        assert_agrees(dict(found), golden()["live_out"]["gemm"]["mini"][0], 1e-9)
+        assert_agrees(dict(summary), golden()["live_out"]["gemm"]["mini"][0], 1e-9)
 
 
 @every_kernel

@@ -30,21 +30,21 @@ def filled(outside: str, local: str, value: str) -> dict[str, np.ndarray]:
 
 
 def test_the_rule() -> None:
-    found = filled("", "", "1")
-    assert found["A"].tolist() == [2 / 97, 3 / 97, 4 / 97, 5 / 97]
-    assert found["B"].tolist() == [5, 6, 7, 8]
+    arrays = filled("", "", "1")
+    assert arrays["A"].tolist() == [2 / 97, 3 / 97, 4 / 97, 5 / 97]
+    assert arrays["B"].tolist() == [5, 6, 7, 8]
 
 
 def test_constants_of_the_source() -> None:
-    found = filled(
+    arrays = filled(
         "static const float k[3][2] = {{0.5, -0.0f}, {0, 0}};",
         "int w[6] = {-1, 2}; double s = -3;",
         "k[i % 3][1] * w[i % 5] + s",
     )
-    assert found["k"].tolist() == [[0.5, 0.0], [0.0, 0.0], [0.0, 0.0]]
-    assert np.signbit(found["k"]).tolist() == [[False, True], [False, False], [False, False]]
-    assert found["w"].tolist() == [-1, 2, 0, 0, 0, 0]
-    assert found["s"] == -3.0
+    assert arrays["k"].tolist() == [[0.5, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    assert np.signbit(arrays["k"]).tolist() == [[False, True], [False, False], [False, False]]
+    assert arrays["w"].tolist() == [-1, 2, 0, 0, 0, 0]
+    assert arrays["s"] == -3.0
 
 
 def test_a_large_array_of_zeros_is_a_short_text() -> None:
@@ -192,9 +192,9 @@ def test_matrices_that_are_divided_by_are_well_conditioned(
     plain = arrays["A"][..., sizes["n"] :] * 97
     assert np.all((plain > 0.99) & (plain < 97.01)), "beside it the rule holds"
     run_natively(scop, original_schedule(scop), sizes, arrays)
-    for found in arrays.values():
-        assert np.isfinite(found).all()
-        assert np.abs(found).max() <= 3
+    for array in arrays.values():
+        assert np.isfinite(array).all()
+        assert np.abs(array).max() <= 3
 
 
 @pytest.mark.parametrize(
@@ -216,8 +216,8 @@ def test_what_no_divisor_knows_of_keeps_the_rule(region: str) -> None:
     arrays = {a.name: np.array(allocate(source, a, {"n": 4})) for a in source.arrays}
     interpret(source, {"n": 4}, arrays)
     b, i, j = np.indices((4, 4, 4))
-    found = (arrays["A"] * 97).round()
-    assert (found - found[0, 0, 0]).tolist() == (b + 3 * i + 5 * j).tolist()
+    array = (arrays["A"] * 97).round()
+    assert (array - array[0, 0, 0]).tolist() == (b + 3 * i + 5 * j).tolist()
 
 
 def test_oblong_and_integer_matrices_keep_the_rule() -> None:

@@ -16,8 +16,8 @@ from polygym.mdp.problems.loading import program_targets
 from polygym.programs.selection import select_programs
 from tests.c_programs import Y_AX
 
-ALL = tuple(one.name for one in polybench.KERNELS)
-STENCILS = tuple(one.name for one in polybench.select(["stencils"]))
+ALL = tuple(kernel.name for kernel in polybench.KERNELS)
+STENCILS = tuple(polybench_kernel.name for polybench_kernel in polybench.select(["stencils"]))
 PATTERNS = ("all", "gemm", "lu", "*mm", "stencils", "linear-algebra/*", "floyd_warshall", "t*")
 
 
@@ -66,7 +66,7 @@ def test_the_order_of_patterns_decides_the_order_alone(
             found = program_targets(",".join(texts))
             assert set(found) == expected
             assert len(found) == len(expected)
-            assert set(found) == {one.name for one in polybench.select(texts)}
+            assert set(found) == {kernel.name for kernel in polybench.select(texts)}
         else:
             with pytest.raises(InputError, match="excludes all that it names"):
                 program_targets(",".join(texts))
@@ -111,13 +111,13 @@ def test_files_are_the_same_by_whatever_path(
 
 def test_the_commands_exclude(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert dispatch.run(["kernels", "blas", "!*mm", "!syr*", "--json"]) == 0
-    names = [one["name"] for one in json.loads(capsys.readouterr().out)]
+    names = [load["name"] for load in json.loads(capsys.readouterr().out)]
     assert names == ["gemver", "gesummv"]
 
     usual = ["-d", "mini", "--schedules", "original", "--repeat", "1", "--json"]
     assert dispatch.run(["bench", "datamining,mvt", "!covariance", *usual]) == 0
     entries = json.loads(capsys.readouterr().out)["entries"]
-    assert [one["program"] for one in entries] == ["correlation", "mvt"]
+    assert [entry["program"] for entry in entries] == ["correlation", "mvt"]
 
     sizes = ["--search-dataset", "mini", "--dataset", "mini", "--confirm", "0", "--budget", "1"]
     out = ["--out", str(tmp_path), "--json"]
@@ -137,7 +137,7 @@ def test_the_list_of_kernels_is_of_what_comes_along(
     assert dispatch.run(["kernels", str(tmp_path / "x.c")]) == 2
     assert "expected names of kernels and comprehensions" in capsys.readouterr().err
     assert dispatch.run(["kernels", "!gemm", "!stencils", "!tc:*_gradient*", "--json"]) == 0
-    names = [one["name"] for one in json.loads(capsys.readouterr().out)]
+    names = [load["name"] for load in json.loads(capsys.readouterr().out)]
     assert names[:3] == ["correlation", "covariance", "2mm"]
     assert "tc:matmul" in names
     assert not {"gemm", *STENCILS, "tc:matmul_gradient"} & set(names)

@@ -47,8 +47,8 @@ def test_the_outputs_are_those_of_the_source(make) -> None:
     program = both()
     options = EvaluationOptions(threads=2, mapping=DEFAULT_MAPPING)
     with Evaluator(program, options) as evaluator:
-        found = evaluator.evaluate(make(program.scop))
-    assert found.status is OutcomeStatus.OK, found
+        evaluation = evaluator.evaluate(make(program.scop))
+    assert evaluation.status is OutcomeStatus.OK, evaluation
 
 
 def test_a_source_of_both_loads_both() -> None:

@@ -61,7 +61,7 @@ def congruence_classes(
     classes: dict[int, set[Term]] = {}
     for one in every:
         classes.setdefault(names[one], set()).add(one)
-    return {frozenset(one) for one in classes.values()}
+    return {frozenset(class_) for class_ in classes.values()}
 
 
 def matches_in(graph: EGraph, pattern: Term) -> set[tuple[int, tuple[tuple[str, int], ...]]]:

@@ -28,19 +28,19 @@ def test_a_hill_is_passed_by_a_larger_alpha_alone() -> None:
     root = parse_term("(f (dear a))")
     plain = TrivialDomain()
     assert backtrack(root, table, plain, weight, alpha=1.0).cost == 7.0
-    found = backtrack(root, table, plain, weight, alpha=1.1)
-    assert (found.term, found.cost, found.initial_cost) == (parse_term("(f a)"), 2.0, 7.0)
-    assert found.steps == (("up", 7.5), ("down", 2.0))
-    assert found.stop is SearchEnd.EXHAUSTED
+    result = backtrack(root, table, plain, weight, alpha=1.1)
+    assert (result.term, result.cost, result.initial_cost) == (parse_term("(f a)"), 2.0, 7.0)
+    assert result.steps == (("up", 7.5), ("down", 2.0))
+    assert result.stop is SearchEnd.EXHAUSTED
 
 
 def test_what_was_seen_is_not_visited_again() -> None:
     table = parse_rules("commutes: (g ?x ?y) => (g ?y ?x)")
     root = parse_term("(g (g a b) (g c (g d e)))")
-    found = backtrack(root, table, TrivialDomain(), weight, iterations=1000)
-    assert (found.visited, found.iterations, found.stop) == (16, 16, SearchEnd.EXHAUSTED)
-    assert found.term is root
-    assert found.steps == ()
+    result = backtrack(root, table, TrivialDomain(), weight, iterations=1000)
+    assert (result.visited, result.iterations, result.stop) == (16, 16, SearchEnd.EXHAUSTED)
+    assert result.term is root
+    assert result.steps == ()
 
 
 def test_where_everything_is_visited_it_finds_what_the_e_graph_finds() -> None:
@@ -51,13 +51,13 @@ def test_where_everything_is_visited_it_finds_what_the_e_graph_finds() -> None:
     """)
     for text in ("(h (g a (g b c)) (g a d))", "(h (g (g a b) c) (g a (g b d)))"):
         root = parse_term(text)
-        found = backtrack(root, table, TrivialDomain(), weight, alpha=3.0, iterations=5000)
-        assert found.stop is SearchEnd.EXHAUSTED
+        result = backtrack(root, table, TrivialDomain(), weight, alpha=3.0, iterations=5000)
+        assert result.stop is SearchEnd.EXHAUSTED
         graph = EGraph(TrivialDomain())
         name = graph.add_term(root)
         assert saturate(graph, table).stop is StopReason.SATURATED
-        assert found.cost == extract_optimally(graph, name, weight).cost
-        assert found.cost < found.initial_cost
+        assert result.cost == extract_optimally(graph, name, weight).cost
+        assert result.cost < result.initial_cost
 
 
 def test_iterations_and_time_end_it() -> None:
@@ -79,9 +79,11 @@ def test_progress_is_told_and_two_runs_are_identical() -> None:
         backtrack(attention(2), rules(), Matrices(), price, iterations=10, progress=told.append)
         for _ in range(2)
     ]
-    assert [one.iterations for one in told] == [*range(1, 11)] * 2
+    assert [backtracking_progress.iterations for backtracking_progress in told] == [
+        *range(1, 11)
+    ] * 2
     assert [one.best for one in told[:10]] == [one.best for one in told[10:]]
-    best = [one.best for one in told[:10]]
+    best = [progress.best for progress in told[:10]]
     assert best == sorted(best, reverse=True)
     assert runs[0].term is runs[1].term
     assert (runs[0].steps, runs[0].visited) == (runs[1].steps, runs[1].visited)

@@ -48,7 +48,7 @@ def test_both_ways_are_two_rules() -> None:
 
 def test_named_parts_are_written_once() -> None:
     [rule] = parse_rules("r: (f ?x) & (g ?x) => (p =m) & (q =m) let n = (h ?x) let m = (k =n =n)")
-    assert [term_text(one) for one in rule.targets] == [
+    assert [term_text(target) for target in rule.targets] == [
         "(p (k (h ?x) (h ?x)))",
         "(q (k (h ?x) (h ?x)))",
     ]

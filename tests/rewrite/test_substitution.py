@@ -32,11 +32,11 @@ apart: (f ?x) & (h ?x ?y) => (h ?y ?y) & (f ?y)
 def tried(root: Term, rule: Rule) -> set[tuple[Term, ...]]:
     """Return what a rule's only source is, by trying each node with each binding."""
     [source] = rule.sources
-    found = set()
+    result = set()
     for one in postorder([root]):
         for values in _bindings(source, one, {}):
-            found.add((one, *(values[name] for name in variable_names([source]))))
-    return found
+            result.add((one, *(values[name] for name in variable_names([source]))))
+    return result
 
 
 def _bindings(source: Term, one: Term, values: dict[str, Term]) -> list[dict[str, Term]]:
@@ -45,10 +45,10 @@ def _bindings(source: Term, one: Term, values: dict[str, Term]) -> list[dict[str
         return [values | {name: one}] if values.get(name, one) is one else []
     if source.head != one.head or len(source.children) != len(one.children):
         return []
-    found = [values]
+    result = [values]
     for part, child in zip(source.children, one.children, strict=True):
-        found = [after for before in found for after in _bindings(part, child, before)]
-    return found
+        result = [after for before in result for after in _bindings(part, child, before)]
+    return result
 
 
 def replaced(root: Term, values: dict[Term, Term]) -> Term:
@@ -63,7 +63,8 @@ def test_single_matches_are_those_that_trying_finds(root: Term) -> None:
     for rule in WORDS:
         if not rule.is_multiple:
             found = [
-                (*one.nodes, *one.binding) for one in find_matches(root, [rule], TrivialDomain())
+                (*rule_match.nodes, *rule_match.binding)
+                for rule_match in find_matches(root, [rule], TrivialDomain())
             ]
             assert len(set(found)) == len(found)
             assert set(found) == tried(root, rule)
@@ -105,9 +106,9 @@ def test_every_substitution_in_matrices_is_equal_in_the_e_graph() -> None:
     graph = EGraph(Matrices())
     name = graph.add_term(root)
     saturate(graph, table, SaturationLimits(nodes=20_000, iterations=1), CycleFilter.NONE)
-    found = find_matches(root, table, Matrices())
-    assert len(found) >= 4
-    for match in found:
+    matches = find_matches(root, table, Matrices())
+    assert len(matches) >= 4
+    for match in matches:
         made = apply_match(root, match, Matrices())
         assert made is not None
         assert graph.lookup(made) == graph.find(name)
@@ -115,8 +116,8 @@ def test_every_substitution_in_matrices_is_equal_in_the_e_graph() -> None:
 
 def test_order_is_by_rule_then_from_the_leaves_up() -> None:
     root = parse_term("(g (g a c) (g c (g a c)))")
-    found = find_matches(root, WORDS[:4], TrivialDomain())
-    said = [(one.rule.name, term_text(one.nodes[0])) for one in found]
+    matches = find_matches(root, WORDS[:4], TrivialDomain())
+    said = [(rule_match.rule.name, term_text(rule_match.nodes[0])) for rule_match in matches]
     assert said == [
         ("commutes", "(g a c)"),
         ("commutes", "(g c (g a c))"),
@@ -136,7 +137,9 @@ def test_what_is_not_above_the_place_is_the_same_object() -> None:
 def both_of(text: str) -> tuple[Term, list[RuleMatch]]:
     root = parse_term(text)
     return root, [
-        one for one in find_matches(root, WORDS, TrivialDomain()) if one.rule.name == "both"
+        rule_match
+        for rule_match in find_matches(root, WORDS, TrivialDomain())
+        if rule_match.rule.name == "both"
     ]
 
 
@@ -172,9 +175,9 @@ def test_conditions_computed_literals_and_shapes() -> None:
     """)
     a, b = matrix("a", 2, 3), matrix("b", 1, 3)
     root = term("tuple", term("transpose", term("concat", term(0), a, b)), term("relu", a))
-    found = find_matches(root, table, Matrices())
-    assert [one.rule.name for one in found] == ["turned"]
-    assert apply_match(root, found[0], Matrices()) is term(
+    matches = find_matches(root, table, Matrices())
+    assert [rule_match.rule.name for rule_match in matches] == ["turned"]
+    assert apply_match(root, matches[0], Matrices()) is term(
         "tuple",
         term("concat", term(1), term("transpose", a), term("transpose", b)),
         term("relu", a),

@@ -54,15 +54,15 @@ class Pretender:
         if self.count - 1 == self.fails_at:
             assert self.failure is not None
             raise self.failure
-        found = replace(fake_evaluation(schedule), mapping=mapping or DEFAULT_MAPPING)
+        evaluation = replace(fake_evaluation(schedule), mapping=mapping or DEFAULT_MAPPING)
         if schedule == isl_schedule(SCOP):
-            found = replace(found, status=OutcomeStatus.OK, speedup=self.isl_speedup)
-        return found
+            evaluation = replace(evaluation, status=OutcomeStatus.OK, speedup=self.isl_speedup)
+        return evaluation
 
     def evaluate_together(self, choices: Sequence[Any], rounds: int) -> tuple[Evaluation, ...]:
         self.together.append(tuple(choices))
         measured = [self.evaluate(*choice) for choice in choices]
-        return tuple(replace(one, speedup=one.speedup / 2) for one in measured)
+        return tuple(replace(evaluation, speedup=evaluation.speedup / 2) for evaluation in measured)
 
 
 class Watcher:
@@ -87,10 +87,12 @@ def ran(
 ) -> tuple[Ranking, BaseException | None]:
     search = begin_fake(folder)
     try:
-        found = run_search(search, extent, measure_isl(SCOP, machine), machine, watch or Watcher())
+        outcome = run_search(
+            search, extent, measure_isl(SCOP, machine), machine, watch or Watcher()
+        )
     finally:
         search.close()
-    return found.ranking, found.error
+    return outcome.ranking, outcome.error
 
 
 def best_in(folder: Path) -> str:
@@ -110,7 +112,7 @@ def test_every_phase_in_turn(tmp_path: Path) -> None:
     assert ranking.is_confirmed
     assert ranking.original == original_schedule(SCOP)
     assert ranking.isl.schedule == isl_schedule(SCOP)
-    speedups = [one.evaluation.speedup for one in ranking.findings]
+    speedups = [finding.evaluation.speedup for finding in ranking.findings]
     assert speedups == sorted(speedups, reverse=True)
     assert len(speedups) == 5
     (choices,) = machine.together
@@ -153,11 +155,11 @@ class Broken(Pretender):
     def evaluate(
         self, schedule: Schedule, mapping: Mapping = DEFAULT_MAPPING, **_: Any
     ) -> Evaluation:
-        found = super().evaluate(schedule, mapping)
+        evaluation = super().evaluate(schedule, mapping)
         if self.count - 1 != self.breaks_at:
-            return found
+            return evaluation
         return replace(
-            found,
+            evaluation,
             status=OutcomeStatus.CRASH,
             speedup=0.0,
             error_type=WorkerError.__name__,
@@ -179,11 +181,11 @@ def test_what_a_machine_fails_at_is_measured_again(
     assert len(lines) == explored + 1
 
     search = resume_fake(tmp_path / "broken")
-    found = run_search(
+    outcome = run_search(
         search, SearchExtent(8, 5), measure_isl(SCOP, Pretender()), Pretender(), Watcher()
     )
     search.close()
-    assert found.error is None
+    assert outcome.error is None
     ran(tmp_path / "whole", Pretender(), SearchExtent(8, 5))
     for name in (JOURNAL_FILE, TRIALS_FILE):
         again, whole = ((tmp_path / of / name).read_text() for of in ("broken", "whole"))
@@ -206,7 +208,7 @@ def test_a_defect_is_no_early_end(tmp_path: Path) -> None:
 
 def default(speedup: float) -> AutomaticReference:
     """Return the order of the text as what is promised among a few."""
-    found = replace(
+    evaluation = replace(
         fake_evaluation(original_schedule(SCOP)),
         status=OutcomeStatus.OK,
         speedup=speedup,
@@ -214,28 +216,28 @@ def default(speedup: float) -> AutomaticReference:
     )
     ranked = (
         RankedSchedule(ISL_STRATEGY, isl_schedule(SCOP), 0.0),
-        RankedSchedule(ORIGINAL, found.schedule, 1.0),
+        RankedSchedule(ORIGINAL, evaluation.schedule, 1.0),
     )
-    return AutomaticReference(AutomaticSchedule(ranked, 1), Finding(AUTO, found))
+    return AutomaticReference(AutomaticSchedule(ranked, 1), Finding(AUTO, evaluation))
 
 
 @pytest.mark.parametrize("failure", [None, KeyboardInterrupt()])
 def test_the_default_is_among_the_ranked(tmp_path: Path, failure: BaseException | None) -> None:
     machine = Pretender(0.5, -1 if failure is None else 1, failure)
     search, beside = begin_fake(tmp_path), default(100.0)
-    found = run_search(
+    outcome = run_search(
         search, SearchExtent(3, 2), measure_isl(SCOP, machine), machine, Watcher(), beside
     )
     search.close()
-    assert found.error is failure
-    assert found.ranking.choice == beside.choice
-    labels = [one.label for one in found.ranking.findings]
+    assert outcome.error is failure
+    assert outcome.ranking.choice == beside.choice
+    labels = [finding.label for finding in outcome.ranking.findings]
     assert labels.count("auto") == 1
     if failure is None:
         assert (original_schedule(SCOP), DEFAULT_MAPPING) in machine.together[0]
     else:  # nothing else has run, and it is kept
-        assert found.ranking.best is not None
-        assert found.ranking.best.index == AUTO
+        assert outcome.ranking.best is not None
+        assert outcome.ranking.best.index == AUTO
         assert best_in(tmp_path) == str(original_schedule(SCOP))
 
 
@@ -247,9 +249,9 @@ def test_the_default_is_measured_where_it_is_not_that_of_isl(
     choice = default(1.0).choice
     assert choice is not None
     monkeypatch.setattr(driver, "choose_schedule_within", lambda *_: choice)
-    found = measure_automatic(program, machine, isl)  # type: ignore[arg-type]
-    assert found.finding is not None
-    assert (found.finding.index, found.finding.evaluation.schedule) == (
+    reference = measure_automatic(program, machine, isl)  # type: ignore[arg-type]
+    assert reference.finding is not None
+    assert (reference.finding.index, reference.finding.evaluation.schedule) == (
         AUTO,
         original_schedule(SCOP),
     )
@@ -265,6 +267,6 @@ def test_where_isl_finds_nothing_the_original_runs(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(driver, "schedule_within", refuse)
     machine: Any = Pretender()
-    found = measure_isl(SCOP, machine)
-    assert (found.schedule, found.evaluation, found.reason) == (None, None, "nothing")
+    reference = measure_isl(SCOP, machine)
+    assert (reference.schedule, reference.evaluation, reference.reason) == (None, None, "nothing")
     assert machine.count == 1

@@ -137,4 +137,8 @@ def test_differences_name_what_differs() -> None:
 
 
 def test_lines_are_json(path: Path) -> None:
-    assert [json.loads(one)["index"] for one in path.read_text().splitlines()[1:]] == [0, 1, 2]
+    assert [json.loads(splitline)["index"] for splitline in path.read_text().splitlines()[1:]] == [
+        0,
+        1,
+        2,
+    ]

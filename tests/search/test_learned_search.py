@@ -46,12 +46,12 @@ def test_every_line_is_replayed_with_its_mapping(tmp_path: Path) -> None:
     assert len(lines) == BUDGET
     for line in lines:
         assert line["environment"] == OPTIMIZE
-        found = episode_record.replay_record(line, "a line")
+        replay = episode_record.replay_record(line, "a line")
         if line["outcome"] is not None:
-            assert str(found.evaluation_options.mapping) == line["outcome"]["mapping"]
+            assert str(replay.evaluation_options.mapping) == line["outcome"]["mapping"]
     best = json.loads((tmp_path / BEST_FILE).read_text())
-    found = episode_record.replay_record(best, BEST_FILE)
-    assert str(found.evaluation_options.mapping) == best["outcome"]["mapping"]
+    replay = episode_record.replay_record(best, BEST_FILE)
+    assert str(replay.evaluation_options.mapping) == best["outcome"]["mapping"]
 
 
 def test_it_goes_on(tmp_path: Path) -> None:
@@ -60,7 +60,9 @@ def test_it_goes_on(tmp_path: Path) -> None:
     search = resume_fake(tmp_path / "parts", setting(policy="learned"))
     with search.journal:
         rest = list(search.run(BUDGET, fake_evaluation))
-    assert [one.episode.actions for one in rest] == [one.episode.actions for one in whole[4:]]
+    assert [event.episode.actions for event in rest] == [
+        episode_event.episode.actions for episode_event in whole[4:]
+    ]
     assert search.tally.explored == BUDGET
 
 
@@ -75,6 +77,6 @@ def test_another_mapping_of_what_it_found_is_kept_as_a_schedule_that_was_given(
         schedule: Schedule = isl_schedule(search.setting.subject.program.scop)
         search.confirm(Finding(0, fake_evaluation(schedule, mapping)))
     best = json.loads((tmp_path / BEST_FILE).read_text())
-    found = episode_record.replay_record(best, BEST_FILE)
-    assert (found.schedule, found.evaluation_options.mapping) == (schedule, mapping)
+    replay = episode_record.replay_record(best, BEST_FILE)
+    assert (replay.schedule, replay.evaluation_options.mapping) == (schedule, mapping)
     assert best["actions"] == []

@@ -157,13 +157,16 @@ def arguments(
     Integers that are called I or J are indices: two below every size at most.
     """
     rng = np.random.default_rng(seed)
-    found = {}
-    for one in definition.parameters:
-        if one.name in constants:
-            found[one.name] = np.asarray(constants[one.name], DTYPES[one.type])
+    result = {}
+    for parameter in definition.parameters:
+        if parameter.name in constants:
+            result[parameter.name] = np.asarray(constants[parameter.name], DTYPES[parameter.type])
             continue
-        shape = [sizes[s.name] if isinstance(s, NameUse) else int(s.value) for s in one.sizes]
-        is_index = one.name[0] in "IJ" and one.type in (ElementType.INT32, ElementType.INT64)
+        shape = [sizes[s.name] if isinstance(s, NameUse) else int(s.value) for s in parameter.sizes]
+        is_index = parameter.name[0] in "IJ" and parameter.type in (
+            ElementType.INT32,
+            ElementType.INT64,
+        )
         low, high = (0, min(sizes.values()) - 1) if is_index else (-4, 5)
-        found[one.name] = np.asarray(rng.integers(low, high, shape), DTYPES[one.type])
-    return found
+        result[parameter.name] = np.asarray(rng.integers(low, high, shape), DTYPES[parameter.type])
+    return result

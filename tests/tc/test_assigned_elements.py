@@ -26,11 +26,11 @@ COMBINED: dict[str, tuple[Callable[[float, float], float], float]] = {
 def expected(assign: str, at: np.ndarray, x: np.ndarray, size: int) -> np.ndarray:
     """Return what is left where each element of x goes to some element of a result."""
     combine, neutral = COMBINED[assign]
-    found, reached = np.full(size, neutral), np.zeros(size, bool)
+    array, reached = np.full(size, neutral), np.zeros(size, bool)
     for place, value in zip(at, x, strict=True):
-        found[place] = combine(found[place], value)
+        array[place] = combine(array[place], value)
         reached[place] = True
-    return np.where(reached, found, 0.0)
+    return np.where(reached, array, 0.0)
 
 
 @pytest.mark.parametrize("mapping", MAPPINGS)

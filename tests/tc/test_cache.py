@@ -109,9 +109,9 @@ def test_the_fastest_version_is_taken(folder: Path) -> None:
     cache.put(ENTRY)
     for number, seconds in enumerate((0.3, 0.1, 0.2)):
         cache.put(CacheEntry("key", f"s{number}", "f", "default", seconds, "{}", b"%d" % number))
-    found = cache.fastest("key")
-    assert found is not None
-    assert (found.seconds, found.code) == (0.1, b"1")
+    cache_entry = cache.fastest("key")
+    assert cache_entry is not None
+    assert (cache_entry.seconds, cache_entry.code) == (0.1, b"1")
     assert len(cache.entries()) == 4
     assert cache.fastest("another") is None
     assert cache.clear() == 4
@@ -200,8 +200,8 @@ def test_the_command_says_a_warning_once_and_plainly(folder: Path) -> None:
     path.write_text("junk" * 100)
     path.chmod(0o600)
     command = [sys.executable, "-m", "polygym", "cache", "list"]
-    found = subprocess.run(command, capture_output=True, text=True, check=True)
-    (said,) = found.stderr.splitlines()
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    (said,) = process.stderr.splitlines()
     assert said.startswith(f"warning: {path}: not used: file is not a database; `polygym cache cl")
 
 
@@ -223,11 +223,11 @@ def use(seed: int) -> None:
 def test_processes_share_it() -> None:
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=use, args=(seed,)) for seed in range(3)]
-    for one in processes:
-        one.start()
-    for one in processes:
-        one.join()
-    assert [one.exitcode for one in processes] == [0, 0, 0]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [spawn_process.exitcode for spawn_process in processes] == [0, 0, 0]
     cache = user_cache()
     assert cache is not None
     labels = [entry.label for entry in cache.entries()]

@@ -73,10 +73,10 @@ def test_arguments_that_do_not_fit(mm, arguments, said):
 
 def test_sizes_for_which_a_range_is_empty():
     conv = polygym.tc.define("def f(float(M) I, float(N) K) -> (O) { O(i) +=! K(x) * I(i + x) }")
-    one = np.ones(3, np.float32)
-    assert conv(one, one).tolist() == [3.0]
+    array1_d = np.ones(3, np.float32)
+    assert conv(array1_d, array1_d).tolist() == [3.0]
     with pytest.raises(InputError, match=r"M = 3, N = 4: it needs M >= N|N <= M"):
-        conv(one, np.ones(4, np.float32))
+        conv(array1_d, np.ones(4, np.float32))
 
 
 def test_memory_for_the_result(mm):
@@ -163,8 +163,8 @@ def test_elements_that_are_read_before_they_are_assigned_are_zero(size, body, ex
 def test_addresses_are_those_that_numpy_says():
     line = np.arange(24, dtype=np.int16)
     arrays = [line, line[5:], line[::-1], line.reshape(4, 6)[1:, 2], np.array(1.0), A.T, B]
-    assert [array_addresses.address_by_field(one) for one in arrays] == [
-        array_addresses.address_by_interface(one) for one in arrays
+    assert [array_addresses.address_by_field(array) for array in arrays] == [
+        array_addresses.address_by_interface(array) for array in arrays
     ]
     assert array_addresses.address_of is array_addresses.address_by_field
 

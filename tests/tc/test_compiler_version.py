@@ -44,13 +44,13 @@ OTHERS = {
 
 def reached(starts: Iterable[str]) -> set[str]:
     """Return the modules that these import, and those that they import."""
-    imports, found, left = import_graph(), set[str](), list(starts)
+    imports, result, left = import_graph(), set[str](), list(starts)
     while left:
         one = left.pop()
-        if one not in found:
-            found.add(one)
+        if one not in result:
+            result.add(one)
             left += imports[one]
-    return found
+    return result
 
 
 def is_in(name: str, places: Iterable[str]) -> bool:

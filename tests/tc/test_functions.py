@@ -138,10 +138,14 @@ def test_norms(type_name: str) -> None:
 
 def test_norms_neither_overflow_nor_vanish() -> None:
     for scale in (1e300, 1e-300):
-        one = np.array([scale])
-        assert operator("norm3d", "double", 3)(one, one, one) == pytest.approx(scale * 3**0.5)
-        assert operator("norm4d", "double", 4)(one, one, one, one) == pytest.approx(scale * 2)
-        assert operator("rnorm4d", "double", 4)(one, one, one, one) == pytest.approx(0.5 / scale)
+        array = np.array([scale])
+        assert operator("norm3d", "double", 3)(array, array, array) == pytest.approx(scale * 3**0.5)
+        assert operator("norm4d", "double", 4)(array, array, array, array) == pytest.approx(
+            scale * 2
+        )
+        assert operator("rnorm4d", "double", 4)(array, array, array, array) == pytest.approx(
+            0.5 / scale
+        )
 
 
 SINGLE: dict[str, list[tuple[float, float]]] = {
@@ -269,7 +273,7 @@ def test_integers_are_converted() -> None:
 @pytest.mark.skipif(compiler_path("gcc") is None, reason="no gcc")
 def test_printed_c_has_the_same_bits(tmp_path: Path) -> None:
     """With every function that the C library has not, in both types."""
-    names = sorted(one.value.removeprefix("polygym_") for one in SPECIAL_FUNCTIONS)
+    names = sorted(function.value.removeprefix("polygym_") for function in SPECIAL_FUNCTIONS)
     outputs = [f"B{k}" for k in range(2 * len(names))]
     lines = [
         f"B{2 * k}(i) = {name}(A(i)) B{2 * k + 1}(i) = {name}f(float(A(i)))"
@@ -285,7 +289,7 @@ def test_printed_c_has_the_same_bits(tmp_path: Path) -> None:
     flags = ["-O2", "-ffp-contract=off", "-Wall", "-Werror", "-shared", "-fPIC"]
     subprocess.run([gcc, *flags, path, "-o", tmp_path / "f.so", "-lm"], check=True)
     results = define(text, mapping=SEQUENTIAL_MAPPING)(x)
-    by_gcc = [np.empty_like(one) for one in results]
+    by_gcc = [np.empty_like(result) for result in results]
     pointers = [one.ctypes.data_as(ctypes.c_void_p) for one in (x, *by_gcc)]
     ctypes.CDLL(str(tmp_path / "f.so")).f(ctypes.c_int(len(x)), *pointers)
     for name, found, expected in zip(outputs, results, by_gcc, strict=True):

@@ -64,8 +64,8 @@ def test_random_mappings_of_random_schedules(name: str) -> None:
     """The same bits as the meaning, in any order, in vectors, by several threads."""
     definition = definition_of(name)
     scop = lower_definition(definition)
-    outputs = [one.name for one in definition.outputs]
-    named = [one.name for one in definition.parameters]
+    outputs = [tc_output.name for tc_output in definition.outputs]
+    named = [parameter.name for parameter in definition.parameters]
     refused = 0
     for seed in range(8):
         rng = np.random.default_rng([seed, len(name)])
@@ -75,21 +75,21 @@ def test_random_mappings_of_random_schedules(name: str) -> None:
         rows_count = int(rng.integers(0, 4))
         schedule = random_legal_schedule(scop, rng, rows=rows_count) if seed else isl_schedule(scop)
         mapping = random_mapping(rng)
-        own = {one.name: sizes[one.name] for one in scop.parameters}
+        own = {parameter.name: sizes[parameter.name] for parameter in scop.parameters}
         try:
             with every_loop_shared():
                 if seed % 2:
                     kernel = compile_kernel(scop, own, mapping, named, outputs, schedule)
-                    found = dict(zip(outputs, kernel(list(given_arrays.values())), strict=True))
+                    arrays = dict(zip(outputs, kernel(list(given_arrays.values())), strict=True))
                 else:
-                    found = with_all(scop, own, given_arrays)
-                    run_natively(scop, schedule, own, found, mapping)
+                    arrays = with_all(scop, own, given_arrays)
+                    run_natively(scop, schedule, own, arrays, mapping)
         except LimitError:
             refused += 1
             continue
         for output in outputs:
             said = f"{schedule} under {mapping}"
-            np.testing.assert_array_equal(found[output], expected[output], err_msg=said)
+            np.testing.assert_array_equal(arrays[output], expected[output], err_msg=said)
     assert refused < 4
 
 
@@ -171,8 +171,8 @@ def test_what_is_not_evaluated_is_not_out_of_range() -> None:
 
 
 def test_in_place_where_it_is_harmless() -> None:
-    one = define("def f(float(1) a, int(1) I) -> (a) { a(i) = 2 * a(I(i)) }")
-    assert one(np.ones(1, np.float32), rows(0)).tolist() == [2]
+    comprehension = define("def f(float(1) a, int(1) I) -> (a) { a(i) = 2 * a(I(i)) }")
+    assert comprehension(np.ones(1, np.float32), rows(0)).tolist() == [2]
 
 
 def test_a_second_process_knows_the_message(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_other_compilers_get_it_as_c(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_dependences_hold_whatever_may_be_read() -> None:
     scop = lower_definition(definition_of("gather_temporary"))
-    (flow,) = [one for one in dependences(scop) if one.source == "S0"]
+    (flow,) = [dependence for dependence in dependences(scop) if dependence.source == "S0"]
     assert flow.arrays == ("Y",)
     assert "S0[i] -> S1[i']" in flow.relation
     assert "i' = i" not in flow.relation  # any element of Y, for each i'
@@ -268,8 +268,8 @@ def test_how_gathers_move() -> None:
     }
     assert displacement(statement, gather, along["d"]) == (0, 1)
     assert displacement(statement, gather, along["l"]) is None
-    found = {name: access_stride(statement, gather, loop) for name, loop in along.items()}
-    assert found == {"b": AccessStride.FAR, "d": AccessStride.UNIT, "l": AccessStride.FAR}
+    strides = {name: access_stride(statement, gather, loop) for name, loop in along.items()}
+    assert strides == {"b": AccessStride.FAR, "d": AccessStride.UNIT, "l": AccessStride.FAR}
 
 
 SUBSCRIPT = st.lists(
@@ -290,10 +290,10 @@ def test_valid_indices_are_valid(text: str, size: int, count: int) -> None:
     program = "def f(float(M) X, int(N) I, int(N) J) -> (Z) {{ Z(i) +=! X({}) + I(i) * J(k) }}"
     scop = lower_definition(parse_definitions(program.format(text))[0])
     sizes = {"M": size, "N": count}
-    found = valid_index_ranges(scop)
+    ranges = valid_index_ranges(scop)
     ends = {
         name: [evaluate_extent(end.to_str(), sizes) for end in (values.lowest, values.highest)]
-        for name, values in found.items()
+        for name, values in ranges.items()
     }
     if any(low > high for low, high in ends.values()):
         return

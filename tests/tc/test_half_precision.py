@@ -28,8 +28,8 @@ def f({name}(N) A, float(M) x, double(M) y) -> (B, C, D, E) {{
 def numbers(name: str) -> np.ndarray:
     """Return all finite numbers of a type, as double."""
     with np.errstate(all="ignore"):
-        found = ALL.view(DTYPES[name]).astype(np.float32).astype(np.float64)
-    return found[np.isfinite(found)]
+        array = ALL.view(DTYPES[name]).astype(np.float32).astype(np.float64)
+    return array[np.isfinite(array)]
 
 
 def hard(name: str) -> np.ndarray:
@@ -74,7 +74,7 @@ def test_rounding_is_that_of_numpy() -> None:
     values = hard("float16")[::17]
     with np.errstate(over="ignore"):
         expected = values.astype(np.float16)
-    assert [round_to_type(float(one), ScalarType.HALF) for one in values] == expected.tolist()
+    assert [round_to_type(float(value), ScalarType.HALF) for value in values] == expected.tolist()
 
 
 @pytest.mark.parametrize("name", DTYPES)

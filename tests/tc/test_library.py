@@ -38,9 +38,9 @@ def conv2d(image, kernel, stride=(1, 1)):
 
 def dilated(kernel, dh, dw):
     rows, columns = kernel.shape[-2:]
-    found = np.zeros((*kernel.shape[:2], dh * (rows - 1) + 1, dw * (columns - 1) + 1))
-    found[:, :, ::dh, ::dw] = kernel
-    return found
+    array = np.zeros((*kernel.shape[:2], dh * (rows - 1) + 1, dw * (columns - 1) + 1))
+    array[:, :, ::dh, ::dw] = kernel
+    return array
 
 
 def moments(image):
@@ -116,10 +116,10 @@ def random_arguments(definition: TcDefinition, sizes: Mapping[str, int]) -> dict
     constants = CONSTANTS.get(definition.name, {})
     rng = np.random.default_rng(1)
     given: dict[str, Any] = arguments(definition, sizes, constants)
-    for one in definition.parameters:
-        if one.type in (ElementType.FLOAT, ElementType.DOUBLE):
-            shape = given[one.name].shape
-            given[one.name] = np.asarray(rng.standard_normal(shape), DTYPES[one.type])
+    for parameter in definition.parameters:
+        if parameter.type in (ElementType.FLOAT, ElementType.DOUBLE):
+            shape = given[parameter.name].shape
+            given[parameter.name] = np.asarray(rng.standard_normal(shape), DTYPES[parameter.type])
     return given | constants
 
 
@@ -137,14 +137,16 @@ GRADIENTS = [name for name in library.definitions() if "_gradient" in name]
 
 def test_all_are_compared() -> None:
     assert set(OPERATORS) == set(EXPECTED)
-    assert set(GRADIENTS) == {one.name for name in EXPECTED for one in library.gradients(name)}
+    assert set(GRADIENTS) == {
+        definition.name for name in EXPECTED for definition in library.gradients(name)
+    }
 
 
 def test_all_are_in_the_table() -> None:
     text = (Path(__file__).parents[2] / "docs" / "comprehensions.md").read_text()
-    for name, one in library.definitions().items():
-        takes = ", ".join(parameter.name for parameter in one.parameters)
-        returns = ", ".join(output.name for output in one.outputs)
+    for name, definition in library.definitions().items():
+        takes = ", ".join(parameter.name for parameter in definition.parameters)
+        returns = ", ".join(output.name for output in definition.outputs)
         assert f"| `{name}({takes})` → {returns} |" in text
 
 
@@ -171,12 +173,12 @@ def as_written(definition: TcDefinition) -> Comprehension:
 
 def by_differences(function: Callable[[np.ndarray], float], at: np.ndarray) -> np.ndarray:
     """Return the gradient of a function of an array, element by element."""
-    found = np.zeros_like(at)
+    array = np.zeros_like(at)
     for place in np.ndindex(at.shape):
         step = np.zeros_like(at)
         step[place] = 1e-6
-        found[place] = (function(at + step) - function(at - step)) / 2e-6
-    return found
+        array[place] = (function(at + step) - function(at - step)) / 2e-6
+    return array
 
 
 def check_gradient(name: str, sizes: Mapping[str, int]) -> None:
@@ -185,13 +187,13 @@ def check_gradient(name: str, sizes: Mapping[str, int]) -> None:
     given = random_arguments(definition, sizes)
     results = as_tuple(EXPECTED[name](*given.values()))
     rng = np.random.default_rng(2)
-    outputs = [one.name for one in definition.outputs]
+    outputs = [tc_output.name for tc_output in definition.outputs]
     known = given | dict(zip(outputs, results, strict=True))
     for output, result in zip(outputs, results, strict=True):
         known[f"d_{output}"] = rng.standard_normal(result.shape)
     parts = library.gradients(f"{name}:double")
     for part in parts:
-        found = as_written(part)(*(known[one.name] for one in part.parameters))
+        found = as_written(part)(*(known[tc_parameter.name] for tc_parameter in part.parameters))
         for one, value in zip(part.outputs, as_tuple(found), strict=True):
             of = one.name.removeprefix("d_")
 
@@ -202,8 +204,12 @@ def check_gradient(name: str, sizes: Mapping[str, int]) -> None:
 
             expected = by_differences(weighed, given[of])
             np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-6, err_msg=part.name)
-    floats = [one.name for one in definition.parameters if one.type is ElementType.DOUBLE]
-    derived = [one.name for part in parts for one in part.outputs]
+    floats = [
+        parameter.name
+        for parameter in definition.parameters
+        if parameter.type is ElementType.DOUBLE
+    ]
+    derived = [output.name for part in parts for output in part.outputs]
     assert sorted(derived) == sorted(f"d_{name}" for name in floats)
 
 

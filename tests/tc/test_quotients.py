@@ -97,11 +97,11 @@ def test_printed_c(name: str, tmp_path: Path) -> None:
     flags = ["-O1", "-fsanitize=undefined", "-fno-sanitize-recover", "-static-libubsan"]
     subprocess.run([gcc, *flags, "-shared", "-fPIC", path, "-o", tmp_path / "f.so"], check=True)
     wanted = expected(a)
-    found = np.empty_like(wanted)
+    array = np.empty_like(wanted)
     sizes = [ctypes.c_int(size) for size in shape]
-    pointers = [one.ctypes.data_as(ctypes.c_void_p) for one in (a, found)]
+    pointers = [one.ctypes.data_as(ctypes.c_void_p) for one in (a, array)]
     ctypes.CDLL(str(tmp_path / "f.so")).f(*sizes, *pointers)
-    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(array, wanted)
 
 
 small = st.integers(0, 6)
@@ -111,10 +111,10 @@ divisor = st.integers(1, 5)
 @st.composite
 def subscript(draw: st.DrawFn) -> str:
     """Return a text whose value is not negative."""
-    found = f"({draw(small)} * i + {draw(small)} * j + {draw(small)})"
+    result = f"({draw(small)} * i + {draw(small)} * j + {draw(small)})"
     for _ in range(draw(st.integers(0, 2))):
-        found = f"({found} {draw(st.sampled_from('/%'))} {draw(divisor)} + {draw(small)} * i)"
-    return found
+        result = f"({result} {draw(st.sampled_from('/%'))} {draw(divisor)} + {draw(small)} * i)"
+    return result
 
 
 @settings(max_examples=25, deadline=None)

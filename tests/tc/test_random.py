@@ -101,8 +101,8 @@ def test_random_comprehensions(text: str, plain: bool, seed: int) -> None:
 
 
 def lower_all(text: str) -> None:
-    for one in parse_definitions(text):
-        lower_definition(one)
+    for definition in parse_definitions(text):
+        lower_definition(definition)
 
 
 WORDS = st.sampled_from(

@@ -62,12 +62,12 @@ print(double(x).sum() == 2 * x.size)
 
 def test_threads_in_a_forked_child_are_refused_and_not_waited_for(tmp_path: Path) -> None:
     environment = {**os.environ, "POLYGYM_CACHE": str(tmp_path)}
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", THREADS_THEN_FORK],
         capture_output=True, text=True, timeout=120, env=environment, check=False,
         preexec_fn=lambda: signal.alarm(100),
     )  # fmt: skip
-    assert found.stdout.split() == ["7", "True"], found.stderr
+    assert process.stdout.split() == ["7", "True"], process.stderr
 
 
 def test_outputs_that_overlap_are_refused() -> None:

@@ -26,7 +26,7 @@ def entry(
 
 
 def jams(found: list[Candidate]) -> list[int | None]:
-    return [one.mapping.unroll_jam for one in found]
+    return [candidate.mapping.unroll_jam for candidate in found]
 
 
 def test_the_order() -> None:
@@ -43,10 +43,10 @@ def test_the_order() -> None:
     rng = np.random.default_rng(0)
     for _ in range(5):
         rng.shuffle(entries)
-        found = similar_candidates(
+        candidates = similar_candidates(
             [(str(a), str(b), float(c)) for a, b, c in entries], TEXT, (100, 100, 100)
         )
-        assert jams(found) == [6, 5, 4, 3, 2]
+        assert jams(candidates) == [6, 5, 4, 3, 2]
 
 
 def test_strategies_are_kept_and_those_of_policies_left() -> None:
@@ -54,8 +54,8 @@ def test_strategies_are_kept_and_those_of_policies_left() -> None:
         entry(1, TEXT, 4, 4, 4, strategy="isl fusion=minimum skew=off"),
         entry(2, TEXT, 4, 4, 5, strategy="bias_coeff_0#12"),
     ]
-    found = similar_candidates(entries, TEXT, (4, 4, 4))
-    assert found == [
+    candidates = similar_candidates(entries, TEXT, (4, 4, 4))
+    assert candidates == [
         Candidate(parse_strategy("isl fusion=minimum skew=off"), parse_mapping("unroll_jam=1")),
         Candidate(ISL, parse_mapping("unroll_jam=2")),
     ]

@@ -135,8 +135,8 @@ def test_compiling_and_tuning(mm: Comprehension) -> None:
     assert mm.compile(A, B) is mm.compile(A.numpy(), B.numpy())
     watched = A.clone().requires_grad_()
     assert mm.compile(watched, B) is mm.compile(A, B)
-    found = mm.tune(watched, B, generations=1, population=1)
-    assert found.best.is_ok
+    result = mm.tune(watched, B, generations=1, population=1)
+    assert result.best.is_ok
     assert torch.equal(mm(A, B), A @ B)
 
 

@@ -43,21 +43,21 @@ def first_allowed(episode: Episode, generator: np.random.Generator) -> int:
 def test_what_is_found_is_used_and_kept(search: str | Policy) -> None:
     operator = define(MM)
     seen: list[TuningProgress] = []
-    found = operator.tune(A, B, generations=2, population=5, strategy=search, show=seen.append)
-    assert found.best.is_ok
-    assert found.wrong == 0
-    assert found.tried == len(seen) >= 6
+    result = operator.tune(A, B, generations=2, population=5, strategy=search, show=seen.append)
+    assert result.best.is_ok
+    assert result.wrong == 0
+    assert result.tried == len(seen) >= 6
     assert (seen[0].generation, seen[-1].generation, seen[-1].generations) == (1, 2, 2)
-    assert found.best.speedup >= found.initial.speedup
-    assert found.to_json()["gain"] == pytest.approx(found.gain)
-    assert found.gain == pytest.approx(found.best.speedup / found.initial.speedup)
-    apart = replace(found, best=replace(found.initial, speedup=3 * found.initial.speedup))
+    assert result.best.speedup >= result.initial.speedup
+    assert result.to_json()["gain"] == pytest.approx(result.gain)
+    assert result.gain == pytest.approx(result.best.speedup / result.initial.speedup)
+    apart = replace(result, best=replace(result.initial, speedup=3 * result.initial.speedup))
     assert apart.gain == 1  # the original was slower when it ran beside the best
     assert (operator(A, B) == A @ B).all()
     cache = user_cache()
     assert cache is not None
-    (entry,) = [one for one in cache.entries() if one.seconds is not None]
-    assert (entry.mapping, entry.schedule) == (str(found.best.mapping), str(found.best.schedule))
+    (entry,) = [cache_entry for cache_entry in cache.entries() if cache_entry.seconds is not None]
+    assert (entry.mapping, entry.schedule) == (str(result.best.mapping), str(result.best.schedule))
     other = define(MM)
     assert (other(A, B) == A @ B).all()
     assert other.compile(A, B).object_code == operator.compile(A, B).object_code
@@ -88,21 +88,21 @@ def test_noise_is_no_reason_to_leave_the_start(
     ) -> tuple[Evaluation, ...]:
         others = {choice: 1.0 if choice == (usual, DEFAULT_MAPPING) else gain for choice in choices}
         return tuple(
-            replace(one, speedup=2 * others[choice], seconds=1 / others[choice])
-            for choice, one in zip(choices, together(self, choices, rounds), strict=True)
+            replace(evaluation, speedup=2 * others[choice], seconds=1 / others[choice])
+            for choice, evaluation in zip(choices, together(self, choices, rounds), strict=True)
         )
 
     monkeypatch.setattr(Evaluator, "evaluate_interleaved", nearly_the_same)
-    found = operator.tune(A, B, generations=1, population=5)
-    assert found.is_faster is is_faster
-    assert (found.gain > 1) is is_faster
-    assert ((found.best.schedule, found.best.mapping) != (usual, DEFAULT_MAPPING)) is is_faster
+    result = operator.tune(A, B, generations=1, population=5)
+    assert result.is_faster is is_faster
+    assert (result.gain > 1) is is_faster
+    assert ((result.best.schedule, result.best.mapping) != (usual, DEFAULT_MAPPING)) is is_faster
 
 
 def test_time_is_up() -> None:
-    found = define(MM).tune(A, B, generations=1000, population=10, time_limit=1.0)
-    assert 1 <= found.tried < 5000
-    assert found.best.is_ok
+    result = define(MM).tune(A, B, generations=1000, population=10, time_limit=1.0)
+    assert 1 <= result.tried < 5000
+    assert result.best.is_ok
 
 
 def test_ctrl_c_keeps_the_best() -> None:
@@ -111,9 +111,9 @@ def test_ctrl_c_keeps_the_best() -> None:
             raise KeyboardInterrupt
 
     operator = define(MM)
-    found = operator.tune(A, B, generations=5, population=6, show=show)
-    assert found.interrupted
-    assert found.tried == 4
+    result = operator.tune(A, B, generations=5, population=6, show=show)
+    assert result.interrupted
+    assert result.tried == 4
     assert (operator(A, B) == A @ B).all()
 
 
@@ -123,21 +123,21 @@ def test_a_candidate_that_computes_something_else_never_counts(
     evaluate = Evaluator.evaluate
 
     def wrong(self, schedule, mapping=None, **rest):  # type: ignore[no-untyped-def]
-        found = evaluate(self, schedule, mapping, **rest)
+        evaluation = evaluate(self, schedule, mapping, **rest)
         if mapping is not None and mapping.unroll_jam == 1:
             return replace(
-                found,
+                evaluation,
                 status=OutcomeStatus.WRONG_OUTPUT,
                 error_type=WrongOutput.__name__,
                 speedup=0.0,
                 samples=(),
             )
-        return found
+        return evaluation
 
     monkeypatch.setattr(Evaluator, "evaluate", wrong)
-    found = define(MM).tune(A, B, generations=1, population=40, strategy="random")
-    assert found.wrong > 0
-    assert found.best.mapping.unroll_jam != 1
+    result = define(MM).tune(A, B, generations=1, population=40, strategy="random")
+    assert result.wrong > 0
+    assert result.best.mapping.unroll_jam != 1
 
 
 @pytest.mark.parametrize(
@@ -164,13 +164,13 @@ def test_what_makes_no_sense(arguments: dict[str, object], said: str) -> None:
 
 def test_what_was_found_is_saved_and_used_again(tmp_path: Path) -> None:
     operator = define(MM)
-    found = operator.tune(A, B, generations=1, population=4, strategy="random", seed=3)
+    result = operator.tune(A, B, generations=1, population=4, strategy="random", seed=3)
     path = tmp_path / "mm.json"
-    found.save(path)
-    best = found.best
+    result.save(path)
+    best = result.best
     scop = operator.scop()
     assert read_choice(path, scop) == (best.schedule, best.mapping)
-    for tuned in (found, path, str(path)):
+    for tuned in (result, path, str(path)):
         other = define(MM)
         kernel = other.compile(A, B, tuned=tuned)
         assert kernel.object_code == operator.compile(A, B).object_code
@@ -213,9 +213,9 @@ def test_what_a_file_would_hold_will_do(tmp_path: Path) -> None:
 
 def test_tuning_starts_from_what_was_asked_for() -> None:
     operator = define(MM, schedule="isl fusion=minimum", mapping="tile=8")
-    found = operator.tune(A, B, generations=1, population=1)
-    assert found.initial.schedule == isl_schedule(operator.scop(), IslOptions(Fusion.MINIMUM))
-    assert found.initial.mapping == parse_mapping("tile=8")
+    result = operator.tune(A, B, generations=1, population=1)
+    assert result.initial.schedule == isl_schedule(operator.scop(), IslOptions(Fusion.MINIMUM))
+    assert result.initial.mapping == parse_mapping("tile=8")
 
 
 def test_options_of_a_compilation() -> None:
@@ -283,9 +283,11 @@ def test_a_schedule_that_changes_the_result_is_refused() -> None:
 
 
 def test_what_did_well_for_similar_kernels_is_tried_first() -> None:
-    found = define(MM).tune(A, B, generations=1, population=9, strategy="random")
+    result = define(MM).tune(A, B, generations=1, population=9, strategy="random")
     names = "def f(double(I,J) X, double(J,L) Y) -> (Z) { Z(a,b) +=! X(a,c) * Y(c,b) }"
     operator, seen = define(names, threads=2), list[TuningProgress]()
     arrays = (A[:10].astype(float), B.astype(float))
     operator.tune(*arrays, generations=1, population=1, show=seen.append)
-    assert found.best.mapping in [replace(one.candidate.mapping, threads=1) for one in seen]
+    assert result.best.mapping in [
+        replace(progress.candidate.mapping, threads=1) for progress in seen
+    ]

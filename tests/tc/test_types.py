@@ -38,8 +38,8 @@ def extreme(name: str, seed: int) -> np.ndarray:
 @pytest.mark.parametrize("mapping", MAPPINGS, ids=str)
 @pytest.mark.parametrize("name", WHOLE)
 def test_integers(name: str, mapping: Mapping) -> None:
-    one, other = extreme(name, 1), extreme(name, 2)[::-1].copy()
-    within = np.int32 if one.itemsize < 4 else one.dtype
+    array, other = extreme(name, 1), extreme(name, 2)[::-1].copy()
+    within = np.int32 if array.itemsize < 4 else array.dtype
     f = define(
         f"""def f({name}(N,M) A, {name}(N,M) B) -> (S, D, Q, R, L, T, X) {{
           S(i,j) = A(i,j) + B(i,j)
@@ -52,8 +52,8 @@ def test_integers(name: str, mapping: Mapping) -> None:
         }}""",
         mapping=mapping,
     )
-    added, product, quotient, rest, less, real, apart = f(one, other)
-    wide, wide_other = one.astype(within), other.astype(within)
+    added, product, quotient, rest, less, real, apart = f(array, other)
+    wide, wide_other = array.astype(within), other.astype(within)
     by = np.where(other == 0, 7, other).astype(object)
     with np.errstate(over="ignore"):
         np.testing.assert_array_equal(added, wide + wide_other)
@@ -61,14 +61,14 @@ def test_integers(name: str, mapping: Mapping) -> None:
         np.testing.assert_array_equal(
             apart, np.maximum(wide, wide_other) - np.minimum(wide, wide_other)
         )
-    divided = abs(one.astype(object)) // abs(by) * np.where((one < 0) == (by < 0), 1, -1)
+    divided = abs(array.astype(object)) // abs(by) * np.where((array < 0) == (by < 0), 1, -1)
     fits = divided <= np.iinfo(within).max  # the least number by -1 wraps
     assert (quotient == divided)[fits].all()
-    assert (rest == one.astype(object) - divided * by).all()
+    assert (rest == array.astype(object) - divided * by).all()
     assert added.dtype == product.dtype == quotient.dtype == rest.dtype == within
     assert (less.dtype, real.dtype) == (np.int32, np.float64)
-    np.testing.assert_array_equal(less, one < other)
-    np.testing.assert_array_equal(real, one.astype(float))
+    np.testing.assert_array_equal(less, array < other)
+    np.testing.assert_array_equal(real, array.astype(float))
 
 
 @pytest.mark.parametrize("mapping", MAPPINGS, ids=str)
@@ -163,12 +163,13 @@ def test_indices_of_all_types(name: str) -> None:
 
 def test_valid_indices_fit_their_type() -> None:
     text = "def f(float(M) X, int8(N) I, uint8(N) J) -> (Z) { Z(i) = X(I(i)) + X(J(i) + 2) }"
-    found = valid_index_ranges(lower_definition(parse_definitions(text)[0]))
+    ranges = valid_index_ranges(lower_definition(parse_definitions(text)[0]))
     ends = {
         name: [
-            evaluate_extent(end.to_str(), {"M": 1000, "N": 3}) for end in (one.lowest, one.highest)
+            evaluate_extent(end.to_str(), {"M": 1000, "N": 3})
+            for end in (index_range.lowest, index_range.highest)
         ]
-        for name, one in found.items()
+        for name, index_range in ranges.items()
     }
     assert ends == {"I": [0, 127], "J": [0, 255]}
 
@@ -220,25 +221,25 @@ def test_printed_c_compiles_without_a_warning(tmp_path: Path) -> None:
 def test_c_combines_so() -> None:
     """The usual arithmetic conversions, as NumPy's promotion has them where it is C's."""
     small = [one for one in ScalarType if one.is_integer and one.size < 4]
-    for one in small:
+    for scalar_type in small:
         for other in small:
-            assert common_type(one, other) is ScalarType.INT
+            assert common_type(scalar_type, other) is ScalarType.INT
     assert common_type(ScalarType.INT, ScalarType.UNSIGNED) is ScalarType.UNSIGNED
     assert common_type(ScalarType.UNSIGNED, ScalarType.LONG) is ScalarType.LONG
     assert common_type(ScalarType.LONG, ScalarType.UNSIGNED_LONG) is ScalarType.UNSIGNED_LONG
-    for one in ScalarType:
-        assert common_type(one, ScalarType.DOUBLE) is ScalarType.DOUBLE
+    for scalar_type in ScalarType:
+        assert common_type(scalar_type, ScalarType.DOUBLE) is ScalarType.DOUBLE
 
 
 def test_what_holds_what() -> None:
     """By the numbers themselves."""
     whole = [one for one in ScalarType if one.is_integer]
-    for one in whole:
+    for scalar_type in whole:
         for other in whole:
-            fits = one.lowest <= other.lowest and other.highest <= one.highest
-            assert one.can_represent(other) is fits
-        assert not one.can_represent(ScalarType.FLOAT)
-        assert ScalarType.FLOAT.can_represent(one)
+            fits = scalar_type.lowest <= other.lowest and other.highest <= scalar_type.highest
+            assert scalar_type.can_represent(other) is fits
+        assert not scalar_type.can_represent(ScalarType.FLOAT)
+        assert ScalarType.FLOAT.can_represent(scalar_type)
     assert not ScalarType.FLOAT.can_represent(ScalarType.DOUBLE)
     assert [ScalarType.BOOL.lowest, ScalarType.BOOL.highest] == [0, 1]
     assert [ScalarType.SHORT.lowest, ScalarType.UNSIGNED.highest] == [-(2**15), 2**32 - 1]

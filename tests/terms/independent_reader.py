@@ -21,10 +21,10 @@ def read(text: str) -> One:
     def rest(word: str) -> One:
         if word != "(":
             return word
-        found = []
+        result = []
         while (word := next(words)) != ")":
-            found.append(rest(word))
-        return found
+            result.append(rest(word))
+        return result
 
     return formed(rest(next(words)))
 

@@ -18,18 +18,20 @@ from polygym.terms.sharing_value import shared_cost
     [("train", 36, 482.0, 377.6), ("test", 12, 161.0, 125.2), ("bootstrap", 8, 64.0, 44.7)],
 )
 def test_the_sums_of_the_paper(name: str, count: int, start: float, shared: float) -> None:
-    cost, found = StaticCost(), expressions(name)
-    assert len(found) == len({one.body for one in found}) == count
-    assert sum(cost(one.body) for one in found) == start
-    assert sum(shared_cost(one.body) for one in found) == pytest.approx(shared)
+    cost, programs = StaticCost(), expressions(name)
+    assert len(programs) == len({program.body for program in programs}) == count
+    assert sum(cost(term_program.body) for term_program in programs) == start
+    assert sum(shared_cost(program.body) for program in programs) == pytest.approx(shared)
 
 
 def test_the_sets_are_some_of_the_combinations() -> None:
-    every = {one.body for one in combinations()}
+    every = {program.body for program in combinations()}
     assert len(every) == 360
     for name in ("train", "test"):
-        assert {one.body for one in expressions(name)} <= every
-    train, test = ({one.body for one in expressions(name)} for name in ("train", "test"))
+        assert {expression.body for expression in expressions(name)} <= every
+    train, test = (
+        {term_program.body for term_program in expressions(name)} for name in ("train", "test")
+    )
     assert not train & test
 
 

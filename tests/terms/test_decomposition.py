@@ -32,7 +32,7 @@ def body(text: str) -> Term:
 
 
 def pairs(root: Term, most: int = 20) -> list[TermFragment]:
-    return [one for one in fragments_of(root, most) if one.is_pair]
+    return [fragment for fragment in fragments_of(root, most) if fragment.is_pair]
 
 
 def random_term(seed: int, count: int) -> Term:
@@ -48,10 +48,10 @@ def random_term(seed: int, count: int) -> Term:
 
 
 def test_a_pair_is_two_places_and_the_ways_to_where_they_meet() -> None:
-    (one,) = pairs(body(FAR))
-    assert one.position == ()
-    assert text_of(one.term) == "(add (mul hole0 (log y)) (div hole1 (mul 2.0 (log y))))"
-    assert sorted(one.holes.values()) == [4.0, 5.0]
+    (fragment,) = pairs(body(FAR))
+    assert fragment.position == ()
+    assert text_of(fragment.term) == "(add (mul hole0 (log y)) (div hole1 (mul 2.0 (log y))))"
+    assert sorted(fragment.holes.values()) == [4.0, 5.0]
 
 
 def test_what_binders_make_different_is_no_pair() -> None:
@@ -63,8 +63,8 @@ def test_what_binders_make_different_is_no_pair() -> None:
 
 def test_what_is_under_other_binders_is_a_pair() -> None:
     root = body("(let (a x) (add (log a) (let (b y) (mul (log a) b))))")
-    (one,) = pairs(root)
-    assert one.position == (1,)
+    (fragment,) = pairs(root)
+    assert fragment.position == (1,)
     assert [saved for saved, _ in sharing_gains(root, StaticCost())] == [pytest.approx(3.9)]
 
 
@@ -76,29 +76,38 @@ def test_what_is_bound_outside_is_the_same_under_binders() -> None:
 
 
 def test_names_of_holes_are_new() -> None:
-    one = pairs(body(FAR.replace(" x)", " hole0)")))[0]
-    assert sorted(free_variables(one.term)) == ["hole_0", "hole_1", "y"]
+    fragment = pairs(body(FAR.replace(" x)", " hole0)")))[0]
+    assert sorted(free_variables(fragment.term)) == ["hole_0", "hole_1", "y"]
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_part_costs_what_stands_there(seed: int) -> None:
     root, cost = random_term(seed, 9), StaticCost()
-    for one in fragments_of(root, 6):
-        shown, own = FragmentCost(one.holes)(one.term), cost(subterm_at(root, one.position))
-        assert shown == pytest.approx(own) or (one.is_pair and shown > own)
-        assert term_facts(one.term).free == term_facts(subterm_at(root, one.position)).free
-        assert term_facts(one.term).type == term_facts(subterm_at(root, one.position)).type
+    for fragment in fragments_of(root, 6):
+        shown, own = (
+            FragmentCost(fragment.holes)(fragment.term),
+            cost(subterm_at(root, fragment.position)),
+        )
+        assert shown == pytest.approx(own) or (fragment.is_pair and shown > own)
+        assert (
+            term_facts(fragment.term).free == term_facts(subterm_at(root, fragment.position)).free
+        )
+        assert (
+            term_facts(fragment.term).type == term_facts(subterm_at(root, fragment.position)).type
+        )
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_ways_hold_and_states_are_counted(seed: int) -> None:
     root = random_term(seed, 9)
     program = parse_program("(add x y)").with_body(root)
-    found = optimize_term(program, [rules_named("simple")], "parts", PlanningLimits(12, 600, 16))
-    assert found.costs[-1] <= found.costs[0]
-    assert replay_derivation(found.to_json()).terms[-1] is found.terms[-1]
+    derivation = optimize_term(
+        program, [rules_named("simple")], "parts", PlanningLimits(12, 600, 16)
+    )
+    assert derivation.costs[-1] <= derivation.costs[0]
+    assert replay_derivation(derivation.to_json()).terms[-1] is derivation.terms[-1]
     for x, y in ((0.5, 3.0), (2.0, -1.5)):
-        values = [evaluate(program.with_body(one), {"x": x, "y": y}) for one in found.terms]
+        values = [evaluate(program.with_body(one), {"x": x, "y": y}) for one in derivation.terms]
         assert all(is_close(value, values[0]) for value in values)
     again = search_by_fragments(root, rules_named("simple"), PlanningLimits(12, 100, 16))
     assert again.states_visited <= 100
@@ -107,18 +116,18 @@ def test_ways_hold_and_states_are_counted(seed: int) -> None:
 def test_what_is_far_away_is_found() -> None:
     links = "".join(f"(sub (exp {name}) " for name in "abcdefgh")
     root = body(f"(add (log y) {links}(log y){')' * 9}")
-    found = search_by_fragments(
+    result = search_by_fragments(
         root, rules_named("simple"), PlanningLimits(14, 400), SharingValue(), most=24
     )
-    assert StaticCost()(root) - StaticCost()(found.term) == pytest.approx(3.9)
-    assert len(found.steps) >= 10
+    assert StaticCost()(root) - StaticCost()(result.term) == pytest.approx(3.9)
+    assert len(result.steps) >= 10
 
 
 def test_terms_without_parts_stay() -> None:
     for text in ("x", "(add x y)"):
-        found = search_by_fragments(body(text), rules_named("simple"), PlanningLimits(5, 50))
-        assert found.term is body(text)
-        assert found.steps == []
+        result = search_by_fragments(body(text), rules_named("simple"), PlanningLimits(5, 50))
+        assert result.term is body(text)
+        assert result.steps == []
 
 
 def test_places_of_a_deep_term() -> None:

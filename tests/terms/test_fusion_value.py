@@ -16,7 +16,9 @@ from polygym.terms.library import programs
 from polygym.terms.optimization import optimize_term
 from polygym.terms.rules.rule_sets import rules_named
 
-AXPY = next(one for one in programs("linear-algebra") if one.name == "axpy")
+AXPY = next(
+    term_program for term_program in programs("linear-algebra") if term_program.name == "axpy"
+)
 GEMM = programs("gemm")[0]
 
 
@@ -39,19 +41,19 @@ def test_as_many_steps_as_a_derivation_takes() -> None:
     expected = ReuseValue()([AXPY.body], 6)[0]
     assert expected[steps] == pytest.approx(853.2 - 82.0, abs=0.01)
     assert (expected[:steps] < 700).all()
-    found = optimize_term(AXPY, [rules_named("extended")], "astar", PlanningLimits(steps, 500))
-    assert (len(found.steps), found.costs[-1]) == (steps, 82.0)
+    derivation = optimize_term(AXPY, [rules_named("extended")], "astar", PlanningLimits(steps, 500))
+    assert (len(derivation.steps), derivation.costs[-1]) == (steps, 82.0)
 
 
 def test_a_product_of_matrices_is_one_nest() -> None:
-    found = optimize_term(GEMM, [rules_named("extended")], "astar", PlanningLimits(30, 1200))
-    text = text_of(found.terms[-1])
+    derivation = optimize_term(GEMM, [rules_named("extended")], "astar", PlanningLimits(30, 1200))
+    text = text_of(derivation.terms[-1])
     assert "let" not in text
     assert text.count("build") == 3  # two and a sum
-    assert found.costs[-1] < 30_243.0
-    assert found.costs[-1] <= StaticCost()(fuse_loops(GEMM.body)[0])
+    assert derivation.costs[-1] < 30_243.0
+    assert derivation.costs[-1] <= StaticCost()(fuse_loops(GEMM.body)[0])
     rng = np.random.default_rng(0)
     shapes = ((2, 3), (3, 4), (2, 4))
-    one, other, third = (rng.standard_normal(shape) for shape in shapes)
-    values = {"var0": (1.5, one, other, -0.5, third)}
-    assert is_close(evaluate(found.result, values), evaluate(GEMM, values))
+    array, other, third = (rng.standard_normal(shape) for shape in shapes)
+    values = {"var0": (1.5, array, other, -0.5, third)}
+    assert is_close(evaluate(derivation.result, values), evaluate(GEMM, values))

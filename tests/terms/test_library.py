@@ -9,13 +9,17 @@ from polygym.terms.library import SETS, expressions, larger_expressions
 
 
 def test_larger_expressions() -> None:
-    found = larger_expressions(18, 50)
-    assert [one.body for one in found] == [one.body for one in larger_expressions(18, 50)]
-    assert len({one.body for one in found}) == 50
-    assert found[0].body is not larger_expressions(19, 1)[0].body
+    programs = larger_expressions(18, 50)
+    assert [term_program.body for term_program in programs] == [
+        expression.body for expression in larger_expressions(18, 50)
+    ]
+    assert len({program.body for program in programs}) == 50
+    assert programs[0].body is not larger_expressions(19, 1)[0].body
     train = expressions("train")
-    sizes = [sum(term_facts(one.body).nodes for one in some) / len(some) for some in (found, train)]
+    sizes = [
+        sum(term_facts(one.body).nodes for one in some) / len(some) for some in (programs, train)
+    ]
     assert 2.7 < sizes[0] / sizes[1] < 3.3
-    known = {one.body for name in SETS for one in expressions(name)}
-    assert not known & {part for one in found for part in postorder([one.body])}
-    assert all(StaticCost()(one.body) > 25.0 for one in found)
+    known = {program.body for name in SETS for program in expressions(name)}
+    assert not known & {part for program in programs for part in postorder([program.body])}
+    assert all(StaticCost()(program.body) > 25.0 for program in programs)

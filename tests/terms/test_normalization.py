@@ -23,7 +23,7 @@ SIZES = {"k": 2, "l": 2, "kn": 2, "n": 4, "o": 2, "m": 2}
 
 @pytest.mark.parametrize(
     "program",
-    [one for one in programs("gradients") if one.name != "rev$maxpool"],
+    [term_program for term_program in programs("gradients") if term_program.name != "rev$maxpool"],
     ids=lambda one: one.name,
 )
 def test_the_value_stays_and_the_cost_falls(program: TermProgram) -> None:
@@ -40,10 +40,16 @@ def test_the_value_stays_and_the_cost_falls(program: TermProgram) -> None:
 
 
 def test_a_search_finds_what_is_expected() -> None:
-    program = next(one for one in programs("gradients") if one.name == "rev$rectifier")
+    program = next(
+        term_program
+        for term_program in programs("gradients")
+        if term_program.name == "rev$rectifier"
+    )
     made, _ = Normalizer(RULES)(program.body)
-    found = optimize_term(program, [RULES], "astar", PlanningLimits(horizon=30, max_states=600))
-    assert found.costs[-1] <= StaticCost()(made) < found.costs[0] / 10
+    derivation = optimize_term(
+        program, [RULES], "astar", PlanningLimits(horizon=30, max_states=600)
+    )
+    assert derivation.costs[-1] <= StaticCost()(made) < derivation.costs[0] / 10
 
 
 def test_other_rules_are_not_used() -> None:

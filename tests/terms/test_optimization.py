@@ -28,8 +28,8 @@ from polygym.terms.term_system import TermSystem
 def total(name: str, rules: str, method: str, **more: Any) -> float:
     plan = PlanningLimits(horizon=10, max_states=more.pop("states", 5000))
     return sum(
-        optimize_term(one, [rules_named(rules)], method, plan, **more).costs[-1]
-        for one in expressions(name)
+        optimize_term(program, [rules_named(rules)], method, plan, **more).costs[-1]
+        for program in expressions(name)
     )
 
 
@@ -50,39 +50,43 @@ def test_who_does_not_look_ahead_finds_less() -> None:
 @pytest.mark.parametrize("method", sorted(SEARCH_METHODS))
 @pytest.mark.parametrize("text", ["(sub x x)", "(div (mul 1.0 x) 1.0)", "(let (a 1.0) a)"])
 def test_what_comes_to_nothing_but_a_leaf_is_found(method: str, text: str) -> None:
-    found = optimize_term(parse_program(text), method=method, plan=PlanningLimits(3, 200))
-    assert found.costs[-1] == 0.0
-    assert not found.result.body.children
+    derivation = optimize_term(parse_program(text), method=method, plan=PlanningLimits(3, 200))
+    assert derivation.costs[-1] == 0.0
+    assert not derivation.result.body.children
 
 
 @pytest.mark.parametrize("method", sorted(ALGORITHMS))
 def test_derivations_hold_and_compute_the_same(method: str) -> None:
     program = expressions("test")[0]
-    found = optimize_term(program, method=method, plan=PlanningLimits(6, 400), seed=3)
-    assert found.costs[-1] <= found.costs[0] == StaticCost()(program.body)
-    assert len(found.terms) == len(found.steps) + 1 <= 7
+    derivation = optimize_term(program, method=method, plan=PlanningLimits(6, 400), seed=3)
+    assert derivation.costs[-1] <= derivation.costs[0] == StaticCost()(program.body)
+    assert len(derivation.terms) == len(derivation.steps) + 1 <= 7
     for x, y in ((0.5, 3.0), (2.0, -1.5)):
-        values = [evaluate(program.with_body(one), {"x": x, "y": y}) for one in found.terms]
+        values = [evaluate(program.with_body(term), {"x": x, "y": y}) for term in derivation.terms]
         assert all(is_close(value, values[0]) for value in values)
-    again = replay_derivation(json.loads(json.dumps(found.to_json())))
-    assert again.terms == found.terms
-    assert optimize_term(program, method=method, plan=PlanningLimits(6, 400), seed=3) == found
+    again = replay_derivation(json.loads(json.dumps(derivation.to_json())))
+    assert again.terms == derivation.terms
+    assert optimize_term(program, method=method, plan=PlanningLimits(6, 400), seed=3) == derivation
 
 
 def test_loops_are_fused() -> None:
-    axpy = next(one for one in programs("linear-algebra") if one.name == "axpy")
-    found = optimize_term(axpy, [rules_named("extended")], "greedy", PlanningLimits(8, 2000))
-    assert (found.costs[0], found.costs[-1]) == (853.2, 82.0)
+    axpy = next(program for program in programs("linear-algebra") if program.name == "axpy")
+    derivation = optimize_term(axpy, [rules_named("extended")], "greedy", PlanningLimits(8, 2000))
+    assert (derivation.costs[0], derivation.costs[-1]) == (853.2, 82.0)
     values = {"alpha": 2.0, "vec_x": [1.0, 2.0], "vec_y": [0.5, -1.0]}
-    assert evaluate(found.result, values) == evaluate(axpy, values) == [2.5, 3.0]
+    assert evaluate(derivation.result, values) == evaluate(axpy, values) == [2.5, 3.0]
 
 
 def test_phases_go_on_from_what_was_found() -> None:
-    program = next(one for one in programs("convolution-train") if "transpose" not in one.name)
+    program = next(
+        term_program
+        for term_program in programs("convolution-train")
+        if "transpose" not in term_program.name
+    )
     rules = [rules_named("vectors"), rules_named("extended")]
-    found = optimize_term(program, rules, "greedy", PlanningLimits(6, 500))
-    assert found.costs[-1] < found.costs[0]
-    assert replay_derivation(found.to_json()).terms == found.terms
+    derivation = optimize_term(program, rules, "greedy", PlanningLimits(6, 500))
+    assert derivation.costs[-1] < derivation.costs[0]
+    assert replay_derivation(derivation.to_json()).terms == derivation.terms
 
 
 RECORD = optimize_term(
@@ -161,9 +165,11 @@ def test_searches_that_there_are_not() -> None:
 def test_a_term_of_ten_thousand_nodes() -> None:
     count = 5_000
     program = parse_program("(add 0.0 (add x " * count + "y" + "))" * count)
-    found = optimize_term(program, [rules_named("arithmetic")], "greedy", PlanningLimits(4, 5000))
-    assert found.costs[-1] < found.costs[0] == 2.0 * count
-    assert is_close(evaluate(found.result, {"x": 1.0, "y": 2.0}), count + 2.0)
+    derivation = optimize_term(
+        program, [rules_named("arithmetic")], "greedy", PlanningLimits(4, 5000)
+    )
+    assert derivation.costs[-1] < derivation.costs[0] == 2.0 * count
+    assert is_close(evaluate(derivation.result, {"x": 1.0, "y": 2.0}), count + 2.0)
 
 
 def test_a_record_with_a_wrong_rule_is_refused() -> None:

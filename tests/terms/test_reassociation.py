@@ -55,19 +55,23 @@ def shuffled(root: Term, rng: np.random.Generator) -> Term:
 
 def all_orders(root: Term) -> set[Term]:
     """Every term that commuting alone leads to."""
-    rewriter = Rewriter([one for one in ARITHMETIC if one.name.endswith("-commutes")])
-    found, waiting = {root}, [root]
+    rewriter = Rewriter(
+        [term_rule for term_rule in ARITHMETIC if term_rule.name.endswith("-commutes")]
+    )
+    terms, waiting = {root}, [root]
     while waiting:
         for other in rewriter.successors(waiting.pop()):
-            if other not in found:
-                found.add(other)
+            if other not in terms:
+                terms.add(other)
                 waiting.append(other)
-    return found
+    return terms
 
 
 def inner_places(root: Term, place: Position = ()) -> list[Position]:
     below = [
-        inner for at, one in enumerate(root.children) for inner in inner_places(one, (*place, at))
+        inner
+        for at, child in enumerate(root.children)
+        for inner in inner_places(child, (*place, at))
     ]
     return [place, *below] if root.children else below
 
@@ -87,7 +91,7 @@ def test_what_differs_in_order_alone_is_one(seed: int) -> None:
 
 
 def test_nothing_is_turned_where_no_rule_says_that_it_may_be() -> None:
-    without = [one for one in ARITHMETIC if one.name != "mul-commutes"]
+    without = [term_rule for term_rule in ARITHMETIC if term_rule.name != "mul-commutes"]
     rules = CommutativeRewriter(without)
     assert rules.canonical_order(body("(mul x y)")) is not rules.canonical_order(body("(mul y x)"))
     assert rules.canonical_order(body("(add x y)")) is rules.canonical_order(body("(add y x)"))
@@ -105,7 +109,9 @@ def test_a_node_becomes_what_any_of_its_orders_can_become(seed: int) -> None:
     root = rules.canonical_order(random_term(seed, 4))
     if not root.children or term_facts(root).nodes > 15:
         root = rules.canonical_order(body("(add (mul x (add y 2.0)) (mul (add 2.0 y) (sub x y)))"))
-    one_step = Rewriter([one for one in ARITHMETIC if not one.name.endswith("-commutes")])
+    one_step = Rewriter(
+        [term_rule for term_rule in ARITHMETIC if not term_rule.name.endswith("-commutes")]
+    )
     expected = {
         rules.canonical_order(one_step.after(other, step))
         for other in all_orders(root)
@@ -142,7 +148,7 @@ def test_a_window_costs_what_all_costs_with_it(seed: int) -> None:
             made: dict[Term, Term] = {window.node: result}
             for part in postorder([root]):
                 if part is not window.node:
-                    made[part] = term(part.head, *[made[one] for one in part.children])
+                    made[part] = term(part.head, *[made[child] for child in part.children])
             saved = window.cost(window.term) - window.cost(result)
             assert saved == pytest.approx(before - shared_cost(made[root]))
 
@@ -159,7 +165,7 @@ def test_holes_stand_for_what_is_not_shown() -> None:
     root = body("(add (mul (exp (add x y)) (log y)) (exp (add x y)))")
     *_, last = term_windows(root, 2)
     assert last.node is root
-    assert sorted(map(str, (one.head for one in last.holes))) == ["exp", "log"]
+    assert sorted(map(str, (hole.head for hole in last.holes))) == ["exp", "log"]
     assert last.term is last.with_holes(root)
     assert last.cost(last.term) == pytest.approx(1 + 2 + 5 + 4 + 0.1)
 
@@ -168,18 +174,18 @@ def test_holes_stand_for_what_is_not_shown() -> None:
 def test_what_is_regrouped_is_the_same_and_shares_more(seed: int) -> None:
     root = shuffled(random_term(seed, 9), np.random.default_rng(seed))
     rules, rewriter = rules_named("simple"), Rewriter(rules_named("simple"))
-    found = reassociate(root, rules, PlanningLimits(8, 400), None, 20)
+    result = reassociate(root, rules, PlanningLimits(8, 400), None, 20)
     at = root
-    for step in found.steps:
+    for step in result.steps:
         at = rewriter.after(at, step)
-    assert at is found.term
-    assert found.states_visited <= 400
+    assert at is result.term
+    assert result.states_visited <= 400
     assert (
-        shared_cost(found.term)
+        shared_cost(result.term)
         <= shared_cost(CommutativeRewriter(rules).canonical_order(root)) + 1e-9
     )
     for values in AT:
-        expected, own = evaluate_term(root, values), evaluate_term(found.term, values)
+        expected, own = evaluate_term(root, values), evaluate_term(result.term, values)
         assert is_close(expected, own) or not np.isfinite(expected)
 
 
@@ -187,23 +193,23 @@ def test_what_pays_after_several_steps_is_found_and_replayed() -> None:
     # x / (x + 1) - 1 / (x + 1), and the quotient is there already: three steps, the first two dear.
     text = "(add (mul (log y) (div (add x y) 3.0)) (sub (div x 3.0) (div (sub 0.0 y) 3.0)))"
     program = parse_program(text)
-    found = optimize_term(program, [rules_named("simple")], "parts", PlanningLimits(16, 2000))
+    derivation = optimize_term(program, [rules_named("simple")], "parts", PlanningLimits(16, 2000))
     whole = optimize_term(program, [rules_named("simple")], "astar", PlanningLimits(16, 2000))
-    assert found.costs[-1] < found.costs[0]
-    assert found.costs[-1] <= whole.costs[-1]
-    assert replay_derivation(found.to_json()).terms[-1] is found.terms[-1]
+    assert derivation.costs[-1] < derivation.costs[0]
+    assert derivation.costs[-1] <= whole.costs[-1]
+    assert replay_derivation(derivation.to_json()).terms[-1] is derivation.terms[-1]
     for at in AT:
-        assert is_close(evaluate(program, at), evaluate(found.result, at))
+        assert is_close(evaluate(program, at), evaluate(derivation.result, at))
 
 
 def test_what_is_bound_is_written_out_first() -> None:
     text = "(let (a (add x y)) (let (b (mul 2.0 a)) (add (mul b (log y)) (mul b (log x)))))"
-    found = optimize_term(
+    derivation = optimize_term(
         parse_program(text), [rules_named("simple")], "parts", PlanningLimits(16, 1500)
     )
-    assert found.costs[-1] < found.costs[0] - 1.5  # one product instead of two
-    assert any(step.rule.name == "inline" for step in found.steps)
-    assert replay_derivation(found.to_json()).terms[-1] is found.terms[-1]
+    assert derivation.costs[-1] < derivation.costs[0] - 1.5  # one product instead of two
+    assert any(step.rule.name == "inline" for step in derivation.steps)
+    assert replay_derivation(derivation.to_json()).terms[-1] is derivation.terms[-1]
 
 
 def test_loops_and_conditions_are_around_arithmetic_or_below_it() -> None:
@@ -212,19 +218,19 @@ def test_loops_and_conditions_are_around_arithmetic_or_below_it() -> None:
         (add (mul x (index i v)) (mul (index i v) (sum (mul x v))))
         (let (t (mul x x)) (add t t))))))"""
     program = parse_program(text)
-    found = optimize_term(program, [rules_named("simple")], "parts", PlanningLimits(12, 1500))
-    assert found.costs[-1] < found.costs[0]
-    assert replay_derivation(found.to_json()).terms[-1] is found.terms[-1]
+    derivation = optimize_term(program, [rules_named("simple")], "parts", PlanningLimits(12, 1500))
+    assert derivation.costs[-1] < derivation.costs[0]
+    assert replay_derivation(derivation.to_json()).terms[-1] is derivation.terms[-1]
     values = {"n": 5, "v": [1.0, -2.0, 0.5, 4.0, 2.25], "x": 1.5}
-    assert is_close(evaluate(program, values), evaluate(found.result, values))
+    assert is_close(evaluate(program, values), evaluate(derivation.result, values))
 
 
 def test_rules_of_ones_own_are_used() -> None:
     rules = (*rules_named("simple"), *parse_rules("halves: (sub (mul 2.0 ?a) ?a) => ?a"))
     root = body("(add (sub (mul (exp x) 2.0) (exp x)) y)")
-    found = reassociate(root, rules, PlanningLimits(8, 400), None, 20)
-    assert [step.rule.name for step in found.steps] == ["mul-commutes", "halves"]
-    assert isinstance(found.steps[-1].rule, PatternRule)
+    result = reassociate(root, rules, PlanningLimits(8, 400), None, 20)
+    assert [step.rule.name for step in result.steps] == ["mul-commutes", "halves"]
+    assert isinstance(result.steps[-1].rule, PatternRule)
 
 
 @pytest.mark.timing
@@ -238,22 +244,22 @@ def test_ten_thousand_nodes_go_through() -> None:
     [root] = level
     assert term_facts(root).nodes > 10_000
     began = time.process_time()
-    found = optimize_term(
+    derivation = optimize_term(
         parse_program("(add x y)").with_body(root), (), "parts", PlanningLimits(16, 4000)
     )
     assert time.process_time() - began < 120
-    assert found.costs[-1] < found.costs[0]
-    assert StaticCost()(found.terms[-1]) == found.costs[-1]
+    assert derivation.costs[-1] < derivation.costs[0]
+    assert StaticCost()(derivation.terms[-1]) == derivation.costs[-1]
 
 
 def test_a_chain_is_not_limited_by_the_stack() -> None:
     root = X
     for number in range(3000):
         root = term("add", root, (X, Y)[number % 2])
-    found = optimize_term(
+    derivation = optimize_term(
         parse_program("(add x y)").with_body(root), (), "parts", PlanningLimits(8, 200)
     )
-    assert found.costs[-1] <= found.costs[0]
+    assert derivation.costs[-1] <= derivation.costs[0]
     inside = inner_places(random_term(0, 5))
     assert replace_subterm(root, (0,) * 2000, Y) is not root
     assert subterm_at(replace_subterm(root, (0,) * 2000, Y), (0,) * 2000) is Y

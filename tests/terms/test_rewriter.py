@@ -44,9 +44,9 @@ def test_what_is_remembered_is_what_would_be_found(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(3):
         one = random_term((FLOAT, VectorType(FLOAT))[int(rng.integers(2))], (), rng, 4)
-        found = SHARED.successors(one)
-        assert found == Rewriter(rules_named("all")).successors(one)
-        for step, made in zip(SHARED.steps(one), found, strict=True):
+        terms = SHARED.successors(one)
+        assert terms == Rewriter(rules_named("all")).successors(one)
+        for step, made in zip(SHARED.steps(one), terms, strict=True):
             assert SHARED.after(one, step) is made
 
 
@@ -76,12 +76,12 @@ def test_large_terms_are_rewritten_lazily() -> None:
     count = 10_000
     body = parse_program("(add 0.0 " * count + "x" + ")" * count).body
     rewriter = Rewriter(rules_named("simple"))
-    found = rewriter.successors(body)
-    assert len(found) == rewriter.count(body) >= 2 * count
-    for number in (0, 1, 17, len(found) // 2, len(found) - 1):
-        assert found[number] is rewriter.after(body, rewriter.step(body, number))
+    terms = rewriter.successors(body)
+    assert len(terms) == rewriter.count(body) >= 2 * count
+    for number in (0, 1, 17, len(terms) // 2, len(terms) - 1):
+        assert terms[number] is rewriter.after(body, rewriter.step(body, number))
     with pytest.raises(IndexError):
-        found[len(found)]
+        terms[len(terms)]
     small = parse_program("(add (mul x 1.0) (let (a (log x)) (mul a 0.0)))").body
     assert rewriter.count(small) == len(rewriter.successors(small))
 

@@ -21,23 +21,25 @@ from polygym.terms.sharing_value import shared_cost
 
 
 def test_the_test_set_of_the_paper() -> None:
-    found = [saturate_term(one.body) for one in expressions("test")]
-    assert sum(one.cost for one in found) == pytest.approx(125.0)
-    for one, program in zip(found, expressions("test"), strict=True):
+    terms = [saturate_term(term_program.body) for term_program in expressions("test")]
+    assert sum(saturated_term.cost for saturated_term in terms) == pytest.approx(125.0)
+    for term, program in zip(terms, expressions("test"), strict=True):
         searched = optimize_term(program, method="beam", plan=PlanningLimits(10, 3000)).costs[-1]
-        if one.is_complete:
-            assert searched >= one.lower_bound
-        assert searched <= one.cost + 0.11  # tenths are lets
+        if term.is_complete:
+            assert searched >= term.lower_bound
+        assert searched <= term.cost + 0.11  # tenths are lets
 
 
 def test_the_bootstrap_set_needs_a_rule_that_is_not_in_the_table() -> None:
     """With the 28 rules 42.7 is the least there is; 40.6, the paper's figure, needs x / x → 1."""
-    found = [saturate_term(one.body) for one in expressions("bootstrap")]
-    assert all(one.is_complete for one in found)
-    assert sum(one.cost for one in found) == pytest.approx(42.7)
-    more = [one for one in rules_named("functions") if one.name == "div-itself"]
+    terms = [saturate_term(program.body) for program in expressions("bootstrap")]
+    assert all(term.is_complete for term in terms)
+    assert sum(saturated_term.cost for saturated_term in terms) == pytest.approx(42.7)
+    more = [term_rule for term_rule in rules_named("functions") if term_rule.name == "div-itself"]
     rules = [*rules_named("arithmetic"), *more]
-    total = sum(saturate_term(one.body, rules).cost for one in expressions("bootstrap"))
+    total = sum(
+        saturate_term(term_program.body, rules).cost for term_program in expressions("bootstrap")
+    )
     assert total == pytest.approx(40.6)
 
 
@@ -45,10 +47,10 @@ def test_the_bootstrap_set_needs_a_rule_that_is_not_in_the_table() -> None:
 def test_what_is_extracted_computes_the_same(seed: int) -> None:
     rng = np.random.default_rng(seed)
     program = combinations()[int(rng.integers(360))]
-    found = saturate_term(program.body)
-    assert found.cost <= shared_cost(program.body) + 1e-9
-    assert found.cost == StaticCost()(found.term)
-    other = program.with_body(found.term)
+    term = saturate_term(program.body)
+    assert term.cost <= shared_cost(program.body) + 1e-9
+    assert term.cost == StaticCost()(term.term)
+    other = program.with_body(term.term)
     for _ in range(5):
         values = {name: float(rng.uniform(0.5, 3.0)) for name, _ in program.parameters}
         expected = evaluate(program, values)

@@ -158,13 +158,13 @@ def command(
         )
         for target, program in _load(select_programs(targets), region, dataset, parameters).items()
     }
-    found = _measured(programs, how)
+    results = _measured(programs, how)
     if figure is not None:
-        draw_limits(figure, found.results, str(dataset or Dataset.LARGE))
+        draw_limits(figure, results.results, str(dataset or Dataset.LARGE))
     if as_json:
-        return CommandResult(found.code, _report(found, programs, dataset, how))
-    _print(found, programs, how)
-    return CommandResult(found.code)
+        return CommandResult(results.code, _report(results, programs, dataset, how))
+    _print(results, programs, how)
+    return CommandResult(results.code)
 
 
 @dataclass(slots=True)
@@ -200,7 +200,7 @@ def _measured(programs: Mapping[str, Program], how: BenchOptions) -> _BenchResul
     if how.limited:
         with spinner("measuring the machine"):
             peaks_for(how.mapping.threads)
-    found, machine = _BenchResults(), LoadMonitor()
+    results, machine = _BenchResults(), LoadMonitor()
     try:
         with (
             interrupts_raise(),
@@ -210,14 +210,14 @@ def _measured(programs: Mapping[str, Program], how: BenchOptions) -> _BenchResul
             for label in labels:
                 row, arrays = bench_program(worker, label, programs[label], how)
                 if how.limited:
-                    row = add_limits(row, programs[label], how.mapping, found.unlimited)
-                found.results.append(row)
+                    row = add_limits(row, programs[label], how.mapping, results.unlimited)
+                results.results.append(row)
                 if arrays:
-                    found.endless[label] = arrays
-                found.load = machine.load()
+                    results.endless[label] = arrays
+                results.load = machine.load()
     except KeyboardInterrupt:
-        found.interrupted = True
-    return found
+        results.interrupted = True
+    return results
 
 
 def _print(found: _BenchResults, programs: Mapping[str, Program], how: BenchOptions) -> None:
@@ -240,7 +240,7 @@ def _print(found: _BenchResults, programs: Mapping[str, Program], how: BenchOpti
         write_text(warning, err=True)
     if how.mapping.timing_caveat:
         write_text(how.mapping.timing_caveat)
-    ran = [one.schedule for one in found.entries if one.outcome is not None]
+    ran = [bench_entry.schedule for bench_entry in found.entries if bench_entry.outcome is not None]
     if note := tolerance_note([name for name in how.compilers if name in ran]):
         write_text(note)
     report_background_load(found.load)
@@ -362,7 +362,7 @@ def _report(
         "geometric_mean": {name: mean_speedup(found.of(name)) for name in names},
         **limits,
         "not_finite": dict(found.endless),
-        "splittings": {label: str(one.splitting) for label, one in programs.items()},
-        "storage": {label: str(one.storage) for label, one in programs.items()},
+        "splittings": {label: str(program.splitting) for label, program in programs.items()},
+        "storage": {label: str(program.storage) for label, program in programs.items()},
         "machine": asdict(describe_host()),
     }

@@ -56,12 +56,12 @@ def list_entries(as_json: bool) -> CommandResult:
     if entries:
         rows = [
             (
-                one.label,
-                to_current_text(one.mapping),
-                "-" if one.seconds is None else format_seconds(one.seconds),
-                f"{len(one.code) / 1024:.1f}",
+                cache_entry.label,
+                to_current_text(cache_entry.mapping),
+                "-" if cache_entry.seconds is None else format_seconds(cache_entry.seconds),
+                f"{len(cache_entry.code) / 1024:.1f}",
             )
-            for one in entries
+            for cache_entry in entries
         ]
         print_table(("COMPREHENSION", "MAPPING", "TIME", "KB"), rows, "llrr")
     write_text(f"{len(entries)} in {cache.path}")
@@ -99,7 +99,7 @@ def import_entries(file: Path, as_json: bool) -> CommandResult:
     except (OSError, ValueError) as error:
         raise InputError(f"{file}: cannot be read: {error}") from None
     cache, entries = _cache(), entries_from_text(text, str(file))
-    kept = sum(cache.put(one) for one in entries)
+    kept = sum(cache.put(cache_entry) for cache_entry in entries)
     if kept < len(entries):
         raise InputError(f"{cache.path}: {len(entries) - kept} of {len(entries)} could not be kept")
     if not as_json:
@@ -119,10 +119,10 @@ def clear(as_json: bool) -> CommandResult:
 
 
 def _cache() -> KernelCache:
-    found = user_cache()
-    if found is None:
+    cache = user_cache()
+    if cache is None:
         raise InputError("the cache is switched off: POLYGYM_CACHE=off")
-    return found
+    return cache
 
 
 def _as_json(one: CacheEntry) -> dict[str, Any]:

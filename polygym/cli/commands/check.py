@@ -67,14 +67,14 @@ def command(
     violation = check_within(lambda: find_violation(program.scop, schedule))
     code = 0 if violation is None else 1
     if as_json:
-        found = None if violation is None else _as_json(violation)
+        result = None if violation is None else _as_json(violation)
         return CommandResult(
             code,
             {
                 "legal": violation is None,
                 **program.to_json(),
                 "schedule": str(schedule),
-                "violation": found,
+                "violation": result,
             },
         )
     if violation is None:

@@ -42,12 +42,12 @@ def status_command(address: str, as_json: bool) -> CommandResult:
     text = address if "://" not in address else parse_address(address).text
     with closing(RayTransport(text)) as transport:
         nodes = cluster_status(transport)
-    code = int(not any(one["alive"] and one["measuring"] for one in nodes))
+    code = int(not any(node["alive"] and node["measuring"] for node in nodes))
     if as_json:
         return CommandResult(code, {"nodes": nodes})
     print_table(
         ("NODE", "HOST", "STATE", "CPUS", "SLOTS", "CLOCK", "KIND", "AT"),
-        [_row(one) for one in nodes],
+        [_row(node) for node in nodes],
         "lllrrrll",
     )
     if code:

@@ -56,10 +56,10 @@ def command() -> None:
 def stats(file: Path, as_json: bool) -> CommandResult:
     """Count rows, programs and machines; say how much they differ and drift."""
     with open_corpus(file) as corpus:
-        found = corpus_statistics(corpus)
+        statistics = corpus_statistics(corpus)
     if as_json:
-        return CommandResult(document=found.to_json())
-    _print(found, file)
+        return CommandResult(document=statistics.to_json())
+    _print(statistics, file)
     return CommandResult()
 
 
@@ -73,20 +73,20 @@ def check(file: Path, mend: bool, as_json: bool) -> CommandResult:
     With --mend, --json also counts what was taken out. Where pages of the file are damaged, --mend
     copies all that can be read to a new file in its place.
     """
-    found = complaints(file)
+    result = complaints(file)
     mended: RepairResult | None = RepairResult(RemovedRows(0, 0, 0, 0))
-    if mend and found:
+    if mend and result:
         mended = mend_corpus(file)
-        found = complaints(file)
+        result = complaints(file)
         if not as_json:
             write_text(str(mended or "nothing can be read of it; it stays as it is"))
     if as_json:
         lost = _mended(mended) if mend else {}
-        return CommandResult(int(bool(found)), {"file": str(file), "complaints": found, **lost})
-    for one in found:
+        return CommandResult(int(bool(result)), {"file": str(file), "complaints": result, **lost})
+    for one in result:
         write_text(one)
-    write_text(f"{file}: {'damaged' if found else 'whole'}")
-    return CommandResult(int(bool(found)))
+    write_text(f"{file}: {'damaged' if result else 'whole'}")
+    return CommandResult(int(bool(result)))
 
 
 @command.command("merge")
@@ -152,7 +152,7 @@ _SHIPPED = packing.SHIPPED_CORPORA
 _UNPACK_HELP = f"""Write the corpus that is in PACKED to FILE; without PACKED one of polygym's.
 
 \b
-{chr(10).join(f"  {name:<6} {one.rows:>6,} rows, {one.about}" for name, one in _SHIPPED.items())}
+{chr(10).join(f"  {name:<6} {shipped.rows:>6,} rows, {shipped.about}" for name, shipped in _SHIPPED.items())}
 """
 
 
@@ -184,7 +184,7 @@ def _mended(mended: RepairResult | None) -> dict[str, Any]:
 
 def _print(found: CorpusStatistics, file: Path) -> None:
     counts = ((found.rows, "row"), (found.programs, "program"), (found.cases, "case"))
-    heading(f"{file}: " + ", ".join(counted(*one) for one in counts))
+    heading(f"{file}: " + ", ".join(counted(*count) for count in counts))
     if found.rows:
         _print_rows(found)
     else:
@@ -213,20 +213,20 @@ def _print_machines(machines: Sequence[MachineStatistics]) -> None:
         ("KEY", "PROCESSOR", "CORES", "LLVM", "ROWS", "VISITS", "BUSY", "DRIFT"),
         [
             (
-                one.key,
-                one.processor,
-                one.cores,
-                one.llvm,
-                one.rows,
-                one.visits,
-                one.busy_visits,
-                f"{one.drift:.2f}x" + "*" * one.drifts,
+                statistics.key,
+                statistics.processor,
+                statistics.cores,
+                statistics.llvm,
+                statistics.rows,
+                statistics.visits,
+                statistics.busy_visits,
+                f"{statistics.drift:.2f}x" + "*" * statistics.drifts,
             )
-            for one in machines
+            for statistics in machines
         ],
         "llrlrrrr",
     )
-    if any(one.drifts for one in machines):
+    if any(machine_statistics.drifts for machine_statistics in machines):
         write_text(
             f"* more than {DRIFT:g}x as long for the same code at some hours as at others; models "
             "compare the times of a visit, which lasts minutes, and visits by the original order's"

@@ -78,7 +78,7 @@ def command() -> None:
 @click.option(
     "--model",
     "kind",
-    type=click.Choice([one.value for one in ModelKind]),
+    type=click.Choice([model_kind.value for model_kind in ModelKind]),
     default=ModelKind.TREES.value,
     show_default=True,
     help="Boosted trees, or a network that walks over the loops.",
@@ -177,10 +177,10 @@ def show_command(model: Path | None, as_json: bool) -> CommandResult:
     Without MODEL it is the one that comes with polygym.
     """
     file = model or expect_model_path()
-    found = load_model(file)
+    result = load_model(file)
     if as_json:
-        return CommandResult(document={**asdict(found.card), **_inside(found)})
-    _print(found, file)
+        return CommandResult(document={**asdict(result.card), **_inside(result)})
+    _print(result, file)
     return CommandResult()
 
 
@@ -231,7 +231,7 @@ def _samples(
         keys = _keys(corpus, machines)
         own = [corpus.machines()[key] for key in keys]
         planned_for = [corpus.planned_for()[key] for key in keys]
-        chosen = [one for key in keys for one in case_rows(corpus, key)]
+        chosen = [row for key in keys for row in case_rows(corpus, key)]
     every = {one.visit.case.program for one in chosen}
     chosen, left_out = without_tests(chosen)
     programs = [one.visit.case.program for one in chosen]
@@ -246,23 +246,26 @@ def _samples(
                 f"features: {done} of {counted(len(chosen), 'case')}, {counted(rows, 'row')}"
             )
 
-    found = training_samples(chosen, show, with_loops=recipe.kind is ModelKind.TREE_GRU)
+    samples = training_samples(chosen, show, with_loops=recipe.kind is ModelKind.TREE_GRU)
     about = ModelCard(
         recipe.kind.value,
         recipe.objective.value,
-        len(found.samples),
+        len(samples.samples),
         len({number for number, _ in by_variant(chosen)}),
         len(set(programs)),
         recipe.seed,
         ", ".join(keys),
-        "; ".join(f"{one.processor}, {one.cores} cores, LLVM {one.llvm}" for one in own),
+        "; ".join(
+            f"{fingerprint.processor}, {fingerprint.cores} cores, LLVM {fingerprint.llvm}"
+            for fingerprint in own
+        ),
         notes={
             "threads": sorted({one.visit.threads for one in chosen}),
             "left_out": left_out,
             **training_machines(zip(own, planned_for, strict=True)),
         },
     )
-    return (found.samples, programs), about
+    return (samples.samples, programs), about
 
 
 def _keys(corpus: Corpus, machines: Sequence[str]) -> list[str]:
@@ -319,12 +322,13 @@ def _print(model: BoostedTrees | TreeGRU, path: Path) -> None:
     write_text(f"  machine {card.machine}: {card.processor}")
     write_text(f"  seed {card.seed}, trained in {format_seconds(card.seconds)}")
     if (found := card.notes.get("validation")) is not None:
-        one = CrossValidation(**found)
+        validation = CrossValidation(**found)
         write_text(
-            f"  on programs left out: rank correlation {one.spearman:.2f} (a quarter below "
-            f"{one.spearman_lower_quartile:.2f}), ranked first {one.share:.2f} of the best (a "
+            f"  on programs left out: rank correlation {validation.spearman:.2f} (a quarter below "
+            f"{validation.spearman_lower_quartile:.2f}), ranked first {validation.share:.2f} of "
+            "the best (a "
             "quarter "
-            f"below {one.share_lower_quartile:.2f}), {one.cases} cases"
+            f"below {validation.share_lower_quartile:.2f}), {validation.cases} cases"
         )
     match model:
         case BoostedTrees():

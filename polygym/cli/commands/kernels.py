@@ -39,17 +39,17 @@ def command(patterns: tuple[str, ...], as_json: bool) -> CommandResult:
     """
     chosen = _chosen(patterns or ("all",))
     rows: list[dict[str, Any]] = []
-    with progress([one.name for one in chosen], "reading") as names:
-        for one, _ in zip(chosen, names, strict=True):
-            scop = one.scop()
+    with progress([listed_kernel.name for listed_kernel in chosen], "reading") as names:
+        for kernel, _ in zip(chosen, names, strict=True):
+            scop = kernel.scop()
             rows.append(
                 {
-                    "name": one.name,
-                    "category": one.category,
+                    "name": kernel.name,
+                    "category": kernel.category,
                     "statements": len(scop.statements),
                     "depth": scop.depth,
                     "dependences": len(dependences(scop)),
-                    "description": one.description,
+                    "description": kernel.description,
                 }
             )
     if as_json:
@@ -83,22 +83,22 @@ class _ListedKernel:
 
 def _chosen(patterns: Sequence[str]) -> list[_ListedKernel]:
     """Return what the patterns name, kernels first; here ``all`` means comprehensions too."""
-    found = select_programs(patterns, default_patterns=(ALL, COMPREHENSIONS))
-    kernels = [one for one in polybench.KERNELS if one.name in found]
-    names = {one.name for one in kernels}
-    if files := [name for name in found if name not in names and not name.startswith(PREFIX)]:
+    result = select_programs(patterns, default_patterns=(ALL, COMPREHENSIONS))
+    kernels = [kernel for kernel in polybench.KERNELS if kernel.name in result]
+    names = {polybench_kernel.name for polybench_kernel in kernels}
+    if files := [name for name in result if name not in names and not name.startswith(PREFIX)]:
         raise InputError(
             "kernels: expected names of kernels and comprehensions, which come with polygym, found "
             f"the file {files[0]!r}; `polygym show` says what is in it"
         )
     return [
-        *(_ListedKernel(one.name, one.category, one.description) for one in kernels),
-        *(_comprehension(name) for name in found if name.startswith(PREFIX)),
+        *(_ListedKernel(kernel.name, kernel.category, kernel.description) for kernel in kernels),
+        *(_comprehension(name) for name in result if name.startswith(PREFIX)),
     ]
 
 
 def _comprehension(name: str) -> _ListedKernel:
-    one = library.definition(name.removeprefix(PREFIX))
-    parameters = ", ".join(parameter.name for parameter in one.parameters)
-    outputs = ", ".join(output.name for output in one.outputs)
-    return _ListedKernel(name, category_of(name), f"({parameters}) -> ({outputs})", one)
+    definition = library.definition(name.removeprefix(PREFIX))
+    parameters = ", ".join(parameter.name for parameter in definition.parameters)
+    outputs = ", ".join(output.name for output in definition.outputs)
+    return _ListedKernel(name, category_of(name), f"({parameters}) -> ({outputs})", definition)

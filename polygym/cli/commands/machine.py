@@ -54,10 +54,10 @@ def _print(peaks: Peaks) -> None:
         ("TYPE", "ADD", "MULTIPLY", "BOTH", "DIVIDE", "ROOT"),
         [
             (
-                one.type.value,
-                *map(_billions, (one.add, one.multiply, one.any, one.divide, one.root)),
+                rates.type.value,
+                *map(_billions, (rates.add, rates.multiply, rates.any, rates.divide, rates.root)),
             )
-            for one in peaks.rates
+            for rates in peaks.rates
         ],
         "lrrrrr",
     )
@@ -66,13 +66,19 @@ def _print(peaks: Peaks) -> None:
         ("TYPE", "ADD", "MULTIPLY", "MULTIPLY-ADD", "DIVIDE", "ROOT"),
         [
             (
-                one.type.value,
+                latencies.type.value,
                 *(
                     f"{1e9 * value:.2f}"
-                    for value in (one.add, one.multiply, one.multiply_add, one.divide, one.root)
+                    for value in (
+                        latencies.add,
+                        latencies.multiply,
+                        latencies.multiply_add,
+                        latencies.divide,
+                        latencies.root,
+                    )
                 ),
             )
-            for one in peaks.latencies
+            for latencies in peaks.latencies
         ],
         "lrrrrr",
     )
@@ -81,11 +87,11 @@ def _print(peaks: Peaks) -> None:
         ("LEVEL", "HOLDS", "MOVES"),
         [
             (
-                one.name,
-                f"{one.size / 1024:,.0f} KB" if one.size else "all",
-                _billions(one.bandwidth),
+                level_peak.name,
+                f"{level_peak.size / 1024:,.0f} KB" if level_peak.size else "all",
+                _billions(level_peak.bandwidth),
             )
-            for one in peaks.levels
+            for level_peak in peaks.levels
         ],
         "lrr",
     )

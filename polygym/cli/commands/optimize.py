@@ -187,5 +187,5 @@ def _policy_in_journal(journal: Path | None) -> str:
 
     What is wrong with a journal is said where it is read.
     """
-    found = None if journal is None else journal_header(journal).get("policy")
-    return found if found in sampler_names() else DEFAULT_STRATEGY
+    result = None if journal is None else journal_header(journal).get("policy")
+    return result if result in sampler_names() else DEFAULT_STRATEGY

@@ -69,20 +69,20 @@ def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> Comm
     violation = None
     if schedule is not None:
         violation = check_within(partial(find_violation, played.program.scop, schedule))
-    found = None
+    evaluation = None
     if schedule is not None and violation is None and not no_run:
         program = played.program
         with (
             Evaluator(program, played.evaluation_options) as evaluator,
             spinner(f"running {program.name}"),
         ):
-            (found,) = evaluator.evaluate_interleaved((schedule,), _ROUNDS)
-    holds = violation is None and (found is None or found.is_ok)
+            (evaluation,) = evaluator.evaluate_interleaved((schedule,), _ROUNDS)
+    holds = violation is None and (evaluation is None or evaluation.is_ok)
     if as_json:
         return CommandResult(
-            0 if holds else 1, _as_json(recorded, played, schedule, violation, found)
+            0 if holds else 1, _as_json(recorded, played, schedule, violation, evaluation)
         )
-    _print(recorded, played, schedule, violation, found)
+    _print(recorded, played, schedule, violation, evaluation)
     return CommandResult(0 if holds else 1)
 
 

@@ -50,7 +50,7 @@ def command(folder: Path, out: Path | None, as_json: bool) -> CommandResult:
         raise InputError(f"--out: expected a name that ends in .html, found {page.name}")
     with spinner("drawing"):
         contents = read_sweep(folder)
-        files, found = write_report(contents, page)
+        files, summaries = write_report(contents, page)
     mapping = contents.setting.evaluation.mapping
     if as_json:
         return CommandResult(
@@ -58,19 +58,19 @@ def command(folder: Path, out: Path | None, as_json: bool) -> CommandResult:
             {
                 "tolerance": mapping.tolerance,
                 "caveat": mapping.timing_caveat,
-                "tolerance_of_compilers": TOLERANCE if other_compilers(found) else None,
+                "tolerance_of_compilers": TOLERANCE if other_compilers(summaries) else None,
                 "files": [str(path) for path in files],
-                "kernels": [one.to_json() for one in found],
+                "kernels": [kernel_summary.to_json() for kernel_summary in summaries],
             },
         )
-    print_summaries(found)
+    print_summaries(summaries)
     if mapping.timing_caveat:
         write_text(mapping.timing_caveat)
-    if note := tolerance_note(other_compilers(found)):
+    if note := tolerance_note(other_compilers(summaries)):
         write_text(note)
-    if note := background_load_note(found):
+    if note := background_load_note(summaries):
         write_text(note, err=True)
-    report_defects(sum((one.defects for one in found), Defects()), mapping)
+    report_defects(sum((summary.defects for summary in summaries), Defects()), mapping)
     heading("\nFiles")
     for path in files:
         write_text(f"  {path}")

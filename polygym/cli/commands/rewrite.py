@@ -225,18 +225,18 @@ def optimize(
 @json_option
 def differentiate(target: str, definition: str | None, as_json: bool) -> CommandResult:
     """Write the text of a program's gradient."""
-    found = gradient(_program(target, definition))
+    program = gradient(_program(target, definition))
     if as_json:
-        parameters = {name: str(kind) for name, kind in found.parameters}
+        parameters = {name: str(kind) for name, kind in program.parameters}
         return CommandResult(
             document={
-                "name": found.name,
+                "name": program.name,
                 "parameters": parameters,
-                "result": str(found.result),
-                "program": text_of_program(found),
+                "result": str(program.result),
+                "program": text_of_program(program),
             }
         )
-    write_text(text_of_program(found))
+    write_text(text_of_program(program))
     return CommandResult()
 
 
@@ -253,14 +253,14 @@ def replay(file: str, as_json: bool) -> CommandResult:
     try:
         where = shorten(file)
         is_saturation = isinstance(record, dict) and record.get("kind") == KIND
-        found = (
+        result = (
             replay_saturation(record, where) if is_saturation else replay_derivation(record, where)
         )
         race, again = None, None
         if "measured" in record:
-            with spinner(f"measuring {found.program.name}"):
+            with spinner(f"measuring {result.program.name}"):
                 race, again = repeat_measurement(
-                    found.program, found.result, record["measured"], where
+                    result.program, result.result, record["measured"], where
                 )
     except InputError as error:
         if as_json:
@@ -270,8 +270,8 @@ def replay(file: str, as_json: bool) -> CommandResult:
         return CommandResult(1)
     if as_json:
         more = {} if again is None else {"measured": again}
-        return CommandResult(document={"agrees": True, **found.to_json(), **more})
-    _print(found)
+        return CommandResult(document={"agrees": True, **result.to_json(), **more})
+    _print(result)
     if race is not None and again is not None:
         print_race(race, again["compared_with_interpreter"])
     write_text("the term is there" if is_saturation else "every step holds", fg="green")
@@ -286,16 +286,16 @@ def _program(target: str, definition: str | None) -> TermProgram:
 
 
 def _rules(names: Sequence[str]) -> tuple[TermRule, ...]:
-    found: list[tuple[TermRule, ...]] = []
+    term_rules: list[tuple[TermRule, ...]] = []
     for name in names:
         if name in RULE_SETS:
-            found.append(rules_named(name))
+            term_rules.append(rules_named(name))
             continue
         text = read_small_file(name, "rules", f"a file, or one of {', '.join(RULE_SETS)}")
         rules = tuple(parse_rules(text, name))
         check_rules(rules, name)
-        found.append(rules)
-    return merge_rules(found)
+        term_rules.append(rules)
+    return merge_rules(term_rules)
 
 
 def _print(found: Derivation | SaturationRecord) -> None:
@@ -305,8 +305,8 @@ def _print(found: Derivation | SaturationRecord) -> None:
         return
     heading("a term" if program.name == "it" else program.name)
     write_text(f"  {found.costs[0]:>12g}  {shorten(text_of(found.terms[0]), _LONGEST)}")
-    for step, one, cost in zip(found.steps, found.terms[1:], found.costs[1:], strict=True):
-        write_text(f"  {cost:>12g}  {shorten(text_of(one), _LONGEST)}")
+    for step, term, cost in zip(found.steps, found.terms[1:], found.costs[1:], strict=True):
+        write_text(f"  {cost:>12g}  {shorten(text_of(term), _LONGEST)}")
         write_text(f"  {'':12}  by {step}")
     if not found.steps:
         write_text("  no cheaper term was found")

@@ -135,10 +135,10 @@ def command(
     if only_c and not as_json:
         click.echo(code, nl=False)
         return CommandResult()
-    found = dependences(scop)
+    result = dependences(scop)
     if as_json:
-        return CommandResult(document=_as_json(scop, found, schedule, code) | program.to_json())
-    _print(scop, found, schedule_text, schedule, code)
+        return CommandResult(document=_as_json(scop, result, schedule, code) | program.to_json())
+    _print(scop, result, schedule_text, schedule, code)
     return CommandResult()
 
 

@@ -175,14 +175,16 @@ def _as_json(
         "dependences": [
             {
                 "name": labels[index],
-                "source": one.source,
-                "sink": one.sink,
-                "kinds": list(one.kind.names()),
+                "source": dependence.source,
+                "sink": dependence.sink,
+                "kinds": list(dependence.kind.names()),
                 "index": index,
             }
-            for index, one in enumerate(polyhedra.dependences)
+            for index, dependence in enumerate(polyhedra.dependences)
         ],
-        "dimensions": [_dimension(one, labels, with_generators) for one in space.dimensions],
+        "dimensions": [
+            _dimension(dimension, labels, with_generators) for dimension in space.dimensions
+        ],
         "never_carried": [labels[index] for index in sorted(polyhedra.never_carried)],
         "complete": space.is_complete,
         "choices": space.coefficient_count,
@@ -193,35 +195,35 @@ def _as_json(
 def _dimension(
     dimension: SpaceDimension, labels: Sequence[str], with_generators: bool
 ) -> dict[str, Any]:
-    found = dimension.generators
+    generators = dimension.generators
     result: dict[str, Any] = {
         "carried": [labels[index] for index in sorted(dimension.carried)],
-        "vertices": len(found.vertices),
-        "rays": len(found.rays),
-        "complete": found.is_complete,
+        "vertices": len(generators.vertices),
+        "rays": len(generators.rays),
+        "complete": generators.is_complete,
     }
     if with_generators:
         result["vertex_list"] = [
-            {"numerators": list(one.numerators), "denominator": one.denominator}
-            for one in found.vertices
+            {"numerators": list(point.numerators), "denominator": point.denominator}
+            for point in generators.vertices
         ]
-        result["ray_list"] = [list(ray) for ray in found.rays]
+        result["ray_list"] = [list(ray) for ray in generators.rays]
     return result
 
 
 def _coordinates(scop: Scop, layout: CoordinateLayout) -> list[str]:
     """Return a label of every coordinate of a row: ``T.j``, ``T.n``, ``T.1`` for the constant."""
-    found = []
-    for one in layout.coordinates():
-        match one.kind:
+    result = []
+    for coordinate in layout.coordinates():
+        match coordinate.kind:
             case CoordinateKind.ITERATOR:
-                name = scop.statement(one.statement).iterators[one.index]
+                name = scop.statement(coordinate.statement).iterators[coordinate.index]
             case CoordinateKind.PARAMETER:
-                name = layout.parameters[one.index]
+                name = layout.parameters[coordinate.index]
             case CoordinateKind.CONSTANT:
                 name = "1"
-        found.append(f"{one.statement}.{name}")
-    return found
+        result.append(f"{coordinate.statement}.{name}")
+    return result
 
 
 def _print(
@@ -247,11 +249,11 @@ def _print(
                 number,
                 shorten(", ".join(labels[index] for index in sorted(carried)), _LONGEST_CELL)
                 or "nothing",
-                len(one.generators.vertices),
-                len(one.generators.rays),
-                "yes" if one.generators.is_complete else "no, a sample",
+                len(dimension.generators.vertices),
+                len(dimension.generators.rays),
+                "yes" if dimension.generators.is_complete else "no, a sample",
             )
-            for number, (carried, one) in enumerate(
+            for number, (carried, dimension) in enumerate(
                 zip(wanted, space.dimensions, strict=True), start=1
             )
         ],

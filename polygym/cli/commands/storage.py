@@ -114,8 +114,8 @@ def _as_json(web: WebChoices) -> dict[str, Any]:
         "around": list(web.enclosing_loops),
         "in_the_way": list(web.inhibited_loops),
         "choices": [
-            {"storage": str(one.entry), "bytes": one.bytes, "refusal": one.refusal}
-            for one in web.choices
+            {"storage": str(choice.entry), "bytes": choice.bytes, "refusal": choice.refusal}
+            for choice in web.choices
         ],
         "refusal": web.refusal,
     }
@@ -150,7 +150,7 @@ def _rows(web: WebChoices) -> list[tuple[str, ...]]:
     )
     first = (web.array, " ".join(web.statements), live, ", ".join(web.inhibited_loops))
     rows = []
-    for place, one in enumerate(web.choices):
-        said = format_bytes(one.bytes) if one.bytes is not None else "refused"
-        rows.append((*(first if not place else ("",) * len(first)), str(one.entry), said))
+    for place, choice in enumerate(web.choices):
+        said = format_bytes(choice.bytes) if choice.bytes is not None else "refused"
+        rows.append((*(first if not place else ("",) * len(first)), str(choice.entry), said))
     return rows or [(*first, "keep", "")]

@@ -285,8 +285,8 @@ def _contenders(against: str, threads: int) -> tuple[str, ...]:
 
 def _chosen(kernels: Sequence[str], selection: str) -> tuple[str, ...]:
     """Return the programs by names that mean the same in another working directory."""
-    found = select_programs([*kernels, selection] if kernels or selection else ["all"])
-    return tuple(os.path.abspath(name) if os.path.isfile(name) else name for name in found)
+    result = select_programs([*kernels, selection] if kernels or selection else ["all"])
+    return tuple(os.path.abspath(name) if os.path.isfile(name) else name for name in result)
 
 
 def _policies(text: str, model: ModelChoice) -> tuple[str, ...]:
@@ -327,12 +327,20 @@ def _sweep(
                 campaign.run(lambda: bool(stop.signal_number), show)
         except KeyboardInterrupt:
             code = stop.code
-    found = [one for one in summaries(reader.read_sweep(out)) if one.kernel in orders.programs]
-    troubled = any(one.error or one.defects for one in found)
+    kernel_summaries = [
+        summary
+        for summary in summaries(reader.read_sweep(out))
+        if summary.kernel in orders.programs
+    ]
+    troubled = any(
+        kernel_summary.error or kernel_summary.defects for kernel_summary in kernel_summaries
+    )
     code = code or int(troubled)
     if as_json:
-        return CommandResult(code, _document(setting, orders, found, bool(stop.signal_number)))
-    _print(found, out, setting.evaluation.mapping)
+        return CommandResult(
+            code, _document(setting, orders, kernel_summaries, bool(stop.signal_number))
+        )
+    _print(kernel_summaries, out, setting.evaluation.mapping)
     if stop.signal_number:
         print_resume_hint(shlex.join(["polygym", *sys.argv[1:]]))
     return CommandResult(code)
@@ -341,7 +349,11 @@ def _sweep(
 def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
     """Write the table, the means, what went wrong, and what to do next."""
     print_summaries(found)
-    both = [one for one in found if one.best is not None and one.references.get(ISL)]
+    both = [
+        kernel_summary
+        for kernel_summary in found
+        if kernel_summary.best is not None and kernel_summary.references.get(ISL)
+    ]
     sizes = " and ".join(sorted({one.dataset for one in both}))
     write_text(
         f"Geometric means over LLVM -O3 of the original order, at {sizes or 'no size yet'}, of "
@@ -355,17 +367,18 @@ def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
         write_text(note)
     if note := background_load_note(found):
         write_text(note, err=True)
-    for one in found:
-        if one.variant is not None:
-            write_text(f"{one.label}: {one.variant}")
-        if one.error:
-            write_text(f"{one.label}: {one.error}", err=True)
-        for name, reason in one.missing_compilers.items():
-            write_text(f"{one.label}, {name}: {reason}", err=True)
-        report_defects(one.defects, mapping, one.label)
-        if one.drift is not None and one.drift > _DRIFT:
+    for summary in found:
+        if summary.variant is not None:
+            write_text(f"{summary.label}: {summary.variant}")
+        if summary.error:
+            write_text(f"{summary.label}: {summary.error}", err=True)
+        for name, reason in summary.missing_compilers.items():
+            write_text(f"{summary.label}, {name}: {reason}", err=True)
+        report_defects(summary.defects, mapping, summary.label)
+        if summary.drift is not None and summary.drift > _DRIFT:
             write_text(
-                f"{one.label}: the original order's time varied by {one.drift:.2f}x", err=True
+                f"{summary.label}: the original order's time varied by {summary.drift:.2f}x",
+                err=True,
             )
     write_text(f"polygym report {shlex.quote(str(out))} draws it")
 
@@ -382,7 +395,7 @@ def _document(
         "policies": list(orders.policies),
         "budget": orders.budget,
         "interrupted": interrupted,
-        "kernels": [one.to_json() for one in found],
+        "kernels": [summary.to_json() for summary in found],
         "geometric_mean": {
             "best": mean_best(found),
             ISL: mean_reference(found, ISL),

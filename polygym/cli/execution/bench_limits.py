@@ -26,8 +26,13 @@ def limit_entries(
 ) -> list[Json]:
     """Return the entries of the limits themselves; ``unlimited`` says of some why there is none."""
     return [
-        _limit_entry(one.program, one.limit, unlimited.get(one.program, ""), one.outcome)
-        for one, *_ in results
+        _limit_entry(
+            bench_entry.program,
+            bench_entry.limit,
+            unlimited.get(bench_entry.program, ""),
+            bench_entry.outcome,
+        )
+        for bench_entry, *_ in results
     ]
 
 
@@ -49,11 +54,11 @@ def add_limits(
 ) -> tuple[BenchEntry, ...]:
     """Return the entries of a program with its limit; why there is none is added, by program."""
     try:
-        found = limit_under(mapping, program)
+        limit = limit_under(mapping, program)
     except PolygymError as error:
         unlimited[row[0].program] = error_report(error).message
         return row
-    return tuple(replace(entry, limit=found) for entry in row)
+    return tuple(replace(entry, limit=limit) for entry in row)
 
 
 def draw_limits(figure: Path, results: Sequence[Sequence[BenchEntry]], size: str) -> None:
@@ -62,7 +67,11 @@ def draw_limits(figure: Path, results: Sequence[Sequence[BenchEntry]], size: str
 
     shown = []
     for row in results:
-        shares = {one.schedule: one.share_of_limit for one in row if one.share_of_limit is not None}
+        shares = {
+            bench_entry.schedule: bench_entry.share_of_limit
+            for bench_entry in row
+            if bench_entry.share_of_limit is not None
+        }
         if row[0].limit is not None and shares:
             named = {shorten(name, 24): value for name, value in shares.items()}
             shown.append(LimitShares(row[0].program, named, row[0].limit.bottleneck.value))
@@ -74,7 +83,7 @@ def draw_limits(figure: Path, results: Sequence[Sequence[BenchEntry]], size: str
 
 def _limit_entry(program: str, limit: Limit | None, error: str, original: Outcome | None) -> Json:
     """Return the entry of the limit itself: no code, but a time below which there is none."""
-    found = None if limit is None else limit.to_json()
+    result = None if limit is None else limit.to_json()
     best = original.best if isinstance(original, Ok) else None
     return {
         "program": program,
@@ -83,5 +92,5 @@ def _limit_entry(program: str, limit: Limit | None, error: str, original: Outcom
         "error": error or None,
         "seconds": None if limit is None else limit.seconds,
         "speedup": best / limit.seconds if best and limit and limit.seconds else None,
-        "limit": found,
+        "limit": result,
     }

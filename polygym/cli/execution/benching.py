@@ -134,15 +134,17 @@ def _compile(
     candidates = {}
     for name, make in how.schedules.items():
         try:
-            given, own, found = code_within(partial(_compile_contender, program, name, make, how))
+            given, own, compiled_program = code_within(
+                partial(_compile_contender, program, name, make, how)
+            )
             said.texts[name] = str(given.schedule)
             if (choice := given.to_json()) is not None:
                 said.choices[name] = choice
             said.programs[name] = own
-            if isinstance(found, str):
-                said.errors[name] = found
+            if isinstance(compiled_program, str):
+                said.errors[name] = compiled_program
             else:
-                candidates[name] = found or problem.original
+                candidates[name] = compiled_program or problem.original
         except (PolygymError, MemoryError, RecursionError) as error:
             said.errors[name] = error_report(error).message
     for name in how.compilers:

@@ -144,13 +144,13 @@ def _report(
 ) -> CommandResult:
     """Write the last files and say what was found, and how to go on after an early end."""
     files = _files(search, ranking, plot)
-    found = {
+    result = {
         **search_document(search, ranking, extent.budget, files),
         "foreign_load": None if load is None else load.to_json(),
         **end.to_json(),
     }
     try:
-        search.write_summary(found)
+        search.write_summary(result)
         if plot:
             write_atomically(search.folder / _PICTURE, _picture(search, ranking))
     except OSError as error:
@@ -158,7 +158,7 @@ def _report(
     defects = ranking.defects(search)
     code = end.code or int(bool(defects))
     if as_json:
-        return CommandResult(code, {**found, **end.to_json()})
+        return CommandResult(code, {**result, **end.to_json()})
     print_ranking(search, ranking, extent.budget)
     report_defects(defects, search.setting.evaluation.mapping)
     report_background_load(load)

@@ -71,22 +71,22 @@ def tune_and_report(
         else:
             files = TuningFolder.resume(setting, plan, out, seeds, node)
         stack.callback(files.close)
-        found = _tune(files, source, bench, stop, machine)
+        result = _tune(files, source, bench, stop, machine)
         # What is best on another kind of machine is not what the operators should find here.
         is_like_here = kind is None or kind.machine.key == machine_fingerprint().key
         kept = builder is not None and user_cache() is not None and is_like_here
         if builder is not None and kept:
-            builder.compile_tuned(sizes, found)
+            builder.compile_tuned(sizes, result)
         load = machine.last_load
         foreign = None if load is None else load.to_json()
-        summary = {**tuning_document(found, files, kept), "foreign_load": foreign}
+        summary = {**tuning_document(result, files, kept), "foreign_load": foreign}
         if kind is not None:
             summary["node"] = kind.to_json()
-        files.finish(found.best, summary)
-    code = stop.code if stop.signal_number else int(bool(found.defects))
+        files.finish(result.best, summary)
+    code = stop.code if stop.signal_number else int(bool(result.defects))
     if as_json:
         return CommandResult(code, summary)
-    _print(found, files, kept)
+    _print(result, files, kept)
     report_background_load(load)
     if stop.signal_number:
         write_text(f"interrupted; to go on: the same, with --out {files.folder} --resume", err=True)
@@ -103,7 +103,7 @@ def _tune(
     """Tune, show how far it is, and look what else runs on the machine."""
     program, plan = files.setting.subject.program, files.plan
     latest: list[TuningProgress] = []
-    found = None
+    result = None
     try:
         with (
             stoppable(stop),
@@ -117,11 +117,11 @@ def _tune(
                 machine.update()
                 show()
 
-            found = tune_in_folder(files, report, bench.waiting, bench.opener(source, stop, show))
+            result = tune_in_folder(files, report, bench.waiting, bench.opener(source, stop, show))
     except KeyboardInterrupt:
-        if found is None:
+        if result is None:
             raise
-    return found
+    return result
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,13 +31,13 @@ Selections: TypeAlias = tuple[frozenset[int], ...]
 
 def names(dependences: Sequence[Dependence]) -> tuple[str, ...]:
     """Return a short name of every dependence: ``S->T``, or ``S->T#2`` where there are several."""
-    pairs = [(one.source, one.sink) for one in dependences]
-    found = []
+    pairs = [(dependence.source, dependence.sink) for dependence in dependences]
+    result = []
     for index, (source, sink) in enumerate(pairs):
         several = pairs.count((source, sink)) > 1
         piece = pairs[: index + 1].count((source, sink))
-        found.append(f"{source}->{sink}#{piece}" if several else f"{source}->{sink}")
-    return tuple(found)
+        result.append(f"{source}->{sink}#{piece}" if several else f"{source}->{sink}")
+    return tuple(result)
 
 
 def selections(text: str, polyhedra: RowPolyhedra) -> Selections:
@@ -63,12 +63,12 @@ def earliest(polyhedra: RowPolyhedra) -> Selections:
 
     A program that has none gets as many free dimensions as loops inside each other.
     """
-    left, found = frozenset(range(len(polyhedra.dependences))), []
+    left, result = frozenset(range(len(polyhedra.dependences))), []
     while carried := polyhedra.carryable(left):
-        found.append(carried)
+        result.append(carried)
         left -= carried
     if polyhedra.dependences:
-        return tuple(found)
+        return tuple(result)
     return (frozenset[int](),) * max(1, polyhedra.scop.depth)
 
 
@@ -95,16 +95,16 @@ def infeasible_reason(wanted: Selections, polyhedra: RowPolyhedra) -> str:
 def _parse_carry(text: str, polyhedra: RowPolyhedra) -> Mapping[int, int]:
     """Return the dimension of every dependence that the text gives."""
     labels = names(polyhedra.dependences)
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     for item in listed(text):
         for index, dimension in _matching(item, polyhedra):
-            if index in found:
+            if index in result:
                 raise InputError(
                     f"--carry: expected every dependence once, found {labels[index]} twice "
-                    f"(in dimensions {found[index]} and {dimension})"
+                    f"(in dimensions {result[index]} and {dimension})"
                 )
-            found[index] = dimension
-    return found
+            result[index] = dimension
+    return result
 
 
 def _matching(item: str, polyhedra: RowPolyhedra) -> Iterator[tuple[int, int]]:
@@ -124,11 +124,13 @@ def _matching(item: str, polyhedra: RowPolyhedra) -> Iterator[tuple[int, int]]:
         )
     pieces = [
         index
-        for index, one in enumerate(polyhedra.dependences)
-        if (one.source, one.sink) == (source, sink)
+        for index, dependence in enumerate(polyhedra.dependences)
+        if (dependence.source, dependence.sink) == (source, sink)
     ]
     if not pieces:
-        pairs = dict.fromkeys(f"{one.source}->{one.sink}" for one in polyhedra.dependences)
+        pairs = dict.fromkeys(
+            f"{dependence.source}->{dependence.sink}" for dependence in polyhedra.dependences
+        )
         raise InputError(
             f"--carry: expected one of the dependences {_listed(list(pairs)) or '(none)'}, found "
             f"{shorten(source, 60)}->{shorten(sink, 60)}"

@@ -39,9 +39,9 @@ def _parse_cluster(
         return None
     from polygym.search.runner.ray.ray_transport import expect_ray
 
-    found = parse_address(value)
+    address = parse_address(value)
     expect_ray()
-    return found
+    return address
 
 
 @contextmanager

@@ -282,12 +282,12 @@ def _checked_threads(context: click.Context, _: click.Parameter, value: int | No
 
 def resolve_mapping(mapping: Mapping | None, default: Mapping, threads: int) -> Mapping:
     """Return the mapping that was asked for, or the usual one, with what other options say."""
-    found = mapping or default
+    result = mapping or default
     context = click.get_current_context()
     if mapping is None and context.get_parameter_source("threads") is ParameterSource.DEFAULT:
         threads = default.threads
     reassociate = context.meta.get(_REASSOCIATE, False)
-    return replace(found, threads=threads, reassociate=found.reassociate or reassociate)
+    return replace(result, threads=threads, reassociate=result.reassociate or reassociate)
 
 
 def size_options(function: F) -> F:
@@ -344,7 +344,7 @@ def installed_compilers(names: Iterable[str]) -> tuple[str, ...]:
         missing_compiler_note,
     )
 
-    found = []
+    result = []
     for name in dict.fromkeys(names):
         if name not in C_COMPILERS:
             raise InputError(
@@ -353,5 +353,5 @@ def installed_compilers(names: Iterable[str]) -> tuple[str, ...]:
         if compiler_path(name) is None:
             write_text(missing_compiler_note(name), err=True)
         else:
-            found.append(name)
-    return tuple(found)
+            result.append(name)
+    return tuple(result)

@@ -78,9 +78,9 @@ def automatic_schedule(program: Program, mapping: Mapping, limit: int | None) ->
     """
     from polygym.autoschedule.storage_choice import starting_program
 
-    found = starting_program(program, mapping, DEFAULT_MEMORY_LIMIT if limit is None else limit)
-    assert found.choice is not None
-    return ResolvedSchedule(found.choice.schedule, found.choice, found)
+    result = starting_program(program, mapping, DEFAULT_MEMORY_LIMIT if limit is None else limit)
+    assert result.choice is not None
+    return ResolvedSchedule(result.choice.schedule, result.choice, result)
 
 
 def schedule_maker(text: str) -> ScheduleMaker:
@@ -103,9 +103,9 @@ def mapping_in_file(schedule_text: str) -> Mapping | None:
 
     Its threads are those of the command, unless that leaves them open.
     """
-    found = text_in_file(schedule_text, "mapping")
+    result = text_in_file(schedule_text, "mapping")
     try:
-        return None if found is None else parse_mapping(found)
+        return None if result is None else parse_mapping(result)
     except InputError:
         return None
 
@@ -125,8 +125,8 @@ def text_in_file(schedule_text: str, name: str) -> str | None:
     if not isinstance(data, dict):
         return None
     places = (data, data.get("program"), data.get("outcome"))
-    found = (place.get(name) for place in places if isinstance(place, dict))
-    return next((text for text in found if isinstance(text, str)), None)
+    result = (place.get(name) for place in places if isinstance(place, dict))
+    return next((text for text in result if isinstance(text, str)), None)
 
 
 def value_in_file(schedule_text: str, name: str, parse: Callable[[str], T]) -> T | None:
@@ -135,11 +135,11 @@ def value_in_file(schedule_text: str, name: str, parse: Callable[[str], T]) -> T
     Raises:
         InputError: it cannot be read; the message names the file and the entry.
     """
-    found = text_in_file(schedule_text, name)
-    if found is None:
+    result = text_in_file(schedule_text, name)
+    if result is None:
         return None
     try:
-        return parse(found)
+        return parse(result)
     except InputError as error:
         raise InputError(f"{shorten(schedule_text, 400)}: the entry {name}: {error}") from None
 
@@ -154,7 +154,7 @@ def _automatic(scop: Scop, sizes: Sizes | None, mapping: Mapping) -> ResolvedSch
 
     own = known_sizes(scop, sizes)
     if own is None:
-        names = ", ".join(one.name for one in scop.parameters)
+        names = ", ".join(parameter.name for parameter in scop.parameters)
         raise InputError(
             f"auto: expected sizes, on which it depends which schedule that is (-p), found none "
             f"for {shorten(names, 60)}"

@@ -201,10 +201,10 @@ def journal_header(journal: Path) -> dict[str, Any]:
     """Return the first line of a journal, nothing where it cannot be read."""
     try:
         with journal.open(encoding="utf-8") as file:
-            found = json.loads(file.readline())
+            result = json.loads(file.readline())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return result if isinstance(result, dict) else {}
 
 
 def source_in_journal(

@@ -16,15 +16,15 @@ def array_figures(program: Program, session: Session, kept: bool = False) -> lis
     Nobody looks at those that the program's plan says are dead.
     """
     names = [buffer.name for buffer in session.problem.buffers]
-    found = []
+    result = []
     for output in program.outputs:
         if output.array in program.storage.dead:
             continue
         shape = program.shape(program.as_written.array(output.array))
         index = names.index(output.array)
         figures = session.array_statistics(index, shape, output.part.value, from_measurement=kept)
-        found.append({"array": output.array, **figures})
-    return found
+        result.append({"array": output.array, **figures})
+    return result
 
 
 def non_finite_arrays(figures: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -47,8 +47,8 @@ def tuning_progress(
         return latest[-1].tried if latest else 0
 
     def best() -> str:
-        found = f"best {latest[-1].best:.2f}x" if latest and latest[-1].best else "best -"
-        return _listed(found, nodes())
+        result = f"best {latest[-1].best:.2f}x" if latest and latest[-1].best else "best -"
+        return _listed(result, nodes())
 
     return _progress(name, "candidates tried", total, count, best)
 

@@ -23,13 +23,13 @@ def sizes_of(texts: Sequence[str]) -> dict[str, int]:
     Raises:
         InputError: one is written otherwise.
     """
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for text in texts:
         name, sign, number = text.partition("=")
         if not sign or not name.strip() or not number.strip().lstrip("-").isdigit():
             raise InputError(f"--size: expected NAME=N, found {text!r}")
-        found[name.strip()] = int(number)
-    return found
+        result[name.strip()] = int(number)
+    return result
 
 
 def print_race(race: TimingComparison, compared_at: dict[str, int] | None) -> None:
@@ -39,11 +39,13 @@ def print_race(race: TimingComparison, compared_at: dict[str, int] | None) -> No
     write_text(last.code.rstrip())
     sizes = ", ".join(f"{name} = {size}" for name, size in race.sizes)
     heading(f"measured{f', {sizes}' if sizes else ''}")
-    for name, one in (("at first", first), ("at last", last)):
-        if one.seconds is None:
-            write_text(f"  {name:>9}  {one.failure}", fg="red")
+    for name, timing in (("at first", first), ("at last", last)):
+        if timing.seconds is None:
+            write_text(f"  {name:>9}  {timing.failure}", fg="red")
         else:
-            write_text(f"  {name:>9}  {format_seconds(one.seconds)}, in the order {one.schedule}")
+            write_text(
+                f"  {name:>9}  {format_seconds(timing.seconds)}, in the order {timing.schedule}"
+            )
     ratio = race.speedup()
     if ratio is not None:
         rounds = len(first.samples)

@@ -70,9 +70,9 @@ def confirmation_note(searched: Finding, ranking: Ranking) -> str:
 
 
 def _original_row(ranking: Ranking) -> Sequence[object]:
-    known = [one.evaluation for one in ranking.findings]
+    known = [finding.evaluation for finding in ranking.findings]
     known += [ranking.isl.evaluation] if ranking.isl.evaluation is not None else []
-    baseline = next((one for one in known if one.baseline_samples), None)
+    baseline = next((evaluation for evaluation in known if evaluation.baseline_samples), None)
     time = "-" if baseline is None else format_seconds(baseline.baseline_seconds)
     count = "-" if baseline is None else len(baseline.baseline_samples)
     slower = next((1 / one.speedup for one in [ranking.isl.evaluation] if one and one.is_ok), None)
@@ -89,11 +89,11 @@ def _isl_row(isl: IslReference) -> Sequence[object]:
 def _rows(ranking: Ranking) -> list[Sequence[object]]:
     return [
         (
-            one.label,
-            *_cells(one.evaluation),
-            _ratio(speedup_over(one.evaluation, ranking.isl.evaluation)),
+            finding.label,
+            *_cells(finding.evaluation),
+            _ratio(speedup_over(finding.evaluation, ranking.isl.evaluation)),
         )
-        for one in ranking.findings
+        for finding in ranking.findings
     ]
 
 
@@ -131,8 +131,8 @@ def _print_best(best: Finding) -> None:
 
 def _print_mappings(count: int, findings: Sequence[Finding]) -> None:
     write_text(f"{count} mappings tried; those of the table:")
-    for one in findings:
-        write_text(f"  {one.label:8}  {_mapping(one.evaluation)}")
+    for finding in findings:
+        write_text(f"  {finding.label:8}  {_mapping(finding.evaluation)}")
 
 
 def _mapping(evaluation: Evaluation) -> str:

@@ -44,7 +44,7 @@ def progress_line(progress: SweepProgress) -> str:
     if progress.nodes:
         parts.append(progress.nodes)
     text = ", ".join(parts)
-    busy = ", ".join(_program_cell(one) for one in progress.busy)
+    busy = ", ".join(_program_cell(program_progress) for program_progress in progress.busy)
     return f"{text}; {busy}" if busy else text
 
 
@@ -62,8 +62,8 @@ def format_duration(seconds: float) -> str:
 
 def print_summaries(summaries: Sequence[KernelSummary]) -> None:
     """Write a row for every program."""
-    names = list(dict.fromkeys(name for one in summaries for name in one.references))
-    limited = any(one.limit for one in summaries)
+    names = list(dict.fromkeys(name for summary in summaries for name in summary.references))
+    limited = any(summary.limit for summary in summaries)
     print_table(
         (
             "KERNEL",
@@ -78,17 +78,17 @@ def print_summaries(summaries: Sequence[KernelSummary]) -> None:
         ),
         [
             (
-                shorten(one.label, _LONGEST_NAME),
-                format_speedup(one.best),
-                *(format_speedup(one.references.get(name)) for name in names),
-                *[limit_share_text(one.share_of_limit)] * limited,
-                one.explored,
-                one.distinct,
-                one.ok,
-                one.defects.wrong,
-                one.defects.crashed,
+                shorten(kernel_summary.label, _LONGEST_NAME),
+                format_speedup(kernel_summary.best),
+                *(format_speedup(kernel_summary.references.get(name)) for name in names),
+                *[limit_share_text(kernel_summary.share_of_limit)] * limited,
+                kernel_summary.explored,
+                kernel_summary.distinct,
+                kernel_summary.ok,
+                kernel_summary.defects.wrong,
+                kernel_summary.defects.crashed,
             )
-            for one in summaries
+            for kernel_summary in summaries
         ],
         "lr" + "r" * (len(names) + 5 + limited),
     )
@@ -107,13 +107,17 @@ def print_resume_hint(command: str) -> None:
 
 def _screen(progress: SweepProgress) -> str:
     """Return the lines of a terminal: one for the sweep, one for every ten programs with a best."""
-    found = [one for one in progress.programs if one.best is not None]
+    progresses = [
+        program_progress
+        for program_progress in progress.programs
+        if program_progress.best is not None
+    ]
     rows = [
         "  ".join(
-            f"{shorten(_label(one), 14):>14} {format_speedup(one.best):>7}"
-            for one in found[k : k + 3]
+            f"{shorten(_label(progress), 14):>14} {format_speedup(progress.best):>7}"
+            for progress in progresses[k : k + 3]
         )
-        for k in range(0, len(found), 3)
+        for k in range(0, len(progresses), 3)
     ]
     warning = [f"{progress.wrong} wrong outputs"] if progress.wrong else []
     warning += [f"{progress.crashed} crashes"] if progress.crashed else []

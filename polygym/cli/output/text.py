@@ -64,9 +64,9 @@ def in_gigabytes(text: str) -> str:
     'to run it takes 240.0 GB of memory, at most 8.0 GB are there: choose smaller sizes'
     """
     return _TOO_LARGE.sub(
-        lambda found: (
-            f"to run it takes {int(found[2]) / 1e9:,.1f} GB of memory, at most "
-            f"{int(found[1]) / 1e9:,.1f} GB are there: choose smaller sizes"
+        lambda match: (
+            f"to run it takes {int(match[2]) / 1e9:,.1f} GB of memory, at most "
+            f"{int(match[1]) / 1e9:,.1f} GB are there: choose smaller sizes"
         ),
         text,
     )
@@ -74,7 +74,7 @@ def in_gigabytes(text: str) -> str:
 
 def brief(text: str) -> str:
     """Cut the middle out of long words, and the end off a long message."""
-    cut = _LONG_WORD.sub(lambda found: f"{found[0][:100]}…{found[0][-20:]}", text)
+    cut = _LONG_WORD.sub(lambda match: f"{match[0][:100]}…{match[0][-20:]}", text)
     return printable(shorten(cut, _LONGEST_MESSAGE))
 
 

@@ -79,11 +79,11 @@ class ProgramPoint:
         """
         try:
             here = _context_inside(self._context(), inner)
-            forms = [[here.form(subscript) for subscript in one] for one in written]
+            forms = [[here.form(subscript) for subscript in indices] for indices in written]
             # The names of counters mean another iteration from here on.
             there = _context_inside(here, inner)
             own = [there.form(subscript) for subscript in read]
-            return all(_is_disjoint(there, one, own) for one in forms)
+            return all(_is_disjoint(there, linear_forms, own) for linear_forms in forms)
         except ProofBudgetError:
             return False
 
@@ -112,9 +112,9 @@ class ProgramPoint:
             for name in self.parameters
         }
         for place in range(len(self.outer) + 1):
-            for one in self.conditions:
-                if one.loops == place:
-                    context.assume(one.index, holds=one.holds)
+            for condition in self.conditions:
+                if condition.loops == place:
+                    context.assume(condition.index, holds=condition.holds)
             context = _context_inside(context, self.outer[place : place + 1])
         return context
 
@@ -124,8 +124,9 @@ def _is_disjoint(
 ) -> bool:
     """Whether two elements differ in a subscript."""
     return any(
-        context.is_at_least(one.plus(other, -1), 1) or context.is_at_least(other.plus(one, -1), 1)
-        for one, other in zip(written, read, strict=True)
+        context.is_at_least(linear_form.plus(other, -1), 1)
+        or context.is_at_least(other.plus(linear_form, -1), 1)
+        for linear_form, other in zip(written, read, strict=True)
     )
 
 
@@ -142,14 +143,14 @@ def box_hull(inner: Sequence[Loop], wanted: Sequence[Loop]) -> tuple[Loop, ...] 
 
     None where the widest bounds are not known.
     """
-    found = []
+    result = []
     for loop in wanted:
         lower = _widest_bound(loop.lower, inner, IndexOperator.MAXIMUM)
         upper = _widest_bound(loop.upper, inner, IndexOperator.MINIMUM)
         if lower is None or upper is None or loop.step != 1:
             return None
-        found.append(replace(loop, lower=lower, upper=upper))
-    return tuple(found)
+        result.append(replace(loop, lower=lower, upper=upper))
+    return tuple(result)
 
 
 def _widest_bound(bound: Index, inner: Sequence[Loop], operator: IndexOperator) -> Index | None:
@@ -157,7 +158,7 @@ def _widest_bound(bound: Index, inner: Sequence[Loop], operator: IndexOperator) 
 
     Counters are replaced by the ends of their loops, the innermost first, in each piece.
     """
-    found = []
+    result = []
     for piece in min_max_operands(bound, operator):
         for loop in reversed(inner):
             if not depends_on(piece, loop.variable):
@@ -167,5 +168,5 @@ def _widest_bound(bound: Index, inner: Sequence[Loop], operator: IndexOperator) 
                 return None
             is_low = (step > 0) == (operator is IndexOperator.MAXIMUM)
             piece = substitute(piece, {loop.variable: loop.lower if is_low else loop.upper})
-        found.append(piece)
-    return maximum(*found) if operator is IndexOperator.MAXIMUM else minimum(*found)
+        result.append(piece)
+    return maximum(*result) if operator is IndexOperator.MAXIMUM else minimum(*result)

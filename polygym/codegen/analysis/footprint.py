@@ -135,8 +135,8 @@ def accesses_of(
 
     They are those that write, or those that read, as ``writes`` says; all if it is None.
     """
-    statements = {one.name: one for one in program.scop.statements}
-    found = []
+    statements = {statement.name: statement for statement in program.scop.statements}
+    result = []
     for instance, way in instances_with_paths(program.body):
         statement = statements[instance.statement]
         is_written = statement.write.array == array and writes is not False
@@ -147,8 +147,8 @@ def accesses_of(
             if access.array == array and not writes
         ]
         for subscripts in dict.fromkeys(own):
-            found.append(LoopAccess(statement.name, way, instance.lanes, subscripts))
-    return tuple(found)
+            result.append(LoopAccess(statement.name, way, instance.lanes, subscripts))
+    return tuple(result)
 
 
 def access_relation(touch: LoopAccess, program: LoopProgram) -> isl.Map:
@@ -160,7 +160,7 @@ def access_relation(touch: LoopAccess, program: LoopProgram) -> isl.Map:
     sizes = dict(program.sizes or ())
     names = [loop.variable for loop in touch.path.loops]
     conditions = [text for loop in touch.path.loops for text in _bound_texts(loop, sizes)]
-    conditions += [_condition_text(*one, sizes) for one in touch.path.conditions]
+    conditions += [_condition_text(*condition, sizes) for condition in touch.path.conditions]
     if touch.lanes is not None:
         lane, base = touch.lanes.variable, isl_index_text(touch.lanes.base, sizes)
         names.append(lane)
@@ -171,14 +171,14 @@ def access_relation(touch: LoopAccess, program: LoopProgram) -> isl.Map:
     texts = []
     for chosen, subscripts in _case_split(touch.subscripts):
         own = [*conditions, *(_condition_text(*one, sizes) for one in chosen)]
-        results = ", ".join(isl_index_text(one, sizes) for one in subscripts)
+        results = ", ".join(isl_index_text(index, sizes) for index in subscripts)
         texts.append(
             f"[{', '.join(names)}] -> [{results}]{' : ' if own else ''}{' and '.join(own)}"
         )
-    found = isl.Map(f"{parameter_prefix(program)}{{ {'; '.join(texts)} }}")
+    result = isl.Map(f"{parameter_prefix(program)}{{ {'; '.join(texts)} }}")
     if program.sizes is not None:
-        return found
-    return found.intersect_params(isl.Set(program.scop.context))
+        return result
+    return result.intersect_params(isl.Set(program.scop.context))
 
 
 def _case_split(
@@ -188,21 +188,23 @@ def _case_split(
 
     ``(i > 0 ? i - 1 : n)`` is i - 1 where i > 0 holds, and n where it does not.
     """
-    found = next((one for index in indices for one in min_max_parts(index)), None)
-    if found is None:
+    operation = next(
+        (index_operation for index in indices for index_operation in min_max_parts(index)), None
+    )
+    if operation is None:
         yield known, indices
         return
-    condition, then, otherwise = found.operands
+    condition, then, otherwise = operation.operands
     for holds, value in ((True, then), (False, otherwise)):
-        own = tuple(_substitute_part(index, found, value) for index in indices)
+        own = tuple(_substitute_part(index, operation, value) for index in indices)
         yield from _case_split(own, (*known, (condition, holds)))
 
 
 def min_max_parts(index: Index) -> Iterator[IndexOperation]:
     """Yield the choices in an index between values without choices."""
     if isinstance(index, IndexOperation):
-        for one in index.operands:
-            yield from min_max_parts(one)
+        for operand in index.operands:
+            yield from min_max_parts(operand)
         if index.operator is IndexOperator.SELECT:
             yield index
 
@@ -214,7 +216,7 @@ def _substitute_part(index: Index, part: Index, value: Index) -> Index:
     if not isinstance(index, IndexOperation):
         return index
     return replace(
-        index, operands=tuple(_substitute_part(one, part, value) for one in index.operands)
+        index, operands=tuple(_substitute_part(operand, part, value) for operand in index.operands)
     )
 
 
@@ -249,7 +251,7 @@ def isl_index_text(index: Index, sizes: Mapping[str, int]) -> str:
         case IndexVariable(name):
             return str(sizes[name]) if name in sizes else name
         case IndexOperation(operator, operands):
-            parts = [isl_index_text(one, sizes) for one in operands]
+            parts = [isl_index_text(operand, sizes) for operand in operands]
             match operator:
                 case IndexOperator.NEGATE:
                     return f"(-{parts[0]})"

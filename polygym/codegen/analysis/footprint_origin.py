@@ -59,12 +59,12 @@ def origin_and_length(
 
 def _origin_candidates(touches: Sequence[LoopAccess], dimension: int, depth: int) -> list[Index]:
     """Return what may be the first place: subscripts where the loops inside begin, and 0."""
-    found: dict[Index, None] = {}
+    result: dict[Index, None] = {}
     for touch in touches:
-        for one in _at_lower_bounds(touch.subscripts[dimension], touch, depth):
-            if not any(min_max_parts(one)):
-                found[from_linear_sum(to_linear_sum(one))] = None
-    return [*list(found)[:_MAX_ORIGIN_CANDIDATES], IndexConstant(0)]
+        for index in _at_lower_bounds(touch.subscripts[dimension], touch, depth):
+            if not any(min_max_parts(index)):
+                result[from_linear_sum(to_linear_sum(index))] = None
+    return [*list(result)[:_MAX_ORIGIN_CANDIDATES], IndexConstant(0)]
 
 
 def _at_lower_bounds(index: Index, touch: LoopAccess, depth: int) -> Iterator[Index]:
@@ -74,7 +74,7 @@ def _at_lower_bounds(index: Index, touch: LoopAccess, depth: int) -> Iterator[In
         choices = [substitute(index, {touch.lanes.variable: touch.lanes.base})]
     for loop in reversed(touch.path.loops[depth:]):
         lows = min_max_operands(loop.lower, IndexOperator.MAXIMUM)
-        choices = [substitute(one, {loop.variable: low}) for one in choices for low in lows]
+        choices = [substitute(choice, {loop.variable: low}) for choice in choices for low in lows]
         choices = choices[:_MAX_ORIGIN_CANDIDATES]
     yield from choices
 

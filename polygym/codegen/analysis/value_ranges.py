@@ -89,22 +89,22 @@ class LinearForm(NamedTuple):
 
 def _add_terms(some: LinearTerms, others: LinearTerms, factor: int) -> LinearTerms:
     """Return terms plus a multiple of others, by falling number of the variable."""
-    found = dict(some)
+    result = dict(some)
     for variable, part in others:
-        total = found.get(variable, 0) + factor * part
+        total = result.get(variable, 0) + factor * part
         if total:
-            found[variable] = total
+            result[variable] = total
         else:
-            found.pop(variable, None)
-    return tuple(sorted(found.items(), reverse=True))
+            result.pop(variable, None)
+    return tuple(sorted(result.items(), reverse=True))
 
 
 def _exact_quotient(up: int, down: int) -> Rational:
     """Return a quotient, as an integer where it is one."""
     if down == 1:
         return up
-    found = Fraction(up, down)
-    return found.numerator if found.denominator == 1 else found
+    result = Fraction(up, down)
+    return result.numerator if result.denominator == 1 else result
 
 
 def _reduced(terms: LinearTerms, constant: int, over: int) -> LinearForm:
@@ -364,12 +364,12 @@ class BoundContext:
             return form.constant_term
         if form.terms not in self.greatest_memo:
             self.greatest_memo[form.terms] = self._greatest(form.terms)
-        found = self.greatest_memo[form.terms]
-        if found is None:
+        rational = self.greatest_memo[form.terms]
+        if rational is None:
             return None
         # (u/d + constant) / over
-        down = found.denominator
-        return _exact_quotient(found.numerator + down * form.constant, down * form.denominator)
+        down = rational.denominator
+        return _exact_quotient(rational.numerator + down * form.constant, down * form.denominator)
 
     def _greatest(self, terms: LinearTerms) -> Rational | None:
         """Replace one variable by pieces of its bounds.
@@ -385,10 +385,10 @@ class BoundContext:
         )
         pieces, is_any = self._bounding_forms(variable, coefficient)
         without = LinearForm(tuple(term for term in terms if term[0] != variable), 0)
-        found = [self.greatest(without.plus(piece, coefficient)) for piece in pieces]
-        known = [end for end in found if end is not None]
+        rationals = [self.greatest(without.plus(piece, coefficient)) for piece in pieces]
+        known = [end for end in rationals if end is not None]
         if is_any:
-            return max(known) if found and len(known) == len(found) else None
+            return max(known) if rationals and len(known) == len(rationals) else None
         return min(known, default=None)
 
     def _bounding_forms(

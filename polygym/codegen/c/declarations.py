@@ -61,7 +61,9 @@ def deallocations(scop: Scop) -> Iterator[str]:
 
 
 def _heap_arrays(scop: Scop) -> list[Array]:
-    return [one for one in scop.arrays if one.storage_class is StorageClass.SCRATCH and one.rank]
+    return [
+        array for array in scop.arrays if array.storage_class is StorageClass.SCRATCH and array.rank
+    ]
 
 
 def _allocation(array: Array) -> str:

@@ -101,7 +101,9 @@ def _stream_comment(program: LoopProgram, statement: str) -> str:
     """Return what a statement does beyond the caches, as a comment."""
     reads = program.scop.statement(statement).reads
     notes = ["past the caches"] if statement in program.nontemporal_stores else []
-    asked = sorted((one for one in program.prefetches if one.statement == statement), key=repr)
+    asked = sorted(
+        (prefetch for prefetch in program.prefetches if prefetch.statement == statement), key=repr
+    )
     notes += [f"asks for {reads[a.read].array} at {a.variable} + {a.distance}" for a in asked]
     return f"  /* {'; '.join(notes)} */" if notes else ""
 

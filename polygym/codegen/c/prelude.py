@@ -56,7 +56,7 @@ def prelude_lines(scop: Scop, text: str) -> Iterator[str]:
         name = MathFunction.EXPONENTIAL.c_name(scalar)
         if f"{name}(" in text:
             yield exponential_c_code(scalar, name)
-    for function in sorted(SPECIAL_FUNCTIONS, key=lambda one: one.value):
+    for function in sorted(SPECIAL_FUNCTIONS, key=lambda math_function: math_function.value):
         single = function.c_name(ScalarType.FLOAT) + "(" in text
         if single or function.c_name(ScalarType.DOUBLE) + "(" in text:
             yield special_function_c_code(function, single=single)
@@ -73,7 +73,7 @@ def _scalar_types(scop: Scop) -> frozenset[ScalarType]:
 def _headers(scop: Scop) -> Iterator[str]:
     """Yield the lines that include what the function uses."""
     types = _scalar_types(scop)
-    if ScalarType.BFLOAT in types or any(one.is_fixed_width for one in types):
+    if ScalarType.BFLOAT in types or any(scalar_type.is_fixed_width for scalar_type in types):
         yield "#include <stdint.h>"
     calls = _library_calls(scop)
     checks = bool(computed_subscripts(scop))
@@ -89,13 +89,16 @@ def _headers(scop: Scop) -> Iterator[str]:
 
 def _prototypes(scop: Scop) -> list[str]:
     """Return the declarations of the functions of a user's library."""
-    found = {}
+    result = {}
     for call in _library_calls(scop):
         if isinstance(call.function, ForeignFunction) and call.function.library:
             name = call.function.name
-            takes = ", ".join(one.value for one in call.function.parameter_types) or "void"
-            found[name] = f"{call.type.value} {name}({takes}) __attribute__((const));"
-    return list(found.values())
+            takes = (
+                ", ".join(scalar_type.value for scalar_type in call.function.parameter_types)
+                or "void"
+            )
+            result[name] = f"{call.type.value} {name}({takes}) __attribute__((const));"
+    return list(result.values())
 
 
 def _library_calls(scop: Scop) -> list[Call]:

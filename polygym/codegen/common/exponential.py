@@ -80,7 +80,7 @@ EXPONENTIALS = {
 
 def exponential_c_code(scalar: ScalarType, name: str) -> str:
     """Return a C function of a name that computes exp of a type."""
-    found = EXPONENTIALS[scalar]
+    exponential = EXPONENTIALS[scalar]
     real, suffix, integer = (
         ("float", "f", "int") if scalar is ScalarType.FLOAT else ("double", "", "long long")
     )
@@ -88,24 +88,26 @@ def exponential_c_code(scalar: ScalarType, name: str) -> str:
     def text(value: float) -> str:
         return f"{value.hex()}{suffix}"
 
-    first, *others = found.coefficients
+    first, *others = exponential.coefficients
     return "\n".join(
         [
             f"static inline {real} {name}({real} x)",
             "{",
             f"  union {{ {real} value; {integer} bits; }} n, first, second;",
-            f"  x = x > {text(found.upper_limit)} ? {text(found.upper_limit)} : x;",
-            f"  x = x < {text(found.lower_limit)} ? {text(found.lower_limit)} : x;",
-            f"  n.value = x * {text(found.inverse)} + {text(found.shift)};",
-            f"  {integer} power = n.bits - {found.shift_bits}{'' if suffix else 'LL'};",
-            f"  n.value -= {text(found.shift)};",
-            f"  x = x - n.value * {text(found.high)};",
-            f"  x = x - n.value * {text(found.low)};",
+            f"  x = x > {text(exponential.upper_limit)} ? {text(exponential.upper_limit)} : x;",
+            f"  x = x < {text(exponential.lower_limit)} ? {text(exponential.lower_limit)} : x;",
+            f"  n.value = x * {text(exponential.inverse)} + {text(exponential.shift)};",
+            f"  {integer} power = n.bits - {exponential.shift_bits}{'' if suffix else 'LL'};",
+            f"  n.value -= {text(exponential.shift)};",
+            f"  x = x - n.value * {text(exponential.high)};",
+            f"  x = x - n.value * {text(exponential.low)};",
             f"  {real} result = {text(first)};",
             *(f"  result = result * x + {text(value)};" for value in others),
             f"  {integer} half = power >> 1;",
-            f"  first.bits = (unsigned {integer})(half + {found.bias}) << {found.digits};",
-            f"  second.bits = (unsigned {integer})(power - half + {found.bias}) << {found.digits};",
+            f"  first.bits = (unsigned {integer})(half + {exponential.bias}) << "
+            f"{exponential.digits};",
+            f"  second.bits = (unsigned {integer})(power - half + {exponential.bias}) << "
+            f"{exponential.digits};",
             "  return result * first.value * second.value;",
             "}",
         ]

@@ -53,23 +53,23 @@ def reorderable_reductions(scop: Scop, name: str, *, reassociate: bool) -> froze
         return frozenset()
     if array.type.is_floating and (operator.is_min_max or not reassociate):
         return frozenset()
-    found = {
+    result = {
         other.name
         for other in scop.statements
         if other.write.array == array.name
         and other.body.type is array.type
         and reduction_operator(other) is operator
     }
-    return frozenset(found) if name in found else frozenset()
+    return frozenset(result) if name in result else frozenset()
 
 
 @lru_cache(maxsize=16)
 def ordering_conflicts(scop: Scop, sums: ReductionGroups) -> OrderingConflicts:
     """Return the pairs that keep their order, of which one end at least is of some of the sums."""
     reducing = frozenset().union(*sums)
-    orders = {one.get_tuple_name(isl.dim_type.in_): one for one in maps_of(original_order(scop))}
+    orders = {map_.get_tuple_name(isl.dim_type.in_): map_ for map_ in maps_of(original_order(scop))}
     context = isl.Set(scop.context)
-    found = []
+    result = []
     for source in scop.statements:
         for sink in scop.statements:
             both = {source.name, sink.name}
@@ -83,8 +83,8 @@ def ordering_conflicts(scop: Scop, sums: ReductionGroups) -> OrderingConflicts:
             before = orders[source.name].lex_lt_map(orders[sink.name])
             pairs = touching.intersect(before).intersect_params(context).coalesce()
             if not pairs.is_empty():
-                found.append((source.name, sink.name, pairs))
-    return tuple(found)
+                result.append((source.name, sink.name, pairs))
+    return tuple(result)
 
 
 def _conflicting_pairs(
@@ -94,18 +94,18 @@ def _conflicting_pairs(
 
     Statements that are ``is_reduction_pair`` are of one group.
     """
-    found: isl.Map | None = None
-    for one, writes, is_own in _accesses(source):
+    result: isl.Map | None = None
+    for access, writes, is_own in _accesses(source):
         for other, also_writes, is_own_too in _accesses(sink):
-            if one.array != other.array or not (writes or also_writes):
+            if access.array != other.array or not (writes or also_writes):
                 continue
             if is_reduction_pair and is_own and is_own_too:
                 continue
-            here = _access_relation(source, one).apply_range(
+            here = _access_relation(source, access).apply_range(
                 _access_relation(sink, other).reverse()
             )
-            found = here if found is None else found.union(here)
-    return found
+            result = here if result is None else result.union(here)
+    return result
 
 
 def _accesses(statement: Statement) -> Iterator[tuple[Access, bool, bool]]:

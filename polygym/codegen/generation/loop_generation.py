@@ -151,15 +151,17 @@ class _InstanceRecorder:
         self.failure: Exception | None = None
         self.statements = {statement.name: statement for statement in scop.statements}
         reads = {
-            one.name: [speculative_read(scop, one, access, sizes) for access in one.reads]
-            for one in scop.statements
+            statement.name: [
+                speculative_read(scop, statement, access, sizes) for access in statement.reads
+            ]
+            for statement in scop.statements
         }
         self.functions = {
-            one.name: (
-                isl.PwMultiAff.from_map(at_sizes(anchor_access(one.write), sizes)),
-                tuple(function for function, _ in reads[one.name]),
+            statement.name: (
+                isl.PwMultiAff.from_map(at_sizes(anchor_access(statement.write), sizes)),
+                tuple(function for function, _ in reads[statement.name]),
             )
-            for one in scop.statements
+            for statement in scop.statements
         }
         self.guarded = frozenset(
             (name, number)
@@ -182,8 +184,8 @@ class _InstanceRecorder:
 
     def released(self) -> list[isl.Map]:
         """Return the maps of the leaves; islpy keeps this object, which is to keep no sets."""
-        found, self.counters, self.functions = self.counters, [], {}
-        return found
+        maps, self.counters, self.functions = self.counters, [], {}
+        return maps
 
     def _record(self, build: isl.AstBuild) -> None:
         schedule = isl.Map.from_union_map(build.get_schedule())

@@ -49,12 +49,10 @@ def speculative_read(
         instances = instances.intersect_params(isl.Set(scop.context))
     try:
         with attempt_bounded(_MAX_ISL_OPERATIONS):
-            found = _total_subscripts(
-                relation, own, instances, _array_elements(scop, access, sizes)
-            )
+            aff = _total_subscripts(relation, own, instances, _array_elements(scop, access, sizes))
     except isl.Error:
         return own, True
-    return (own, True) if found is None else (found, False)
+    return (own, True) if aff is None else (aff, False)
 
 
 def _total_subscripts(
@@ -76,8 +74,8 @@ def _total_subscripts(
 def _array_elements(scop: Scop, access: Access, sizes: Sizes | None) -> isl.Set:
     """Return the elements of the array that an access is of."""
     below = isl.Map("{ [e] -> [x] : 0 <= x < e }")
-    found = isl.Set("{ [] }")
+    result = isl.Set("{ [] }")
     for extent in scop.array(access.array).extents:
         size = at_sizes(isl.Set.from_pw_aff(isl.PwAff(extent)), sizes)
-        found = found.flat_product(size.apply(below))
-    return found.set_tuple_name(access.array)
+        result = result.flat_product(size.apply(below))
+    return result.set_tuple_name(access.array)

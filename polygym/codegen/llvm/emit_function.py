@@ -99,7 +99,9 @@ class FunctionEmitter:
             self.program.exact_divisions,
         )
         self.statements = {statement.name: statement for statement in scop.statements}
-        self.ahead = {(one.statement, one.read): one for one in self.program.prefetches}
+        self.ahead = {
+            (prefetch.statement, prefetch.read): prefetch for prefetch in self.program.prefetches
+        }
 
     def for_function(
         self,
@@ -352,7 +354,7 @@ class FunctionEmitter:
             guard = builder.if_then(holds)
         with guard:
             values = emitter.emit_each(update.subscripts, start)
-            start += sum(len(loaded_accesses(one)) for one in update.subscripts)
+            start += sum(len(loaded_accesses(expression)) for expression in update.subscripts)
             value = emitter.emit(update.value, start)
             emit_update(
                 builder,

@@ -53,7 +53,9 @@ _COMPARISONS = (
 
 def canonical_key(program: LoopProgram) -> str:
     """Return a text that two programs share only if they do the same in the same order."""
-    ahead = sorted((one.statement, one.read, one.distance) for one in program.prefetches)
+    ahead = sorted(
+        (prefetch.statement, prefetch.read, prefetch.distance) for prefetch in program.prefetches
+    )
     whole = (
         _KeyWriter().node(program.body, {}),
         program.scop,
@@ -103,7 +105,7 @@ class _KeyWriter:
                 values = self._with_counter(variable, begins, values)
         subscripts = (instance.iterators, instance.write, *instance.reads)
         own = (
-            ",".join(_canonical_text(substitute(one, values)) for one in every)
+            ",".join(_canonical_text(substitute(index, values)) for index in every)
             for every in subscripts
         )
         return f"{instance.statement} {lanes} [{'] ['.join(own)}];"
@@ -132,19 +134,19 @@ def _canonical_text(index: Index) -> str:
 
 
 def _sum_text(terms: Mapping[str, int], constant: int) -> str:
-    found = sorted(f"{factor}*{term}" for term, factor in terms.items())
-    return "+".join((*found, str(constant)))
+    result = sorted(f"{factor}*{term}" for term, factor in terms.items())
+    return "+".join((*result, str(constant)))
 
 
 def _terms_and_constant(index: Index) -> tuple[dict[str, int], int]:
     """Return texts with their factors, and a number."""
     terms, constant = to_linear_sum(index)
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for term, factor in terms.items():
         text, more = _term_and_constant(term)
-        found[text] = found.get(text, 0) + factor
+        result[text] = result.get(text, 0) + factor
         constant += factor * more
-    return {text: factor for text, factor in found.items() if factor}, constant
+    return {text: factor for text, factor in result.items() if factor}, constant
 
 
 def _term_and_constant(term: Index) -> tuple[str, int]:
@@ -155,7 +157,7 @@ def _term_and_constant(term: Index) -> tuple[str, int]:
         case IndexConstant(value):
             return "1", value
         case IndexOperation(IndexOperator.MINIMUM | IndexOperator.MAXIMUM as operator, operands):
-            sums = [_terms_and_constant(one) for one in operands]
+            sums = [_terms_and_constant(index) for index in operands]
             least = min(constant for _, constant in sums)
             texts = sorted(_sum_text(terms, constant - least) for terms, constant in sums)
             return f"{operator.name}({' '.join(texts)})", least

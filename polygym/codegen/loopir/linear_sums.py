@@ -95,10 +95,10 @@ def linearized_offset(subscripts: Sequence[Index], sizes: Sequence[int]) -> Line
     >>> flattened((Operation(IndexOperator.ADD, (i, Number(1))), j), (100,))
     ({Variable(name='i'): 100, Variable(name='j'): 1}, 100)
     """
-    found: LinearSum = ({}, 0)
+    result: LinearSum = ({}, 0)
     for size, subscript in zip((1, *sizes), subscripts, strict=True):
-        found = _add_sums(_scale_sum(found, size), to_linear_sum(subscript))
-    return found
+        result = _add_sums(_scale_sum(result, size), to_linear_sum(subscript))
+    return result
 
 
 def from_linear_sum(linear_sum: LinearSum) -> Index:

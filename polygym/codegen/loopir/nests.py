@@ -32,10 +32,10 @@ def sequence_parts(node: Node) -> Iterator[Node]:
 
 def perfect_nest(loop: Loop) -> tuple[Loop, ...]:
     """Return the loops that stand directly inside each other, from this one on."""
-    found = [loop]
-    while isinstance(found[-1].body, Loop):
-        found.append(found[-1].body)
-    return tuple(found)
+    loops = [loop]
+    while isinstance(loops[-1].body, Loop):
+        loops.append(loops[-1].body)
+    return tuple(loops)
 
 
 def wrap_in_loops(loops: Sequence[Loop], inside: Node) -> Node:
@@ -84,17 +84,17 @@ def undo_strip_mining(loops: Sequence[Loop]) -> tuple[Loop, ...]:
     >>> without_strips(in_strips(i, 8, "s")) == (i,), without_strips([i]) == (i,)
     (True, True)
     """
-    found: list[Loop] = []
+    result: list[Loop] = []
     for loop in loops:
-        for place, strips in enumerate(found):
+        for place, strips in enumerate(result):
             whole = replace(loop, lower=strips.lower, upper=strips.upper)
             _, inner = strip_mine(whole, strips.step, strips.variable)
             if inner == loop and strips.step > 1:
-                found[place] = whole
+                result[place] = whole
                 break
         else:
-            found.append(loop)
-    return tuple(found)
+            result.append(loop)
+    return tuple(result)
 
 
 def conjunction(conditions: Sequence[Index]) -> Index:

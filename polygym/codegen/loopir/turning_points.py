@@ -47,7 +47,7 @@ COMPARISONS = (
 
 def turning_points_of(loop: Loop) -> tuple[Index, ...]:
     """Return the turning points of a loop's counter, in terms of the counters around it."""
-    found: dict[Index, None] = {}
+    result: dict[Index, None] = {}
     inside = counters_in(loop.body)
     for left, right in _compared_pairs(loop.body):
         steps = coefficient(left, loop.variable), coefficient(right, loop.variable)
@@ -61,10 +61,10 @@ def turning_points_of(loop: Loop) -> tuple[Index, ...]:
         rest = IndexOperation(
             IndexOperator.SUBTRACT, (substitute(right, zero), substitute(left, zero))
         )
-        found[
+        result[
             IndexOperation(IndexOperator.DIVIDE_FLOOR, (rest, IndexConstant(steps[0] - steps[1])))
         ] = None
-    return tuple(found)
+    return tuple(result)
 
 
 def _compared_pairs(node: Node) -> Iterator[tuple[Index, Index]]:

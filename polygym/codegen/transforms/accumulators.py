@@ -96,8 +96,8 @@ class _AccumulatorSplitter:
                 return node
             case Loop():
                 parts = peel_guarded_start(node)
-                found = tuple(self._visit_loop(part, outer, conditions) for part in parts)
-                return found[0] if len(found) == 1 else Block(found)
+                loops = tuple(self._visit_loop(part, outer, conditions) for part in parts)
+                return loops[0] if len(loops) == 1 else Block(loops)
 
     def _visit_loop(
         self, loop: Loop, outer: tuple[Loop, ...], conditions: tuple[PathCondition, ...]
@@ -113,24 +113,27 @@ class _AccumulatorSplitter:
         chains = self._plan_accumulators(instances, loop)
         if chains is None:
             return loop
-        found = ScalarReplacement(frozenset(_statement_names(instances)) | held, chains)
+        replacement = ScalarReplacement(frozenset(_statement_names(instances)) | held, chains)
         if isinstance(loop.annotation, ParallelLoop):
-            return replace(loop, annotation=replace(loop.annotation, scalar_replacement=found))
-        return replace(loop, annotation=found)
+            return replace(
+                loop, annotation=replace(loop.annotation, scalar_replacement=replacement)
+            )
+        return replace(loop, annotation=replacement)
 
     def _are_reductions(self, instances: Sequence[Instance], variable: str) -> bool:
         """Whether instances take terms together, in any order, in elements that stand still."""
         scop, kinds = self.program.scop, set()
         checked = {name for name, _ in self.program.unproved_accesses}
-        for one in instances:
-            statement = scop.statement(one.statement)
+        for instance in instances:
+            statement = scop.statement(instance.statement)
             operator = reduction_operator(statement)
-            if operator is None or one.lanes is not None or one.statement in checked:
+            if operator is None or instance.lanes is not None or instance.statement in checked:
                 return False
-            if any(depends_on(subscript, variable) for subscript in one.write):
+            if any(depends_on(subscript, variable) for subscript in instance.write):
                 return False
             if not (
-                self.reassociate or reorderable_reductions(scop, one.statement, reassociate=False)
+                self.reassociate
+                or reorderable_reductions(scop, instance.statement, reassociate=False)
             ):
                 return False
             kinds.add(statement.body.type.is_floating and operator.is_min_max)
@@ -148,11 +151,11 @@ class _AccumulatorSplitter:
         """Whether the elements are different ones, and no term needs any of them."""
         scop = self.program.scop
         written: dict[str, list[tuple[Index, ...]]] = {}
-        for one in instances:
-            others = written.setdefault(scop.statement(one.statement).write.array, [])
-            if not all(any(map(constant_difference, one.write, other)) for other in others):
+        for instance in instances:
+            others = written.setdefault(scop.statement(instance.statement).write.array, [])
+            if not all(any(map(constant_difference, instance.write, other)) for other in others):
                 return False
-            others.append(one.write)
+            others.append(instance.write)
         if set(_statement_names(instances)) <= held:
             return True
         names = tuple(parameter.name for parameter in scop.parameters)
@@ -166,9 +169,11 @@ class _AccumulatorSplitter:
 
     def _terms(self, instances: Sequence[Instance]) -> Iterator[tuple[str, tuple[Index, ...]]]:
         """Yield what terms read."""
-        for one in instances:
-            statement = self.program.scop.statement(one.statement)
-            for number, (access, read) in enumerate(zip(statement.reads, one.reads, strict=True)):
+        for instance in instances:
+            statement = self.program.scop.statement(instance.statement)
+            for number, (access, read) in enumerate(
+                zip(statement.reads, instance.reads, strict=True)
+            ):
                 if number not in statement.accumulator_reads:
                     yield access.array, read
 
@@ -232,7 +237,7 @@ def _register_statements(loop: Loop) -> frozenset[str] | None:
 
 
 def _statement_names(instances: Sequence[Instance]) -> list[str]:
-    return [one.statement for one in instances]
+    return [instance.statement for instance in instances]
 
 
 def _has_unit_stride(read: Sequence[Index], variable: str) -> bool:

@@ -179,7 +179,7 @@ def _packable_reads(
 
     A read that wants different dimensions in different places, or is contiguous in some, is left.
     """
-    found: dict[tuple[str, Access], set[int | None]] = {}
+    result: dict[tuple[str, Access], set[int | None]] = {}
     for instance, sums in _vector_instances(body):
         statement = packing.scop.statement(instance.statement)
         assert instance.lanes is not None
@@ -195,10 +195,10 @@ def _packable_reads(
             is_crowded = _row_padding(extents[array.name][-1], array) > 0
             if is_crowded and _goes_down_rows(known, subscripts, sums):
                 dimension = array.rank - 1
-            found.setdefault((statement.name, access), set()).add(dimension)
+            result.setdefault((statement.name, access), set()).add(dimension)
     return {
         key: dimension
-        for key, dimensions in found.items()
+        for key, dimensions in result.items()
         if len(dimensions) == 1 and (dimension := next(iter(dimensions))) is not None
     }
 
@@ -333,8 +333,8 @@ def _block_sizes(copy: _PackedArray, extents: tuple[Index, ...]) -> dict[int, in
         run -= 1
     if run == copy.array.rank - 1:
         return {lanes: _COPY_BLOCK, run: _COPY_BLOCK}
-    found = {lanes: _COPY_BLOCK, run: max(1, _RUN_LENGTH // max(1, length))}
-    return dict(sorted(found.items(), key=lambda one: _extent_estimate(extents[one[0]]) / one[1]))
+    result = {lanes: _COPY_BLOCK, run: max(1, _RUN_LENGTH // max(1, length))}
+    return dict(sorted(result.items(), key=lambda one: _extent_estimate(extents[one[0]]) / one[1]))
 
 
 def _extent_estimate(extent: Index) -> int:

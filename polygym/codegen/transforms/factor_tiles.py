@@ -109,20 +109,20 @@ def precompute_factors(program: LoopProgram) -> LoopProgram:
     room = MAX_TOTAL_TILE_BYTES
     for array, extents in zip(scop.arrays, program.extents, strict=True):
         if array.storage_class is StorageClass.TILE:
-            lengths = [one.value for one in extents if isinstance(one, IndexConstant)]
+            lengths = [index.value for index in extents if isinstance(index, IndexConstant)]
             room -= prod(lengths) * array.type.size
     plans: list[_FactorTile | None] = []
     for nest in nests:
-        found = _plan_factor(nest, program)
-        if found is not None and found.size > room:
-            found = None
-        room -= 0 if found is None else found.size
-        plans.append(found)
+        factor_tile = _plan_factor(nest, program)
+        if factor_tile is not None and factor_tile.size > room:
+            factor_tile = None
+        room -= 0 if factor_tile is None else factor_tile.size
+        plans.append(factor_tile)
     if not any(plans):
         return program
     names = CodegenNames(scop)
     made = [
-        _transform_nest(nest, one, program, names) for nest, one in zip(nests, plans, strict=True)
+        _transform_nest(nest, tile, program, names) for nest, tile in zip(nests, plans, strict=True)
     ]
     return with_packed_nests(program, made)
 
@@ -141,9 +141,9 @@ def _plan_factor(nest: LoopNest, program: LoopProgram) -> _FactorTile | None:
     statement = program.scop.statement(instance.statement)
     for factor in factors_of(statement):
         if is_shared(factor, statement, instance, nest, vector.variable):
-            found = _plan_factor_tile(factor, instance, nest, program)
-            if found is not None:
-                return found
+            factor_tile = _plan_factor_tile(factor, instance, nest, program)
+            if factor_tile is not None:
+                return factor_tile
     return None
 
 
@@ -186,10 +186,12 @@ def _plan_factor_tile(
     whole = -(-row * size // CACHE_LINE) * CACHE_LINE // size
     if together:
         others = [_round_up(length, CACHE_LINE // size) for length in others]
-    found = _FactorTile(factor, depth, loops, (*others, whole + row_padding(whole, size)), together)
-    if again < MIN_REUSE or found.size > MAX_TILE_BYTES:
+    factor_tile = _FactorTile(
+        factor, depth, loops, (*others, whole + row_padding(whole, size)), together
+    )
+    if again < MIN_REUSE or factor_tile.size > MAX_TILE_BYTES:
         return None
-    return found if _is_in_bounds(found, instance, nest, program) else None
+    return factor_tile if _is_in_bounds(factor_tile, instance, nest, program) else None
 
 
 def _rows_per_tile(rows: Loop, count: int, size: int) -> int:
@@ -238,16 +240,16 @@ def _transform_nest(
     (instance,) = nest.instances
     statement = program.scop.statement(instance.statement)
     reads = plan.factor.reads
-    one = next(statement.reads[number] for number in reads if instance.reads[number])
+    access = next(statement.reads[number] for number in reads if instance.reads[number])
     strips: Loop | None = None
     if plan.block_rows:
         rows = plan.loops[-1]
         strips, rows = strip_mine(rows, plan.block_rows, names.fresh(f"{rows.variable}_strip"))
         plan = replace(plan, loops=(*plan.loops[:-1], rows))
-    tile = _declared_tile(plan, one, program, names)
+    tile = _declared_tile(plan, access, program, names)
     copy = _tile_fill(plan, tile, nest, program, names)
     name = names.fresh(f"{statement.name}_packed")
-    read = Load(Access(tile.name, one.relation, tile.name), tile.array.type)
+    read = Load(Access(tile.name, access.relation, tile.name), tile.array.type)
     body = _replace_factor(statement.body, plan.factor.value, read)
     before, after = instance.reads[: reads.start], instance.reads[reads.stop :]
     inside: Node = replace(instance, statement=name, reads=(*before, tile.copy_subscripts, *after))
@@ -344,7 +346,9 @@ def _compute_loops(
         annotation: LoopAnnotation = SEQUENTIAL_LOOP
         if loop is tile.loops[-1] and _runs_in_vectors(loop, reads, statement):
             bits = (
-                one.annotation.bits for one in nest.loops if isinstance(one.annotation, VectorLoop)
+                loop.annotation.bits
+                for loop in nest.loops
+                if isinstance(loop.annotation, VectorLoop)
             )
             annotation = VectorLoop(next(bits), 1)
         node = replace(loop, body=node, annotation=annotation)
@@ -357,9 +361,9 @@ def _block_of(instances: Sequence[Instance]) -> Node:
 
 def _runs_in_vectors(loop: Loop, reads: Sequence[tuple[Index, ...]], statement: Statement) -> bool:
     """Whether what a tile is computed from are neighbours along a loop, or the same."""
-    steps = [[coefficient(index, loop.variable) for index in one] for one in reads]
+    steps = [[coefficient(index, loop.variable) for index in indices] for indices in reads]
     return is_vectorizable(statement) and all(
-        not any(one[:-1]) and one[-1] in (0, 1) for one in steps if one
+        not any(step[:-1]) and step[-1] in (0, 1) for step in steps if step
     )
 
 

@@ -96,12 +96,14 @@ def _full_tile(points: Sequence[Loop]) -> tuple[list[Index], tuple[Loop, ...]]:
     full: list[Loop] = []
     ends: dict[str, tuple[Index, Index]] = {}
     for loop in points:
-        found = _full_tile_bounds(loop) if loop.step == 1 else None
-        if found is None:
+        indices = _full_tile_bounds(loop) if loop.step == 1 else None
+        if indices is None:
             full.append(loop)
             continue
-        lower, upper = found
-        if any(depends_on(bound, name) for bound in found for name in (p.variable for p in points)):
+        lower, upper = indices
+        if any(
+            depends_on(bound, name) for bound in indices for name in (p.variable for p in points)
+        ):
             full.append(loop)
             continue
         needed = _full_tile_conditions(lower, upper, loop, ends, points)
@@ -132,7 +134,7 @@ def _full_tile_conditions(
 ) -> list[Index] | None:
     """Return the conditions under which no other piece matters; None if that cannot be said."""
     names = [point.variable for point in points]
-    found: list[Index] = []
+    indices: list[Index] = []
     for bound, operator in _bounds(loop):
         own = lower if operator is IndexOperator.MAXIMUM else upper
         for piece in min_max_operands(bound, operator):
@@ -143,19 +145,19 @@ def _full_tile_conditions(
                 return None
             for corner in corners:
                 pair = (corner, own) if operator is IndexOperator.MAXIMUM else (own, corner)
-                found.append(IndexOperation(IndexOperator.LESS_EQUAL, pair))
-    return found
+                indices.append(IndexOperation(IndexOperator.LESS_EQUAL, pair))
+    return indices
 
 
 def _values_at_corners(
     piece: Index, names: Sequence[str], ends: Mapping[str, tuple[Index, Index]]
 ) -> list[Index] | None:
     """Return a piece at the corners of a full tile, between which all its values lie."""
-    found = [piece]
+    indices = [piece]
     for name in names:
         if not depends_on(piece, name):
             continue
         if name not in ends or not is_monotone(piece, name):
             return None
-        found = [substitute(index, {name: end}) for index in found for end in ends[name]]
-    return found
+        indices = [substitute(index, {name: end}) for index in indices for end in ends[name]]
+    return indices

@@ -98,22 +98,24 @@ def privatize(program: LoopProgram) -> LoopProgram:
     Raises:
         InputError: an array that may be nothing but private is not.
     """
-    wanted = [one for one in program.scop.arrays if one.storage_class in PRIVATE_STORAGE_CLASSES]
+    wanted = [
+        array for array in program.scop.arrays if array.storage_class in PRIVATE_STORAGE_CLASSES
+    ]
     if not wanted:
         return program
     left = MAX_PRIVATE_BYTES
     before, program = program.body, replace(program, body=with_named_lanes(program))
     named = program.body
     for array in wanted:
-        found = _private_layout(program, array)
-        if isinstance(found, PrivateLayout):
-            size = array.type.size * prod(found.lengths)
+        layout = _private_layout(program, array)
+        if isinstance(layout, PrivateLayout):
+            size = array.type.size * prod(layout.lengths)
             if size <= left:
                 left -= size
-                program = _privatize_array(program, array, found)
+                program = _privatize_array(program, array, layout)
                 continue
-            found = f"a thread would need {size:,} bytes of its stack, and {left:,} are left"
-        program = _keep_shared(program, array, found)
+            layout = f"a thread would need {size:,} bytes of its stack, and {left:,} are left"
+        program = _keep_shared(program, array, layout)
     return replace(program, body=before) if program.body is named else program
 
 
@@ -125,7 +127,8 @@ def private_array_sizes(program: LoopProgram) -> tuple[tuple[str, int | str], ..
     taken = (
         (
             array.name,
-            array.type.size * prod(one.value for one in extents if isinstance(one, IndexConstant)),
+            array.type.size
+            * prod(index.value for index in extents if isinstance(index, IndexConstant)),
         )
         for array, extents in zip(program.scop.arrays, program.extents, strict=True)
         if array.storage_class is StorageClass.PRIVATE
@@ -167,7 +170,7 @@ def _keep_shared(program: LoopProgram, array: Array, reason: str) -> LoopProgram
 
 
 def _with_array(arrays: Sequence[Array], changed: Array) -> tuple[Array, ...]:
-    return tuple(changed if one.name == changed.name else one for one in arrays)
+    return tuple(changed if array.name == changed.name else array for array in arrays)
 
 
 def _private_layout(program: LoopProgram, array: Array) -> PrivateLayout | str:
@@ -191,9 +194,9 @@ def _private_layout(program: LoopProgram, array: Array) -> PrivateLayout | str:
                     ):
                         break
                     continue
-                found = _layout_at_depth(program, touches, elements, depth)
-                if found is not None:
-                    return found
+                layout = _layout_at_depth(program, touches, elements, depth)
+                if layout is not None:
+                    return layout
                 reason = "how much an iteration needs of it has no bound that is known"
     except isl.Error:
         reason = "the loops are too irregular to tell which iterations use it"
@@ -231,14 +234,14 @@ def _is_iteration_private(
     touches: Sequence[LoopAccess], elements: Sequence[isl.Map], depth: int
 ) -> bool:
     """Whether every element is touched in one iteration of the loops at a depth alone."""
-    found: isl.Map | None = None
+    result: isl.Map | None = None
     for touch, relation in zip(touches, elements, strict=True):
         number = isl.Val(touch.path.loop_numbers[depth - 1])
         own = at_depth(relation, depth).insert_dims(isl.dim_type.in_, 0, 1)
         own = own.fix_val(isl.dim_type.in_, 0, number)
-        found = own if found is None else found.union(own)
-    assert found is not None
-    return bool(found.coalesce().is_injective())
+        result = own if result is None else result.union(own)
+    assert result is not None
+    return bool(result.coalesce().is_injective())
 
 
 def _layout_at_depth(
@@ -250,7 +253,9 @@ def _layout_at_depth(
     lengths = [1] * rank
     for number in dict.fromkeys(touch.path.loop_numbers[depth - 1] for touch in touches):
         here = [
-            place for place, one in enumerate(touches) if one.path.loop_numbers[depth - 1] == number
+            place
+            for place, loop_access in enumerate(touches)
+            if loop_access.path.loop_numbers[depth - 1] == number
         ]
         own = [touches[place] for place in here]
         together = at_depth(elements[here[0]], depth)
@@ -269,7 +274,7 @@ def _layout_at_depth(
 
 def _privatize_array(program: LoopProgram, array: Array, places: PrivateLayout) -> LoopProgram:
     """Return the program in which an array is in the memory of one iteration."""
-    statements = {one.name: one for one in program.scop.statements}
+    statements = {statement.name: statement for statement in program.scop.statements}
     numbers = count()
 
     def moved(instance: Instance, loop: int) -> Instance:

@@ -180,9 +180,9 @@ def _reduction_in(loop: Loop, instance: Instance, scop: Scop) -> Instance | None
     touching = [one for one in instances_in(loop) if _has_conflict(one, instance, scop)]
     if len(touching) != 1:
         return None
-    (found,) = touching
-    is_sum = scop.statement(found.statement).write.array == array
-    return found if is_sum and _reads_own_element(found, scop) else None
+    (result,) = touching
+    is_sum = scop.statement(result.statement).write.array == array
+    return result if is_sum and _reads_own_element(result, scop) else None
 
 
 def _init_at_reduction(
@@ -194,10 +194,10 @@ def _init_at_reduction(
         return None
     if not _reads_own_element(init_nest.instance, scop):
         return None
-    found = substitute_in(init_nest.instance, values)
-    assert isinstance(found, Instance)
-    found = replace(found, write=there.write)
-    return found if _fits_vectors(found, there, path, scop) else None
+    node = substitute_in(init_nest.instance, values)
+    assert isinstance(node, Instance)
+    node = replace(node, write=there.write)
+    return node if _fits_vectors(node, there, path, scop) else None
 
 
 def _reads_own_element(instance: Instance, scop: Scop) -> bool:

@@ -119,9 +119,9 @@ def _insert_fills(
     """
     match node:
         case Block(children):
-            found = [_insert_fills(child, made, depth) for child in children]
-            waiting = tuple(copy for _, copies in found for copy in copies)
-            return Block(tuple(child for child, _ in found)), waiting
+            nodes = [_insert_fills(child, made, depth) for child in children]
+            waiting = tuple(copy for _, copies in nodes for copy in copies)
+            return Block(tuple(child for child, _ in nodes)), waiting
         case Guard(condition, then, otherwise):
             then, waiting = _insert_fills(then, made, depth)
             if otherwise is None:
@@ -156,13 +156,13 @@ def _pack_nest(nest: LoopNest, plan: NestPlan, scop: Scop, names: CodegenNames) 
         return PackedNest(wrap_in_loops(nest.loops, _block_of(nest.instances)), (), ())
     tiles = [
         PackedTile(
-            one.array,
-            names.fresh(f"{one.array.name}_tile"),
-            one.loops,
-            one.lengths,
-            one.subscripts,
+            tile.array,
+            names.fresh(f"{tile.array.name}_tile"),
+            tile.loops,
+            tile.lengths,
+            tile.subscripts,
         )
-        for one in plan.tiles
+        for tile in plan.tiles
     ]
     found = [
         _redirect_reads(instance, [None if k is None else tiles[k] for k in numbers], scop, names)

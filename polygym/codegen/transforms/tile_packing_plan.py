@@ -142,8 +142,8 @@ class _NestContext:
     def with_condition(self, condition: Index, *, holds: bool) -> _NestContext:
         """Return the same with a condition."""
         depth = len(self.outer)
-        found = (*self.conditions, PathCondition(depth, condition, holds))
-        return replace(self, unconditional_loops=depth, conditions=found)
+        result = (*self.conditions, PathCondition(depth, condition, holds))
+        return replace(self, unconditional_loops=depth, conditions=result)
 
 
 def _nests(node: Node, around: _NestContext) -> Iterator[LoopNest]:
@@ -182,11 +182,13 @@ def _plan_nest(
     """Return the tiles of a nest that fit into so many bytes."""
     scop = program.scop
     vector = next(
-        (one.variable for one in nest.loops if isinstance(one.annotation, VectorLoop)), None
+        (loop.variable for loop in nest.loops if isinstance(loop.annotation, VectorLoop)), None
     )
-    if vector is None or len({one.statement for one in nest.instances}) < len(nest.instances):
+    if vector is None or len({instance.statement for instance in nest.instances}) < len(
+        nest.instances
+    ):
         return NestPlan((), ())
-    found: dict[tuple[str, tuple[Index, ...]], PlannedTile] = {}
+    tiles: dict[tuple[str, tuple[Index, ...]], PlannedTile] = {}
     reads: list[tuple[int | None, ...]] = []
     for instance in nest.instances:
         statement = scop.statement(instance.statement)
@@ -194,13 +196,13 @@ def _plan_nest(
         numbers: list[int | None] = []
         for access, subscripts in zip(statement.reads, instance.reads, strict=True):
             key = (access.array, subscripts)
-            if is_fit and key not in found:
+            if is_fit and key not in tiles:
                 tile = _plan_tile(nest, vector, scop.array(access.array), subscripts, program)
                 if tile is not None and tile.size <= max_bytes:
-                    found[key], max_bytes = tile, max_bytes - tile.size
-            numbers.append(list(found).index(key) if is_fit and key in found else None)
+                    tiles[key], max_bytes = tile, max_bytes - tile.size
+            numbers.append(list(tiles).index(key) if is_fit and key in tiles else None)
         reads.append(tuple(numbers))
-    return NestPlan(tuple(found.values()), tuple(reads))
+    return NestPlan(tuple(tiles.values()), tuple(reads))
 
 
 def _plan_tile(
@@ -253,7 +255,9 @@ def _is_unwritten(
 ) -> bool:
     """Whether a nest writes nothing of what it reads of an array, and the box is inside of it."""
     scop, inner = program.scop, nest.all_loops[depth:]
-    writes = [(scop.statement(one.statement).write, one.write) for one in nest.instances]
+    writes = [
+        (scop.statement(instance.statement).write, instance.write) for instance in nest.instances
+    ]
     if any(isinstance(loop.annotation, ParallelLoop) for loop in inner):
         return False
     if any(access.gathered for access, _ in writes):
@@ -289,17 +293,17 @@ def _dimension_loops(
 
     The one that runs in vectors comes last.
     """
-    found: list[Loop] = []
+    loops: list[Loop] = []
     for subscript in subscripts:
         own = [loop for loop in inner if depends_on(subscript, loop.variable)]
         if not own:
             continue
-        if len(own) > 1 or own[0] in found or coefficient(subscript, own[0].variable) != 1:
+        if len(own) > 1 or own[0] in loops or coefficient(subscript, own[0].variable) != 1:
             return None
-        found.append(own[0])
-    if all(loop.variable != vector for loop in found) or len(found) < 2:
+        loops.append(own[0])
+    if all(loop.variable != vector for loop in loops) or len(loops) < 2:
         return None
-    return tuple(sorted(found, key=lambda loop: loop.variable == vector))
+    return tuple(sorted(loops, key=lambda loop: loop.variable == vector))
 
 
 def _is_box(inner: Sequence[Loop]) -> bool:
@@ -318,5 +322,5 @@ def _is_box(inner: Sequence[Loop]) -> bool:
 
 def max_trip_count(loop: Loop) -> int | None:
     """Return how many iterations a loop has at most; None where that is not known."""
-    found = [length + 1 for _, _, length in constant_spans(loop)]
-    return max(0, min(found)) if found else None
+    result = [length + 1 for _, _, length in constant_spans(loop)]
+    return max(0, min(result)) if result else None

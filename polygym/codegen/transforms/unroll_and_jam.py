@@ -192,18 +192,18 @@ def interleave(node: Node, copies: UnrolledCopies) -> Node:
 
 def _copy_instances(instance: Instance, copies: UnrolledCopies) -> Node:
     """Return one instance for each copy."""
-    found: list[Node] = []
+    nodes: list[Node] = []
     for offset in copies.offsets:
         base = add_constant(copies.base, offset)
         if copies.width == 1:
-            found.append(substitute_in(instance, {copies.variable: base}))
+            nodes.append(substitute_in(instance, {copies.variable: base}))
             continue
         assert instance.lanes is None
         lanes = Lanes(copies.variable, base, copies.width, copies.active_from(offset))
-        found.append(
+        nodes.append(
             Instance(instance.statement, instance.iterators, instance.write, instance.reads, lanes)
         )
-    return found[0] if len(found) == 1 else Block(tuple(found))
+    return nodes[0] if len(nodes) == 1 else Block(tuple(nodes))
 
 
 def _interleave_loop(loop: Loop, copies: UnrolledCopies) -> Node:
@@ -247,12 +247,12 @@ def bound_over_copies(
             pieces = operands
         case _:
             pieces = (bound,)
-    found: list[Index] = []
+    indices: list[Index] = []
     for piece in pieces:
         if not is_monotone(piece, variable):
             return None
-        found += [substitute(piece, {variable: end}) for end in ends]
-    return maximum(*found) if operator is IndexOperator.MAXIMUM else minimum(*found)
+        indices += [substitute(piece, {variable: end}) for end in ends]
+    return maximum(*indices) if operator is IndexOperator.MAXIMUM else minimum(*indices)
 
 
 def _run_in_sequence(node: Node, copies: UnrolledCopies) -> Node:

@@ -45,7 +45,10 @@ def unordered_pairs(
     parameters: tuple[str, ...],
 ) -> tuple[DependencePairs, ...]:
     """Return the pairs with δ = 0, those dependences left out that have none."""
-    left = (one.unordered_by(_distance(one, statements, rows, parameters)) for one in pairs)
+    left = (
+        dependence_pairs.unordered_by(_distance(dependence_pairs, statements, rows, parameters))
+        for dependence_pairs in pairs
+    )
     return tuple(one for one in left if not one.is_empty)
 
 
@@ -74,13 +77,13 @@ def order_groups(
         sink = group_of.get(pair.dependence.sink)
         if source is not None and sink is not None and source != sink:
             before[sink].add(source)
-    found: list[tuple[str, ...]] = []
+    result: list[tuple[str, ...]] = []
     while left:
         ready = next((place for place in left if before[place].isdisjoint(left)), None)
         if ready is None:
             return None
-        found.append(left.pop(ready))
-    return tuple(found)
+        result.append(left.pop(ready))
+    return tuple(result)
 
 
 def _distance(

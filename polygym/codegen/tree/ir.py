@@ -97,13 +97,13 @@ class SequenceNode(CachedHash):
 
         It is the same sequence where nothing becomes of it.
         """
-        children = [change(one) for one in self.branches]
-        if all(now is one.child for now, one in zip(children, self.branches, strict=True)):
+        children = [change(branch) for branch in self.branches]
+        if all(now is branch.child for now, branch in zip(children, self.branches, strict=True)):
             return self
         return SequenceNode(
             tuple(
-                Branch(one.statements, now, one.predicate)
-                for now, one in zip(children, self.branches, strict=True)
+                Branch(branch.statements, now, branch.predicate)
+                for now, branch in zip(children, self.branches, strict=True)
             )
         )
 
@@ -169,11 +169,13 @@ def reordered_reductions_in(tree: Tree) -> frozenset[frozenset[str]]:
             return reordered_reductions_in(child)
         case SequenceNode(branches):
             own = {
-                one.predicate.reductions
-                for one in branches
-                if one.predicate is not None and one.predicate.reductions
+                branch.predicate.reductions
+                for branch in branches
+                if branch.predicate is not None and branch.predicate.reductions
             }
-            return frozenset(own).union(*(reordered_reductions_in(one.child) for one in branches))
+            return frozenset(own).union(
+                *(reordered_reductions_in(branch.child) for branch in branches)
+            )
 
 
 def flatten_sequences(tree: Tree) -> SequenceNode | None:

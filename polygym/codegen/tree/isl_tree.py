@@ -29,8 +29,8 @@ def to_isl(
         for statement in scop.statements
     }
     domain = isl.UnionSet.empty(at_sizes(isl.Set(scop.context), sizes).get_space())
-    for one in domains.values():
-        domain = domain.union(one)
+    for union_set in domains.values():
+        domain = domain.union(union_set)
     root = isl.Schedule.from_domain(domain).get_root()
     making = _ConversionContext(legal, domains, sizes, without_splitting)
     return _insert(tree, root.child(0), making).get_schedule()
@@ -86,7 +86,13 @@ def _branch_instances(
     if where is None:
         return group
     schedule = conversion.legal.schedule
-    parameters, own = schedule.parameters, {one.statement: one for one in schedule.statements}
+    parameters, own = (
+        schedule.parameters,
+        {
+            statement_schedule.statement: statement_schedule
+            for statement_schedule in schedule.statements
+        },
+    )
     pieces = []
     for place, name in enumerate(branch.statements):
         iterators = own[name].iterators

@@ -40,7 +40,10 @@ class LoopContext:
         return memo.get_or_compute(
             ("root", parameters),
             lambda: LoopContext(
-                all_pairs(legal.scop), {one.name: () for one in names}, parameters, memo=memo
+                all_pairs(legal.scop),
+                {statement.name: () for statement in names},
+                parameters,
+                memo=memo,
             ),
         )
 
@@ -61,10 +64,10 @@ class LoopContext:
         self, members: Sequence[BandMember], statements: tuple[str, ...]
     ) -> LoopContext:
         """Return what surrounds the body of some loops over points."""
-        found = self
+        result = self
         for member in members:
-            found = found.inside_loop(member.rows, statements)
-        return found
+            result = result.inside_loop(member.rows, statements)
+        return result
 
     def inside_loop(
         self, rows: tuple[ScheduleRow, ...], statements: tuple[str, ...]

@@ -31,13 +31,13 @@ class PlanningMemo:
     def get_or_compute(self, question: Hashable, answer: Callable[[], Answer]) -> Answer:
         """Return the answer to a question, which is worked out if it is new."""
         try:
-            found: Answer = self._known[question]
+            result: Answer = self._known[question]
         except KeyError:
-            found = answer()
+            result = answer()
             if len(self._known) >= _MAX_ANSWERS:
                 self._known.clear()
-            self._known[question] = found
-        return found
+            self._known[question] = result
+        return result
 
     def get_or_compute_for_mapping(
         self, question: Hashable, mapping: Mapping, answer: Callable[[Mapping], Answer]

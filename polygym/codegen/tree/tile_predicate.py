@@ -45,7 +45,7 @@ class TilePredicate:
         """Return the condition as text, given that of a number."""
         names = [number_text(part) for part in self.tile_coordinates]
         either = " or ".join(
-            f"({' and '.join(_inequality_text(one, names) for one in every)})"
+            f"({' and '.join(_inequality_text(inequality, names) for inequality in every)})"
             for every in self.conditions
         )
         return f"not ({either})" if self.is_complement else f"({either})"

@@ -87,10 +87,16 @@ def check_coverage(
         for point in {*chosen, *filter(contains[name], _neighbors([*chosen, *some]))}:
             time = times(*point, *values)
             places = {counting.counters_at(time) for counting in countings if counting is not None}
-            found = [run(*values, at) for at in places if at is not None]
-            runs = {one for part in found if part for one in part if one[0] == (name, point)}
+            instance_executions = [run(*values, at) for at in places if at is not None]
+            runs = {
+                execution
+                for part in instance_executions
+                if part
+                for execution in part
+                if execution[0] == (name, point)
+            }
             # Where not all that may run it was looked at, that nothing does says nothing.
-            if len(runs) > 1 or (not runs and None not in found):
+            if len(runs) > 1 or (not runs and None not in instance_executions):
                 raise WrongLoopsError(WRONG_INSTANCES)
 
 
@@ -123,20 +129,20 @@ class _CounterMapping:
 
     def counters_at(self, time: IteratorValues) -> CounterValues | None:
         """Return where the counters stand at a time; None where they never stand so."""
-        found: list[int | None] = list(time)
+        result: list[int | None] = list(time)
         for place, loop in enumerate(self.shifts_and_scales):
             if loop is None:
                 continue
             if place >= len(time):
                 break
             if loop == _UNKNOWN:
-                found[place] = None
+                result[place] = None
                 continue
             shift, scale = loop
             if (time[place] + shift) % scale:
                 return None
-            found[place] = (time[place] + shift) // scale
-        return tuple(found)
+            result[place] = (time[place] + shift) // scale
+        return tuple(result)
 
 
 def _counter_mapping(ran: Iterable[tuple[IteratorValues, CounterValues]]) -> _CounterMapping | None:

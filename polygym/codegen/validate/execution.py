@@ -94,16 +94,16 @@ def _check_all(
     sizes: Sizes,
 ) -> None:
     """Check all that loops run."""
-    found = run(*sizes.values())
+    instance_points = run(*sizes.values())
     ran: dict[str, list[IteratorValues]] = {box.statement: [] for box in boxes}
-    for name, point in found:
+    for name, point in instance_points:
         ran[name].append(point)
     for box in boxes:
         points = ran[box.statement]
         expected = _instances_of(box, legal.scop.statement(box.statement).domain, sizes)
         if len(points) != len(expected) or expected != set(points):
             raise WrongLoopsError(WRONG_INSTANCES)
-    _check_order(found, tree, legal, sizes)
+    _check_order(instance_points, tree, legal, sizes)
 
 
 def _instances_of(box: BoundingBox, domain: str, sizes: Sizes) -> frozenset[IteratorValues]:
@@ -116,12 +116,12 @@ def _check_sample(
 ) -> None:
     """Check part of what loops for given sizes run."""
     sampled, to_the_end = make_sampler(body, tuple(sizes))(*sizes.values())
-    found = [point for point, _, _ in sampled]
+    points = [point for point, _, _ in sampled]
     contains = {box.statement: box.contains for box in boxes}
-    if len(set(found)) != len(found) or not all(contains[name](point) for name, point in found):
+    if len(set(points)) != len(points) or not all(contains[name](point) for name, point in points):
         raise WrongLoopsError(WRONG_INSTANCES)
-    _check_order(found, tree, legal, sizes)
-    seen = {name for name, _ in found}
+    _check_order(points, tree, legal, sizes)
+    seen = {name for name, _ in points}
     if to_the_end and any(box.statement not in seen and not box.is_empty for box in boxes):
         raise WrongLoopsError(WRONG_INSTANCES)  # nothing of it runs at the ends of any loop
     check_coverage(body, tree, legal, sampled, contains, sizes)
@@ -164,5 +164,5 @@ def _parameters(scop: Scop, smallest: int) -> dict[str, int] | None:
     values = sample_point(
         isl.Set.from_params(wanted).move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, count)
     )
-    found = dict(zip(order, values, strict=False))
-    return {name: found.get(name, smallest + place) for place, name in enumerate(names)}
+    result = dict(zip(order, values, strict=False))
+    return {name: result.get(name, smallest + place) for place, name in enumerate(names)}

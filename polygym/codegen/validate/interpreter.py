@@ -95,17 +95,17 @@ def make_sampler(
     run = _SampledText(sampled).function(body, parameters)
 
     def enough(*values: int) -> tuple[list[InstanceExecution], bool]:
-        found: list[InstanceExecution] = []
+        executions: list[InstanceExecution] = []
         to_the_end = True
         for more in _SAMPLE_FACTORS:
             sampled.restart(more)
             larger = run(*values)
-            if found and sampled.left <= 0:
+            if executions and sampled.left <= 0:
                 break  # it ended before the last loops, which the smaller one has reached
-            found, to_the_end = larger, sampled.left > 0
-            if len(found) >= _ENOUGH_SAMPLES or not sampled.is_part:
+            executions, to_the_end = larger, sampled.left > 0
+            if len(executions) >= _ENOUGH_SAMPLES or not sampled.is_part:
                 break
-        return found, to_the_end
+        return executions, to_the_end
 
     return enough
 
@@ -146,11 +146,11 @@ class _CountedRange:
 
     def __call__(self, lower: int, end: int, step: int) -> Sequence[int]:
         """Return the iterations of one loop."""
-        found = range(lower, end, step)
-        self.left -= len(found)
+        result = range(lower, end, step)
+        self.left -= len(result)
         if self.left < 0:
             raise WrongLoopsError("isl's loops run far more often than there are instances")
-        return found
+        return result
 
 
 class _SampledRange:
@@ -363,5 +363,5 @@ class _PinnedText(_LocatedText):
     def _each(self, bound: Index, operator: IndexOperator) -> list[str]:
         """Return the operands of the greatest or the least of several, or what there is alone."""
         if isinstance(bound, IndexOperation) and bound.operator is operator:
-            return [text for one in bound.operands for text in self._each(one, operator)]
+            return [text for index in bound.operands for text in self._each(index, operator)]
         return [self._index(bound)]

@@ -100,13 +100,13 @@ def _ordered_pairs(
     """Return what keeps its order: source, sink, and the pairs at the sizes."""
     sizes = None if known is None else dict(known)
     reducing = frozenset().union(*sums)
-    found = [
-        (one.source, one.sink, isl.Map(one.relation))
-        for one in dependences(scop)
-        if reducing.isdisjoint((one.source, one.sink))
+    result = [
+        (dependence.source, dependence.sink, isl.Map(dependence.relation))
+        for dependence in dependences(scop)
+        if reducing.isdisjoint((dependence.source, dependence.sink))
     ]
-    found += ordering_conflicts(scop, sums) if sums else ()
-    return tuple((source, sink, at_sizes(pairs, sizes)) for source, sink, pairs in found)
+    result += ordering_conflicts(scop, sums) if sums else ()
+    return tuple((source, sink, at_sizes(pairs, sizes)) for source, sink, pairs in result)
 
 
 def _check_complete(domain: isl.Set, leaves: list[_AstLeaf], context: isl.Set) -> None:
@@ -145,8 +145,8 @@ def _instances_with_paths(
 def _reversed_pairs(first: _AstLeaf, second: _AstLeaf) -> isl.Map:
     """Return the pairs of instances of two leaves of which the second's does not run later."""
     common = 0
-    for one, other in zip(first.path, second.path, strict=False):
-        if one != other:
+    for path_step, other in zip(first.path, second.path, strict=False):
+        if path_step != other:
             break
         common += 1
     loops = _loop_count(first.path[:common])

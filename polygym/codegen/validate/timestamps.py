@@ -40,7 +40,10 @@ def timestamps_along(
                 return ""
             case Band(statements, members, child):
                 place = statements.index(statement)
-                found = (" + ".join(value(part, place) for part in one.terms) for one in members)
+                found = (
+                    " + ".join(value(part, place) for part in band_member.terms)
+                    for band_member in members
+                )
                 return f"{''.join(f'{one}, ' for one in found)}{entries(child)}"
             case SequenceNode(parts):
                 text, others = "", ""
@@ -60,5 +63,5 @@ def timestamps_along(
     scop_names = [parameter.name for parameter in legal.scop.parameters]
     arguments = [*own, *(sizes.get(name, f"_{name}") for name in scop_names)]
     text = f"lambda {', '.join(arguments)}: ({entries(tree)})"
-    found: Callable[..., tuple[int, ...]] = eval(text, {})
-    return found
+    result: Callable[..., tuple[int, ...]] = eval(text, {})
+    return result

@@ -72,7 +72,7 @@ class Limit:
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         longest: Chain = max(
-            self.demand.chains, key=lambda one: _chain_seconds(one, self.peaks), default=()
+            self.demand.chains, key=lambda chain: _chain_seconds(chain, self.peaks), default=()
         )
         return {
             "seconds": self.seconds,
@@ -81,14 +81,14 @@ class Limit:
             "memory_seconds": self.memory,
             "chain_seconds": self.chain,
             "operations": [
-                {"kind": one.kind.value, "type": one.type.value, "number": number}
-                for one, number in self.demand.operations
+                {"kind": operation.kind.value, "type": operation.type.value, "number": number}
+                for operation, number in self.demand.operations
             ],
             "bytes_read": self.demand.traffic.read,
             "bytes_written": self.demand.traffic.written,
             "chain": [
-                {"step": one.step.value, "type": one.type.value, "number": number}
-                for one, number in longest
+                {"step": term.step.value, "type": term.type.value, "number": number}
+                for term, number in longest
             ],
             "threads": self.peaks.threads,
             "disturbed": self.peaks.background_load,
@@ -97,7 +97,7 @@ class Limit:
 
 def compute_limit(demand: Demand, peaks: Peaks, *, reassociates: bool = False) -> Limit:
     """Return the limit of a program on a machine, with chains unless sums may be taken apart."""
-    chain = max((_chain_seconds(one, peaks) for one in demand.chains), default=0.0)
+    chain = max((_chain_seconds(chain, peaks) for chain in demand.chains), default=0.0)
     return Limit(
         _compute_seconds(demand, peaks),
         _memory_seconds(demand, peaks),
@@ -113,7 +113,11 @@ def _compute_seconds(demand: Demand, peaks: Peaks) -> float:
 
 def _units_seconds(demand: Demand, peaks: Peaks, *, floating: bool) -> float:
     """Return how long the units for floating numbers, or for integers, take at least."""
-    own = [(one, n) for one, n in demand.operations if one.type.is_floating == floating]
+    own = [
+        (typed_operation, n)
+        for typed_operation, n in demand.operations
+        if typed_operation.type.is_floating == floating
+    ]
     sums: dict[str, float] = {}
     for operation, number in own:
         for unit, rate in _rates(operation, peaks.rates_of(operation.type)).items():
@@ -143,7 +147,7 @@ def _memory_seconds(demand: Demand, peaks: Peaks) -> float:
     for number, level in enumerate(peaks.levels):
         moved = max(0, demand.traffic.read - nearer) + max(0, demand.traffic.written - nearer)
         # What is farther away is not faster, whatever was measured of it.
-        fastest = max(one.bandwidth for one in peaks.levels[number:])
+        fastest = max(level_peak.bandwidth for level_peak in peaks.levels[number:])
         longest = max(longest, moved / fastest)
         nearer += level.size
     return longest

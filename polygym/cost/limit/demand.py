@@ -54,7 +54,7 @@ def program_demand(program: Program) -> Demand:
     Raises:
         LimitError: isl would take too long.
     """
-    outputs = [one.array for one in program.outputs]
+    outputs = [output.array for output in program.outputs]
     scop = program.as_written
     return scop_demand(scop, outputs, scop_sizes(scop, dict(program.parameters)))
 
@@ -74,15 +74,15 @@ def _scop_demand(
 ) -> Demand:
     values = dict(sizes)
     with bounded_operations("counting what a program has to do"):
-        found = find_value_flows(scop, outputs, values)
-        operations = OperationCounter(found, values).operations()
+        value_flows = find_value_flows(scop, outputs, values)
+        operations = OperationCounter(value_flows, values).operations()
         return Demand(
-            tuple((one, number) for one, number in operations.items() if number),
-            required_traffic(found, values),
-            tuple(_sorted(one) for one in dependence_chains(found, values)),
+            tuple((operation, number) for operation, number in operations.items() if number),
+            required_traffic(value_flows, values),
+            tuple(_sorted(chain) for chain in dependence_chains(value_flows, values)),
         )
 
 
 def _sorted(waits: Mapping[LatencyTerm, int]) -> Chain:
-    found = Counter(waits)
-    return tuple((wait, number) for wait, number in found.most_common() if number)
+    result = Counter(waits)
+    return tuple((wait, number) for wait, number in result.most_common() if number)

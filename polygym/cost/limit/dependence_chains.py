@@ -90,14 +90,14 @@ class _ChainWalker:
 
     def walk(self, name: str, point: Point) -> Counter[LatencyTerm]:
         """Return what a walk from an instance waits for."""
-        found = Counter(self._first_latency(name))
+        result = Counter(self._first_latency(name))
         path: list[_WalkStep] = []
         while self.steps_left > 0 and (way := self._next_edge(name, point)) is not None:
             self.steps_left -= 1
             arc, there = way
             path.append(_WalkStep(arc, point))
             for wait in arc.latencies:
-                found[wait] += 1
+                result[wait] += 1
             name, point = arc.sink, there
             if self.first_instances.get(name) == point:
                 del self.first_instances[name]  # a walk from there is the rest of this one
@@ -105,18 +105,18 @@ class _ChainWalker:
                 rounds, length, point = leap
                 for step in path[-length:]:
                     for wait in step.edge.latencies:
-                        found[wait] += rounds
+                        result[wait] += rounds
                 path.clear()
             elif len(path) > 4 * _MAX_CYCLE:
                 del path[: 2 * _MAX_CYCLE]
-        return found
+        return result
 
     def _first_latency(self, name: str) -> tuple[LatencyTerm, ...]:
         """Return what the first instance of a walk waits for, unless it may read a constant."""
         scop, forms = self.flows.scop, ExpressionForms(self.flows)
         leaves = self.flows.reads_of(name)
         statement = scop.statement(name)
-        if any(forms.may_be_constant(statement, Load(one.access, _ANY_TYPE)) for one in leaves):
+        if any(forms.may_be_constant(statement, Load(read.access, _ANY_TYPE)) for read in leaves):
             return ()
         paths = [latency_path(scop, statement, leaf.access) for leaf in leaves]
         return max((path for path in paths if path is not None), key=len, default=())
@@ -124,18 +124,18 @@ class _ChainWalker:
     def _next_edge(self, name: str, point: Point) -> tuple[FlowEdge, Point] | None:
         """Return the arc to go on by, and where it leads; None where the chain ends."""
         best: tuple[bool, Point] | None = None
-        found: tuple[FlowEdge, Point] | None = None
+        result: tuple[FlowEdge, Point] | None = None
         for leaves, go in self._from.get(name, ()):
             if (moved := go.move(point)) is not None:
                 there, when = moved
                 if best is None or (leaves, when) < best:
-                    best, found = (leaves, when), (go.edge, there)
-        return found
+                    best, result = (leaves, when), (go.edge, there)
+        return result
 
 
 def dependence_chains(flows: ValueFlows, sizes: Sizes) -> tuple[Counter[LatencyTerm], ...]:
     """Return what some chains of a program wait for: as many as have anything different."""
-    found: list[Counter[LatencyTerm]] = []
+    result: list[Counter[LatencyTerm]] = []
     ways = find_flow_edges(flows, sizes)
     begins = {
         name: begin
@@ -146,9 +146,9 @@ def dependence_chains(flows: ValueFlows, sizes: Sizes) -> tuple[Counter[LatencyT
     for name, begin in tuple(begins.items()):
         if name in walker.first_instances:
             waits = walker.walk(name, begin)
-            if waits and not any(waits <= other for other in found):
-                found = [other for other in found if not other <= waits] + [waits]
-    return tuple(found)
+            if waits and not any(waits <= other for other in result):
+                result = [other for other in result if not other <= waits] + [waits]
+    return tuple(result)
 
 
 def _first_instance(flows: ValueFlows, name: str, sizes: Sizes) -> Point | None:
@@ -174,7 +174,9 @@ def _skip_cycles(
         if len(path) < 2 * length:
             return None
         before, last = path[-2 * length : -length], path[-length:]
-        if any(one.edge is not other.edge for one, other in zip(before, last, strict=True)):
+        if any(
+            walk_step.edge is not other.edge for walk_step, other in zip(before, last, strict=True)
+        ):
             continue
         if last[0].edge.source != name:
             continue
@@ -190,15 +192,15 @@ def _skip_cycles(
 def _remaining_cycles(before: Sequence[_WalkStep], last: Sequence[_WalkStep]) -> int | None:
     """Return how often the arcs of the last round hold again; None if there is no end to it."""
     most: int | None = None
-    for one, other in zip(before, last, strict=True):
+    for walk_step, other in zip(before, last, strict=True):
         for row in other.edge.inequalities:
             here = row_value(row, other.point)
-            change = here - row_value(row, one.point)
+            change = here - row_value(row, walk_step.point)
             if change < 0:
                 rounds = here // -change
                 most = rounds if most is None else min(most, rounds)
         if any(
-            row_value(row, other.point) != row_value(row, one.point)
+            row_value(row, other.point) != row_value(row, walk_step.point)
             for row in other.edge.equalities
         ):
             return 0
@@ -222,8 +224,8 @@ def _strong_components(arcs: Sequence[FlowEdge]) -> dict[str, int]:
             more = {far for near in after[name] for far in after[near]} - after[name]
             after[name] |= more
             growing = growing or bool(more)
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for number, name in enumerate(names):
-        both = [other for other in found if other in after[name] and name in after[other]]
-        found[name] = found[both[0]] if both else number
-    return found
+        both = [other for other in result if other in after[name] and name in after[other]]
+        result[name] = result[both[0]] if both else number
+    return result

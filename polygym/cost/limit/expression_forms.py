@@ -139,8 +139,10 @@ class ExpressionForms:
         nothing = domain.subtract(domain)
         if not self.may_be_constant(statement, node):
             return nothing
-        found = domain
-        for access in dict.fromkeys(one.access for one in walk(node) if isinstance(one, Load)):
+        result = domain
+        for access in dict.fromkeys(
+            expression.access for expression in walk(node) if isinstance(expression, Load)
+        ):
             leaf = self.flows.certain_reads.get((statement.name, access))
             if leaf is None or leaf.sources is None or leaf.live_in is None:
                 return None
@@ -153,8 +155,8 @@ class ExpressionForms:
             if self.flows.scop.array(access.array).initial is not None:
                 for part in maps_of_union(leaf.live_in):
                     given = given.union(part.domain())
-            found = found.intersect(given)
-        return found
+            result = result.intersect(given)
+        return result
 
     def is_constant(self, statement: Statement, node: Expression) -> bool:
         """Whether LLVM may know what something that is read is in all instances."""
@@ -180,19 +182,19 @@ class ExpressionForms:
         if leaf is None or leaf.sources is None:
             return None
         initial = self.flows.scop.array(access.array).initial is not None
-        found = {f"initial {access.array}" if initial else _MARK}
+        result = {f"initial {access.array}" if initial else _MARK}
         if leaf.live_in is not None and leaf.live_in.is_empty():
-            found = set()
+            result = set()
         for part in maps_of_union(leaf.sources):
             writer = self.flows.scop.statement(part.get_tuple_name(isl.dim_type.in_))
             if writer.name in self._recurrent and not isinstance(writer.body, Load):
-                found.add(_MARK)
+                result.add(_MARK)
                 continue
             more = self.of(writer, writer.body)
             if more is None:
                 return None
-            found |= more
-        return _limited(found)
+            result |= more
+        return _limited(result)
 
 
 def _form_products(parts: list[FormTexts]) -> Iterator[tuple[str, ...]]:

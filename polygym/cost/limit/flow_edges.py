@@ -92,7 +92,7 @@ def row_value(row: Row, point: Point) -> int:
 
 def find_flow_edges(flows: ValueFlows, sizes: Sizes) -> tuple[FlowEdge, ...]:
     """Return the arcs between live instances at given sizes, as far as isl finds them."""
-    found: list[FlowEdge] = []
+    flow_edges: list[FlowEdge] = []
     forms = ExpressionForms(flows)
     for leaf in flows.certain_reads.values():
         reader = flows.scop.statement(leaf.statement)
@@ -105,10 +105,10 @@ def find_flow_edges(flows: ValueFlows, sizes: Sizes) -> tuple[FlowEdge, ...]:
             ):
                 continue  # nothing waits for a constant
             live = part.intersect_range(flows.live[leaf.statement])
-            found += _edges_of_relation(live, sizes, waits)
-            if len(found) > _MAX_EDGES:
-                return tuple(found[:_MAX_EDGES])
-    return tuple(found)
+            flow_edges += _edges_of_relation(live, sizes, waits)
+            if len(flow_edges) > _MAX_EDGES:
+                return tuple(flow_edges[:_MAX_EDGES])
+    return tuple(flow_edges)
 
 
 def _edges_of_relation(
@@ -146,7 +146,7 @@ def _convex_pieces(where: isl.Set) -> Iterator[tuple[tuple[Row, ...], tuple[Row,
             continue
         least: list[Row] = []
         zero: list[Row] = []
-        for one in piece.get_constraints():
-            row = (*coefficients(one, isl.dim_type.set), constant_term(one))
-            (zero if one.is_equality() else least).append(row)
+        for constraint in piece.get_constraints():
+            row = (*coefficients(constraint, isl.dim_type.set), constant_term(constraint))
+            (zero if constraint.is_equality() else least).append(row)
         yield tuple(least), tuple(zero)

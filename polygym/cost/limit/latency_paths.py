@@ -69,11 +69,11 @@ def latency_path(
     """Return the steps of a value that is read there; None where there is no path."""
     if not scop.array(statement.write.array).type.is_floating:
         return None
-    found = list(_latency_paths(statement.body, access))
-    if not found:
+    steps = list(_latency_paths(statement.body, access))
+    if not steps:
         return None
     scalar = lane_type(scop, statement, floating=True)
-    longest = max(found, key=len)
+    longest = max(steps, key=len)
     return tuple(LatencyTerm(step, scalar) for step in longest)
 
 

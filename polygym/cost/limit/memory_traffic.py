@@ -54,17 +54,17 @@ def required_traffic(flows: ValueFlows, sizes: Sizes) -> MemoryTraffic:
 
 def _certain_last_writes(flows: ValueFlows) -> isl.UnionMap:
     """Return the last writes without the stores that may not happen, or to another element."""
-    found = flows.last_writes
-    for one in flows.scop.statements:
-        if isinstance(one.body, Update):
-            found = found.subtract_domain(isl.UnionSet(one.domain))
-    return found
+    union_map = flows.last_writes
+    for statement in flows.scop.statements:
+        if isinstance(statement.body, Update):
+            union_map = union_map.subtract_domain(isl.UnionSet(statement.domain))
+    return union_map
 
 
 def _bytes(flows: ValueFlows, elements: dict[str, isl.UnionSet], sizes: Sizes) -> int:
     return sum(
-        flows.scop.array(name).type.size * _elements(found, sizes)
-        for name, found in elements.items()
+        flows.scop.array(name).type.size * _elements(union_set, sizes)
+        for name, union_set in elements.items()
     )
 
 

@@ -83,7 +83,7 @@ class OperationCounter:
             if statement.name in self.flows.live:
                 for use in self._uses(statement):
                     uses[use.operation.kind].append(use)
-        found: Counter[TypedOperation] = Counter()
+        result: Counter[TypedOperation] = Counter()
         for group in (group for of_kind in uses.values() for group in _group_by_form(of_kind)):
             same: defaultdict[tuple[TypedOperation, str], list[_OperatorUse]] = defaultdict(list)
             for use in group:
@@ -91,8 +91,8 @@ class OperationCounter:
             # Of several forms, or types, any two may be one operation.
             numbers = {key: self._count_distinct(alike) for key, alike in same.items()}
             operation, form = max(numbers, key=lambda key: numbers[key])
-            found[operation] += numbers[operation, form]
-        return found
+            result[operation] += numbers[operation, form]
+        return result
 
     def _uses(self, statement: Statement) -> Iterator[_OperatorUse]:
         """Yield what a statement carries out; of narrow integers that is one thing."""
@@ -120,7 +120,9 @@ class OperationCounter:
             return live
         operands = children(node)
         if node.operator in (BinaryOperator.ADD, BinaryOperator.SUBTRACT):
-            vanishes = any(self._forms.is_constant(statement, one) for one in operands)
+            vanishes = any(
+                self._forms.is_constant(statement, expression) for expression in operands
+            )
             return None if vanishes else live
         if node.operator in (BinaryOperator.DIVIDE, BinaryOperator.REMAINDER):
             operands = operands[1:]
@@ -149,15 +151,15 @@ class OperationCounter:
 
         named = []
         full = True
-        for one in form_operands(node, origin):
-            if isinstance(one, IteratorValue):
-                named.append(self._names.of_iterators(statement, [one.name]))
-            elif leaf := self.flows.certain_reads.get((statement.name, one.access)):
+        for read_leaf in form_operands(node, origin):
+            if isinstance(read_leaf, IteratorValue):
+                named.append(self._names.of_iterators(statement, [read_leaf.name]))
+            elif leaf := self.flows.certain_reads.get((statement.name, read_leaf.access)):
                 named.append(self._names.of_leaf(leaf))
             else:
                 full = False  # in the arm of a condition: nobody knows
-        found = self._names.tuple_of(statement, named)
-        return ValueNames(found.names, found.is_exact and full)
+        value_names = self._names.tuple_of(statement, named)
+        return ValueNames(value_names.names, value_names.is_exact and full)
 
     def _count_distinct(self, uses: list[_OperatorUse]) -> int:
         """Return how many different tuples operators of one form have together, or fewer."""
@@ -165,10 +167,10 @@ class OperationCounter:
             return self._tuples(uses[0])
         try:
             with attempt_bounded(MAX_OPERATIONS):
-                groups = _group_by_operands([(one, self._image(one)) for one in uses])
+                groups = _group_by_operands([(use, self._image(use)) for use in uses])
         except isl.Error:
             groups = [uses]
-        return sum(max(self._tuples(one) for one in group) for group in groups)
+        return sum(max(self._tuples(operator_use) for operator_use in group) for group in groups)
 
     def _image(self, use: _OperatorUse) -> isl.UnionSet:
         return isl.UnionSet.from_set(use.live).apply(use.operands.names)
@@ -188,12 +190,12 @@ class OperationCounter:
 
 def _group_by_operands(uses: list[tuple[_OperatorUse, isl.UnionSet]]) -> list[list[_OperatorUse]]:
     """Return groups of operators; those of two groups have no tuple in common."""
-    if not all(one.operands.is_exact for one, _ in uses):
+    if not all(operator_use.operands.is_exact for operator_use, _ in uses):
         return [[one for one, _ in uses]]
     groups: list[tuple[list[_OperatorUse], isl.UnionSet]] = []
-    for one, image in uses:
+    for use, image in uses:
         apart = []
-        members = [one]
+        members = [use]
         for others, theirs in groups:
             if theirs.is_disjoint(image):
                 apart.append((others, theirs))
@@ -207,8 +209,8 @@ def _group_by_operands(uses: list[tuple[_OperatorUse, isl.UnionSet]]) -> list[li
 def _group_by_form(uses: Sequence[_OperatorUse]) -> list[list[_OperatorUse]]:
     """Return groups of operators; those of two groups have no form in common."""
     groups: list[tuple[list[_OperatorUse], FormTexts | None]] = []
-    for one in uses:
-        members, forms = [one], one.forms
+    for use in uses:
+        members, forms = [use], use.forms
         apart = []
         for others, theirs in groups:
             if forms is None or theirs is None or forms & theirs:

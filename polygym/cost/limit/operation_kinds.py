@@ -79,12 +79,12 @@ _BIT_OPERATORS = (
 def lane_type(scop: Scop, statement: Statement, *, floating: bool) -> ScalarType:
     """Return the narrowest type in which operations of a statement may be done."""
     accesses = (statement.write, *statement.reads)
-    types = [scop.array(one.array).type for one in accesses]
+    types = [scop.array(access.array).type for access in accesses]
     if floating:
-        is_narrow = any(one.is_floating and one is not ScalarType.DOUBLE for one in types)
+        is_narrow = any(type_.is_floating and type_ is not ScalarType.DOUBLE for type_ in types)
         return ScalarType.FLOAT if is_narrow else ScalarType.DOUBLE
-    integers = [one for one in types if one.is_integer] or [ScalarType.INT]
-    bits = min(one.bits for one in integers)
+    integers = [scalar_type for scalar_type in types if scalar_type.is_integer] or [ScalarType.INT]
+    bits = min(integer.bits for integer in integers)
     return {8: ScalarType.BYTE, 16: ScalarType.SHORT, 32: ScalarType.INT}.get(bits, ScalarType.LONG)
 
 
@@ -165,12 +165,14 @@ def _kind_of_integers(
 
 def has_data(node: Expression) -> bool:
     """Whether an expression reads memory."""
-    return any(isinstance(one, Load | Gather) for one in walk(node))
+    return any(isinstance(expression, Load | Gather) for expression in walk(node))
 
 
 def is_constant(node: Expression) -> bool:
     """Whether an expression has one value for all instances: of literals and parameters alone."""
-    return not any(isinstance(one, Load | Gather | IteratorValue) for one in walk(node))
+    return not any(
+        isinstance(expression, Load | Gather | IteratorValue) for expression in walk(node)
+    )
 
 
 def _literal_value(node: Expression, usual: float) -> float | None:

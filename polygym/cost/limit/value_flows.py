@@ -79,7 +79,7 @@ class ValueFlows:
 
     def reads_of(self, statement: str) -> tuple[CertainRead, ...]:
         """Return the leaves of a statement."""
-        return tuple(one for (name, _), one in self.certain_reads.items() if name == statement)
+        return tuple(read for (name, _), read in self.certain_reads.items() if name == statement)
 
 
 def certain_nodes(expression: Expression) -> Iterator[Expression]:
@@ -98,8 +98,8 @@ def certain_nodes(expression: Expression) -> Iterator[Expression]:
 
 def certain_reads(statement: Statement) -> tuple[Access, ...]:
     """Return the accesses of the reads that every instance performs, each once."""
-    found = (node.access for node in certain_nodes(statement.body) if isinstance(node, Load))
-    return tuple(dict.fromkeys(access for access in found if not access.gathered))
+    accesses = (node.access for node in certain_nodes(statement.body) if isinstance(node, Load))
+    return tuple(dict.fromkeys(access for access in accesses if not access.gathered))
 
 
 def find_value_flows(scop: Scop, outputs: Sequence[str], sizes: Sizes) -> ValueFlows:
@@ -135,17 +135,17 @@ def _size_region(sizes: Sizes) -> isl.Set:
 
 
 def _arrays(scop: Scop) -> Iterator[str]:
-    for one in scop.statements:
-        yield one.write.array
-        yield from (access.array for access in certain_reads(one))
+    for statement in scop.statements:
+        yield statement.write.array
+        yield from (access.array for access in certain_reads(statement))
 
 
 def _writes(scop: Scop, array: str) -> isl.UnionMap:
-    found = isl.UnionMap("{ }")
-    for one in scop.statements:
-        if one.write.array == array:
-            found = found.union(_restricted(one, one.write))
-    return found
+    union_map = isl.UnionMap("{ }")
+    for statement in scop.statements:
+        if statement.write.array == array:
+            union_map = union_map.union(_restricted(statement, statement.write))
+    return union_map
 
 
 def _restricted(statement: Statement, access: Access) -> isl.UnionMap:
@@ -157,14 +157,17 @@ def _certain_reads_of(
 ) -> Iterator[CertainRead]:
     """Yield the leaves that read an array; isl analyses all of them together."""
     wanted = [
-        (one.name, access, _restricted(one, access))
-        for one in scop.statements
-        for access in certain_reads(one)
+        (statement.name, access, _restricted(statement, access))
+        for statement in scop.statements
+        for access in certain_reads(statement)
         if access.array == array
     ]
     if not wanted:
         return
-    if any(one.write.array == array and isinstance(one.body, Update) for one in scop.statements):
+    if any(
+        statement.write.array == array and isinstance(statement.body, Update)
+        for statement in scop.statements
+    ):
         for name, access, _ in wanted:
             yield CertainRead(name, access, None, None)
         return
@@ -175,12 +178,12 @@ def _certain_reads_of(
     together = isl.UnionMap("{ }")
     for _, _, reads in wanted:
         together = together.union(reads)
-    found = flow_sources(together, writes, order)
+    union_maps = flow_sources(together, writes, order)
     for name, access, reads in wanted:
-        if found is None:
+        if union_maps is None:
             yield CertainRead(name, access, None, None)
             continue
-        pairs, fresh = found
+        pairs, fresh = union_maps
         # Of the values that an instance reads those at the place of this read.
         here = writes.apply_range(reads.reverse())
         yield CertainRead(
@@ -211,9 +214,9 @@ def _live_instances(
             flow = flow.union(leaf.sources)
     last, every = final.domain(), isl.UnionSet("{ }")
     leading = _statements_reaching_output(leaves, final)
-    for one in scop.statements:
-        if one.name in leading:
-            every = every.union(isl.UnionSet(one.domain).intersect_params(context))
+    for statement in scop.statements:
+        if statement.name in leading:
+            every = every.union(isl.UnionSet(statement.domain).intersect_params(context))
     try:
         with attempt_bounded(MAX_OPERATIONS):
             for _ in range(len(scop.statements) + _EXTRA_ROUNDS):
@@ -229,16 +232,16 @@ def _live_instances(
 
 def _statements_reaching_output(leaves: Sequence[CertainRead], final: isl.UnionMap) -> set[str]:
     """Return the statements from which flow leads to a last write, instances aside."""
-    found = {part.get_tuple_name() for part in sets_of(final.domain())}
+    result = {part.get_tuple_name() for part in sets_of(final.domain())}
     edges = [
         (part.get_tuple_name(isl.dim_type.in_), leaf.statement)
         for leaf in leaves
         if leaf.sources is not None
         for part in maps_of(leaf.sources)
     ]
-    while more := {source for source, sink in edges if sink in found} - found:
-        found |= more
-    return found
+    while more := {source for source, sink in edges if sink in result} - result:
+        result |= more
+    return result
 
 
 def _by_name(points: isl.UnionSet) -> dict[str, isl.Set]:

@@ -69,7 +69,7 @@ class ValueNumbering:
     def origin(self, leaf: CertainRead) -> str:
         """Return where values that a leaf reads come from, whatever they are stored in."""
         kinds = maps_of_union(self.of_leaf(leaf).names)
-        return "; ".join(sorted(isl_text(one.get_space().range()) for one in kinds))
+        return "; ".join(sorted(isl_text(kind.get_space().range()) for kind in kinds))
 
     def of_iterators(self, statement: Statement, names: Iterable[str]) -> ValueNames:
         """Return the values of some of a statement's iterators as names."""
@@ -83,30 +83,32 @@ class ValueNumbering:
 
     def tuple_of(self, statement: Statement, operands: Iterable[ValueNames]) -> ValueNames:
         """Return tuples of names as names."""
-        found = _unknown_names(statement)
+        value_names = _unknown_names(statement)
         for operand in operands:
-            more = found.names.range_product(operand.names)
+            more = value_names.names.range_product(operand.names)
             if more.n_map() > _MAX_SPACES:
-                found = ValueNames(found.names, False)
+                value_names = ValueNames(value_names.names, False)
             else:
-                found = ValueNames(more, found.is_exact and operand.is_exact)
-        return found
+                value_names = ValueNames(more, value_names.is_exact and operand.is_exact)
+        return value_names
 
     def _of_leaf(self, leaf: CertainRead) -> ValueNames:
         if leaf.sources is None or leaf.live_in is None:
             return self._nothing(leaf)
-        found, full = leaf.live_in, True
+        union_map, full = leaf.live_in, True
         for part in maps_of_union(leaf.sources):
             writer = part.get_tuple_name(isl.dim_type.in_)
             reader_to_writer = isl.UnionMap.from_map(part.reverse())
             value = self._of_value(self.flows.scop.statement(writer))
-            found = found.union(reader_to_writer.apply_range(value.names))
+            union_map = union_map.union(reader_to_writer.apply_range(value.names))
             full = full and value.is_exact
-        return ValueNames(found, full) if found.n_map() <= _MAX_SPACES else self._nothing(leaf)
+        return (
+            ValueNames(union_map, full) if union_map.n_map() <= _MAX_SPACES else self._nothing(leaf)
+        )
 
     def _nothing(self, leaf: CertainRead) -> ValueNames:
-        one = _unknown_names(self.flows.scop.statement(leaf.statement))
-        return ValueNames(one.names, False)
+        value_names = _unknown_names(self.flows.scop.statement(leaf.statement))
+        return ValueNames(value_names.names, False)
 
     def _of_value(self, statement: Statement) -> ValueNames:
         """Return the names of what a statement computes."""
@@ -142,7 +144,7 @@ def _unknown_names(statement: Statement) -> ValueNames:
 
 def recurrent_statements(flows: ValueFlows) -> frozenset[str]:
     """Return the statements that their own values lead back to, through others or not."""
-    reached: dict[str, set[str]] = {one.name: set() for one in flows.scop.statements}
+    reached: dict[str, set[str]] = {statement.name: set() for statement in flows.scop.statements}
     for leaf in flows.certain_reads.values():
         for part in maps_of_union(leaf.sources):
             reached[part.get_tuple_name(isl.dim_type.in_)].add(leaf.statement)

@@ -36,19 +36,19 @@ def pack_archive(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any,
     """Return the bytes of a file."""
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     every: dict[str, Any] = {**arrays, _HEADER: text}
-    found = io.BytesIO()
-    np.savez_compressed(found, **every)
-    return found.getvalue()
+    bytes_io = io.BytesIO()
+    np.savez_compressed(bytes_io, **every)
+    return bytes_io.getvalue()
 
 
 def arrays_checksum(arrays: Mapping[str, np.ndarray[Any, Any]]) -> str:
     """Return a check sum of arrays: of names, types, shapes and numbers."""
-    found = hashlib.sha256()
+    result = hashlib.sha256()
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
-        found.update(f"{name}\0{array.dtype}\0{array.shape}\0".encode())
-        found.update(array.tobytes())
-    return found.hexdigest()
+        result.update(f"{name}\0{array.dtype}\0{array.shape}\0".encode())
+        result.update(array.tobytes())
+    return result.hexdigest()
 
 
 def unpack_archive(path: Path) -> tuple[Any, NamedArrays]:
@@ -61,9 +61,9 @@ def unpack_archive(path: Path) -> tuple[Any, NamedArrays]:
     with zipfile.ZipFile(io.BytesIO(contents)) as members:
         told = members.infolist()
     plain = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-    if any(one.compress_type not in plain for one in told):
+    if any(zip_info.compress_type not in plain for zip_info in told):
         raise ValueError("an archive that is compressed in another way")
-    if sum(one.file_size for one in told) > _MAX_BYTES:
+    if sum(info.file_size for info in told) > _MAX_BYTES:
         raise ValueError(f"an archive of more than {_MAX_BYTES >> 20} MB")
     archive = np.load(io.BytesIO(contents), allow_pickle=False)
     if not isinstance(archive, np.lib.npyio.NpzFile):

@@ -86,7 +86,7 @@ def _decompress(path: Path) -> bytes:
 
 def _checksum(members: Sequence[str]) -> str:
     """Return the check sum of trees as texts."""
-    found = hashlib.sha256()
-    for one in members:
-        found.update(f"{len(one)}\0{one}".encode())
-    return found.hexdigest()
+    result = hashlib.sha256()
+    for member in members:
+        result.update(f"{len(member)}\0{member}".encode())
+    return result.hexdigest()

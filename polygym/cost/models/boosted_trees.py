@@ -89,8 +89,8 @@ class BoostedTrees:
 
     def scores(self, features: Floats, loops: LoopForest | None = None) -> Floats:
         """Return the scores of candidates, a row for every member."""
-        found = [member.predict(features, num_threads=1) for member in self.members]
-        return np.asarray(found, dtype=np.float64)
+        result = [member.predict(features, num_threads=1) for member in self.members]
+        return np.asarray(result, dtype=np.float64)
 
     def save(self, path: Path) -> None:
         """Write the model to one file."""
@@ -123,10 +123,10 @@ def _booster(text: str) -> Any:
     """
     import lightgbm
 
-    found = lightgbm.Booster(model_str=text)
-    if found.num_feature() != len(FEATURE_NAMES) or found.num_model_per_iteration() != 1:
-        raise ValueError(f"trees of {found.num_feature()} columns")
-    return found
+    booster = lightgbm.Booster(model_str=text)
+    if booster.num_feature() != len(FEATURE_NAMES) or booster.num_model_per_iteration() != 1:
+        raise ValueError(f"trees of {booster.num_feature()} columns")
+    return booster
 
 
 def train_boosted_trees(
@@ -164,12 +164,12 @@ def _grow_ensemble(
     samples: TrainingSamples, options: BoostedTreeOptions, base: Floats | None
 ) -> tuple[Any, ...]:
     """Return the members, each grown on a bootstrap sample where there are several."""
-    found = []
+    result = []
     for member, rows in enumerate(bootstrap_samples(len(samples), options.members, options.seed)):
         begin = None if base is None else base[rows]
         own = replace(options, seed=options.seed + member)
-        found.append(_grow_trees(samples.select(rows), own, begin))
-    return tuple(found)
+        result.append(_grow_trees(samples.select(rows), own, begin))
+    return tuple(result)
 
 
 def _grow_trees(
@@ -231,14 +231,14 @@ class _PairGradient:
 def _pair_weights(scores: Floats, top: float) -> Floats:
     """Return what the pairs of a case weigh, the faster one by rows; on average 1."""
     faster = (scores[:, None] - scores[None, :]) > SCORE_NOISE
-    found: Floats = faster * np.exp2(top * (scores - scores.max()))[:, None]
-    found *= faster.sum() / max(1e-9, float(found.sum()))
-    return found
+    floats: Floats = faster * np.exp2(top * (scores - scores.max()))[:, None]
+    floats *= faster.sum() / max(1e-9, float(floats.sum()))
+    return floats
 
 
 def feature_importances(model: BoostedTrees, limit: int = 20) -> Sequence[tuple[str, float]]:
     """Return the columns that decide most, with their shares of all gains."""
-    gains = np.sum([one.feature_importance("gain") for one in model.members], axis=0)
+    gains = np.sum([member.feature_importance("gain") for member in model.members], axis=0)
     total = max(1e-12, float(gains.sum()))
     order = np.argsort(-gains)[:limit]
     return [(model.feature_names[k], float(gains[k]) / total) for k in order]

@@ -46,16 +46,16 @@ class Correction:
 
     def scores(self, features: Floats, loops: LoopForest | None = None) -> Floats:
         """Return the scores of candidates, a row for every member of the correction."""
-        found = self.local.scores(features, loops)
+        floats = self.local.scores(features, loops)
         if self.base_model is None:
-            return found
-        return found + base_scores(self.base_model, features, loops)
+            return floats
+        return floats + base_scores(self.base_model, features, loops)
 
 
 def base_scores(base_model: CostModel, features: Floats, loops: LoopForest | None) -> Floats:
     """Return the scores of a model of other programs, for rows that may have more columns."""
-    found: Floats = base_model.scores(features[:, : len(FEATURE_NAMES)], loops).mean(axis=0)
-    return found
+    floats: Floats = base_model.scores(features[:, : len(FEATURE_NAMES)], loops).mean(axis=0)
+    return floats
 
 
 def train_correction(

@@ -116,11 +116,11 @@ class TrainingSamples:
     @property
     def scores(self) -> Floats:
         """What is to be predicted: -log2 of the time, 0 in the mean of every case."""
-        found = -np.log2(self.seconds)
+        array = -np.log2(self.seconds)
         for case in np.unique(self.cases):
             own = self.cases == case
-            found[own] -= found[own].mean()
-        return np.asarray(found, dtype=np.float64)
+            array[own] -= array[own].mean()
+        return np.asarray(array, dtype=np.float64)
 
     def select(self, rows: np.ndarray[Any, np.dtype[np.int64]]) -> TrainingSamples:
         """Return some of them, any as often as it is named."""
@@ -176,14 +176,14 @@ def acquisition_values(
     mean, deviation = scores.mean(axis=0), scores.std(axis=0)
     match kind:
         case Acquisition.MEAN:
-            found = mean
+            result = mean
         case Acquisition.UPPER_CONFIDENCE_BOUND:
-            found = mean + exploration * deviation
+            result = mean + exploration * deviation
         case Acquisition.EXPECTED_IMPROVEMENT:
-            found = np.array(
+            result = np.array(
                 [_expected_improvement(m - best, s) for m, s in zip(mean, deviation, strict=True)]
             )
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(result, dtype=np.float64)
 
 
 def _expected_improvement(margin: float, deviation: float) -> float:

@@ -109,10 +109,10 @@ def spearman(first: Floats, second: Floats) -> float:
     >>> spearman(np.array([0.3, 0.9, 0.1]), np.array([-1.0, -2.0, -4.0]))
     0.5
     """
-    one, two = _ranks(first), _ranks(second)
-    if one.std() == 0 or two.std() == 0:
+    array, two = _ranks(first), _ranks(second)
+    if array.std() == 0 or two.std() == 0:
         return 0.0
-    return float(np.round(np.corrcoef(one, two)[0, 1], 12))
+    return float(np.round(np.corrcoef(array, two)[0, 1], 12))
 
 
 def _ranks(values: Floats) -> np.ndarray[Any, np.dtype[np.float64]]:

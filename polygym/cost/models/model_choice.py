@@ -42,12 +42,12 @@ class ModelChoice:
         Raises:
             InputError: the file holds none, or another one by now, or what reads it is missing.
         """
-        found = (
+        result = (
             load_model(Path(self.file)) if self.file else pretrained.pretrained_model(self.target)
         )
         if self._compute_digest() != self.file_digest:
             raise InputError(f"{self.file}: expected the model of the beginning, found another")
-        return found
+        return result
 
     def expect_model(self) -> CostModel:
         """Return the model.
@@ -57,9 +57,9 @@ class ModelChoice:
         """
         if not self.file:
             pretrained.expect_model_path(self.target)
-        found = self.load()
-        assert found is not None
-        return found
+        cost_model = self.load()
+        assert cost_model is not None
+        return cost_model
 
     def _compute_digest(self) -> str:
         """Return which model the file holds; empty where none is named."""

@@ -64,15 +64,15 @@ def model_path(target: TargetMachine | None = None) -> Path | None:
 @cache
 def pretrained_model(target: TargetMachine | None = None) -> BoostedTrees | None:
     """Return the model for a machine; None in a package without any."""
-    found = model_path(target)
-    return None if found is None else BoostedTrees.load(found)
+    path = model_path(target)
+    return None if path is None else BoostedTrees.load(path)
 
 
 @cache
 def pretrained_inference() -> TreeInference | None:
     """Return the same model, to be asked without LightGBM; None in a package without any."""
-    found = model_path()
-    return None if found is None else TreeInference.load(found)
+    path = model_path()
+    return None if path is None else TreeInference.load(path)
 
 
 def expect_model_path(target: TargetMachine | None = None) -> Path:
@@ -81,17 +81,17 @@ def expect_model_path(target: TargetMachine | None = None) -> Path:
     Raises:
         InputError: the package has none.
     """
-    found = model_path(target)
-    if found is None:
+    path = model_path(target)
+    if path is None:
         raise InputError("expected a model that comes with polygym, found none in this package")
-    return found
+    return path
 
 
 @cache
 def pretrained_digest(target: TargetMachine | None = None) -> str:
     """Return a word that is another one for another model; empty in a package without one."""
-    found = model_path(target)
-    return "" if found is None else model_file_digest(found)
+    path = model_path(target)
+    return "" if path is None else model_file_digest(path)
 
 
 def training_machines(machines: Iterable[tuple[MachineFingerprint, Machine]]) -> dict[str, Any]:
@@ -111,23 +111,23 @@ def matches_machine(card: ModelCard, target: TargetMachine | None = None) -> boo
     asked = (target or local_machine()).fingerprint
     return any(
         asked.is_like(
-            replace(asked, processor=str(one.get("processor")), features=str(one.get("features")))
+            replace(asked, processor=str(note.get("processor")), features=str(note.get("features")))
         )
-        for one in _machine_notes(card, "fingerprint")
+        for note in _machine_notes(card, "fingerprint")
     )
 
 
 def _matches_vector_width(card: ModelCard, target: TargetMachine | None) -> bool:
     bits = (target or local_machine()).machine.vector_bits
-    return any(one.get("vector_bits") == bits for one in _machine_notes(card, "planned_for"))
+    return any(note.get("vector_bits") == bits for note in _machine_notes(card, "planned_for"))
 
 
 def _machine_notes(card: ModelCard, key: str) -> list[dict[str, Any]]:
     """Return what a card says of its machines; nothing where it does not say it."""
     machines = card.notes.get(_MACHINES_KEY)
     both = machines if isinstance(machines, list) else []
-    found = [one.get(key) for one in both if isinstance(one, dict)]
-    return [one for one in found if isinstance(one, dict)]
+    result = [one.get(key) for one in both if isinstance(one, dict)]
+    return [one for one in result if isinstance(one, dict)]
 
 
 def _read_card(file: Path) -> ModelCard:

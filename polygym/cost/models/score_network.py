@@ -42,10 +42,10 @@ class ScoreNetworkMember:
 
     def scores(self, features: Float32Array) -> Floats:
         """Return the scores of standardised features, a number for each row."""
-        found = features
+        array = features
         for weights, biases in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            found = np.maximum(found @ weights.T + biases, np.float32(0.0))
-        last = found @ self.weights[-1].T + self.biases[-1]
+            array = np.maximum(array @ weights.T + biases, np.float32(0.0))
+        last = array @ self.weights[-1].T + self.biases[-1]
         return np.asarray(last[:, 0], dtype=np.float64)
 
 
@@ -66,14 +66,14 @@ class ScoreNetwork:
 
     def arrays(self, name: str) -> dict[str, Float32Array]:
         """Return everything by names that begin with this one, as it is written to a file."""
-        found = {f"{name}/mean": self.mean, f"{name}/deviation": self.deviation}
+        float32_arrays = {f"{name}/mean": self.mean, f"{name}/deviation": self.deviation}
         for number, member in enumerate(self.members):
             for layer, (weights, biases) in enumerate(
                 zip(member.weights, member.biases, strict=True)
             ):
-                found[f"{name}/{number}/{layer}/weights"] = weights
-                found[f"{name}/{number}/{layer}/biases"] = biases
-        return found
+                float32_arrays[f"{name}/{number}/{layer}/weights"] = weights
+                float32_arrays[f"{name}/{number}/{layer}/biases"] = biases
+        return float32_arrays
 
     @staticmethod
     def of_arrays(name: str, names: tuple[str, ...], arrays: Mapping[str, Any]) -> ScoreNetwork:
@@ -85,12 +85,12 @@ class ScoreNetwork:
 
         def array(part: str) -> Float32Array:
             try:
-                found = np.asarray(arrays[f"{name}/{part}"], dtype=np.float32)
+                result = np.asarray(arrays[f"{name}/{part}"], dtype=np.float32)
             except KeyError:
                 raise ValueError(f"no array {name}/{part}") from None
-            if not np.isfinite(found).all():
+            if not np.isfinite(result).all():
                 raise ValueError(f"numbers of {name}/{part} that are none")
-            return found
+            return result
 
         members: list[ScoreNetworkMember] = []
         while f"{name}/{len(members)}/0/weights" in arrays:
@@ -102,9 +102,9 @@ class ScoreNetwork:
                 weights.append(array(f"{number}/{layer}/weights"))
                 biases.append(array(f"{number}/{layer}/biases"))
             members.append(ScoreNetworkMember(tuple(weights), tuple(biases)))
-        found = ScoreNetwork(names, array("mean"), array("deviation"), tuple(members))
-        found._expect_shapes(name)
-        return found
+        network = ScoreNetwork(names, array("mean"), array("deviation"), tuple(members))
+        network._expect_shapes(name)
+        return network
 
     def _expect_shapes(self, name: str) -> None:
         """Refuse layers that do not fit together.

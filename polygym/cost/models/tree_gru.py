@@ -116,14 +116,14 @@ class TreeGRU:
 
         if loops is None:
             raise InputError("scores of a tree-gru: expected the candidates' loops, found none")
-        found = np.zeros((len(self.members), len(loops)))
+        array = np.zeros((len(self.members), len(loops)))
         with torch.inference_mode(), use_torch_threads(1):
             for begin in range(0, len(loops), _BATCH_SIZE):
                 chosen = np.arange(begin, min(begin + _BATCH_SIZE, len(loops)))
                 batch = LoopTreeBatch.of(loops[chosen])
                 for place, member in enumerate(self.members):
-                    found[place, chosen] = member(batch).numpy()
-        return found
+                    array[place, chosen] = member(batch).numpy()
+        return array
 
     def save(self, path: Path) -> None:
         """Write the model to one file."""

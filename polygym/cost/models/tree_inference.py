@@ -100,7 +100,7 @@ class TreeInference:
 
     def scores(self, features: Floats, loops: LoopForest | None = None) -> Floats:
         """Return the scores of candidates, a row for every member."""
-        return np.array([one.scores(features) for one in self.members])
+        return np.array([tree_arrays.scores(features) for tree_arrays in self.members])
 
     @staticmethod
     def load(path: Path) -> TreeInference:
@@ -130,15 +130,15 @@ def _parse_tree(block: dict[str, str]) -> dict[str, list[float]]:
     if len(leaves) == 1:
         nowhere = {"split_feature": [0.0], "threshold": [0.0]}
         return {**nowhere, "left_child": [-1.0], "right_child": [-1.0], "leaf_value": leaves}
-    found = {
+    result = {
         name: _parse_numbers(block[name])
         for name in ("split_feature", "threshold", "left_child", "right_child")
     }
     if set(_parse_numbers(block["decision_type"])) != {_COMPARISON_NODE}:
         raise ValueError("a tree with more than comparisons")
-    if {len(one) for one in found.values()} != {len(leaves) - 1}:
+    if {len(one) for one in result.values()} != {len(leaves) - 1}:
         raise ValueError(f"a tree of {len(leaves)} leaves with other nodes")
-    return {**found, "leaf_value": leaves}
+    return {**result, "leaf_value": leaves}
 
 
 def _parse_numbers(text: str) -> list[float]:

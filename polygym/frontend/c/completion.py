@@ -66,14 +66,14 @@ def completed_source(
     ``selection`` may have sizes of arrays that nothing declares.
     """
     source = preprocess_cached(text, file, include_directories)
-    found = cached_result(source, bare_regions, lambda: bare_regions(source, file))
-    if not found:
+    regions = cached_result(source, bare_regions, lambda: bare_regions(source, file))
+    if not regions:
         return CompletedFile(text, source)
     text = normalize_newlines(text, file)
 
     def completed() -> CompletedFile:
         """Complete it."""
-        return _Completion(text, file, include_directories, found, selection).completed()
+        return _Completion(text, file, include_directories, regions, selection).completed()
 
     try:
         return cached_result(source, (completed_source, selection), completed)
@@ -109,7 +109,7 @@ class _Completion:
             names = resolve_names(tree, region)
             items = region.function.body.block_items or ()
             unknown = tuple(
-                one for one in undeclared_names(items, names, source) if one.name not in known
+                name for name in undeclared_names(items, names, source) if name.name not in known
             )
             outside = file_scope_declarations(unknown)
             known |= {line.split()[1].rstrip(";") for line in outside}
@@ -122,8 +122,8 @@ class _Completion:
         try:
             self._translation(place, heads).run()
         except SourceError as error:
-            if found := _CONDITION_HINT.search(error.hint):
-                return f"#include <assert.h>\n{heads[place]}\n  {found[1]}"
+            if match := _CONDITION_HINT.search(error.hint):
+                return f"#include <assert.h>\n{heads[place]}\n  {match[1]}"
         except InputError:
             pass  # whoever reads the file meets it again
         return heads[place]
@@ -134,7 +134,9 @@ class _Completion:
         tree = parse(source)
         name = self._frames[place].name
         region: ScopRegion = next(
-            one for one in find_regions(tree, source) if one.function.decl.name == name
+            scop_region
+            for scop_region in find_regions(tree, source)
+            if scop_region.function.decl.name == name
         )
         return Translation(source, tree, desugar_region(tree, region, source), self._file)
 
@@ -154,20 +156,30 @@ class _Completion:
             translation = self._translation(place, [*heads[:place], endless, *heads[place + 1 :]])
             touches = translation.accesses()
             names = translation.bindings
-            parameters = {names.name(one): one.name for one in names.parameters}
+            parameters = {names.name(symbol): symbol.name for symbol in names.parameters}
             names_of = [one.name for one in unknown]
-            for one in unknown:
-                if one.name in self._given:
-                    sizes[one.name] = self._given_sizes(one)
-                    more += self._new_names(sizes[one.name], translation, [*names_of, *more])
+            for undeclared_name in unknown:
+                if undeclared_name.name in self._given:
+                    sizes[undeclared_name.name] = self._given_sizes(undeclared_name)
+                    more += self._new_names(
+                        sizes[undeclared_name.name], translation, [*names_of, *more]
+                    )
                     continue
-                found = inferred_sizes(touches, one.name, one.rank, parameters, translation.context)
+                found = inferred_sizes(
+                    touches,
+                    undeclared_name.name,
+                    undeclared_name.rank,
+                    parameters,
+                    translation.context,
+                )
                 named = [
-                    size or f"size_{one.name}" + (f"_{dimension}" if one.rank > 1 else "")
+                    size
+                    or f"size_{undeclared_name.name}"
+                    + (f"_{dimension}" if undeclared_name.rank > 1 else "")
                     for dimension, size in enumerate(found)
                 ]
                 more += [new for new, size in zip(named, found, strict=True) if size is None]
-                sizes[one.name] = tuple(named)
+                sizes[undeclared_name.name] = tuple(named)
         return "\n".join([*outside, *function_head(name, unknown, sizes, more)])
 
     def _given_sizes(self, name: UndeclaredName) -> tuple[str, ...]:
@@ -184,10 +196,12 @@ class _Completion:
         self, sizes: Sequence[str], translation: Translation, known: Sequence[str]
     ) -> list[str]:
         """Return the names in sizes that nothing has declared: they are arguments."""
-        found = dict.fromkeys(word for size in sizes for word in _NAME.findall(size))
+        result = dict.fromkeys(word for size in sizes for word in _NAME.findall(size))
         declared = {symbol.name for symbol in translation.names.uses} | set(known)
         return [
-            one for one in found if one not in declared and not re.search(rf"\b{one}\b", self._text)
+            one
+            for one in result
+            if one not in declared and not re.search(rf"\b{one}\b", self._text)
         ]
 
     def _source(self, heads: Sequence[str]) -> CompletedFile:

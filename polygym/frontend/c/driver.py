@@ -200,13 +200,14 @@ def line_outside_region(path: str | Path, function: str) -> int | None:
     assertion. A function with several regions does something beside each.
     """
     source = completed_file(path).source
-    found = find_regions(parse_cached(source), source)
-    mine = [region for region in found if region.function.decl.name == function]
+    regions = find_regions(parse_cached(source), source)
+    mine = [region for region in regions if region.function.decl.name == function]
     region = mine[0]
     inside = {id(item) for item in (*region.items, region.begin, region.end)}
     for item in region.function.body.block_items or ():
         nothing = isinstance(item, c_ast.Decl) and not any(
-            isinstance(one, c_ast.FuncCall) and builtin_literal(one) is None for one in walk(item)
+            isinstance(func_call, c_ast.FuncCall) and builtin_literal(func_call) is None
+            for func_call in walk(item)
         )
         nothing |= isinstance(item, c_ast.Return) and item.expr is None
         nothing |= isinstance(item, c_ast.FuncCall) and (
@@ -240,14 +241,16 @@ def argument_passing(path: str | Path, function: str) -> ArgumentPassing:
     declared = region.function.decl.type.args
     arguments = list(declared.params) if declared else []
     rows = tuple(
-        one.name
-        for one in arguments
-        if isinstance(one, c_ast.Decl)
-        and isinstance(getattr(one.type, "type", None), c_ast.PtrDecl)
+        argument.name
+        for argument in arguments
+        if isinstance(argument, c_ast.Decl)
+        and isinstance(getattr(argument.type, "type", None), c_ast.PtrDecl)
     )
-    names = tuple(one.name for one in arguments if hasattr(one, "name"))
-    own = {one.name: one for one in walk(region.function.body) if isinstance(one, c_ast.Decl)}
-    members = tuple(one for one in used_structures(tree, region, source) if one not in own)
+    names = tuple(argument.name for argument in arguments if hasattr(argument, "name"))
+    own = {decl.name: decl for decl in walk(region.function.body) if isinstance(decl, c_ast.Decl)}
+    members = tuple(
+        structure for structure in used_structures(tree, region, source) if structure not in own
+    )
     return ArgumentPassing(
         names, rows, members, tuple(n for n, d in own.items() if "static" in d.storage)
     )

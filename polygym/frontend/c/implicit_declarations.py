@@ -66,9 +66,9 @@ def undeclared_names(
 def file_scope_declarations(unknown: Sequence[UndeclaredName]) -> list[str]:
     """Return the declarations at file scope."""
     return [
-        f"{one.type} {one.name};"
-        for one in unknown
-        if one.rank == 0 and one.is_assigned and not _is_local(one)
+        f"{name.type} {name.name};"
+        for name in unknown
+        if name.rank == 0 and name.is_assigned and not _is_local(name)
     ]
 
 
@@ -88,10 +88,15 @@ def function_head(
         for one in sorted(unknown, key=lambda one: not one.is_integer)
         if one.rank == 0 and not one.is_assigned
     ]
-    for one in unknown:
-        if one.rank:
-            extents = sizes.get(one.name, (f"{_UNBOUNDED_SIZE}L",) * one.rank)
-            arguments.append(f"{one.type} {one.name}" + "".join(f"[{e}]" for e in extents))
+    for undeclared_name in unknown:
+        if undeclared_name.rank:
+            extents = sizes.get(
+                undeclared_name.name, (f"{_UNBOUNDED_SIZE}L",) * undeclared_name.rank
+            )
+            arguments.append(
+                f"{undeclared_name.type} {undeclared_name.name}"
+                + "".join(f"[{e}]" for e in extents)
+            )
     inner = [one.name for one in unknown if _is_local(one)]
     body = [f"  int {', '.join(inner)};"] if inner else []
     return [f"void {name}({', '.join(arguments) or 'void'}) {{", *body]
@@ -159,17 +164,17 @@ class _UseCollector:
             return None
         if hint := header_hint(node.name):
             raise self._source.error(node, f"{node.name} is not declared", hint)
-        one = self.found.setdefault(node.name, UndeclaredName(node.name, node, len(subscripts)))
-        if one.rank != len(subscripts):
+        name = self.found.setdefault(node.name, UndeclaredName(node.name, node, len(subscripts)))
+        if name.rank != len(subscripts):
             raise self._source.error(
                 node,
-                f"{node.name} is not declared, and used with {one.rank} subscripts and with "
+                f"{node.name} is not declared, and used with {name.rank} subscripts and with "
                 f"{len(subscripts)}",
                 "declare it",
             )
-        one.is_integer |= affects_control
-        one.affects_control |= affects_control
-        return one
+        name.is_integer |= affects_control
+        name.affects_control |= affects_control
+        return name
 
     def _element(self, node: Any, *, affects_control: bool) -> UndeclaredName | None:
         """Read ``name[e]…[e]``."""
@@ -190,44 +195,47 @@ class _UseCollector:
             self.read(part, affects_control=True)
         init = node.init
         if isinstance(init, c_ast.Assignment) and isinstance(init.lvalue, c_ast.ID):
-            one = self._use(init.lvalue, (), affects_control=True)
-            if one is not None:
-                one.is_counter = one.is_assigned = True
+            name = self._use(init.lvalue, (), affects_control=True)
+            if name is not None:
+                name.is_counter = name.is_assigned = True
         self.read(node.stmt, affects_control=False)
 
     def _assigned(self, node: Any, *, affects_control: bool) -> None:
         """Read an assignment."""
         whole = node.op[:-1] in _INTEGER_OPERATORS
-        one = self._target(node.lvalue, node.rvalue)
-        if one is not None:
-            one.is_integer |= whole
+        name = self._target(node.lvalue, node.rvalue)
+        if name is not None:
+            name.is_integer |= whole
         self.read(node.rvalue, affects_control=affects_control or whole)
 
     def _target(self, target: Any, value: Any) -> UndeclaredName | None:
         """Note that something is assigned."""
         if isinstance(target, c_ast.ID):
-            one = self._use(target, (), affects_control=False)
+            name = self._use(target, (), affects_control=False)
         elif isinstance(target, c_ast.ArrayRef):
-            one = self._element(target, affects_control=False)
+            name = self._element(target, affects_control=False)
         else:
             self.read(target, affects_control=False)
             return None
-        if one is not None:
-            one.is_assigned = True
-            one.values.append(value)
-        return one
+        if name is not None:
+            name.is_assigned = True
+            name.values.append(value)
+        return name
 
     def propagate_integers(self) -> None:
         """Follow integers through assignments: of ``k = n - 1; x[k] = 0;`` n is one, too."""
         changed = True
         while changed:
-            before = [(one.is_integer, one.affects_control) for one in self.found.values()]
-            for one in list(self.found.values()):
-                if one.affects_control and one.rank == 0:
-                    for value in one.values:
+            before = [
+                (undeclared_name.is_integer, undeclared_name.affects_control)
+                for undeclared_name in self.found.values()
+            ]
+            for name in list(self.found.values()):
+                if name.affects_control and name.rank == 0:
+                    for value in name.values:
                         self.read(value, affects_control=True)
-                elif one.rank == 0 and one.values and all(map(self._is_whole, one.values)):
-                    one.is_integer |= any(map(_has_name, one.values))
+                elif name.rank == 0 and name.values and all(map(self._is_whole, name.values)):
+                    name.is_integer |= any(map(_has_name, name.values))
             changed = before != [
                 (one.is_integer, one.affects_control) for one in self.found.values()
             ]
@@ -236,9 +244,9 @@ class _UseCollector:
         """Whether an expression is made of integers alone."""
         match node:
             case c_ast.ID():
-                one = self.found.get(node.name)
-                if one is not None:
-                    return one.is_integer
+                name = self.found.get(node.name)
+                if name is not None:
+                    return name.is_integer
                 symbol = self._names.symbol_of(node)
                 kind = getattr(getattr(symbol, "declaration", None), "type", None)
                 names: list[str] = getattr(getattr(kind, "type", None), "names", [])

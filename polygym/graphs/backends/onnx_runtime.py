@@ -37,10 +37,10 @@ def as_onnxruntime(model: Model, threads: int = 1) -> Callable[[Sequence[Any]], 
         session = onnxruntime.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"]
         )
-    names = [one.name for one in session.get_inputs()]
+    names = [input_.name for input_ in session.get_inputs()]
 
     def run(arguments: Sequence[Any]) -> list[Any]:
-        found: list[Any] = session.run(None, dict(zip(names, arguments, strict=True)))
-        return found
+        result: list[Any] = session.run(None, dict(zip(names, arguments, strict=True)))
+        return result
 
     return run

@@ -33,21 +33,21 @@ def as_torch(model: Model) -> Callable[..., list[Any]]:
     calls = _TorchCalls(torch)
     known: dict[Term, Any] = {}
     steps: list[Term] = []
-    for one in graph.terms():
-        if not one.children or one.head in ("input", "noop"):
+    for term in graph.terms():
+        if not term.children or term.head in ("input", "noop"):
             continue
-        if one.head == "weight":
-            name = str(one.children[0].head).rpartition("@")[0]
-            known[one] = torch.from_numpy(model.weights[name].copy())
-        elif all(child in known for child in one.children if child.children):
-            known[one] = calls.value(graph, one, known)
+        if term.head == "weight":
+            name = str(term.children[0].head).rpartition("@")[0]
+            known[term] = torch.from_numpy(model.weights[name].copy())
+        elif all(child in known for child in term.children if child.children):
+            known[term] = calls.value(graph, term, known)
         else:
-            steps.append(one)
+            steps.append(term)
     # Values are kept by number: a term is nothing that a compiler of Python can look through.
     number = {one: place for place, one in enumerate([*known, *graph.inputs, *steps])}
     constants = {number[one]: value for one, value in known.items()}
-    inputs = [number[one] for one in graph.inputs]
-    made = [(number[one], *calls.prepared(graph, one, number)) for one in steps]
+    inputs = [number[input_] for input_ in graph.inputs]
+    made = [(number[step], *calls.prepared(graph, step, number)) for step in steps]
     results = [number[one] for _, one in graph.outputs]
 
     def run(*arguments: Any) -> list[Any]:
@@ -109,8 +109,8 @@ class _TorchCalls:
         if head == "where":
             return lambda c, x, y: torch.where(c != 0, x, y)
         if head in simple:
-            found: Callable[..., Any] = simple[head]
-            return found
+            result: Callable[..., Any] = simple[head]
+            return result
         if head.startswith("concat"):
             return lambda *all_: torch.cat(all_, words[0])
         return self._with_literals(head, words, parts, data)

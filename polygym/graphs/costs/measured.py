@@ -93,13 +93,13 @@ class MeasuredCosts:
 
     def missing(self, nodes: Iterable[TypedNode]) -> list[TypedNode]:
         """Return the nodes that have no time yet, each operator once."""
-        found: dict[str, TypedNode] = {}
+        typed_nodes: dict[str, TypedNode] = {}
         for node in nodes:
             if is_executed(*node):
                 operator = operator_key(node[0], node[1])
                 if operator not in self.store:
-                    found.setdefault(operator, node)
-        return list(found.values())
+                    typed_nodes.setdefault(operator, node)
+        return list(typed_nodes.values())
 
     def measure(
         self, nodes: Iterable[TypedNode], progress: Callable[[str, float], None] | None = None
@@ -125,12 +125,12 @@ def operator_key(head: Head, children: tuple[Any, ...]) -> str:
     A star says that a tensor is known ahead: its code may lay it out as it likes.
     """
     words = [str(head)]
-    for one in children:
-        match one:
+    for tensor_type in children:
+        match tensor_type:
             case NumberData(value) | TextData(value):
                 words.append(str(value))
             case TensorType():
-                words.append(f"{one}*" if one.constant else str(one))
+                words.append(f"{tensor_type}*" if tensor_type.constant else str(tensor_type))
             case _:
                 words.append("pair")
     return " ".join(words)

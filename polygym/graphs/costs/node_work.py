@@ -42,12 +42,12 @@ def node_work(head: Head, children: tuple[Any, ...], data: Data) -> NodeWork:
     """
     if head in FREE_OPERATORS or isinstance(data, NumberData) or is_view(head, children):
         return NodeWork(0, 0)
-    tensors = [one for one in children if isinstance(one, TensorType)]
-    moved = sum(one.bytes for one in tensors) + _bytes_written(data)
+    tensors = [tensor_type for tensor_type in children if isinstance(tensor_type, TensorType)]
+    moved = sum(tensor.bytes for tensor in tensors) + _bytes_written(data)
     match head:
         case "gather" | "slice":
             # Of the table only what is chosen is read.
-            moved = 2 * _bytes_written(data) + sum(one.bytes for one in tensors[1:])
+            moved = 2 * _bytes_written(data) + sum(tensor.bytes for tensor in tensors[1:])
         case "expand":
             moved = tensors[0].bytes + _bytes_written(data)
         case "enlarge":
@@ -61,8 +61,8 @@ def is_executed(head: Head, children: tuple[Any, ...], data: Data) -> bool:
     """Whether a node does anything when a model runs: what only weights decide is done before."""
     if not children or (isinstance(data, TensorType) and data.constant):
         return False
-    tensors = [one for one in children if isinstance(one, TensorType)]
-    if tensors and all(one.constant for one in tensors):
+    tensors = [tensor_type for tensor_type in children if isinstance(tensor_type, TensorType)]
+    if tensors and all(tensor.constant for tensor in tensors):
         return False
     return node_work(head, children, data) != NodeWork(0, 0)
 
@@ -82,7 +82,7 @@ def _bytes_written(data: Data) -> int:
         case TensorPair(first, second):
             return first.bytes + second.bytes
         case TensorBundle(parts):
-            return sum(one.bytes for one in parts)
+            return sum(tensor_type.bytes for tensor_type in parts)
         case _:
             return 0
 

@@ -46,8 +46,8 @@ class RooflineCosts:
 
     def cost(self, head: Head, children: tuple[Any, ...], data: Data) -> float:
         """Return what a node costs."""
-        found: float = self._remembered(head, children, data)
-        return found
+        result: float = self._remembered(head, children, data)
+        return result
 
     @cached_property
     def _remembered(self) -> Any:

@@ -39,8 +39,8 @@ def changed_nodes(before: Graph, after: Graph) -> tuple[frozenset[Term], frozens
     concat2 matmul split split0 split1
     """
     pairs = _Correspondence(before, after)
-    for (_, one), (_, other) in zip(before.outputs, after.outputs, strict=False):
-        pairs.add(one, other)
+    for (_, term), (_, other) in zip(before.outputs, after.outputs, strict=False):
+        pairs.add(term, other)
     pairs.add_by_weights()
     pairs.add_by_what_is_in_both()
     return (
@@ -53,11 +53,11 @@ class _GraphIndex:
     """A graph, what its nodes do, and what takes them."""
 
     def __init__(self, graph: Graph) -> None:
-        self.nodes = {one: _node_key(graph, one) for one in graph.nodes()}
+        self.nodes = {node: _node_key(graph, node) for node in graph.nodes()}
         self.takers: dict[Term, list[Term]] = defaultdict(list)
-        for one in self.nodes:
-            for child in dict.fromkeys(one.children):
-                self.takers[child].append(one)
+        for term in self.nodes:
+            for child in dict.fromkeys(term.children):
+                self.takers[child].append(term)
 
 
 class _Correspondence:
@@ -65,7 +65,7 @@ class _Correspondence:
 
     def __init__(self, before: Graph, after: Graph) -> None:
         self.left, self.right = _GraphIndex(before), _GraphIndex(after)
-        self.partners = {one: one for one in self.left.nodes if one in self.right.nodes}
+        self.partners = {term: term for term in self.left.nodes if term in self.right.nodes}
         self._taken = set(self.partners)
 
     def add(self, one: Term, other: Term) -> None:
@@ -94,8 +94,8 @@ class _Correspondence:
 
     def add_by_what_is_in_both(self) -> None:
         """Take nodes for the same that are alone in what they do with one and the same node."""
-        for one in [one for one, other in self.partners.items() if one is other]:
-            for pair in self._takers_alike(one, one):
+        for term in [one for one, other in self.partners.items() if one is other]:
+            for pair in self._takers_alike(term, term):
                 self.add(*pair)
 
     def _takers_alike(self, one: Term, other: Term) -> list[tuple[Term, Term]]:
@@ -111,11 +111,11 @@ class _Correspondence:
         ]
 
     def _by_weights(self, side: _GraphIndex) -> dict[_NodeKey, list[Term]]:
-        found: dict[_NodeKey, list[Term]] = defaultdict(list)
-        for one, kind in side.nodes.items():
-            if any(child.head == "weight" for child in one.children):
-                found[kind].append(one)
-        return found
+        terms: dict[_NodeKey, list[Term]] = defaultdict(list)
+        for term, kind in side.nodes.items():
+            if any(child.head == "weight" for child in term.children):
+                terms[kind].append(term)
+        return terms
 
 
 def _node_key(graph: Graph, one: Term) -> _NodeKey:

@@ -130,25 +130,25 @@ def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     takers: list[list[int]] = [[] for _ in range(count)]
     for source, target in edges:
         takers[source].append(target)
-    found = list(highest)
+    result = list(highest)
     for one in reversed(range(count)):
         if takers[one]:
-            found[one] = min(found[taker] for taker in takers[one]) - 1
-    return found
+            result[one] = min(result[taker] for taker in takers[one]) - 1
+    return result
 
 
 def _crossings(grid: LayerGrid) -> int:
     """Return how many pairs of edges cross between two rows."""
-    found = 0
+    literal = 0
     for upper, lower in pairwise(grid.rows):
         place_of = {one: place for place, one in enumerate(lower)}
         ends: list[int] = []
         for one in upper:
             places = sorted(place_of[other] for other in grid.below[one])
-            found += sum(len(ends) - bisect_right(ends, place) for place in places)
+            literal += sum(len(ends) - bisect_right(ends, place) for place in places)
             for place in places:
                 insort(ends, place)
-    return found
+    return literal
 
 
 def _distances(grid: LayerGrid, row: Sequence[int]) -> list[float]:

@@ -174,10 +174,10 @@ def _ports(grid: LayerGrid, xs: Sequence[float]) -> dict[int, float]:
     entering: dict[int, list[int]] = {}
     for place, (*_, target) in enumerate(grid.chains):
         entering.setdefault(target, []).append(place)
-    found: dict[int, float] = {}
+    result: dict[int, float] = {}
     for target, ones in entering.items():
         ones.sort(key=lambda place: xs[grid.chains[place][-2]])
         step = min(grid.widths[target] / (len(ones) + 1), 24.0)
         for number, place in enumerate(ones):
-            found[place] = xs[target] + (number - (len(ones) - 1) / 2) * step
-    return found
+            result[place] = xs[target] + (number - (len(ones) - 1) / 2) * step
+    return result

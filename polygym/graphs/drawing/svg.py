@@ -106,11 +106,11 @@ class _Drawing:
         graph: Graph, changed: frozenset[Term], title: str, colours: tuple[str, str], max_nodes: int
     ) -> _Drawing:
         """Lay a graph out, or the part of it that is nearest to what changed."""
-        nodes = [one for one in graph.nodes() if one.head != "weight"]
+        nodes = [term for term in graph.nodes() if term.head != "weight"]
         used = set(nodes)
-        nodes = [*(one for one in graph.inputs if one not in used), *nodes]
+        nodes = [*(input_ for input_ in graph.inputs if input_ not in used), *nodes]
         shown = _nearest_to_change(nodes, changed, max_nodes)
-        boxes = tuple(_box(graph, one) for one in nodes if one in shown)
+        boxes = tuple(_box(graph, node) for node in nodes if node in shown)
         place = {box.node: number for number, box in enumerate(boxes)}
         edges = [
             (place[child], place[box.node])
@@ -199,28 +199,28 @@ def _nearest_to_change(
     if len(nodes) <= max_nodes or not changed:
         return set(nodes[:max_nodes])
     known = set(nodes)
-    beside: dict[Term, list[Term]] = {one: [] for one in nodes}
-    for one in nodes:
-        for child in one.children:
+    beside: dict[Term, list[Term]] = {node: [] for node in nodes}
+    for term in nodes:
+        for child in term.children:
             if child in known:
-                beside[one].append(child)
-                beside[child].append(one)
-    found = dict.fromkeys([one for one in nodes if one in changed][:max_nodes])
-    waiting = list(found)
-    for one in waiting:
-        for other in beside[one]:
-            if other not in found and len(found) < max_nodes:
-                found[other] = None
+                beside[term].append(child)
+                beside[child].append(term)
+    result = dict.fromkeys([node for node in nodes if node in changed][:max_nodes])
+    waiting = list(result)
+    for term in waiting:
+        for other in beside[term]:
+            if other not in result and len(result) < max_nodes:
+                result[other] = None
                 waiting.append(other)
-    return set(found)
+    return set(result)
 
 
 def _document(drawings: Sequence[_Drawing]) -> str:
     lefts = [_MARGIN]
-    for one in drawings:
-        lefts.append(lefts[-1] + one.width + 3 * _MARGIN)
+    for drawing in drawings:
+        lefts.append(lefts[-1] + drawing.width + 3 * _MARGIN)
     width = lefts[-1] - 2 * _MARGIN
-    height = max(one.layout.height for one in drawings) + _TITLE + 14 + 2 * _MARGIN
+    height = max(drawing.layout.height for drawing in drawings) + _TITLE + 14 + 2 * _MARGIN
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" '
@@ -229,8 +229,8 @@ def _document(drawings: Sequence[_Drawing]) -> str:
         "stroke-opacity: 0.7 }</style>",
         f'<rect width="100%" height="100%" fill="{style.BACKGROUND}"/>',
     ]
-    for one, left in zip(drawings, lefts, strict=False):
-        lines.extend(one.elements(left))
+    for drawing, left in zip(drawings, lefts, strict=False):
+        lines.extend(drawing.elements(left))
     return "\n".join([*lines, "</svg>", ""])
 
 

@@ -240,9 +240,9 @@ class GraphEnv(SnapshotEnv[Observation, np.int64]):
     @property
     def graph(self) -> Graph:
         """The graph that is the result, or would be if the episode ended now."""
-        found = self.episode.graph
-        assert isinstance(found, Graph)
-        return found
+        result = self.episode.graph
+        assert isinstance(result, Graph)
+        return result
 
     @property
     def table(self) -> tuple[Rule, ...]:
@@ -254,13 +254,13 @@ class GraphEnv(SnapshotEnv[Observation, np.int64]):
     @property
     def targets(self) -> tuple[str, ...]:
         """The names of the graphs that episodes are about."""
-        return tuple(one.name if isinstance(one, Graph) else one for one in self._targets)
+        return tuple(graph.name if isinstance(graph, Graph) else graph for graph in self._targets)
 
     @property
     def action_meanings(self) -> tuple[str, ...]:
         """What every action would do now."""
-        found: tuple[str, ...] = self.episode.meanings()
-        return found
+        result: tuple[str, ...] = self.episode.meanings()
+        return result
 
     def text(self) -> str:
         """Return the graph as a text that :func:`polygym.graphs.ir.text.parse_graph` reads."""

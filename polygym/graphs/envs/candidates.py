@@ -37,7 +37,7 @@ def all_candidates(task: GraphTask, root: Term) -> tuple[SubstitutionCandidate, 
     """Return all substitutions that change a graph, each result once."""
     places = TermIndex(root, task.types)
     seen = {root}
-    found: list[SubstitutionCandidate] = []
+    candidates: list[SubstitutionCandidate] = []
     for match in places.matches(task.rules):
         made = places.apply(match)
         if made is None or made in seen:
@@ -45,16 +45,16 @@ def all_candidates(task: GraphTask, root: Term) -> tuple[SubstitutionCandidate, 
         seen.add(made)
         cost, nodes = task.cost_cache.of_graph(made)
         number = task.rule_numbers[match.rule.name]
-        found.append(SubstitutionCandidate(number, match.rule, match.nodes, made, cost, nodes))
-    return tuple(found)
+        candidates.append(SubstitutionCandidate(number, match.rule, match.nodes, made, cost, nodes))
+    return tuple(candidates)
 
 
 def limited_candidates(
     task: GraphTask, root: Term, limit: int
 ) -> tuple[tuple[SubstitutionCandidate, ...], int]:
     """Return at most so many of the substitutions, and how many more there are."""
-    found = task.candidate_cache.get(root, lambda: all_candidates(task, root))
-    if len(found) <= limit:
-        return found, 0
-    order = sorted(range(len(found)), key=lambda place: (found[place].cost, place))
-    return tuple(found[place] for place in sorted(order[:limit])), len(found) - limit
+    result = task.candidate_cache.get(root, lambda: all_candidates(task, root))
+    if len(result) <= limit:
+        return result, 0
+    order = sorted(range(len(result)), key=lambda place: (result[place].cost, place))
+    return tuple(result[place] for place in sorted(order[:limit])), len(result) - limit

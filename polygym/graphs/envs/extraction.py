@@ -43,10 +43,10 @@ def extract_graph(
     """
     cost = task.cost_cache.of_data
     if method is ExtractionAction.GREEDY:
-        found = extract_greedily(egraph, root, cost)
+        extraction = extract_greedily(egraph, root, cost)
         status = method.value
     else:
-        found = extract_optimally(egraph, root, cost, seconds=seconds)
-        status = method.value if found.status is ExtractionStatus.OPTIMAL else "bounded"
-    total, _ = task.cost_cache.of_graph(found.term)
-    return ExtractedGraph(found.term, total, float(found.lower_bound), status)
+        extraction = extract_optimally(egraph, root, cost, seconds=seconds)
+        status = method.value if extraction.status is ExtractionStatus.OPTIMAL else "bounded"
+    total, _ = task.cost_cache.of_graph(extraction.term)
+    return ExtractedGraph(extraction.term, total, float(extraction.lower_bound), status)

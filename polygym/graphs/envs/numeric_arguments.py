@@ -19,12 +19,12 @@ def integer_argument(name: str, value: object, minimum: int, maximum: int) -> in
     Raises:
         InputError: it is none, or out of bounds.
     """
-    found = arguments.check_integer(name, value)
-    if not minimum <= found <= maximum:
+    result = arguments.check_integer(name, value)
+    if not minimum <= result <= maximum:
         raise InputError(
             f"{name}: expected an integer from {minimum} to {maximum:,}, found {value!r}"
         )
-    return found
+    return result
 
 
 def real_argument(name: str, value: object, maximum: float = inf) -> float:

@@ -111,55 +111,55 @@ def node_table(graph: Graph, nodes: Sequence[Term], shares: Sequence[float], row
     """Return the table of nodes; ``shares`` are their costs by the start's."""
     users = _users(nodes)
     results = {one for _, one in graph.outputs}
-    found = np.zeros((rows, len(NODE_COLUMNS)), np.float32)
-    for row, (one, share) in enumerate(zip(nodes[:rows], shares, strict=False)):
-        data = graph.data(one)
+    array = np.zeros((rows, len(NODE_COLUMNS)), np.float32)
+    for row, (term, share) in enumerate(zip(nodes[:rows], shares, strict=False)):
+        data = graph.data(term)
         tensor = data.first if isinstance(data, TensorPair) else data
         shape = tensor.shape if isinstance(tensor, TensorType) else ()
         elements = tensor.elements if isinstance(tensor, TensorType) else 0
-        found[row] = (
+        array[row] = (
             1.0,
             bool(isinstance(tensor, TensorType) and tensor.constant),
-            one in results,
+            term in results,
             share,
-            signed_log(users[one]),
+            signed_log(users[term]),
             signed_log(elements),
             len(shape),
             *_padded([signed_log(extent) for extent in shape], _AXES),
-            *_padded(_literals(one), _LITERALS),
+            *_padded(_literals(term), _LITERALS),
         )
-    return np.clip(found, -MAX_VALUE, MAX_VALUE).reshape(-1)
+    return np.clip(array, -MAX_VALUE, MAX_VALUE).reshape(-1)
 
 
 def operator_table(nodes: Sequence[Term], rows: int) -> Array:
     """Return the table of operators and activations, which are numbers that name something."""
-    found = np.zeros((rows, len(OPERATOR_COLUMNS)), np.int8)
-    for row, one in enumerate(nodes[:rows]):
+    array = np.zeros((rows, len(OPERATOR_COLUMNS)), np.int8)
+    for row, term in enumerate(nodes[:rows]):
         activation = next(
-            (_ACTIVATIONS[str(child.head)] for child in one.children if _is_activation(child)), 0
+            (_ACTIVATIONS[str(child.head)] for child in term.children if _is_activation(child)), 0
         )
-        found[row] = operator_index(one.head), activation
-    return found.reshape(-1)
+        array[row] = operator_index(term.head), activation
+    return array.reshape(-1)
 
 
 def edge_table(nodes: Sequence[Term], rows: int, most_nodes: int) -> Array:
     """Return the table of edges from what is computed to what it is computed for."""
-    numbers = {one: row for row, one in enumerate(nodes[:most_nodes])}
-    found = np.zeros((rows, len(EDGE_COLUMNS)), np.int16)
+    numbers = {node: row for row, node in enumerate(nodes[:most_nodes])}
+    array = np.zeros((rows, len(EDGE_COLUMNS)), np.int16)
     row = 0
-    for one in nodes[:most_nodes]:
-        parts = [child for child in one.children if child.children]
+    for term in nodes[:most_nodes]:
+        parts = [child for child in term.children if child.children]
         for position, child in enumerate(parts):
             if row < rows:
-                found[row] = 1, numbers[child], numbers[one], position
+                array[row] = 1, numbers[child], numbers[term], position
                 row += 1
-    return found.reshape(-1)
+    return array.reshape(-1)
 
 
 def _users(nodes: Sequence[Term]) -> dict[Term, int]:
     users = dict.fromkeys(nodes, 0)
-    for one in nodes:
-        for child in set(one.children):
+    for term in nodes:
+        for child in set(term.children):
             if child.children:
                 users[child] += 1
     return users

@@ -69,7 +69,7 @@ class SteepestDescent:
         episode = _episode(env)
         if not isinstance(episode, SubstitutionEpisode):
             raise InputError(f"Steepest: expected polygym/Substitute-v0, found {env}")
-        costs = [one.cost for one in episode.candidates]
+        costs = [candidate.cost for candidate in episode.candidates]
         least = min(costs, default=episode.cost)
         return 1 + costs.index(least) if least < episode.cost else STOP
 

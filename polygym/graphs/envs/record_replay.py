@@ -96,8 +96,8 @@ def _action_number(env: GraphEnv, step: JsonEntries, where: str) -> int:
     name, places = step.text("action"), tuple(step.objects_at("places").entries.values())
     if name == STOP_NAME and not places:
         return STOP
-    for place, one in enumerate(episode.candidates):
-        if one.rule.name == name and episode.places_of(one) == places:
+    for place, candidate in enumerate(episode.candidates):
+        if candidate.rule.name == name and episode.places_of(candidate) == places:
             return place + 1
     raise InputError(f"{where}: {name} is not possible at {_text(places)}")
 

@@ -89,13 +89,17 @@ def _actions(episode: SaturationEpisode | SubstitutionEpisode) -> list[dict[str,
             {"action": ACTIONS[action], "cost": cost}
             for action, cost in zip(episode.actions, episode.costs, strict=True)
         ]
-    found: list[dict[str, Any]] = [
-        {"action": one.rule, "places": list(one.places), "cost": one.cost}
-        for one in episode.applied
+    result: list[dict[str, Any]] = [
+        {
+            "action": substitution.rule,
+            "places": list(substitution.places),
+            "cost": substitution.cost,
+        }
+        for substitution in episode.applied
     ]
     if len(episode.actions) > len(episode.applied):
-        found.append({"action": STOP_NAME, "places": [], "cost": episode.cost})
-    return found
+        result.append({"action": STOP_NAME, "places": [], "cost": episode.cost})
+    return result
 
 
 def rules_digest(text: str) -> str:

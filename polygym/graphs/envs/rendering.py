@@ -139,7 +139,7 @@ def _groups(episode: SaturationEpisode) -> list[str]:
 def _candidates(episode: SubstitutionEpisode) -> list[str]:
     meanings = episode.meanings()
     lines = [f">   0 {meanings[0]}"]
-    for action, one in enumerate(episode.candidates[:_MAX_LINES], start=1):
-        lines.append(f"> {action:3} {meanings[action]}: {one.cost - episode.cost:+.6g}")
+    for action, candidate in enumerate(episode.candidates[:_MAX_LINES], start=1):
+        lines.append(f"> {action:3} {meanings[action]}: {candidate.cost - episode.cost:+.6g}")
     more = len(episode.candidates) - _MAX_LINES + episode.omitted
     return [*lines, *([f"      … {more} more"] if more > 0 else [])]

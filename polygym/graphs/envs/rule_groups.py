@@ -58,9 +58,9 @@ def rule_operators(rule: Rule, *, of_sources: bool = False) -> frozenset[str]:
     """Return the operators of a rule, or those that its sources need."""
     roots = rule.sources if of_sources else (*rule.sources, *rule.targets)
     return frozenset(
-        str(one.head)
-        for one in postorder(roots)
-        if one.children and not str(one.head).startswith("=")
+        str(term.head)
+        for term in postorder(roots)
+        if term.children and not str(term.head).startswith("=")
     )
 
 

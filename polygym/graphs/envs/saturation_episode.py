@@ -52,7 +52,7 @@ ALL_MULTI_SOURCE = ALL_SINGLE_SOURCE + 1
 EXTRACT_GREEDY, EXTRACT_OPTIMAL = ALL_MULTI_SOURCE + 1, ALL_MULTI_SOURCE + 2
 
 ACTIONS = (
-    *(one.value for one in RuleGroup),
+    *(rule_group.value for rule_group in RuleGroup),
     "every rule of one output",
     "every rule of several outputs",
     "extract greedily",
@@ -124,10 +124,10 @@ class SaturationEpisode:
     @property
     def nodes_by_operator(self) -> Counter[str]:
         """How many nodes there are of each operator, ``concat`` of any count as one."""
-        found: Counter[str] = Counter()
+        result: Counter[str] = Counter()
         for head, count in self.nodes_by_head.items():
-            found[operator_name(head)] += count
-        return found
+            result[operator_name(head)] += count
+        return result
 
     @cached_property
     def nodes_by_head(self) -> Counter[str]:
@@ -137,11 +137,11 @@ class SaturationEpisode:
             key[0] for key, state in zip(graph.keys, graph.states, strict=True) if not state
         )
         heads = graph.types.heads
-        found: Counter[str] = Counter()
+        result: Counter[str] = Counter()
         for number, count in counts.items():
             if graph.types.arities[number]:
-                found[str(heads[number])] += count
-        return found
+                result[str(heads[number])] += count
+        return result
 
     def is_idle(self, action: int) -> bool:
         """Whether an action was applied, and nothing has changed since."""
@@ -150,7 +150,11 @@ class SaturationEpisode:
 
     def rules_of(self, action: int) -> tuple[Rule, ...]:
         """Return the rules that an action applies."""
-        return tuple(rule for one in _groups_of_action(action) for rule in self.task.groups[one])
+        return tuple(
+            rule
+            for rule_group in _groups_of_action(action)
+            for rule in self.task.groups[rule_group]
+        )
 
     def mask(self) -> tuple[bool, ...]:
         """Return which actions are possible; none after the end."""
@@ -225,20 +229,20 @@ class SaturationEpisode:
         )
 
     def _after_extraction(self, action: int, begin: float) -> SaturationEpisode:
-        found = extract_graph(
+        graph = extract_graph(
             self.task, self.egraph, self.root, _METHODS[action], self.options.extraction_seconds
         )
-        best, cost = self._cheaper_of(found)
+        best, cost = self._cheaper_of(graph)
         first = self.task.initial_cost
         price = self._price(self.egraph, begin)
         return replace(
             self,
             best=best,
             cost=cost,
-            lower_bound=found.lower_bound,
+            lower_bound=graph.lower_bound,
             actions=(*self.actions, action),
             costs=(*self.costs, cost),
-            status=found.status,
+            status=graph.status,
             reward=(first - cost) / first - price,
             total_price=self.total_price + price,
             rejection="",
@@ -252,18 +256,21 @@ class SaturationEpisode:
 
     def _price(self, egraph: EGraph, begin: float) -> float:
         options = self.options
-        found = options.node_price * egraph.node_count
+        result = options.node_price * egraph.node_count
         if options.second_price:
-            found += options.second_price * (time.perf_counter() - begin)
-        return found
+            result += options.second_price * (time.perf_counter() - begin)
+        return result
 
     def _fitting(self, action: int) -> frozenset[RuleGroup]:
         """Return the groups of an action that have a rule all of whose operators are there."""
         there = self.nodes_by_head.keys()
         return frozenset(
-            one
-            for one in _groups_of_action(action)
-            if any(rule_operators(rule, of_sources=True) <= there for rule in self.task.groups[one])
+            rule_group
+            for rule_group in _groups_of_action(action)
+            if any(
+                rule_operators(rule, of_sources=True) <= there
+                for rule in self.task.groups[rule_group]
+            )
         )
 
     def with_illegal(self, count: int, why: str) -> SaturationEpisode:
@@ -295,4 +302,4 @@ def _groups_of_action(action: int) -> tuple[RuleGroup, ...]:
     if action > ALL_MULTI_SOURCE:
         return ()
     is_multiple = action == ALL_MULTI_SOURCE
-    return tuple(one for one in _GROUPS if one.is_multiple == is_multiple)
+    return tuple(rule_group for rule_group in _GROUPS if rule_group.is_multiple == is_multiple)

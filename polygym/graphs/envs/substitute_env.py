@@ -174,7 +174,7 @@ class SubstituteEnv(GraphEnv):
         episode: SubstitutionEpisode = self.episode
         options, task, nodes = episode.options, episode.task, episode.nodes
         first = task.initial_cost
-        shares = [task.cost_cache.of_node(one) / first for one in nodes[: options.max_nodes]]
+        shares = [task.cost_cache.of_node(term) / first for term in nodes[: options.max_nodes]]
         return {
             "progress": self._progress(episode),
             "nodes": observation_tables.node_table(episode.graph, nodes, shares, options.max_nodes),
@@ -187,8 +187,8 @@ class SubstituteEnv(GraphEnv):
 
     def _progress(self, episode: SubstitutionEpisode) -> Array:
         first, options = episode.task.initial_cost, episode.options
-        least = min((one.cost for one in episode.candidates), default=episode.cost)
-        found = (
+        least = min((candidate.cost for candidate in episode.candidates), default=episode.cost)
+        result = (
             len(episode.applied) / options.max_steps,
             episode.cost / first,
             least / first,
@@ -198,30 +198,30 @@ class SubstituteEnv(GraphEnv):
             signed_log(episode.omitted),
             episode.illegal / 100,
         )
-        return np.clip(np.array(found, np.float32), 0.0, MAX_VALUE)
+        return np.clip(np.array(result, np.float32), 0.0, MAX_VALUE)
 
     def _candidates(self, episode: SubstitutionEpisode) -> Array:
         options, first = episode.options, episode.task.initial_cost
-        found = np.zeros(
+        array = np.zeros(
             (options.max_actions, len(observation_tables.CANDIDATE_COLUMNS)), np.float32
         )
-        for row, one in enumerate(episode.candidates):
-            found[row, :3] = (
+        for row, candidate in enumerate(episode.candidates):
+            array[row, :3] = (
                 1.0,
-                (episode.cost - one.cost) / first,
-                signed_log(one.nodes - len(episode.nodes)),
+                (episode.cost - candidate.cost) / first,
+                signed_log(candidate.nodes - len(episode.nodes)),
             )
-            found[row, 3 + _GROUPS[rule_group(one.rule)]] = 1.0
-        return np.clip(found, -MAX_VALUE, MAX_VALUE).reshape(-1)
+            array[row, 3 + _GROUPS[rule_group(candidate.rule)]] = 1.0
+        return np.clip(array, -MAX_VALUE, MAX_VALUE).reshape(-1)
 
     def _substitutions(self, episode: SubstitutionEpisode) -> Array:
         options = episode.options
-        found = np.zeros(
+        array = np.zeros(
             (options.max_actions, len(observation_tables.SUBSTITUTION_COLUMNS)), np.int16
         )
-        for row, one in enumerate(episode.candidates):
+        for row, candidate in enumerate(episode.candidates):
             places = [
-                place if place < options.max_nodes else -1 for place in episode.places_of(one)
+                place if place < options.max_nodes else -1 for place in episode.places_of(candidate)
             ]
-            found[row] = one.number, *[*places, -1, -1][:2]
-        return found.reshape(-1)
+            array[row] = candidate.number, *[*places, -1, -1][:2]
+        return array.reshape(-1)

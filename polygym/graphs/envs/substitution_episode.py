@@ -127,7 +127,10 @@ class SubstitutionEpisode:
 
     def meanings(self) -> tuple[str, ...]:
         """Return what every action would do, "" where it is not possible."""
-        texts = [f"{one.rule.name} at {self.place_text(one)}" for one in self.candidates]
+        texts = [
+            f"{candidate.rule.name} at {self.place_text(candidate)}"
+            for candidate in self.candidates
+        ]
         texts += [""] * (self.options.max_actions - len(texts))
         return ("stop", *texts)
 
@@ -191,4 +194,4 @@ def start_substitution(task: GraphTask, options: SubstitutionOptions) -> Substit
 
 def nodes_in_text_order(graph: Graph) -> tuple[Term, ...]:
     """Return the nodes of a graph as its text numbers them: inputs, then others, children first."""
-    return (*graph.inputs, *(one for one in graph.nodes() if one.head != "input"))
+    return (*graph.inputs, *(term for term in graph.nodes() if term.head != "input"))

@@ -68,7 +68,7 @@ class GraphTask:
     @cached_property
     def start_operators(self) -> Counter[str]:
         """How many nodes of each operator the graph has; ``concat`` of any count is one."""
-        return Counter(operator_name(one.head) for one in self.graph.nodes())
+        return Counter(operator_name(term.head) for term in self.graph.nodes())
 
     @cached_property
     def types(self) -> TypeTable:
@@ -97,12 +97,12 @@ class GraphTask:
         Raises:
             InputError: nothing, so that no gain could be relative to it.
         """
-        found, _ = self.cost_cache.of_graph(self.graph.root)
-        if not found > 0.0:
+        result, _ = self.cost_cache.of_graph(self.graph.root)
+        if not result > 0.0:
             raise InputError(
-                f"graph {self.name}: expected one that costs something, found the cost {found:g}"
+                f"graph {self.name}: expected one that costs something, found the cost {result:g}"
             )
-        return found
+        return result
 
 
 def operator_name(head: Head) -> str:
@@ -125,15 +125,15 @@ class CostCache:
 
     def of_node(self, one: Term) -> float:
         """Return what a node of a graph costs, without its children."""
-        found = self._known.get(one)
-        if found is None:
+        result = self._known.get(one)
+        if result is None:
             if len(self._known) > _MAX_CACHED_TERMS:
                 self._known.clear()
             types = self._types
             children = tuple(types.of(child) for child in one.children)
-            found = self.of_data(one.head, children, types.of(one))
-            self._known[one] = found
-        return found
+            result = self.of_data(one.head, children, types.of(one))
+            self._known[one] = result
+        return result
 
     def of_data(self, head: Head, children: tuple[Data, ...], data: Data) -> float:
         """Return what a node costs, given what it and its children are."""
@@ -147,9 +147,9 @@ class CostCache:
         costs: list[float] = []
         seen, stack = {root}, [root]
         while stack:
-            one = stack.pop()
-            costs.append(self.of_node(one))
-            for child in one.children:
+            term = stack.pop()
+            costs.append(self.of_node(term))
+            for child in term.children:
                 if child.children and child not in seen:
                     seen.add(child)
                     stack.append(child)
@@ -199,12 +199,12 @@ def rules_from_argument(rules: object) -> tuple[Rule, ...]:
         InputError: the file cannot be read, a rule in it is not sound, two rules have one name, or
             a word is not the domain's.
     """
-    found = tuple(_rules(rules))
-    names = [one.name for one in found]
+    result = tuple(_rules(rules))
+    names = [rule.name for rule in result]
     if len(set(names)) != len(names):
         raise InputError("rules: expected different names")
-    check_rule_terms(found, TENSOR_DOMAIN)
-    return found
+    check_rule_terms(result, TENSOR_DOMAIN)
+    return result
 
 
 def _rules(rules: object) -> Sequence[Rule]:
@@ -212,7 +212,7 @@ def _rules(rules: object) -> Sequence[Rule]:
         return standard_rules()
     if isinstance(rules, str | Path):
         return load_rule_file(Path(rules))
-    if isinstance(rules, Sequence) and all(isinstance(one, Rule) for one in rules):
+    if isinstance(rules, Sequence) and all(isinstance(rule, Rule) for rule in rules):
         return rules
     raise InputError(f"rules: expected {DEFAULT_RULES!r}, a file, or rules; found {rules!r}")
 

@@ -42,7 +42,7 @@ __all__ = [
 
 def make_node(head: Head, *children: Term | Head) -> Term:
     """Return a node; literals may be given as they are."""
-    return term(head, *(one if isinstance(one, Term) else term(one) for one in children))
+    return term(head, *(child if isinstance(child, Term) else term(child) for child in children))
 
 
 def literal(value: Head) -> Term:
@@ -149,10 +149,10 @@ def shape_of(one: Term) -> tuple[int, ...]:
     Raises:
         Inadmissible: it makes no sense, or is no tensor.
     """
-    found = infer_all((one,))[one]
-    if not isinstance(found, TensorType):
-        raise Inadmissible(f"expected a tensor, found {found}")
-    return found.shape
+    result = infer_all((one,))[one]
+    if not isinstance(result, TensorType):
+        raise Inadmissible(f"expected a tensor, found {result}")
+    return result.shape
 
 
 def _identifier(name: str, shape: tuple[int, ...], dtype: str) -> str:

@@ -27,10 +27,10 @@ class TensorDomain:
         Raises:
             Inadmissible: there is no such node.
         """
-        found = _infer_cached(head, children)
-        if isinstance(found, str):
-            raise Inadmissible(found)
-        return found
+        result = _infer_cached(head, children)
+        if isinstance(result, str):
+            raise Inadmissible(result)
+        return result
 
     def join(self, one: Data, other: Data) -> Data:
         """Return what equal nodes are: known from weights alone if one of them is.
@@ -72,10 +72,10 @@ def infer_all(roots: tuple[Term, ...]) -> dict[Term, Data]:
     Raises:
         Inadmissible: one makes no sense.
     """
-    found: dict[Term, Data] = {}
-    for one in postorder(roots):
-        found[one] = TENSOR_DOMAIN.infer(one.head, tuple(found[child] for child in one.children))
-    return found
+    datas: dict[Term, Data] = {}
+    for term in postorder(roots):
+        datas[term] = TENSOR_DOMAIN.infer(term.head, tuple(datas[child] for child in term.children))
+    return datas
 
 
 @lru_cache(maxsize=1 << 18, typed=True)

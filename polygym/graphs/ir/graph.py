@@ -49,36 +49,38 @@ class Graph:
         roots = (*self.inputs, *(one for _, one in self.outputs))
         if not self.outputs:
             raise InputError(f"graph {self.name}: expected a result, found none")
-        for one in self.inputs:
-            if one.head != "input":
-                raise InputError(f"graph {self.name}: expected an input, found {one!r}")
+        for input_ in self.inputs:
+            if input_.head != "input":
+                raise InputError(f"graph {self.name}: expected an input, found {input_!r}")
         try:
             data = infer_all(roots)
         except Inadmissible as error:
             raise InputError(f"graph {self.name}: {error}") from None
         object.__setattr__(self, "_data", data)
-        for name, one in self.outputs:
-            if not isinstance(data[one], TensorType):
-                raise InputError(f"graph {self.name}: expected a tensor for {name}, found {one!r}")
+        for name, input_ in self.outputs:
+            if not isinstance(data[input_], TensorType):
+                raise InputError(
+                    f"graph {self.name}: expected a tensor for {name}, found {input_!r}"
+                )
         if len({name for name, _ in self.outputs}) != len(self.outputs):
             raise InputError(f"graph {self.name}: expected different names for results")
         known: dict[str, Term] = {}
         given = set(self.inputs)
         if len(given) != len(self.inputs):
             raise InputError(f"graph {self.name}: expected every input once")
-        for one in data:
-            if one.head not in ("input", "weight"):
+        for input_ in data:
+            if input_.head not in ("input", "weight"):
                 continue
-            name = signature_of(one).name
-            if known.setdefault(name, one) is not one:
+            name = signature_of(input_).name
+            if known.setdefault(name, input_) is not input_:
                 raise InputError(f"graph {self.name}: expected one tensor named {name}, found two")
-            if one.head == "input" and one not in given:
+            if input_.head == "input" and input_ not in given:
                 raise InputError(f"graph {self.name}: expected {name} among the inputs")
 
     @staticmethod
     def of(name: str, *outputs: Term, **named: Term) -> Graph:
         """Return the graph of results, with the inputs in the order in which they are needed."""
-        results = [(f"y{place}" if place else "y", one) for place, one in enumerate(outputs)]
+        results = [(f"y{place}" if place else "y", output) for place, output in enumerate(outputs)]
         results += list(named.items())
         inputs = [one for one in postorder(one for _, one in results) if one.head == "input"]
         return Graph(name, tuple(inputs), tuple(results))
@@ -86,10 +88,10 @@ class Graph:
     @property
     def root(self) -> Term:
         """The results as one term: joined by ``noop``, the first ones innermost."""
-        found = self.outputs[0][1]
+        result = self.outputs[0][1]
         for _, one in self.outputs[1:]:
-            found = term("noop", found, one)
-        return found
+            result = term("noop", result, one)
+        return result
 
     def with_root(self, root: Term) -> Graph:
         """Return a graph of the same inputs and names whose results are those of a root."""
@@ -101,9 +103,9 @@ class Graph:
 
     def tensor(self, one: Term) -> TensorType:
         """Return what a node is that is known to be a tensor."""
-        found = self._data[one]
-        assert isinstance(found, TensorType)
-        return found
+        result = self._data[one]
+        assert isinstance(result, TensorType)
+        return result
 
     def nodes(self) -> list[Term]:
         """Return all nodes but literals, children first."""

@@ -105,24 +105,24 @@ def clip(low: Data, high: Data, x: Data) -> TensorType:
 
 def equal_shapes(x: Data, y: Data) -> TensorType:
     """An operation on pairs of elements of tensors of one shape."""
-    one, other = expect_tensor(x), expect_tensor(y)
-    if one.shape != other.shape or one.dtype != other.dtype:
-        reject_node(f"expected equal shapes, found {one} and {other}")
-    return TensorType(one.shape, one.dtype, one.constant and other.constant)
+    tensor_type, other = expect_tensor(x), expect_tensor(y)
+    if tensor_type.shape != other.shape or tensor_type.dtype != other.dtype:
+        reject_node(f"expected equal shapes, found {tensor_type} and {other}")
+    return TensorType(tensor_type.shape, tensor_type.dtype, tensor_type.constant and other.constant)
 
 
 def broadcast(x: Data, y: Data) -> TensorType:
     """The same where an extent of 1, or none, stands for any, as NumPy has it."""
-    one, other = expect_tensor(x), expect_tensor(y)
-    if one.dtype != other.dtype:
-        reject_node(f"expected equal types, found {one.dtype} and {other.dtype}")
-    rank = max(len(one.shape), len(other.shape))
-    left, right = ((1,) * (rank - len(part.shape)) + part.shape for part in (one, other))
+    tensor_type, other = expect_tensor(x), expect_tensor(y)
+    if tensor_type.dtype != other.dtype:
+        reject_node(f"expected equal types, found {tensor_type.dtype} and {other.dtype}")
+    rank = max(len(tensor_type.shape), len(other.shape))
+    left, right = ((1,) * (rank - len(part.shape)) + part.shape for part in (tensor_type, other))
     for a, b in zip(left, right, strict=True):
         if a != b and 1 not in (a, b):
-            reject_node(f"expected shapes that broadcast, found {one} and {other}")
+            reject_node(f"expected shapes that broadcast, found {tensor_type} and {other}")
     shape = tuple(max(a, b) for a, b in zip(left, right, strict=True))
-    return TensorType(shape, one.dtype, one.constant and other.constant)
+    return TensorType(shape, tensor_type.dtype, tensor_type.constant and other.constant)
 
 
 def select(c: Data, x: Data, y: Data) -> TensorType:
@@ -132,15 +132,17 @@ def select(c: Data, x: Data, y: Data) -> TensorType:
 
 def matmul(activation: Data, x: Data, y: Data) -> TensorType:
     """Products of matrices; leading extents are equal, or the second has none."""
-    one, other = expect_tensor(x), expect_tensor(y)
-    check_activation(activation, one)
-    if len(one.shape) < 2 or len(other.shape) < 2:
-        reject_node(f"expected two matrices, found {one} and {other}")
-    *batch, rows, inner = one.shape
+    tensor_type, other = expect_tensor(x), expect_tensor(y)
+    check_activation(activation, tensor_type)
+    if len(tensor_type.shape) < 2 or len(other.shape) < 2:
+        reject_node(f"expected two matrices, found {tensor_type} and {other}")
+    *batch, rows, inner = tensor_type.shape
     *own, again, columns = other.shape
-    if inner != again or (own and own != batch) or one.dtype != other.dtype:
-        reject_node(f"expected matrices that can be multiplied, found {one} and {other}")
-    return TensorType((*batch, rows, columns), one.dtype, one.constant and other.constant)
+    if inner != again or (own and own != batch) or tensor_type.dtype != other.dtype:
+        reject_node(f"expected matrices that can be multiplied, found {tensor_type} and {other}")
+    return TensorType(
+        (*batch, rows, columns), tensor_type.dtype, tensor_type.constant and other.constant
+    )
 
 
 def convolution(
@@ -201,16 +203,18 @@ def enlarge(w: Data, reference: Data) -> TensorType:
 
 def concat(axis: Data, *parts: Data) -> TensorType:
     """Tensors one after the other along an axis."""
-    all_ = [expect_tensor(one) for one in parts]
+    all_ = [expect_tensor(part) for part in parts]
     first = all_[0]
     along = expect_axis(axis, len(first.shape))
-    for one in all_[1:]:
-        same = len(one.shape) == len(first.shape) and all(
+    for tensor_type in all_[1:]:
+        same = len(tensor_type.shape) == len(first.shape) and all(
             a == b or place == along
-            for place, (a, b) in enumerate(zip(one.shape, first.shape, strict=True))
+            for place, (a, b) in enumerate(zip(tensor_type.shape, first.shape, strict=True))
         )
-        if not same or one.dtype != first.dtype:
-            reject_node(f"expected shapes that differ along axis {along} alone: {first} and {one}")
+        if not same or tensor_type.dtype != first.dtype:
+            reject_node(
+                f"expected shapes that differ along axis {along} alone: {first} and {tensor_type}"
+            )
     total = sum(one.shape[along] for one in all_)
     shape = (*first.shape[:along], total, *first.shape[along + 1 :])
     return TensorType(shape, first.dtype, all_constant(*all_))
@@ -258,10 +262,10 @@ def merge(w: Data, count: Data, groups: Data) -> TensorType:
 def reshape(x: Data, shape: Data) -> TensorType:
     """The same elements in the same order under another shape."""
     image = expect_tensor(x)
-    found = TensorType(expect_numbers(shape), image.dtype, image.constant)
-    if found.elements != image.elements:
-        reject_node(f"expected a shape of {image.elements} elements, found {found}")
-    return found
+    tensor_type = TensorType(expect_numbers(shape), image.dtype, image.constant)
+    if tensor_type.elements != image.elements:
+        reject_node(f"expected a shape of {image.elements} elements, found {tensor_type}")
+    return tensor_type
 
 
 def expand(x: Data, shape: Data) -> TensorType:
@@ -281,14 +285,18 @@ def softmax(axis: Data, x: Data) -> TensorType:
 
 def layer_norm(epsilon: Data, x: Data, scale: Data, bias: Data) -> TensorType:
     """Mean 0 and variance 1 along the last axis, then scaled and moved."""
-    image, one, other = expect_tensor(x), expect_tensor(scale, 1), expect_tensor(bias, 1)
+    image, tensor_type, other = expect_tensor(x), expect_tensor(scale, 1), expect_tensor(bias, 1)
     expect_number(epsilon)
-    fits = one.shape == other.shape == image.shape[-1:] and one.dtype == other.dtype == image.dtype
+    fits = (
+        tensor_type.shape == other.shape == image.shape[-1:]
+        and tensor_type.dtype == other.dtype == image.dtype
+    )
     if not fits:
         reject_node(
-            f"expected scale and bias of the last extent of {image}, found {one} and {other}"
+            f"expected scale and bias of the last extent of {image}, found {tensor_type} and "
+            f"{other}"
         )
-    return TensorType(image.shape, image.dtype, all_constant(image, one, other))
+    return TensorType(image.shape, image.dtype, all_constant(image, tensor_type, other))
 
 
 def reduction(axes: Data, keep: Data, x: Data) -> TensorType:

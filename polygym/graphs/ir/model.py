@@ -30,14 +30,17 @@ class Model:
 
     def __post_init__(self) -> None:
         """Check the arrays."""
-        for one in self.graph.weights:
-            if one.name not in self.weights:
-                raise InputError(f"graph {self.graph.name}: the weight {one.name} has no values")
-            found = self.weights[one.name]
-            if found.shape != one.tensor.shape or found.dtype.name != one.tensor.dtype:
+        for signature in self.graph.weights:
+            if signature.name not in self.weights:
                 raise InputError(
-                    f"graph {self.graph.name}: expected {one.tensor} for the weight {one.name}, "
-                    f"found {found.dtype.name} of shape {found.shape}"
+                    f"graph {self.graph.name}: the weight {signature.name} has no values"
+                )
+            array = self.weights[signature.name]
+            if array.shape != signature.tensor.shape or array.dtype.name != signature.tensor.dtype:
+                raise InputError(
+                    f"graph {self.graph.name}: expected {signature.tensor} for the weight "
+                    f"{signature.name}, "
+                    f"found {array.dtype.name} of shape {array.shape}"
                 )
 
 
@@ -48,16 +51,18 @@ def random_weights(graph: Graph, seed: int = 0) -> dict[str, np.ndarray[Any, Any
     standard deviation of 1 / √n; each comes from the seed and its name alone.
     """
     return {
-        one.name: _values(one.name, one.tensor.shape, one.tensor.dtype, seed, True)
-        for one in graph.weights
+        signature.name: _values(
+            signature.name, signature.tensor.shape, signature.tensor.dtype, seed, True
+        )
+        for signature in graph.weights
     }
 
 
 def random_inputs(graph: Graph, seed: int = 0) -> list[np.ndarray[Any, Any]]:
     """Return an argument for every input: normal numbers, and small integers."""
     return [
-        _values(one.name, one.tensor.shape, one.tensor.dtype, seed, False)
-        for one in graph.signatures
+        _values(signature.name, signature.tensor.shape, signature.tensor.dtype, seed, False)
+        for signature in graph.signatures
     ]
 
 

@@ -126,7 +126,7 @@ _TABLE = (
     _row("cos", "x:T", rules.floating_only(rules.unary), "cosine"),
 )
 
-OPERATORS: dict[str, GraphOperator] = {one.name: one for one in _TABLE}
+OPERATORS: dict[str, GraphOperator] = {operator.name: operator for operator in _TABLE}
 """All operators by name, the ``concat`` of every count apart."""
 
 UNARY = frozenset(
@@ -150,8 +150,8 @@ def operator_named(name: Head) -> GraphOperator:
     Raises:
         Inadmissible: there is none of that name.
     """
-    if (found := OPERATORS.get(str(name))) is not None:
-        return found
+    if (operator := OPERATORS.get(str(name))) is not None:
+        return operator
     if isinstance(name, str) and (match := _CONCAT.fullmatch(name)):
         parts = " ".join(f"x{place}:T" for place in range(int(match.group(1))))
         return _row(name, f"axis:N {parts}", rules.concat, "one after the other along an axis")
@@ -170,11 +170,11 @@ def infer_node(head: Head, children: tuple[Any, ...]) -> Data:
     """
     if not children:
         return TextData(head) if isinstance(head, str) else NumberData(head)
-    one = operator_named(head)
-    if len(children) != len(one.parameters):
-        names = " ".join(f"{name}:{kind}" for name, kind in one.parameters)
+    operator = operator_named(head)
+    if len(children) != len(operator.parameters):
+        names = " ".join(f"{name}:{kind}" for name, kind in operator.parameters)
         raise Inadmissible(f"{head}: expected {names}, found {len(children)} children")
     try:
-        return one.infer(*children)
+        return operator.infer(*children)
     except Inadmissible as error:
         raise Inadmissible(f"{head}: {error}") from None

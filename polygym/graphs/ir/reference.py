@@ -43,13 +43,13 @@ def evaluate(roots: Sequence[Term], values: Mapping[str, Array]) -> list[Array]:
         InputError: an array is missing, or has another shape than the graph says.
     """
     found: dict[Term, Value] = {}
-    for one in postorder(roots):
-        if not one.children:
-            found[one] = one.head
-        elif one.head in ("input", "weight"):
-            found[one] = _input_array(str(one.children[0].head), values)
+    for term in postorder(roots):
+        if not term.children:
+            found[term] = term.head
+        elif term.head in ("input", "weight"):
+            found[term] = _input_array(str(term.children[0].head), values)
         else:
-            found[one] = evaluate_node(one.head, tuple(found[part] for part in one.children))
+            found[term] = evaluate_node(term.head, tuple(found[part] for part in term.children))
     results: list[Array] = []
     for root in roots:
         results.extend(_parts(found[root]))
@@ -70,10 +70,10 @@ def _input_array(identifier: str, values: Mapping[str, Array]) -> Array:
     name, expected = identifier.rpartition("@")[0], named_tensor(identifier, False).shape
     if name not in values:
         raise InputError(f"expected an array for {name}, found none")
-    found = np.asarray(values[name])
-    if found.shape != expected:
-        raise InputError(f"expected shape {expected} for {name}, found {found.shape}")
-    return found
+    array = np.asarray(values[name])
+    if array.shape != expected:
+        raise InputError(f"expected shape {expected} for {name}, found {array.shape}")
+    return array
 
 
 def _parts(value: Value) -> tuple[Array, ...]:

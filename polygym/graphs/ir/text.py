@@ -157,14 +157,16 @@ class _GraphReader:
 def _lines(graph: Graph, shapes: bool) -> Iterator[str]:
     yield f"graph {_literal_text(graph.name)}"
     names: dict[Term, str] = {}
-    used = [one for one in graph.nodes() if one.head != "input"]
-    for one in (*graph.inputs, *used):
-        children = " ".join(names.get(child) or _literal_text(child.head) for child in one.children)
-        names[one] = f"%{len(names)}"
-        comment = f"  ; {graph.data(one)}" if shapes else ""
-        yield f"{names[one]} = {one.head} {children}{comment}"
-    for name, one in graph.outputs:
-        yield f"output {_literal_text(name)} {names[one]}"
+    used = [node for node in graph.nodes() if node.head != "input"]
+    for input_ in (*graph.inputs, *used):
+        children = " ".join(
+            names.get(child) or _literal_text(child.head) for child in input_.children
+        )
+        names[input_] = f"%{len(names)}"
+        comment = f"  ; {graph.data(input_)}" if shapes else ""
+        yield f"{names[input_]} = {input_.head} {children}{comment}"
+    for name, input_ in graph.outputs:
+        yield f"output {_literal_text(name)} {names[input_]}"
 
 
 def _literal_text(head: str | int | float) -> str:
@@ -185,5 +187,5 @@ def _unexpected_token(reader: TermReader, line: int, expected: str) -> SourceErr
     word = reader.peek()
     if reader.line() == line:
         return reader.error(f"expected {expected}, found {word!r}")
-    found = "the end of the line" if word else "the end"
-    return reader.error(f"expected {expected}, found {found}", back=1 if word else 0)
+    literal = "the end of the line" if word else "the end"
+    return reader.error(f"expected {expected}, found {literal}", back=1 if word else 0)

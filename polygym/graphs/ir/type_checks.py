@@ -64,42 +64,44 @@ def expect_number(data: Data) -> int | float:
 
 def expect_integer(data: Data, minimum: int = 0) -> int:
     """Return an integer that is large enough."""
-    found = expect_number(data)
-    if not isinstance(found, int) or found < minimum:
-        reject_node(f"expected an integer from {minimum} on, found {found}")
-    return found
+    result = expect_number(data)
+    if not isinstance(result, int) or result < minimum:
+        reject_node(f"expected an integer from {minimum} on, found {result}")
+    return result
 
 
 def expect_text(data: Data, choices: tuple[str, ...] = ()) -> str:
     """Return a word, one of several if these are said."""
-    found = (
+    result = (
         data.value if isinstance(data, TextData) else reject_node(f"expected a word, found {data}")
     )
-    if choices and found not in choices:
-        reject_node(f"expected one of {', '.join(choices)}, found {found}")
-    return found
+    if choices and result not in choices:
+        reject_node(f"expected one of {', '.join(choices)}, found {result}")
+    return result
 
 
 def expect_numbers(data: Data, count: int | None = None) -> tuple[int, ...]:
     """Return the numbers of a word such as ``64-1024``."""
     # A single number reads as a number: the shape (5,) is written 5.
     if isinstance(data, NumberData) and isinstance(data.value, int) and data.value >= 0:
-        found: tuple[int, ...] = (data.value,)
+        result: tuple[int, ...] = (data.value,)
     else:
         text = expect_text(data)
         try:
-            found = parse_numbers(text)
+            result = parse_numbers(text)
         except ValueError:
             reject_node(f"expected numbers with '-' between them, found {text!r}")
-    if count is not None and len(found) != count:
-        reject_node(f"expected {count} numbers, found {len(found)}")
-    return found
+    if count is not None and len(result) != count:
+        reject_node(f"expected {count} numbers, found {len(result)}")
+    return result
 
 
 def expect_axis(data: Data, rank: int) -> int:
     """Return an axis, counted from 0."""
-    found = expect_integer(data)
-    return found if found < rank else reject_node(f"expected an axis below {rank}, found {found}")
+    result = expect_integer(data)
+    return (
+        result if result < rank else reject_node(f"expected an axis below {rank}, found {result}")
+    )
 
 
 def pads_of(

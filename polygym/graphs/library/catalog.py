@@ -86,8 +86,8 @@ def model(name: str, size: str = "small", seed: int = 0) -> Model:
     Raises:
         InputError: there is no such network, or no such size.
     """
-    found = graph(name, size)
-    return Model(found, balanced_weights(found, seed))
+    result = graph(name, size)
+    return Model(result, balanced_weights(result, seed))
 
 
 def _catalog_entry(name: str) -> _CatalogEntry:

@@ -72,7 +72,9 @@ def add_layer(x: FeatureMap, y: FeatureMap) -> FeatureMap:
 
 def concat_layer(parts: Sequence[FeatureMap]) -> FeatureMap:
     """Return images with their channels one after the other."""
-    return FeatureMap(concat(1, [one.node for one in parts]), sum(one.channels for one in parts))
+    return FeatureMap(
+        concat(1, [feature_map.node for feature_map in parts]), sum(part.channels for part in parts)
+    )
 
 
 def extents_of(x: FeatureMap) -> tuple[int, int, int]:

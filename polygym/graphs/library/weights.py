@@ -26,38 +26,38 @@ __all__ = ["balanced_weights"]
 
 def balanced_weights(graph: Graph, seed: int = 0) -> dict[str, np.ndarray[Any, Any]]:
     """Return an array for every weight."""
-    found = random_weights(graph, seed)
-    for one, deviation in _weight_deviations(graph).items():
-        name = signature_of(one).name
+    arrays = random_weights(graph, seed)
+    for term, deviation in _weight_deviations(graph).items():
+        name = signature_of(term).name
         # random_weights has a scale of its own; what it is does not matter here.
-        found[name] *= np.float32(deviation / max(float(found[name].std()), 1e-12))
-    return found
+        arrays[name] *= np.float32(deviation / max(float(arrays[name].std()), 1e-12))
+    return arrays
 
 
 def _weight_deviations(graph: Graph) -> dict[Term, float]:
     """Return the standard deviations of weights that products and convolutions take."""
     nodes = graph.nodes()
     followers: dict[Term, list[Term]] = {}
-    for one in nodes:
-        for child in one.children:
-            followers.setdefault(child, []).append(one)
+    for term in nodes:
+        for child in term.children:
+            followers.setdefault(child, []).append(term)
     squares: dict[Term, float] = {}
-    found: dict[Term, float] = {}
-    for one in nodes:
-        factor = one.children[-1]
+    result: dict[Term, float] = {}
+    for term in nodes:
+        factor = term.children[-1]
         while factor.head == "transpose":
             factor = factor.children[0]
-        if one.head not in ("matmul", "conv") or factor.head != "weight":
-            squares[one] = _mean_square(graph, one, squares)
+        if term.head not in ("matmul", "conv") or factor.head != "weight":
+            squares[term] = _mean_square(graph, term, squares)
             continue
-        is_relu = any(child.head == "relu" and not child.children for child in one.children)
-        is_halved = [user.head for user in followers.get(one, ())] == ["relu"]
-        squares[one] = 2.0 if is_halved else 1.0
+        is_relu = any(child.head == "relu" and not child.children for child in term.children)
+        is_halved = [user.head for user in followers.get(term, ())] == ["relu"]
+        squares[term] = 2.0 if is_halved else 1.0
         wanted = 2.0 if is_relu or is_halved else 1.0
-        found[factor] = (
-            wanted / (_reduction_length(graph, one) * squares[one.children[-2]])
+        result[factor] = (
+            wanted / (_reduction_length(graph, term) * squares[term.children[-2]])
         ) ** 0.5
-    return found
+    return result
 
 
 def _mean_square(graph: Graph, one: Term, squares: dict[Term, float]) -> float:

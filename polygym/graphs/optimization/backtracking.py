@@ -33,7 +33,7 @@ def optimize_by_backtracking(
     ``seconds_to_best`` is how long it took to the answer; nobody knew then that it was the last.
     """
     measured = costs.measured_count if isinstance(costs, MeasuredCosts) else 0
-    found = backtrack(
+    result = backtrack(
         graph.root,
         rules,
         TENSOR_DOMAIN,
@@ -43,26 +43,29 @@ def optimize_by_backtracking(
         seconds,
         None
         if progress is None
-        else lambda one: progress(f"graph {one.iterations}: {one.best:.1f}, {one.queued} waiting"),
+        else lambda backtracking_progress: progress(
+            f"graph {backtracking_progress.iterations}: {backtracking_progress.best:.1f}, "
+            f"{backtracking_progress.queued} waiting"
+        ),
     )
-    is_better = found.cost < found.initial_cost
+    is_better = result.cost < result.initial_cost
     return OptimizationResult(
         before=graph,
-        after=graph.with_root(found.term) if is_better else graph,
-        initial_cost=found.initial_cost,
-        cost=found.cost,
-        greedy_cost=found.cost,
+        after=graph.with_root(result.term) if is_better else graph,
+        initial_cost=result.initial_cost,
+        cost=result.cost,
+        greedy_cost=result.cost,
         lower_bound=0.0,
-        status=found.stop.value,
+        status=result.stop.value,
         saturation=SaturationReport(
-            StopReason.ITERATIONS, found.iterations, found.visited, 0, found.seconds
+            StopReason.ITERATIONS, result.iterations, result.visited, 0, result.seconds
         ),
         extraction_seconds=0.0,
-        seconds=found.seconds,
+        seconds=result.seconds,
         cpu_seconds=CpuSeconds(
-            found.cpu_seconds, 0.0, found.cpu_seconds, found.cpu_seconds_to_best
+            result.cpu_seconds, 0.0, result.cpu_seconds, result.cpu_seconds_to_best
         ),
         measured_operators=(costs.measured_count if isinstance(costs, MeasuredCosts) else 0)
         - measured,
-        seconds_to_best=found.seconds_to_best,
+        seconds_to_best=result.seconds_to_best,
     )

@@ -140,27 +140,27 @@ def optimize_graph(
     extraction = extracted_in = 0.0
     for round_ in range(_MOST_ROUNDS):
         start, started = time.monotonic(), time.process_time()
-        found = _extract(egraph, root, costs, options)
+        result = _extract(egraph, root, costs, options)
         extraction += time.monotonic() - start
         extracted_in += time.process_time() - started
         if not isinstance(costs, MeasuredCosts):
             break
-        missing = costs.missing(typed_nodes(found.term))
+        missing = costs.missing(typed_nodes(result.term))
         if not missing:
             break
         tell(f"round {round_ + 1}: {len(missing)} operators to be measured")
         costs.measure(missing, lambda operator, _: tell(f"measured {operator}"))
-    initial, final = graph_cost(graph.root, costs), graph_cost(found.term, costs)
-    after = graph.with_root(found.term) if final < initial else graph
+    initial, final = graph_cost(graph.root, costs), graph_cost(result.term, costs)
+    after = graph.with_root(result.term) if final < initial else graph
     whole = time.process_time() - begun
     return OptimizationResult(
         graph,
         after,
         initial,
         min(initial, final),
-        min(initial, found.greedy_cost),
-        min(found.lower_bound, initial, final),
-        found.status.value,
+        min(initial, result.greedy_cost),
+        min(result.lower_bound, initial, final),
+        result.status.value,
         explored,
         extraction,
         time.monotonic() - begin,

@@ -41,7 +41,7 @@ class GraphRewriteSystem:
         """Return what a graph can become by one substitution, each of them once."""
         places = TermIndex(state, self._types)
         made = (places.apply(match) for match in places.matches(self._rules))
-        return list(dict.fromkeys(one for one in made if one is not None and one is not state))
+        return list(dict.fromkeys(term for term in made if term is not None and term is not state))
 
     def cost(self, state: Term) -> float:
         """Return what a graph costs."""

@@ -34,10 +34,10 @@ def load_rules(names: Iterable[str]) -> list[Rule]:
     Raises:
         InputError: there is no such table, or a rule of a file is not sound.
     """
-    found: list[Rule] = []
+    rules: list[Rule] = []
     for name in names:
-        found += load_rule_file(Path(name)) if name.endswith(".rules") else _package_table(name)
-    return found
+        rules += load_rule_file(Path(name)) if name.endswith(".rules") else _package_table(name)
+    return rules
 
 
 def load_rule_file(path: Path) -> list[Rule]:
@@ -54,11 +54,11 @@ def load_rule_file(path: Path) -> list[Rule]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"expected a table of rules in {path}: {error}") from None
-    found = parse_rules(text, str(path))
-    check_rule_terms(found, TENSOR_DOMAIN)
-    for rule in found:
+    rules = parse_rules(text, str(path))
+    check_rule_terms(rules, TENSOR_DOMAIN)
+    for rule in rules:
         check_rule(rule, _FILE_CASES)
-    return found
+    return rules
 
 
 def standard_rules() -> list[Rule]:
@@ -72,14 +72,16 @@ def standard_rules() -> list[Rule]:
 @cache
 def _cached_standard_rules() -> tuple[Rule, ...]:
     seldom = {canonical_key(rule) for rule in _package_table("seldom")}
-    found = load_rules(["generated", "handwritten"])
-    return tuple(rule for rule in found if canonical_key(rule) not in seldom)
+    rules = load_rules(["generated", "handwritten"])
+    return tuple(rule for rule in rules if canonical_key(rule) not in seldom)
 
 
 def _package_table(name: str) -> list[Rule]:
     tables = resources.files(__name__) / "tables"
     known = sorted(
-        one.name.removesuffix(".rules") for one in tables.iterdir() if one.name.endswith(".rules")
+        traversable.name.removesuffix(".rules")
+        for traversable in tables.iterdir()
+        if traversable.name.endswith(".rules")
     )
     if name not in known:
         raise InputError(

@@ -70,19 +70,19 @@ def infer_patterns(
     Raises:
         Inadmissible: one makes no sense.
     """
-    found: dict[Term, Data] = dict(known or {})
-    for one in postorder(roots):
-        if one in found:
+    datas: dict[Term, Data] = dict(known or {})
+    for term in postorder(roots):
+        if term in datas:
             continue
-        if is_variable(one):
-            found[one] = binding[str(one.head)]
+        if is_variable(term):
+            datas[term] = binding[str(term.head)]
             continue
-        children = tuple(found[child] for child in one.children)
-        if children and isinstance(one.head, str) and one.head.startswith("="):
-            found[one] = literal_data(TENSOR_DOMAIN.compute(one.head[1:], children))
+        children = tuple(datas[child] for child in term.children)
+        if children and isinstance(term.head, str) and term.head.startswith("="):
+            datas[term] = literal_data(TENSOR_DOMAIN.compute(term.head[1:], children))
         else:
-            found[one] = TENSOR_DOMAIN.infer(one.head, children)
-    return found
+            datas[term] = TENSOR_DOMAIN.infer(term.head, children)
+    return datas
 
 
 def variable_kinds(rule: Rule) -> dict[str, tuple[str, str]]:
@@ -91,30 +91,30 @@ def variable_kinds(rule: Rule) -> dict[str, tuple[str, str]]:
     Raises:
         InputError: a variable stands for two kinds, or the rule names an input or a weight.
     """
-    found: dict[str, tuple[str, str]] = {}
-    for one in postorder((*rule.sources, *rule.targets)):
-        if not one.children or str(one.head).startswith("="):
+    result: dict[str, tuple[str, str]] = {}
+    for term in postorder((*rule.sources, *rule.targets)):
+        if not term.children or str(term.head).startswith("="):
             continue
-        if one.head in ("input", "weight"):
-            raise InputError(f"rule {rule.name}: expected variables, found {term_text(one)}")
+        if term.head in ("input", "weight"):
+            raise InputError(f"rule {rule.name}: expected variables, found {term_text(term)}")
         try:
-            takes = operator_named(one.head).parameters
+            takes = operator_named(term.head).parameters
         except Inadmissible as error:
             raise InputError(f"rule {rule.name}: {error}") from None
-        if len(takes) != len(one.children):
+        if len(takes) != len(term.children):
             raise InputError(
-                f"rule {rule.name}: expected {len(takes)} arguments of {one.head} "
-                f"({' '.join(name for name, _ in takes)}), found {term_text(one)}"
+                f"rule {rule.name}: expected {len(takes)} arguments of {term.head} "
+                f"({' '.join(name for name, _ in takes)}), found {term_text(term)}"
             )
-        for (name, kind), child in zip(takes, one.children, strict=True):
+        for (name, kind), child in zip(takes, term.children, strict=True):
             if is_variable(child):
-                known = found.setdefault(str(child.head), (kind, name))
+                known = result.setdefault(str(child.head), (kind, name))
                 if (known[0] in "NS") != (kind in "NS") or (known[0] == "P") != (kind == "P"):
                     raise InputError(
                         f"rule {rule.name}: expected {child.head} to be one thing, found it as "
                         f"{known[1]} and as {name}"
                     )
-    return found
+    return result
 
 
 def instances(rule: Rule, seed: int, count: int) -> Iterator[RuleInstance]:
@@ -137,24 +137,26 @@ def instances(rule: Rule, seed: int, count: int) -> Iterator[RuleInstance]:
     seen: Counter[Any] = Counter()
     failed = 0
     conditioned = set(variable_names(rule.conditions))
-    often = [one for one in singles for _ in range(_AT_BORDERS) if conditioned.issuperset(one)]
+    often = [
+        datas for datas in singles for _ in range(_AT_BORDERS) if conditioned.issuperset(datas)
+    ]
     others: list[dict[str, Data]] = [{}] * max(count, 2 * count - len(pins))
     hopeless: set[str] = set()
     for pinned in [{}, *pins, *often, *others]:
         if repr(pinned) in hopeless:
             continue
-        found = sample_instance(rule, rng, pinned, _ATTEMPTS)
-        if found is None and len(pinned) == 1:
+        instance = sample_instance(rule, rng, pinned, _ATTEMPTS)
+        if instance is None and len(pinned) == 1:
             hopeless.add(repr(pinned))
-        if found is None:
+        if instance is None:
             failed += 1
             if failed == _FAILURES and not seen:
                 return
             continue
-        key = tuple(sorted((name, repr(data)) for name, data in found.binding.items()))
+        key = tuple(sorted((name, repr(data)) for name, data in instance.binding.items()))
         if seen[key] < _REPEATS:
             seen[key] += 1
-            yield found
+            yield instance
 
 
 def sample_instance(
@@ -190,19 +192,19 @@ def sample_instance(
 
 def _literals(rule: Rule) -> dict[str, list[Data]]:
     """Return what is tried for the variables that stand for literals."""
-    found: dict[str, list[Data]] = {}
+    datas: dict[str, list[Data]] = {}
     for name, (kind, argument) in variable_kinds(rule).items():
         if kind in "NS" and argument in LITERAL_CHOICES:
             values = list(LITERAL_CHOICES[argument])
             # A number that the conditions name is a border: so are its neighbours.
-            for one in postorder(rule.conditions):
-                if kind == "N" and isinstance(one.head, int) and not one.children:
-                    values += [one.head - 1, one.head, one.head + 1]
-                if kind == "S" and isinstance(one.head, str) and not one.children:
-                    values += [] if is_variable(one) else [one.head]
+            for term in postorder(rule.conditions):
+                if kind == "N" and isinstance(term.head, int) and not term.children:
+                    values += [term.head - 1, term.head, term.head + 1]
+                if kind == "S" and isinstance(term.head, str) and not term.children:
+                    values += [] if is_variable(term) else [term.head]
             unique = {(value.__class__, value): value for value in values}
-            found[name] = [literal_data(value) for value in unique.values()]
-    return found
+            datas[name] = [literal_data(value) for value in unique.values()]
+    return datas
 
 
 @lru_cache(maxsize=256)
@@ -215,9 +217,9 @@ def _rule_hints(rule: Rule) -> tuple[dict[str, str], tuple[int, ...], tuple[str,
         name: argument for name, (kind, argument) in variable_kinds(rule).items() if kind == "T"
     }
     named = {
-        one.head
-        for one in postorder((*rule.sources, *rule.targets, *rule.conditions))
-        if not one.children and isinstance(one.head, int) and 0 < one.head <= _LARGEST_NAMED
+        term.head
+        for term in postorder((*rule.sources, *rule.targets, *rule.conditions))
+        if not term.children and isinstance(term.head, int) and 0 < term.head <= _LARGEST_NAMED
     }
     near = {value + step for value in named for step in (-1, 0, 1)}
     heads = {one.head for one in postorder((*rule.sources, *rule.targets))}
@@ -233,7 +235,7 @@ def conditions_hold(rule: Rule, binding: dict[str, Data], data: dict[Term, Data]
         except Inadmissible:
             return False
         if not TENSOR_DOMAIN.holds(
-            str(condition.head), tuple(made[one] for one in condition.children)
+            str(condition.head), tuple(made[term] for term in condition.children)
         ):
             return False
     return True
@@ -243,34 +245,34 @@ def _adjust_to_conditions(
     rule: Rule, rng: random.Random, binding: dict[str, Data], data: dict[Term, Data]
 ) -> dict[str, Data]:
     """Return a binding changed towards what the conditions ask for, where it is plain how."""
-    found = dict(binding)
+    datas = dict(binding)
     for condition in rule.conditions:
         first = condition.children[0] if condition.children else None
         if first is None or not is_variable(first):
             continue
         name = str(first.head)
         try:
-            made = infer_patterns(condition.children, found)
+            made = infer_patterns(condition.children, datas)
         except (Inadmissible, KeyError):
             continue
         values = [made[child] for child in condition.children]
         if condition.head == "equal" and isinstance(values[0], NumberData | TextData):
-            found[name] = values[1]
+            datas[name] = values[1]
         elif condition.head == "same-shape":
-            found[name] = values[1]
+            datas[name] = values[1]
         elif isinstance(values[0], TensorType):
             shape = values[0].shape
             if condition.head == "one-element":
-                found[name] = TensorType((1,) * rng.randrange(5), constant=True)
+                datas[name] = TensorType((1,) * rng.randrange(5), constant=True)
             elif condition.head == "per-channel":
                 channels = rng.choice(_channels(data) or [1])
                 lead = rng.choice(((), (1,)))
-                found[name] = TensorType((*lead, channels, 1, 1), constant=True)
+                datas[name] = TensorType((*lead, channels, 1, 1), constant=True)
             elif condition.head == "rank" and isinstance(values[1], NumberData):
                 rank = int(values[1].value)
                 shape = (1,) * (rank - len(shape)) + shape[max(len(shape) - rank, 0) :]
-                found[name] = TensorType(shape, constant=True)
-    return found
+                datas[name] = TensorType(shape, constant=True)
+    return datas
 
 
 def _channels(data: dict[Term, Data]) -> list[int]:

@@ -71,17 +71,17 @@ def evaluate_patterns(
 ) -> list[Any]:
     """Return what patterns are worth; ``made`` keeps the value of every node."""
     with np.errstate(all="ignore"):
-        for one in postorder(roots):
-            if one in made:
+        for term in postorder(roots):
+            if term in made:
                 continue
-            literal = data[one]
-            if is_variable(one):
-                made[one] = values[str(one.head)]
+            literal = data[term]
+            if is_variable(term):
+                made[term] = values[str(term.head)]
             elif isinstance(literal, NumberData | TextData):
-                made[one] = literal.value
+                made[term] = literal.value
             else:
-                arguments = tuple(made[child] for child in one.children)
-                made[one] = evaluate_node(one.head, arguments)
+                arguments = tuple(made[child] for child in term.children)
+                made[term] = evaluate_node(term.head, arguments)
     return [made[root] for root in roots]
 
 
@@ -90,13 +90,13 @@ def first_difference(left: Array, right: Array, exact: bool) -> tuple[int, ...] 
 
     Where functions are inexact, by more than rounding; what is no number equals itself alone.
     """
-    one, other = np.asarray(left, np.float64), np.asarray(right, np.float64)
+    array, other = np.asarray(left, np.float64), np.asarray(right, np.float64)
     with np.errstate(all="ignore"):
-        if exact and np.abs(one).max(initial=0) < _MAX_EXACT:
-            same = one == other
+        if exact and np.abs(array).max(initial=0) < _MAX_EXACT:
+            same = array == other
         else:
-            scale = np.abs(one[np.isfinite(one)]).max(initial=1)
-            same = np.isclose(one, other, rtol=1e-9, atol=1e-12 * scale, equal_nan=True)
+            scale = np.abs(array[np.isfinite(array)]).max(initial=1)
+            same = np.isclose(array, other, rtol=1e-9, atol=1e-12 * scale, equal_nan=True)
     if same.all():
         return None
     return tuple(int(axis) for axis in np.argwhere(~same)[0])
@@ -104,7 +104,7 @@ def first_difference(left: Array, right: Array, exact: bool) -> tuple[int, ...] 
 
 @lru_cache(maxsize=256)
 def _heads(rule: Rule) -> frozenset[Any]:
-    return frozenset(one.head for one in postorder((*rule.sources, *rule.targets)))
+    return frozenset(term.head for term in postorder((*rule.sources, *rule.targets)))
 
 
 @lru_cache(maxsize=256)
@@ -112,7 +112,7 @@ def _boundary_values(rule: Rule, bounded: bool) -> list[float]:
     """Return the numbers that a rule itself names; whole ones where some may be bounds."""
     kinds = (int, float) if bounded else float
     every = postorder((*rule.sources, *rule.targets, *rule.conditions))
-    return [float(one.head) for one in every if isinstance(one.head, kinds)]
+    return [float(term.head) for term in every if isinstance(term.head, kinds)]
 
 
 def _small_integers(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:

@@ -190,17 +190,17 @@ def _reshape(maker: VariableBinder, one: Term, want: Shape | None) -> None:
 
 
 def _factors(maker: VariableBinder, elements: int) -> Shape:
-    found: list[int] = []
+    result: list[int] = []
     for prime in (2, 3, 5):
         while elements % prime == 0:
-            found.append(prime)
+            result.append(prime)
             elements //= prime
-    found += [elements] if elements > 1 else []
-    maker.rng.shuffle(found)
-    while len(found) > 3 or (len(found) > 1 and maker.rng.random() < 0.4):
-        found[:2] = [found[0] * found[1]]
-    found += [1] if maker.rng.random() < 0.3 and len(found) < 4 else []
-    return tuple(found)
+    result += [elements] if elements > 1 else []
+    maker.rng.shuffle(result)
+    while len(result) > 3 or (len(result) > 1 and maker.rng.random() < 0.4):
+        result[:2] = [result[0] * result[1]]
+    result += [1] if maker.rng.random() < 0.3 and len(result) < 4 else []
+    return tuple(result)
 
 
 def _expand(maker: VariableBinder, one: Term, want: Shape | None) -> None:

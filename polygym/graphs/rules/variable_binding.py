@@ -97,7 +97,9 @@ class VariableBinder:
         self.kernels: tuple[tuple[int, int], ...] = _KERNELS
         if extents and rng.random() < 0.4:
             self.extents = (*extents, *rng.sample(_EXTENTS, 2))
-            self.kernels = tuple((one, other) for one in self.extents for other in self.extents)
+            self.kernels = tuple(
+                (extent, other) for extent in self.extents for other in self.extents
+            )
         self.dtype = dtype
         self.rank = rng.choice((1, 2, 2, 3, 3, 4, 4, 4, 0, 5))
 
@@ -118,11 +120,11 @@ class VariableBinder:
             return self._known[one]
         if one.children:
             self._propose(self, one, wanted_shape)
-        found = TENSOR_DOMAIN.infer(
+        result = TENSOR_DOMAIN.infer(
             one.head, tuple(self.bind(child, None) for child in one.children)
         )
-        self._known[one] = found
-        return found
+        self._known[one] = result
+        return result
 
     def _copy(self, name: str) -> TensorType | None:
         """Return what a variable of the same role is, if there is one."""
@@ -151,14 +153,14 @@ class VariableBinder:
         """Return the value of a literal argument, chosen among some if it is a free variable."""
         if is_variable(one) and str(one.head) not in self.bound:
             self.bound[str(one.head)] = literal_data(self.rng.choice(options))
-        found = self.bind(one, None)
-        if not isinstance(found, NumberData | TextData):
-            raise Inadmissible(f"expected a literal, found {found}")
-        return found.value
+        result = self.bind(one, None)
+        if not isinstance(result, NumberData | TextData):
+            raise Inadmissible(f"expected a literal, found {result}")
+        return result.value
 
     def tensor(self, one: Term, wanted_shape: Shape | None) -> Shape:
         """Return the shape of a pattern that is a tensor."""
-        found = self.bind(one, wanted_shape)
-        if not isinstance(found, TensorType):
-            raise Inadmissible(f"expected a tensor, found {found}")
-        return found.shape
+        result = self.bind(one, wanted_shape)
+        if not isinstance(result, TensorType):
+            raise Inadmissible(f"expected a tensor, found {result}")
+        return result.shape

@@ -104,10 +104,10 @@ def verify_rule(
     variable_kinds(rule)
     fired = silent = 0
     for number, instance in enumerate(instances(rule, seed, budget)):
-        found = check_instance(rule, instance, seed, number)
-        if isinstance(found, GraphRuleCounterexample):
-            return _shrink(rule, found, seed)
-        fired, silent = fired + found, silent + (not found)
+        result = check_instance(rule, instance, seed, number)
+        if isinstance(result, GraphRuleCounterexample):
+            return _shrink(rule, result, seed)
+        fired, silent = fired + result, silent + (not result)
     if not fired and not silent:
         raise InputError(
             f"rule {rule.name}: expected shapes for which the sources make sense and the "
@@ -125,10 +125,10 @@ def verify_rule(
 def _cached_verdict(rule: Rule, budget: int) -> VerifiedRule | str:
     """Return the same, kept: terms are values, so a rule is its own key."""
     try:
-        found = verify_rule(rule, budget)
+        counterexample = verify_rule(rule, budget)
     except InputError as error:
         return str(error)
-    return found if isinstance(found, VerifiedRule) else str(found)
+    return counterexample if isinstance(counterexample, VerifiedRule) else str(counterexample)
 
 
 def check_rule(rule: Rule, budget: int = 120) -> VerifiedRule:
@@ -137,10 +137,10 @@ def check_rule(rule: Rule, budget: int = 120) -> VerifiedRule:
     Raises:
         InputError: it does not, or never fires; says for which values.
     """
-    found = _cached_verdict(rule, budget)
-    if isinstance(found, str):
-        raise InputError(found)
-    return found
+    result = _cached_verdict(rule, budget)
+    if isinstance(result, str):
+        raise InputError(result)
+    return result
 
 
 def check_instance(
@@ -152,7 +152,7 @@ def check_instance(
     except Inadmissible:
         return False
     for output, (source, target) in enumerate(zip(rule.sources, rule.targets, strict=True)):
-        left, right = (_shapes(data[one]) for one in (source, target))
+        left, right = (_shapes(data[term]) for term in (source, target))
         if left != right:
             return GraphRuleCounterexample(rule, instance.binding, {}, output, (), left, right)
     exact = is_exact_on_integers(rule) and not any(
@@ -171,8 +171,8 @@ def check_instance(
             return GraphRuleCounterexample(
                 rule, instance.binding, values, 0, (), "a tensor", f"an error: {error}"
             )
-        for output, (one, other) in enumerate(zip(lefts, rights, strict=True)):
-            for left_part, right_part in zip(_parts(one), _parts(other), strict=True):
+        for output, (text_data, other) in enumerate(zip(lefts, rights, strict=True)):
+            for left_part, right_part in zip(_parts(text_data), _parts(other), strict=True):
                 place = first_difference(left_part, right_part, exact)
                 if place is not None:
                     return GraphRuleCounterexample(

@@ -95,14 +95,14 @@ def _image_extents(
     A window larger than all small images sees everything of them: then one side is as long as the
     window, or longer.
     """
-    found: list[int] = []
+    result: list[int] = []
     images = [
         data.shape
         for data in maker.bound.values()
         if isinstance(data, TensorType) and len(data.shape) == 4
     ]
     for axis in (0, 1):
-        is_long = kernel[axis] > _SMALL_EXTENT and max(found, default=0) <= _SMALL_EXTENT
+        is_long = kernel[axis] > _SMALL_EXTENT and max(result, default=0) <= _SMALL_EXTENT
         long = (kernel[axis], kernel[axis] + 1) if is_long else ()
         sizes = [maker.rng.choice((*range(1, _SMALL_EXTENT + 1), *long)) for _ in range(6)]
         fit = [
@@ -112,9 +112,9 @@ def _image_extents(
             and want[axis] in (0, many)
         ]
         again = [shape[axis + 2] for shape in images if shape[axis + 2] in fit]
-        found.append(
+        result.append(
             maker.rng.choice(again)
             if again and maker.rng.random() < 0.5
             else maker.rng.choice(fit or sizes)
         )
-    return found
+    return result

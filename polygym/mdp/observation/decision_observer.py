@@ -40,7 +40,7 @@ class DecisionObserver(Observer):
         answers = episode.mask()[self.task.options.first_answer :]
         mapping = episode.mapping
         assert mapping is not None
-        statements = tuple(one.name for one in self.task.scop.statements)
+        statements = tuple(statement.name for statement in self.task.scop.statements)
         vector = self._features(episode, schedule) if features else None
         usual = self.observe(episode, allowed)
         if episode.phase in (Phase.EDIT, Phase.MAP):
@@ -66,7 +66,12 @@ class DecisionObserver(Observer):
     def _rows(self, schedule: Schedule) -> tuple[Vector, ...]:
         layout = self.task.polyhedra.layout
         return tuple(
-            layout.point({one.statement: one.rows[place] for one in schedule.statements})
+            layout.point(
+                {
+                    statement_schedule.statement: statement_schedule.rows[place]
+                    for statement_schedule in schedule.statements
+                }
+            )
             for place in range(schedule.dimensions)
         )
 
@@ -76,8 +81,8 @@ class DecisionObserver(Observer):
         known = self._candidates.get(schedule, lambda: self._candidate(schedule))
         if known is None or episode.mapping is None:
             return None
-        (found,) = known.features([episode.mapping])
-        return None if isinstance(found, PolygymError) else found.vector
+        (features,) = known.features([episode.mapping])
+        return None if isinstance(features, PolygymError) else features.vector
 
     def _candidate(self, schedule: Schedule) -> FeatureExtractor | None:
         try:

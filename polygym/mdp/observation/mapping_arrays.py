@@ -44,8 +44,8 @@ _FAR_STRIDE = 1e6  # features are signed logarithms and shares
 QUESTION_COLUMNS = (
     "editing",
     "mapping",
-    *(f"about_{one.value}" for one in DecisionKind),
-    *(f"operand_{one.value}" for one in Operand),
+    *(f"about_{kind.value}" for kind in DecisionKind),
+    *(f"operand_{operand.value}" for operand in Operand),
     "is_part",
     "nest",
     "loop",
@@ -68,7 +68,7 @@ CHOICE_COLUMNS = (
     "diamond",
     "level",
     "independent",
-    *(f"edit_{one.value}" for one in EDITS),
+    *(f"edit_{edit_kind.value}" for edit_kind in EDITS),
 )
 NEST_COLUMNS = (
     "exists",
@@ -116,52 +116,52 @@ def mapping_arrays() -> Mapping[str, ArraySpec]:
 
 def question_array(deciding: MappingState | None, editing: EditState | None) -> Array:
     """Return the array ``question``; the editing counts where nothing is decided yet."""
-    found = np.zeros(len(QUESTION_COLUMNS), np.float32)
+    array1_d = np.zeros(len(QUESTION_COLUMNS), np.float32)
     if editing is not None:
-        found[_QUESTION["edits"]] = _logarithm(editing.edit_count)
-        found[_QUESTION["edit_steps"]] = editing.step_count / MOST_STEPS
+        array1_d[_QUESTION["edits"]] = _logarithm(editing.edit_count)
+        array1_d[_QUESTION["edit_steps"]] = editing.step_count / MOST_STEPS
     if deciding is not None:
-        found[_QUESTION["mapping"]] = 1
-        found[_QUESTION["threads"]] = _logarithm(deciding.initial_mapping.threads)
-        found[_QUESTION["questions_left"]] = _logarithm(deciding.questions_left)
+        array1_d[_QUESTION["mapping"]] = 1
+        array1_d[_QUESTION["threads"]] = _logarithm(deciding.initial_mapping.threads)
+        array1_d[_QUESTION["questions_left"]] = _logarithm(deciding.questions_left)
         question = deciding.question
         if question is not None:
-            found[_QUESTION[f"about_{question.kind.value}"]] = 1
-            found[_QUESTION["nest"]] = question.nest + 1
-            found[_QUESTION["loop"]] = question.loop + (question.kind in _BY_LOOP)
-            found[_QUESTION["length"]] = _logarithm(_loop_length(question, deciding))
+            array1_d[_QUESTION[f"about_{question.kind.value}"]] = 1
+            array1_d[_QUESTION["nest"]] = question.nest + 1
+            array1_d[_QUESTION["loop"]] = question.loop + (question.kind in _BY_LOOP)
+            array1_d[_QUESTION["length"]] = _logarithm(_loop_length(question, deciding))
     elif editing is not None:
-        found[_QUESTION["editing"]] = 1
-        found[_QUESTION[f"operand_{editing.operand.value}"]] = 1
-        found[_QUESTION["is_part"]] = editing.is_choosing_part
-    return found
+        array1_d[_QUESTION["editing"]] = 1
+        array1_d[_QUESTION[f"operand_{editing.operand.value}"]] = 1
+        array1_d[_QUESTION["is_part"]] = editing.is_choosing_part
+    return array1_d
 
 
 def choices_array(
     deciding: MappingState | None, editing: EditState | None, allowed: tuple[bool, ...]
 ) -> Array:
     """Return the table ``choices``; ``allowed`` says which answers the mask has."""
-    found = np.zeros((ANSWERS, len(CHOICE_COLUMNS)), np.float32)
+    array = np.zeros((ANSWERS, len(CHOICE_COLUMNS)), np.float32)
     if deciding is None and editing is None:
-        return found
-    found[: len(allowed), _CHOICE["allowed"]] = allowed
-    found[USE_DEFAULT, _CHOICE["as_the_model_says"]] = 1
-    found[USE_DEFAULT_FOR_ALL, _CHOICE["ends"]] = 1
+        return array
+    array[: len(allowed), _CHOICE["allowed"]] = allowed
+    array[USE_DEFAULT, _CHOICE["as_the_model_says"]] = 1
+    array[USE_DEFAULT_FOR_ALL, _CHOICE["ends"]] = 1
     if deciding is not None:
         question = deciding.question
-        for row, value in zip(found[USE_DEFAULT_FOR_ALL + 1 :], deciding.values, strict=False):
+        for row, value in zip(array[USE_DEFAULT_FOR_ALL + 1 :], deciding.values, strict=False):
             assert question is not None
             _show_value(row, question, value, deciding)
     elif editing is not None:
         for row, value in zip(
-            found[USE_DEFAULT_FOR_ALL + 1 :], editing.choices_of_step, strict=False
+            array[USE_DEFAULT_FOR_ALL + 1 :], editing.choices_of_step, strict=False
         ):
             if editing.edit is None:
                 row[_CHOICE[f"edit_{EDITS[value].value}"]] = 1
             else:
                 row[_CHOICE["value"]] = _logarithm(abs(value))
                 row[_CHOICE["negative"]] = value < 0
-    return found
+    return array
 
 
 def _show_value(row: Array, question: MappingQuestion, value: Any, deciding: MappingState) -> None:
@@ -195,8 +195,8 @@ def nests_array(
     nests: tuple[NestShape, ...], mapping: MachineMapping, question: MappingQuestion | None
 ) -> Array:
     """Return the table ``nests``: shapes, and what the mapping so far has for each."""
-    found = np.zeros((MOST_NESTS, len(NEST_COLUMNS)), np.float32)
-    for place, (row, nest) in enumerate(zip(found, nests, strict=False)):
+    array = np.zeros((MOST_NESTS, len(NEST_COLUMNS)), np.float32)
+    for place, (row, nest) in enumerate(zip(array, nests, strict=False)):
         own = dict(mapping.for_nest(nest.statements))
 
         def entry(name: str, own: dict[str, Any] = own) -> Any:
@@ -209,7 +209,7 @@ def nests_array(
             _logarithm(len(nest.statements)),
             nest.depth,
             np.log2(1.0 + float(min(nest.iterations, 2**60))),
-            *_padded([_logarithm(one) for one in nest.trip_counts]),
+            *_padded([_logarithm(count) for count in nest.trip_counts]),
             *_padded(nest.coincident),
             entry("parallel") is WorkSharing.STATIC,
             mapping.threads > 1 and entry("parallel") is not WorkSharing.OFF,
@@ -225,7 +225,7 @@ def nests_array(
             _logarithm(outer[0]) if outer else 0,
             *_padded([_loop_position(entry("order"), level) for level in _LEVELS]),
         )
-    return found
+    return array
 
 
 def _loop_position(order: tuple[int, ...], loop: int) -> int:
@@ -239,13 +239,13 @@ def _loop_position(order: tuple[int, ...], loop: int) -> int:
 
 def nest_of_statements(nests: tuple[NestShape, ...], statements: tuple[str, ...]) -> Array:
     """Return the array ``nest_of``."""
-    found = np.zeros(MOST_STATEMENTS, np.int8)
+    array1_d = np.zeros(MOST_STATEMENTS, np.int8)
     for number, nest in enumerate(nests, start=1):
         for name in nest.statements:
             place = statements.index(name)
             if place < MOST_STATEMENTS:
-                found[place] = number
-    return found
+                array1_d[place] = number
+    return array1_d
 
 
 def candidate_array(vector: Array | None) -> Array:

@@ -192,7 +192,7 @@ class Observer:
 
     def _choices_of(self, known: DimensionGenerators) -> _GeneratorArrays:
         has_choice = len(known.vertices) > 1
-        vertices = [one.numerators for one in known.vertices]
+        vertices = [point.numerators for point in known.vertices]
         vectors = self._array([*(vertices if has_choice else ()), *known.rays])
         first = self._array([] if has_choice else vertices).sum(axis=0)
         values = vectors[:, self._from]
@@ -219,13 +219,13 @@ class Observer:
 
     def _array(self, vectors: Iterable[Vector]) -> Array:
         """Return vectors as an array, cut off beyond what is shown, so that sums fit 64 bits."""
-        found = list(vectors)
+        result = list(vectors)
         try:
-            array = np.array(found, np.int64)
+            array = np.array(result, np.int64)
         except OverflowError:
-            array = np.array(found, object)
+            array = np.array(result, object)
         cut = array.clip(-LARGEST_NUMBER, LARGEST_NUMBER).astype(np.int64, copy=False)
-        return cut.reshape(len(found), self._width)
+        return cut.reshape(len(result), self._width)
 
     def _key(self, episode: Episode) -> tuple[tuple[int, ...], int, int]:
         """Return on what these columns depend: who carries what, where, what is looked at."""
@@ -284,7 +284,10 @@ class Observer:
             min(1.0, episode.illegal_count / 100),
         )
         behind = sum(
-            [one.generators.coefficient_count for one in episode.dimensions[explored + 1 :]]
+            [
+                dimension.generators.coefficient_count
+                for dimension in episode.dimensions[explored + 1 :]
+            ]
         )
         steps = choices - decided + behind if exploring else rules.step_bound
         remaining = (

@@ -58,20 +58,20 @@ def dependence_table(task: Task, dependence_order: Sequence[int]) -> Array:
     table = np.zeros((MOST_DEPENDENCES, len(DEPENDENCE_COLUMNS)), np.int8)
     demands = farkas_conditions(scop)
     for place, index in enumerate(dependence_order[:MOST_DEPENDENCES]):
-        one = task.polyhedra.dependences[index]
-        shared = shared_loops(scop, one.source, one.sink)
+        dependence = task.polyhedra.dependences[index]
+        shared = shared_loops(scop, dependence.source, dependence.sink)
         forward, backward = [0] * MOST_LOOPS, [0] * MOST_LOOPS
         for level in range(min(shared, MOST_LOOPS)):
             forward[level], backward[level] = _signs(
-                task, demands[index], one.source, one.sink, level
+                task, demands[index], dependence.source, dependence.sink, level
             )
         values = (
             1,
-            *(reason in one.kind for reason in DependenceKind),
-            min(positions[one.source], 127),
-            min(positions[one.sink], 127),
-            scop.statement(one.source).depth,
-            scop.statement(one.sink).depth,
+            *(reason in dependence.kind for reason in DependenceKind),
+            min(positions[dependence.source], 127),
+            min(positions[dependence.sink], 127),
+            scop.statement(dependence.source).depth,
+            scop.statement(dependence.sink).depth,
             shared,
             *forward,
             *backward,
@@ -110,10 +110,10 @@ def statement_table(scop: Scop) -> Array:
         for level in range(min(statement.depth, MOST_LOOPS)):
             loop = _loop_strides(statement, level)
             writes[level] = _WRITE_STRIDE_CODES[access_stride(statement, statement.write, loop)]
-            found = [access_stride(statement, read, loop) for read in statement.reads]
-            same[level] = found.count(AccessStride.SAME)
-            near[level] = found.count(AccessStride.UNIT) + found.count(AccessStride.SHORT)
-            far[level] = found.count(AccessStride.FAR)
+            strides = [access_stride(statement, read, loop) for read in statement.reads]
+            same[level] = strides.count(AccessStride.SAME)
+            near[level] = strides.count(AccessStride.UNIT) + strides.count(AccessStride.SHORT)
+            far[level] = strides.count(AccessStride.FAR)
         values = (1, statement.depth, len(statement.reads), *writes, *same, *near, *far)
         table[index, : len(values)] = np.clip(values, -127, 127)
     return table

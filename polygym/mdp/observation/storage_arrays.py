@@ -89,66 +89,73 @@ def add_storage_arrays(shown: Observation, episode: Episode) -> None:
 
 
 def _question_array(storing: StorageState, is_asked: bool) -> Array:
-    found = np.zeros(len(STORAGE_QUESTION_COLUMNS), np.float32)
+    array1_d = np.zeros(len(STORAGE_QUESTION_COLUMNS), np.float32)
     taken = storing.options.bytes_of(storing.splitting, storing.storage) or 0
     values = {
         "cuts": storing.split_count,
-        "moved": sum(one is not None for one in storing.entries),
+        "moved": sum(entry is not None for entry in storing.entries),
         "bytes": taken,
         "limit": storing.options.limit,
     }
     for name, value in values.items():
-        found[_QUESTION[name]] = _logarithm(value)
+        array1_d[_QUESTION[name]] = _logarithm(value)
     if not is_asked:
-        return found
-    found[_QUESTION["storing"]] = 1
-    found[_QUESTION["questions_left"]] = _logarithm(storing.questions_left)
+        return array1_d
+    array1_d[_QUESTION["storing"]] = 1
+    array1_d[_QUESTION["questions_left"]] = _logarithm(storing.questions_left)
     offer = storing.offer
-    found[_QUESTION["about_cuts"]], found[_QUESTION["about_a_web"]] = (
+    array1_d[_QUESTION["about_cuts"]], array1_d[_QUESTION["about_a_web"]] = (
         offer is None,
         offer is not None,
     )
     if offer is None:
-        return found
+        return array1_d
     array = storing.options.scop.array(offer.array)
-    found[_QUESTION["rank"]] = array.rank
-    found[_QUESTION["elements_bytes"]] = _logarithm(array_bytes(array, storing.options.sizes))
-    found[_QUESTION["writers"]] = _logarithm(len(offer.statements))
-    found[_QUESTION["reads"]] = _logarithm(offer.reads)
-    found[_QUESTION["is_read_before"]] = offer.is_live_in
-    found[_QUESTION["is_seen_after"]] = offer.is_live_out
-    found[_QUESTION["loops_around"]] = len(offer.enclosing_loops)
+    array1_d[_QUESTION["rank"]] = array.rank
+    array1_d[_QUESTION["elements_bytes"]] = _logarithm(array_bytes(array, storing.options.sizes))
+    array1_d[_QUESTION["writers"]] = _logarithm(len(offer.statements))
+    array1_d[_QUESTION["reads"]] = _logarithm(offer.reads)
+    array1_d[_QUESTION["is_read_before"]] = offer.is_live_in
+    array1_d[_QUESTION["is_seen_after"]] = offer.is_live_out
+    array1_d[_QUESTION["loops_around"]] = len(offer.enclosing_loops)
     for level, name in zip(_LEVELS, offer.enclosing_loops, strict=False):
-        found[_QUESTION[f"in_the_way_{level}"]] = name in offer.inhibited_loops
-    return found
+        array1_d[_QUESTION[f"in_the_way_{level}"]] = name in offer.inhibited_loops
+    return array1_d
 
 
 def _choices_array(storing: StorageState) -> Array:
-    found = np.zeros((ANSWERS, len(STORAGE_CHOICES_COLUMNS)), np.float32)
+    array = np.zeros((ANSWERS, len(STORAGE_CHOICES_COLUMNS)), np.float32)
     allowed = storing.mask()
-    found[: len(allowed), _CHOICES["allowed"]] = allowed
-    found[USE_DEFAULT, _CHOICES["keep"]] = 1
-    found[USE_DEFAULT_FOR_ALL, _CHOICES["ends"]] = 1
+    array[: len(allowed), _CHOICES["allowed"]] = allowed
+    array[USE_DEFAULT, _CHOICES["keep"]] = 1
+    array[USE_DEFAULT_FOR_ALL, _CHOICES["ends"]] = 1
     for row, value, taken in zip(
-        found[USE_DEFAULT_FOR_ALL + 1 :], storing.values, storing.bytes, strict=False
+        array[USE_DEFAULT_FOR_ALL + 1 :], storing.values, storing.bytes, strict=False
     ):
         match value:
             case Splitting():
-                before = {one for name, own in storing.splitting.statements for one in own}
-                new = [one for _, own in value.statements for one in own if one not in before]
+                before = {
+                    condition for name, own in storing.splitting.statements for condition in own
+                }
+                new = [
+                    split_condition
+                    for _, own in value.statements
+                    for split_condition in own
+                    if split_condition not in before
+                ]
                 equal = sum(one.relation is SplitRelation.EQUAL for one in new)
                 row[_CHOICES["cut_equal"]] = _logarithm(equal)
                 row[_CHOICES["cut_below"]] = _logarithm(len(new) - equal)
             case StorageEntry():
                 _show_entry(row, value, storing, taken)
-    return found
+    return array
 
 
 def _show_entry(row: Array, entry: StorageEntry, storing: StorageState, taken: int | None) -> None:
     """Write down what becomes of a web, and what all new arrays take then."""
     assert storing.offer is not None
     row[_CHOICES["rename"]], row[_CHOICES["expand"]] = entry.loops == (), entry.loops != ()
-    names = {one.loop for one in entry.loops or ()}
+    names = {loop.loop for loop in entry.loops or ()}
     for level, name in zip(_LEVELS, storing.offer.enclosing_loops, strict=False):
         row[_CHOICES[f"along_{level}"]] = entry.loops is None or name in names
     if taken is not None:

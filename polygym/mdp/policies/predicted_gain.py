@@ -51,7 +51,8 @@ class GainPredictor:
     def schedule_scores(self, schedules: Sequence[Schedule]) -> list[EnsembleScores | None]:
         """Return the scores of schedules' rows; None where there are no features."""
         return [
-            self._row_scores.get(one, partial(self._compute_row_scores, one)) for one in schedules
+            self._row_scores.get(schedule, partial(self._compute_row_scores, schedule))
+            for schedule in schedules
         ]
 
     def mapping_scores(
@@ -60,16 +61,20 @@ class GainPredictor:
         """Return the scores of a schedule under mappings, which are looked at at once."""
         if len(self._scores) > _MEMO_SIZE:
             self._scores.clear()
-        new = [one for one in dict.fromkeys(mappings) if (schedule, one) not in self._scores]
+        new = [
+            mapping
+            for mapping in dict.fromkeys(mappings)
+            if (schedule, mapping) not in self._scores
+        ]
         if new:
             for one, score in zip(new, self._compute_loop_scores(schedule, new), strict=True):
                 self._scores[schedule, one] = score
-        return [self._scores[schedule, one] for one in mappings]
+        return [self._scores[schedule, mapping] for mapping in mappings]
 
     @property
     def _has_sizes(self) -> bool:
         """Whether the task says how large the program is; without that there are no features."""
-        return {one.name for one in self.task.scop.parameters} <= set(self.task.sizes)
+        return {parameter.name for parameter in self.task.scop.parameters} <= set(self.task.sizes)
 
     def _compute_row_scores(self, schedule: Schedule) -> EnsembleScores | None:
         if not self._has_sizes:
@@ -89,13 +94,13 @@ class GainPredictor:
             return [None] * len(mappings)
         seen = known.features(mappings)
         there = [place for place, one in enumerate(seen) if not isinstance(one, PolygymError)]
-        found: list[EnsembleScores | None] = [None] * len(mappings)
+        result: list[EnsembleScores | None] = [None] * len(mappings)
         if there:
             vectors = np.array([seen[place].vector for place in there])  # type: ignore[union-attr]
             scores = ensemble_scores(vectors, self.weights.candidate_network, self.trees)
             for place, score in zip(there, scores, strict=True):
-                found[place] = score
-        return found
+                result[place] = score
+        return result
 
     def _candidates_of(self, schedule: Schedule) -> FeatureExtractor | None:
         if not self._has_sizes:

@@ -116,7 +116,7 @@ class PretrainedPolicy:
         """
         if not found:
             return None
-        promised = [self._gain(one, now, generator) for one in found]
+        promised = [self._gain(ensemble_scores, now, generator) for ensemble_scores in found]
         best = int(np.argmax(promised))
         return best if promised[best] > (0.0 if self.temperature else least) else None
 
@@ -168,18 +168,18 @@ class PretrainedPolicy:
         }
         some = sorted(others, key=lambda place: -by_rows[place])[:SHORTLIST]
         some = [place for place in some if by_rows[place] > -inf]
-        found = [
+        scores = [
             self._loop_scores(promise, one, mapping)
             for one in (now, *(others[place] for place in some))
         ]
-        first = self._best_index(found[1:], found[0], self.weights.least_gain, generator)
+        first = self._best_index(scores[1:], scores[0], self.weights.least_gain, generator)
         return None if first is None else some[first]
 
     def _loop_scores(
         self, promise: GainPredictor, schedule: Schedule, mapping: Mapping
     ) -> EnsembleScores | None:
-        (found,) = promise.mapping_scores(schedule, (mapping,))
-        return found
+        (scores,) = promise.mapping_scores(schedule, (mapping,))
+        return scores
 
     # A mapping that is decided
 
@@ -201,9 +201,9 @@ class PretrainedPolicy:
             schedule = episode.schedule()
         except LimitError:
             return USE_DEFAULT_FOR_ALL
-        mappings = [deciding.mapping, *(deciding.after(one).mapping for one in answers)]
-        now, *found = self._gain_predictor(episode.task).mapping_scores(schedule, mappings)
-        first = self._best_index(found, now, self.weights.least_mapping_gain, generator)
+        mappings = [deciding.mapping, *(deciding.after(answer).mapping for answer in answers)]
+        now, *scores = self._gain_predictor(episode.task).mapping_scores(schedule, mappings)
+        first = self._best_index(scores, now, self.weights.least_mapping_gain, generator)
         return USE_DEFAULT if first is None else answers[first]
 
     # A schedule that is built
@@ -215,11 +215,11 @@ class PretrainedPolicy:
             return allowed[0]
         schedules = [_completed_schedule(episode.after(action), generator) for action in allowed]
         promise = self._gain_predictor(episode.task)
-        known = [one for one in schedules if one is not None]
+        known = [schedule for schedule in schedules if schedule is not None]
         scores = dict(zip(known, promise.schedule_scores(known), strict=True))
-        found = [None if one is None else scores[one] for one in schedules]
-        now = next((one for one in found if one is not None), None)
-        promised = [self._gain(one, now, generator) for one in found]
+        ensemble_scores = [None if schedule is None else scores[schedule] for schedule in schedules]
+        now = next((score for score in ensemble_scores if score is not None), None)
+        promised = [self._gain(score, now, generator) for score in ensemble_scores]
         return allowed[int(np.argmax(promised))]
 
 

@@ -181,12 +181,12 @@ def source_digest(path: Path) -> str:
         OSError: it cannot be read.
     """
     data = path.read_bytes()
-    found = hashlib.sha256(data)
+    result = hashlib.sha256(data)
     if path.suffix != ".tc":
         with suppress(PolygymError, UnicodeDecodeError):  # whoever reads the program says so
-            for one in included_files(data.decode(), str(path)):
-                found.update(Path(one).read_bytes())
-    return found.hexdigest()
+            for file in included_files(data.decode(), str(path)):
+                result.update(Path(file).read_bytes())
+    return result.hexdigest()
 
 
 _problems: LruCache[tuple[ProgramSource, TaskOptions, object], ScheduleProblem] = LruCache(64)
@@ -285,14 +285,14 @@ def dataset_named(name: str) -> Dataset:
     try:
         return Dataset[str(name).upper()]
     except KeyError:
-        names = ", ".join(one.name.lower() for one in Dataset)
+        names = ", ".join(dataset.name.lower() for dataset in Dataset)
         raise InputError(f"dataset: expected one of {names}, found {name!r}") from None
 
 
 def _file_stamp(target: str) -> object:
     """Return what changes when a file does, or another takes its name; None without a file."""
     try:
-        found = os.stat(target)
+        result = os.stat(target)
     except (OSError, ValueError):
         return None
-    return os.path.abspath(target), found.st_ino, found.st_mtime_ns, found.st_size
+    return os.path.abspath(target), result.st_ino, result.st_mtime_ns, result.st_size

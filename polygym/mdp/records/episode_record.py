@@ -225,17 +225,19 @@ def replay_record(record: Mapping[str, Any], name: str, source_file: str | None 
     moved.
     """
     said = check_record(record, name)
-    found = problem_of(replace(said.source, target=_target(said, name, source_file)), said.options)
-    changed = found.source_digest != said.digest
+    problem = problem_of(
+        replace(said.source, target=_target(said, name, source_file)), said.options
+    )
+    changed = problem.source_digest != said.digest
     because = "; the C file has changed since" if changed else ""
-    _compare_sizes(said, found, name, because)
+    _compare_sizes(said, problem, name, because)
     if said.phase is None:
         try:
-            given = parse_schedule(said.schedule, found.program.scop)
+            given = parse_schedule(said.schedule, problem.program.scop)
         except InputError as error:
             raise ReplayMismatchError(f"{name}: the schedule: {error}{because}") from None
-        return Replay(found, None, given, said.evaluation_options, changed, said.measured_for)
-    episode = found.task.start()
+        return Replay(problem, None, given, said.evaluation_options, changed, said.measured_for)
+    episode = problem.task.start()
     for number, action in enumerate(said.actions, start=1):
         if episode.is_over:
             raise ReplayMismatchError(
@@ -265,7 +267,7 @@ def replay_record(record: Mapping[str, Any], name: str, source_file: str | None 
                 f"{name}: expected the actions to lead to the mapping {said.measured_under}, "
                 f"under which the schedule was measured, found {measuring.mapping}{because}"
             )
-    return Replay(found, episode, schedule, measuring, changed, said.measured_for)
+    return Replay(problem, episode, schedule, measuring, changed, said.measured_for)
 
 
 def _compare_sizes(record: CheckedRecord, found: ScheduleProblem, name: str, because: str) -> None:

@@ -39,57 +39,57 @@ class JsonEntries:
 
     def object_at(self, key: str) -> JsonEntries:
         """Return an object in the object."""
-        found = self.entry(key)
-        if not isinstance(found, dict):
+        result = self.entry(key)
+        if not isinstance(result, dict):
             raise self.error_at(key, "an object")
-        return JsonEntries(self.file, self.path_of(key), found)
+        return JsonEntries(self.file, self.path_of(key), result)
 
     def objects_at(self, key: str) -> JsonEntries:
         """Return a list in the object, by position."""
-        found = self.entry(key)
-        if not isinstance(found, list):
+        result = self.entry(key)
+        if not isinstance(result, list):
             raise self.error_at(key, "a list")
         return JsonEntries(
-            self.file, self.path_of(key), {str(i): one for i, one in enumerate(found)}
+            self.file, self.path_of(key), {str(i): one for i, one in enumerate(result)}
         )
 
     def text(self, key: str) -> str:
         """Return a text."""
-        found = self.entry(key)
-        if not isinstance(found, str):
+        result = self.entry(key)
+        if not isinstance(result, str):
             raise self.error_at(key, "a text")
-        return found
+        return result
 
     def version(self, key: str) -> str:
         """Return the version of a program, such as 0.3.0 or 0.3.0.dev0."""
-        found = self.text(key)
-        if not _VERSION.fullmatch(found):
+        result = self.text(key)
+        if not _VERSION.fullmatch(result):
             raise self.error_at(key, "a version such as 0.3.0")
-        return found
+        return result
 
     def one_of(self, key: str, known: Collection[str]) -> str:
         """Return a text that is one of several."""
-        found = self.text(key)
-        if found not in known:
+        result = self.text(key)
+        if result not in known:
             raise self.error_at(key, f"one of {', '.join(known)}")
-        return found
+        return result
 
     def integer(self, key: str, least: int = 0, most: int = LARGEST_INTEGER) -> int:
         """Return an integer within bounds."""
-        found = self.entry(key)
-        if type(found) is not int or not least <= found <= most:
+        result = self.entry(key)
+        if type(result) is not int or not least <= result <= most:
             raise self.error_at(key, f"an integer from {least} to {most}")
-        return found
+        return result
 
     def number(self, key: str) -> float:
         """Return a time or a ratio: finite and not negative."""
-        found = self.entry(key)
-        if isinstance(found, bool) or not isinstance(found, int | float):
+        result = self.entry(key)
+        if isinstance(result, bool) or not isinstance(result, int | float):
             raise self.error_at(key, "a number")
         # A JSON document may hold integers that no float can be compared with.
-        if not 0 <= found <= LARGEST_INTEGER or not isfinite(found):
+        if not 0 <= result <= LARGEST_INTEGER or not isfinite(result):
             raise self.error_at(key, "a finite number from 0 on")
-        return float(found)
+        return float(result)
 
     def check_keys(self, known: Collection[str]) -> None:
         """Refuse entries of which nobody would take notice."""
@@ -102,9 +102,9 @@ class JsonEntries:
 
     def error_at(self, key: str, expected: str) -> InputError:
         """Return the error about an entry."""
-        found = reprlib.repr(self.entries[key])
+        result = reprlib.repr(self.entries[key])
         return InputError(
-            f"{self.file}: the entry {self.path_of(key)}: expected {expected}, found {found}"
+            f"{self.file}: the entry {self.path_of(key)}: expected {expected}, found {result}"
         )
 
     def path_of(self, key: str) -> str:

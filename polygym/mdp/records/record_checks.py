@@ -59,7 +59,7 @@ GIVEN_PHASE = "given"
 T = TypeVar("T")
 
 _MOST_GENERATORS = 100_000
-_DATASETS = tuple(one.name.lower() for one in Dataset)
+_DATASETS = tuple(dataset.name.lower() for dataset in Dataset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ def _outcome(
     outcome.check_keys(_OUTCOME_KEYS)
     if outcome.text("schedule") != schedule:
         raise outcome.error_at("schedule", "the episode's schedule")
-    outcome.one_of("status", [one.value for one in OutcomeStatus])
+    outcome.one_of("status", [status.value for status in OutcomeStatus])
     for key in ("speedup", "seconds", "baseline_seconds"):
         outcome.number(key)
     for key in ("samples", "baseline_samples"):

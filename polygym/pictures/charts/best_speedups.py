@@ -38,7 +38,7 @@ def best_speedups_picture(
     groups: Sequence[SpeedupGroup], mean: SpeedupGroup, size: str
 ) -> chart_style.Picture:
     """Draw all programs, and the mean apart from them at the right."""
-    names = list(dict.fromkeys(name for one in (*groups, mean) for name in one.references))
+    names = list(dict.fromkeys(name for group in (*groups, mean) for name in group.references))
     entries = [chart_style.LegendEntry("best schedule", chart_style.MAIN_COLOR, hatch=_HATCHES[0])]
     for position, name in enumerate(names):
         entries.append(
@@ -46,22 +46,22 @@ def best_speedups_picture(
         )
     entries.append(chart_style.LegendEntry("LLVM -O3", style.INK, dashes="-", width=0.9))
     width = chart_style.width_for(len(groups) + 2, 0.3)
-    bottom = chart_style.names_height([one.name for one in (*groups, mean)])
+    bottom = chart_style.names_height([group.name for group in (*groups, mean)])
     top = chart_style.legend_height(width, entries) + _NUMBERS_HEIGHT
     figure, axes = chart_style.new_chart(
         width, 1.8 + bottom + top, left=0.64, bottom=bottom, top=top
     )
     places = [*map(float, range(len(groups))), len(groups) + 0.5]
     everything = (*groups, mean)
-    values = [value for one in everything for value in one.references.values()]
+    values = [value for speedup_group in everything for value in speedup_group.references.values()]
     values += [one.best for one in everything if one.best is not None]
     text = f"speedup over LLVM -O3 ({style.drawable_text(size, 16)})"
     chart_style.speedup_axis(axes, values, text)
     axes.set_xlim(-0.6, len(groups) + 1.1)
     axes.axhline(1.0, color=style.INK, linewidth=0.9, zorder=4)
     axes.axvline(len(groups) - 0.25, color=style.GRID, linewidth=0.8)
-    for place, one in zip(places, everything, strict=True):
-        _draw_group(axes, place, one, names, is_mean=one is mean)
+    for place, group in zip(places, everything, strict=True):
+        _draw_group(axes, place, group, names, is_mean=group is mean)
     chart_style.names_below(axes, [one.name for one in everything], places)
     chart_style.legend_above(figure, axes, entries, _NUMBERS_HEIGHT)
     return chart_style.render_chart(figure)

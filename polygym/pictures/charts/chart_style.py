@@ -163,12 +163,12 @@ def legend_above(
     """Write a legend some inches above the axes, in as many columns as there is room for."""
     if not entries:
         return
-    handles = [_legend_handle(one) for one in entries]
+    handles = [_legend_handle(entry) for entry in entries]
     box = axes.get_position()
     width, height = figure.get_size_inches()
     figure.legend(
         handles,
-        [style.drawable_text(one.text, 60) for one in entries],
+        [style.drawable_text(legend_entry.text, 60) for legend_entry in entries],
         loc="lower center",
         bbox_to_anchor=((box.x0 + box.x1) / 2, box.y1 + 0.005 + gap / height),
         ncols=_legend_columns(width, entries),
@@ -211,7 +211,7 @@ def legend_height(width: float, entries: Sequence[LegendEntry]) -> float:
 
 def _legend_columns(width: float, entries: Sequence[LegendEntry]) -> int:
     """Return how many columns of a legend fit into a width."""
-    longest = max((len(one.text) for one in entries), default=1)
+    longest = max((len(entry.text) for entry in entries), default=1)
     return max(1, min(len(entries), int((width - 0.7) / (0.42 + 0.062 * longest))))
 
 

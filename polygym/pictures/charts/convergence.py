@@ -88,7 +88,7 @@ def _write_at_the_right(axes: Axes, labels: Sequence[_LineLabel]) -> None:
     """Write beside the lines, outside of the axes, each label clear of the one below."""
     bottom, top = axes.get_ylim()
     lowest = 0.0
-    for label in sorted(labels, key=lambda one: one.height):
+    for label in sorted(labels, key=lambda line_label: line_label.height):
         height = max(lowest, (label.height - bottom) / (top - bottom))
         lowest = height + _LABEL_HEIGHT
         style.write(

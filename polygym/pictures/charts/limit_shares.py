@@ -45,31 +45,31 @@ class LimitShares:
 
 def limit_shares_picture(programs: Sequence[LimitShares], size: str) -> chart_style.Picture:
     """Draw all programs, in the order in which they are given."""
-    names = list(dict.fromkeys(name for one in programs for name in one.shares))
+    names = list(dict.fromkeys(name for program in programs for name in program.shares))
     entries = [
         chart_style.LegendEntry(name, _color(place), hatch=_hatch(place))
         for place, name in enumerate(names)
     ]
     entries.append(chart_style.LegendEntry("the limit", style.INK, dashes="-", width=1.2))
-    for bind in dict.fromkeys(one.bottleneck for one in programs):
+    for bind in dict.fromkeys(program.bottleneck for program in programs):
         letter, text, color = _BOTTLENECKS[bind]
         entries.append(
             chart_style.LegendEntry(f"{letter}: bound by {text}", color, marker="o", width=0)
         )
     width = chart_style.width_for(max(1, len(programs)), 0.24 + 0.06 * len(names))
-    bottom = chart_style.names_height([one.name for one in programs])
+    bottom = chart_style.names_height([program.name for program in programs])
     top = chart_style.legend_height(width, entries) + _LETTERS_HEIGHT
     figure, axes = chart_style.new_chart(
         width, 1.9 + bottom + top, left=0.64, bottom=bottom, top=top
     )
-    values = [share for one in programs for share in one.shares.values()]
+    values = [share for limit_shares in programs for share in limit_shares.shares.values()]
     _axis(axes, values, f"share of the limit ({style.drawable_text(size, 16)})")
     axes.set_xlim(-0.6, max(1, len(programs)) - 0.4)
     axes.axhline(_FULL_LIMIT, color=style.INK, linewidth=1.2, zorder=4)
-    for place, one in enumerate(programs):
-        _draw(axes, place, one, names)
+    for place, shares in enumerate(programs):
+        _draw(axes, place, shares, names)
     chart_style.names_below(
-        axes, [one.name for one in programs], list(map(float, range(len(programs))))
+        axes, [program.name for program in programs], list(map(float, range(len(programs))))
     )
     chart_style.legend_above(figure, axes, entries, _LETTERS_HEIGHT)
     return chart_style.render_chart(figure)

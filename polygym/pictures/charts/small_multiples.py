@@ -127,15 +127,15 @@ def small_multiples_svg(
 
 def _places(panels: Sequence[MultiplesPanel]) -> list[tuple[int, int]]:
     """Return the row and the first column of each panel: from left to right, then below."""
-    found = []
+    result = []
     row = column = 0
     for panel in panels:
         width = 2 if isinstance(panel, PropertyPanel) else 1
         if column + width > _COLUMNS:
             row, column = row + 1, 0
-        found.append((row, column))
+        result.append((row, column))
         column += width
-    return found
+    return result
 
 
 def _scale_end(panels: Sequence[MultiplesPanel]) -> int:

@@ -54,15 +54,19 @@ def distribution_picture(found: Sequence[SpeedupDistribution], size: str) -> cha
     figure, axes = chart_style.new_chart(
         width, 1.9 + bottom + top, left=0.64, bottom=bottom, top=top
     )
-    values = [value for one in found for value in (*one.speedups, *one.references.values())]
+    values = [
+        value
+        for speedup_distribution in found
+        for value in (*speedup_distribution.speedups, *speedup_distribution.references.values())
+    ]
     chart_style.speedup_axis(
         axes, values, f"speedup over LLVM -O3 ({style.drawable_text(size, 12)})"
     )
     axes.set_xlim(-0.6, max(len(found), 1) - 0.4)
     axes.axhline(1.0, color=style.INK, linewidth=0.9, zorder=2)
-    for place, one in enumerate(found):
-        _draw_speedups(axes, place, one.speedups)
-        for name, speedup in one.references.items():
+    for place, distribution in enumerate(found):
+        _draw_speedups(axes, place, distribution.speedups)
+        for name, speedup in distribution.references.items():
             _draw_reference(axes, place, speedup, names.index(name))
     chart_style.names_below(axes, [one.name for one in found], range(len(found)))
     chart_style.legend_above(figure, axes, entries)

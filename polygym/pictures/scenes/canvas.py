@@ -142,9 +142,9 @@ def _visible_views(scene: Scene) -> tuple[VisibleInstances, VisibleInstances | N
 
 def _end_statements(scop: Scop, highlighted: Collection[int]) -> frozenset[str]:
     """Return the names of the statements at both ends of dependences."""
-    found = dependences(scop)
+    result = dependences(scop)
     return frozenset(
-        name for index in highlighted for name in (found[index].source, found[index].sink)
+        name for index in highlighted for name in (result[index].source, result[index].sink)
     )
 
 
@@ -152,7 +152,7 @@ def _draw_space(axes: Axes, scene: Scene) -> None:
     draw_space(
         axes,
         CoordinateLayout.of(scene.scop),
-        {one.name: one.iterators for one in scene.scop.statements},
+        {statement.name: statement.iterators for statement in scene.scop.statements},
         scene.vertices,
         scene.rays,
         scene.point,

@@ -187,7 +187,7 @@ def _draw_arrows(
     order = 3 if stands_out else 2
     axes.add_collection(
         LineCollection(
-            [one.line for one in shapes],
+            [shape.line for shape in shapes],
             colors=colours,
             linewidths=1.5 if stands_out else 0.8,
             alpha=opacity,
@@ -197,7 +197,7 @@ def _draw_arrows(
     )
     axes.add_collection(
         PolyCollection(
-            [one.tip for one in shapes],
+            [shape.tip for shape in shapes],
             facecolors=colours,
             edgecolors="none",
             alpha=opacity,

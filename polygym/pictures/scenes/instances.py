@@ -127,14 +127,14 @@ def _visible_instances(
             view = _original_view(scop, shown, values)
         else:
             view = _time_view(scop, shown, schedule, values)
-        domains = [at_sizes(isl.Set(one.domain), values) for one in shown]
+        domains = [at_sizes(isl.Set(statement.domain), values) for statement in shown]
         maps = [at_sizes(isl.Map(text), values) for text in view.maps]
         narrowed = narrow_domains(domains, maps, MAX_DOTS)
         if any(not a.is_equal(b) for a, b in zip(domains, narrowed, strict=True)):
             notes.append("only the first instances")
         dots = _dots(narrowed, maps, view)
-        found, some_missing = _pairs(scop, shown, narrowed, maps, dots, values)
-        arrows = reduce_pairs(pair for pairs in found.values() for pair in pairs)
+        result, some_missing = _pairs(scop, shown, narrowed, maps, dots, values)
+        arrows = reduce_pairs(pair for pairs in result.values() for pair in pairs)
         if some_missing or len(arrows) > MAX_ARROWS:
             notes.append("not all arrows")
     return VisibleInstances(
@@ -143,7 +143,7 @@ def _visible_instances(
         shown,
         dots,
         arrows[:MAX_ARROWS],
-        tuple((index, reduce_pairs(pairs)[:MAX_ARROWS]) for index, pairs in found.items()),
+        tuple((index, reduce_pairs(pairs)[:MAX_ARROWS]) for index, pairs in result.items()),
         sizes,
         tuple(notes),
     )
@@ -180,10 +180,10 @@ def _original_view(
     for axis in range(count):
         axes.append(", ".join(dict.fromkeys(o.iterators[axis] for o in shown if o.depth > axis)))
     maps = []
-    for one in shown:
-        letters = _dimension_names(one)
+    for statement in shown:
+        letters = _dimension_names(statement)
         kept = ", ".join(letters[:count])
-        maps.append(f"{{ {one.name}[{', '.join(letters)}] -> [{kept}] }}")
+        maps.append(f"{{ {statement.name}[{', '.join(letters)}] -> [{kept}] }}")
     rows = [original_schedule(scop).rows(one.name) for one in shown]
     names = parameter_names(scop)
 
@@ -222,10 +222,10 @@ def _time_view(
     telling = telling[:MAX_AXES]
     head = f"[{', '.join(schedule.parameters)}] -> " if schedule.parameters else ""
     maps = []
-    for one, part in zip(shown, rows, strict=True):
-        letters = _dimension_names(one)
+    for statement, part in zip(shown, rows, strict=True):
+        letters = _dimension_names(statement)
         forms = ", ".join(part[k].text(letters, schedule.parameters) for k in telling)
-        maps.append(f"{head}{{ {one.name}[{', '.join(letters)}] -> [{forms}] }}")
+        maps.append(f"{head}{{ {statement.name}[{', '.join(letters)}] -> [{forms}] }}")
     return _InstanceView(
         tuple(f"time {dimension + 1}" for dimension in telling),
         _extent(len(telling), count, "dimensions"),
@@ -243,12 +243,12 @@ def _dots(
     domains: Sequence[isl.Set], maps: Sequence[isl.Map], view: _InstanceView
 ) -> tuple[Dot, ...]:
     """Return all dots in the order in which they run; at one time, in the order of the text."""
-    found = [
+    dots = [
         Dot(number, place)
         for number, (domain, places) in enumerate(zip(domains, maps, strict=True))
         for place in _points(domain.apply(places))
     ]
-    return tuple(sorted(found, key=lambda dot: (*view.run_order(dot), dot.statement, dot.point)))
+    return tuple(sorted(dots, key=lambda dot: (*view.run_order(dot), dot.statement, dot.point)))
 
 
 def _pairs(
@@ -260,35 +260,35 @@ def _pairs(
     values: Mapping[str, int],
 ) -> tuple[dict[int, list[Pair]], bool]:
     """Return the pairs of different dots by dependence, and whether some are missing."""
-    number = {one.name: position for position, one in enumerate(shown)}
+    number = {statement.name: position for position, statement in enumerate(shown)}
     position = {dot: place for place, dot in enumerate(dots)}
-    found: dict[int, list[Pair]] = {}
+    pairs: dict[int, list[Pair]] = {}
     room = _MAX_PAIRS
-    for index, one in enumerate(dependences(scop)):
-        if one.source not in number or one.sink not in number:
+    for index, dependence in enumerate(dependences(scop)):
+        if dependence.source not in number or dependence.sink not in number:
             continue
-        source, sink = number[one.source], number[one.sink]
-        relation = at_sizes(isl.Map(one.relation), values)
+        source, sink = number[dependence.source], number[dependence.sink]
+        relation = at_sizes(isl.Map(dependence.relation), values)
         relation = relation.intersect_domain(domains[source]).intersect_range(domains[sink])
         both = relation.apply_domain(maps[source]).apply_range(maps[sink])
         room -= count_points(both.wrap())
         if room < 0:
-            return found, True
+            return pairs, True
         split = both.dim(isl.dim_type.in_)
         ends = (
             (position[Dot(source, point[:split])], position[Dot(sink, point[split:])])
             for point in _points(both.wrap().flatten())
         )
-        found[index] = [(before, after) for before, after in ends if before != after]
-    return found, False
+        pairs[index] = [(before, after) for before, after in ends if before != after]
+    return pairs, False
 
 
 def _points(places: isl.Set) -> list[GridPoint]:
     """Return the points of a finite set without parameters, sorted."""
-    found: list[GridPoint] = []
+    grid_points: list[GridPoint] = []
 
     def note(point: isl.Point) -> None:
-        found.append(coordinates(point))
+        grid_points.append(coordinates(point))
 
     places.foreach_point(note)
-    return sorted(found)
+    return sorted(grid_points)

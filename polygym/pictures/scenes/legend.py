@@ -22,13 +22,13 @@ def draw_legend(axes: Axes, shown: VisibleInstances, highlighted: Collection[int
     """Write the legend of instances; whatever the axes showed is lost."""
     width, height = style.use_pixel_coordinates(axes)
     y = height - 26
-    for number, one in enumerate(shown.statements):
+    for number, statement in enumerate(shown.statements):
         _swatch(axes, y, style.STATEMENTS[number])
-        head = f"{one.name}[{', '.join(one.iterators)}]"
+        head = f"{statement.name}[{', '.join(statement.iterators)}]"
         style.write(axes, (22, y), head, bold=True)
         y -= _LINE - 1
         limit = int((width - 30) / _LETTER)
-        text = style.drawable_text(one.text, limit)
+        text = style.drawable_text(statement.text, limit)
         style.write(axes, (22, y), text, size=style.SMALL, color=style.FAINT_INK)
         y -= _LINE + 1
     y -= 6

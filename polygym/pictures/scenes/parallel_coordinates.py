@@ -80,7 +80,7 @@ def coordinate_names(
             case CoordinateKind.CONSTANT:
                 return f"{one.statement}.1"
 
-    return tuple(name(one) for one in layout.coordinates())
+    return tuple(name(coordinate) for coordinate in layout.coordinates())
 
 
 def _draw_bands(axes: Axes, shown: CoordinateSheet) -> None:
@@ -88,7 +88,7 @@ def _draw_bands(axes: Axes, shown: CoordinateSheet) -> None:
     from matplotlib.patches import Rectangle
 
     box, gap = shown.box, shown.gap
-    parts = [one.kind for one in shown.layout.coordinates()]
+    parts = [coordinate.kind for coordinate in shown.layout.coordinates()]
     for number, part in enumerate(CoordinateKind):
         count = parts.count(part)
         if not count:

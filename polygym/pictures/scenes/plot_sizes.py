@@ -36,7 +36,9 @@ _FALLBACK_SIZES = (8, 12, 16, 24, 32, 48, 64, 128)
 def choose_sizes(scop: Scop, shown: Sequence[Statement]) -> ParameterSizes:
     """Return a value for every parameter, admitted by the context."""
     names = tuple(parameter.name for parameter in scop.parameters)
-    comfortable = _WANTED_INSTANCES[min(3, max((one.depth for one in shown), default=0))]
+    comfortable = _WANTED_INSTANCES[
+        min(3, max((statement.depth for statement in shown), default=0))
+    ]
     best: ParameterSizes | None = None
     instances = 0
     for least in (*_TRIED_SIZES, *_FALLBACK_SIZES):
@@ -102,11 +104,11 @@ def _count_images(domains: Sequence[isl.Set], maps: Sequence[isl.Map]) -> int:
 def _count_instances(shown: Sequence[Statement], values: Mapping[str, int]) -> int:
     """Return how many instances the statements have, projected on their first three loops."""
     total = 0
-    for one in shown:
-        domain = at_sizes(isl.Set(one.domain), values)
+    for statement in shown:
+        domain = at_sizes(isl.Set(statement.domain), values)
         domain = _around_first_point(domain, _max_width(domain))
-        if one.depth > 3:
-            domain = domain.project_out(isl.dim_type.set, 3, one.depth - 3)
+        if statement.depth > 3:
+            domain = domain.project_out(isl.dim_type.set, 3, statement.depth - 3)
         total += count_points(domain)
     return total
 

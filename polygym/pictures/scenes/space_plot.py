@@ -61,7 +61,10 @@ def draw_space(
     """
     width, height = style.use_pixel_coordinates(axes)
     shown = coordinate_sheet(layout, iterators, width, height)
-    corners = [tuple(Fraction(n, one.denominator) for n in one.numerators) for one in vertices]
+    corners = [
+        tuple(Fraction(n, rational_point.denominator) for n in rational_point.numerators)
+        for rational_point in vertices
+    ]
     points = [] if point is None else [point]
     heights = fit_scale([*corners, *rays, *points], shown.box.bottom, shown.box.height)
     draw_coordinates(axes, shown, heights)

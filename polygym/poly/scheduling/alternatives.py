@@ -67,12 +67,12 @@ def alternative_schedules(scop: Scop) -> dict[int, Schedule]:
                 continue
         if (schedule := _legal_schedule(strategy, scop)) is not None:
             known[strategy] = schedule
-    found: dict[int, Schedule] = {}
+    schedules: dict[int, Schedule] = {}
     for place, strategy in enumerate(ALTERNATIVES):
         schedule = known.get(strategy)
-        if schedule is not None and schedule not in found.values():
-            found[place] = schedule
-    return found
+        if schedule is not None and schedule not in schedules.values():
+            schedules[place] = schedule
+    return schedules
 
 
 @lru_cache(maxsize=64)
@@ -83,25 +83,28 @@ def default_candidates(scop: Scop) -> dict[FixedStrategy, Schedule]:
     parallel loops outermost already. What it does not find is left out; the order of the text is
     always there.
     """
-    found: dict[FixedStrategy, Schedule] = {}
+    schedules: dict[FixedStrategy, Schedule] = {}
     is_large = len(dependences(scop)) > _MANY_DEPENDENCES
     for strategy in DEFAULT_CANDIDATES:
         if strategy == IslOptions(Fusion.PARALLEL) and (
-            is_large or not _lacks_parallel_loops(scop, found.get(ISL))
+            is_large or not _lacks_parallel_loops(scop, schedules.get(ISL))
         ):
             continue
         schedule = _legal_schedule(strategy, scop)
-        if schedule is not None and schedule not in found.values():
-            found[strategy] = schedule
-    return found
+        if schedule is not None and schedule not in schedules.values():
+            schedules[strategy] = schedule
+    return schedules
 
 
 def _lacks_parallel_loops(scop: Scop, usual: Schedule | None) -> bool:
     """Whether isl's usual schedule has an outermost loop that is not parallel, without skewing."""
     if usual is None or _is_skewed(usual):
         return usual is None
-    found = schedule_properties(scop, usual).statements
-    return any(one.loops and not one.loops[0].parallel for one in found)
+    properties = schedule_properties(scop, usual).statements
+    return any(
+        statement_properties.loops and not statement_properties.loops[0].parallel
+        for statement_properties in properties
+    )
 
 
 def _legal_schedule(strategy: FixedStrategy, scop: Scop) -> Schedule | None:

@@ -58,10 +58,10 @@ def _compute_isl_schedule(scop: Scop, options: IslOptions) -> Schedule:
     program = with_canonical_names(scop)
     task = SchedulingTask.of(program, options)
     if options.is_variant:
-        found = variant_schedule(task, program.to_canonical(original_schedule(scop)))
+        schedule = variant_schedule(task, program.to_canonical(original_schedule(scop)))
     else:
-        found = parse_schedule(str(task.solve().get_map()), program.scop)
-    return program.to_source(found)
+        schedule = parse_schedule(str(task.solve().get_map()), program.scop)
+    return program.to_source(schedule)
 
 
 def prepare_isl_scheduling(scop: Scop) -> None:

@@ -35,11 +35,11 @@ class CanonicalProgram:
     @property
     def dependences(self) -> tuple[Dependence, ...]:
         """The dependences of the source, between numbered statements."""
-        found = dependences(self.source)
+        result = dependences(self.source)
         if self.scop is self.source:
-            return found
+            return result
         numbers = dict(zip(_names(self.source), _names(self.scop), strict=True))
-        return tuple(_rename_dependence(one, numbers) for one in found)
+        return tuple(_rename_dependence(dependence, numbers) for dependence in result)
 
     def to_canonical(self, schedule: Schedule) -> Schedule:
         """Return a schedule of the source as one of the numbered program."""
@@ -56,14 +56,14 @@ def with_canonical_names(scop: Scop) -> CanonicalProgram:
     if names == _names(scop):
         return CanonicalProgram(scop, scop)
     statements = tuple(
-        replace(one, name=name, domain=str(isl.Set(one.domain).set_tuple_name(name)))
-        for one, name in zip(scop.statements, names, strict=True)
+        replace(statement, name=name, domain=str(isl.Set(statement.domain).set_tuple_name(name)))
+        for statement, name in zip(scop.statements, names, strict=True)
     )
     return CanonicalProgram(replace(scop, statements=statements), scop)
 
 
 def _names(scop: Scop) -> list[str]:
-    return [one.name for one in scop.statements]
+    return [statement.name for statement in scop.statements]
 
 
 def _rename_dependence(one: Dependence, numbers: Mapping[str, str]) -> Dependence:

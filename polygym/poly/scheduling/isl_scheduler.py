@@ -51,20 +51,22 @@ class SchedulingTask:
         iterator are in its order: S[0, j] before S[1, j]. A row that respects this has no negative
         coefficient for the iterator, as that is the distance of the two.
         """
-        scop, found = program.scop, program.dependences
+        scop, dependences = program.scop, program.dependences
         domain = union_of(isl.UnionSet(statement.domain) for statement in scop.statements)
-        near = tuple(one for one in found if DependenceKind.FLOW in one.kind)
+        near = tuple(
+            dependence for dependence in dependences if DependenceKind.FLOW in dependence.kind
+        )
         forward = isl.UnionMap.empty(domain.get_space())
         for statement in () if options.negative else scop.statements:
             forward = forward.union(_along_iterators(statement))
-        validity, close = _pairs(found, domain), _pairs(near, domain)
+        validity, close = _pairs(dependences, domain), _pairs(near, domain)
         return SchedulingTask(scop, options, domain, validity, close, forward)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The statements, in the order of the text."""
-        here = {one.get_tuple_name() for one in sets_of(self.domain)}
-        return tuple(one.name for one in self.scop.statements if one.name in here)
+        here = {set_.get_tuple_name() for set_ in sets_of(self.domain)}
+        return tuple(statement.name for statement in self.scop.statements if statement.name in here)
 
     def restrict_to(self, domain: isl.UnionSet) -> SchedulingTask:
         """Return the task of some of the statements alone."""
@@ -115,7 +117,7 @@ class SchedulingTask:
 def _along_iterators(statement: Statement) -> isl.UnionMap:
     """Return the pairs of instances that differ in one iterator, the smaller first."""
     domain = isl.Set(statement.domain)
-    found = isl.UnionMap.empty(domain.get_space())
+    union_map = isl.UnionMap.empty(domain.get_space())
     first = [f"i{place}" for place in range(statement.depth)]
     for place in range(statement.depth):
         second = [*first[:place], "later", *first[place + 1 :]]
@@ -123,10 +125,10 @@ def _along_iterators(statement: Statement) -> isl.UnionMap:
             f"{{ {statement.name}[{', '.join(first)}] -> {statement.name}[{', '.join(second)}] : "
             f"later > i{place} }}"
         )
-        found = found.union(
+        union_map = union_map.union(
             isl.UnionMap.from_map(step.intersect_domain(domain).intersect_range(domain))
         )
-    return found
+    return union_map
 
 
 def _pairs(found: tuple[Dependence, ...], domain: isl.UnionSet) -> isl.UnionMap:

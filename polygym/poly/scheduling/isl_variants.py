@@ -55,8 +55,10 @@ def variant_schedule(task: SchedulingTask, original: Schedule) -> Schedule:
     rows = _VariantScheduler(original).solve(task, [], 0)
     names = original.parameters
     parts = tuple(
-        StatementSchedule(one.statement, one.iterators, tuple(row[one.statement] for row in rows))
-        for one in original.statements
+        StatementSchedule(
+            schedule.statement, schedule.iterators, tuple(row[schedule.statement] for row in rows)
+        )
+        for schedule in original.statements
     )
     return parse_schedule(str(Schedule(names, parts)), task.scop)
 
@@ -93,9 +95,15 @@ class _VariantScheduler:
                 f"{self._none(task)}: {_MAX_SCHEDULER_CALLS} attempts have led to none"
             )
         for seeks in (True, False):
-            one = replace(task, seeks_parallelism=seeks)
+            scheduling_task = replace(task, seeks_parallelism=seeks)
             try:
-                return self._walk(one.solve().get_root(), one, list(above), taken, len(above))
+                return self._walk(
+                    scheduling_task.solve().get_root(),
+                    scheduling_task,
+                    list(above),
+                    taken,
+                    len(above),
+                )
             except _DisallowedRowError:
                 continue
         return self._take_original_row(task, list(above), taken)
@@ -107,7 +115,7 @@ class _VariantScheduler:
         if taken == self.original.dimensions:
             raise InputError(self._none(task))
         row = {name: self.original.rows(name)[taken] for name in task.names}
-        if not all(is_allowed(one, task.options) for one in row.values()):
+        if not all(is_allowed(schedule_row, task.options) for schedule_row in row.values()):
             raise InputError(self._none(task))
         inside = task.inside_row(_function(row, task))
         new = _added_row(row, above)
@@ -176,7 +184,7 @@ class _VariantScheduler:
         for place in range(functions.dim(isl.dim_type.set)):
             function = functions.get_union_pw_aff(place)
             row = _parsed(function, task)
-            if not all(is_allowed(one, task.options) for one in row.values()):
+            if not all(is_allowed(schedule_row, task.options) for schedule_row in row.values()):
                 if len(above) + len(kept) == known:
                     raise _DisallowedRowError
                 return kept + self.solve(task, [*above, *kept], taken)
@@ -208,7 +216,7 @@ def _added_row(row: _BandRow, above: Sequence[_BandRow]) -> _BandRow | None:
                 row = rest
     if not all(one.is_constant for one in row.values()):
         return row
-    least = min(one.constant for one in row.values())
+    least = min(schedule_row.constant for schedule_row in row.values())
     rest = {name: replace(one, constant=one.constant - least) for name, one in row.items()}
     if not any(one.constant for one in rest.values()) or rest in above:
         return None
@@ -218,10 +226,10 @@ def _added_row(row: _BandRow, above: Sequence[_BandRow]) -> _BandRow | None:
 def _function(row: Mapping[str, ScheduleRow], task: SchedulingTask) -> isl.UnionPwAff:
     """Return a row as isl has it."""
     parts = []
-    for name, one in row.items():
+    for name, schedule_row in row.items():
         statement = task.scop.statement(name)
         names = [parameter.name for parameter in task.scop.parameters]
-        value = one.text(statement.iterators, names)
+        value = schedule_row.text(statement.iterators, names)
         parts.append(f"{name}[{', '.join(statement.iterators)}] -> [{value}]")
     parameters = ", ".join(parameter.name for parameter in task.scop.parameters)
     relation = isl.UnionMap(f"[{parameters}] -> {{ {'; '.join(parts)} }}")
@@ -233,10 +241,10 @@ def _parsed(function: isl.UnionPwAff, task: SchedulingTask) -> _BandRow:
     """Read the row of some statements."""
     relation = isl.UnionMap.from_union_pw_aff(function).intersect_domain(task.domain)
     here = task.names
-    for one in task.scop.statements:
-        if one.name not in here:
+    for statement in task.scop.statements:
+        if statement.name not in here:
             relation = relation.union(
-                isl.UnionMap(f"{{ {one.name}[{', '.join(one.iterators)}] -> [0] }}")
+                isl.UnionMap(f"{{ {statement.name}[{', '.join(statement.iterators)}] -> [0] }}")
             )
-    found = parse_schedule(str(relation), task.scop)
-    return {name: found.rows(name)[0] for name in here}
+    schedule = parse_schedule(str(relation), task.scop)
+    return {name: schedule.rows(name)[0] for name in here}

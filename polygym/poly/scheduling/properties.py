@@ -102,7 +102,9 @@ class ScheduleProperties:
 
     def of(self, statement: str) -> StatementProperties:
         """Return the properties of the statement of that name."""
-        return next(found for found in self.statements if found.statement == statement)
+        return next(
+            properties for properties in self.statements if properties.statement == statement
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +132,13 @@ def schedule_properties(scop: Scop, schedule: Schedule) -> ScheduleProperties:
             tuple(walk.carried for walk in walks),
             tuple(
                 _statement_properties(
-                    one, schedule.rows(one.name), source.rows(one.name), walks, groups
+                    statement,
+                    schedule.rows(statement.name),
+                    source.rows(statement.name),
+                    walks,
+                    groups,
                 )
-                for one in scop.statements
+                for statement in scop.statements
             ),
         )
 
@@ -160,7 +166,7 @@ def _groups(schedule: Schedule) -> tuple[_Groups, ...]:
     were split so far.
     """
     keys: _Groups = {part.statement: () for part in schedule.statements}
-    found = [keys]
+    groups = [keys]
     for dimension in range(schedule.dimensions):
         rows = {part.statement: part.rows[dimension] for part in schedule.statements}
         looping = {keys[name] for name, row in rows.items() if not row.is_constant}
@@ -168,8 +174,8 @@ def _groups(schedule: Schedule) -> tuple[_Groups, ...]:
             name: key if key in looping else (*key, rows[name].constant)
             for name, key in keys.items()
         }
-        found.append(keys)
-    return tuple(found)
+        groups.append(keys)
+    return tuple(groups)
 
 
 def _statement_properties(
@@ -205,7 +211,9 @@ def _statement_properties(
             for position in chosen
         ),
         loop,
-        tuple(access_stride(statement, one, loop) for one in (statement.write, *statement.reads)),
+        tuple(
+            access_stride(statement, access, loop) for access in (statement.write, *statement.reads)
+        ),
         sum(map(_coefficient_bits, rows)),
     )
 

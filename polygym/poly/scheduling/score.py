@@ -103,25 +103,25 @@ def static_score(scop: Scop, schedule: Schedule) -> float:
 
 def static_terms(scop: Scop, schedule: Schedule) -> ScoreTerms:
     """Return what the static score is made of."""
-    found = schedule_properties(scop, schedule)
+    properties = schedule_properties(scop, schedule)
     weights = [_WEIGHT_PER_LOOP**statement.depth for statement in scop.statements]
 
     def mean(term: Callable[[StatementProperties], float]) -> float:
-        values = map(term, found.statements)
+        values = map(term, properties.statements)
         return sum(w * value for w, value in zip(weights, values, strict=True)) / sum(weights)
 
     return ScoreTerms(
         mean(_locality),
         mean(_parallelism),
         mean(_vectors),
-        _earliness(found),
-        _simplicity(found),
+        _earliness(properties),
+        _simplicity(properties),
     )
 
 
 def _locality(statement: StatementProperties) -> float:
     """Return the mean worth of the accesses; nothing moves in a statement without loops."""
-    return sum(_STRIDE_VALUES[one] for one in statement.access_strides) / len(
+    return sum(_STRIDE_VALUES[stride] for stride in statement.access_strides) / len(
         statement.access_strides
     )
 
@@ -153,8 +153,8 @@ def _earliness(found: ScheduleProperties) -> float:
         return 1.0
     loops = {
         loop.dimension
-        for one in found.statements
-        for loop in one.loops
+        for statement_properties in found.statements
+        for loop in statement_properties.loops
         if loop.dimension is not None
     }
     total = 0.0
@@ -166,5 +166,7 @@ def _earliness(found: ScheduleProperties) -> float:
 
 def _simplicity(found: ScheduleProperties) -> float:
     """Return 1 without coefficients, falling towards 0.9 as they get more and larger."""
-    bits = sum(one.coefficient_bits for one in found.statements) / len(found.statements)
+    bits = sum(
+        statement_properties.coefficient_bits for statement_properties in found.statements
+    ) / len(found.statements)
     return 1 - _LARGEST_PENALTY * bits / (bits + _HALF_PENALTY_BITS)

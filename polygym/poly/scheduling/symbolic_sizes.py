@@ -63,7 +63,7 @@ class SymbolicProgram:
 
 def with_symbolic_sizes(scop: Scop) -> SymbolicProgram | None:
     """Return a program with its large numbers lifted, None where it has none."""
-    domains = {one.name: isl.Set(one.domain) for one in scop.statements}
+    domains = {statement.name: isl.Set(statement.domain) for statement in scop.statements}
     numbers = sorted(
         {
             abs(constant_term(constraint))
@@ -77,8 +77,8 @@ def with_symbolic_sizes(scop: Scop) -> SymbolicProgram | None:
     if not sizes:
         return None
     statements = tuple(
-        replace(one, domain=str(_symbolic_domain(domains[one.name], sizes)))
-        for one in scop.statements
+        replace(statement, domain=str(_symbolic_domain(domains[statement.name], sizes)))
+        for statement in scop.statements
     )
     made = replace(
         scop,
@@ -111,7 +111,9 @@ def _sizes(numbers: list[int], scop: Scop) -> tuple[SymbolicSize, ...]:
             groups[-1].append(number)
         else:
             groups.append([number])
-    taken = {one.name for one in scop.parameters} | {one.name for one in scop.arrays}
+    taken = {parameter.name for parameter in scop.parameters} | {
+        array.name for array in scop.arrays
+    }
     for statement in scop.statements:
         taken |= {statement.name, *statement.iterators}
     names = (name for k in range(len(taken) + len(groups)) if (name := f"size_{k}") not in taken)
@@ -147,7 +149,7 @@ def _symbolic_domain(domain: isl.Set, sizes: tuple[SymbolicSize, ...]) -> isl.Se
     domain = domain.add_dims(isl.dim_type.param, len(sizes))
     for place, size in enumerate(sizes):
         domain = domain.set_dim_name(isl.dim_type.param, position + place, size.name)
-    found = isl.Set.empty(domain.get_space())
+    result = isl.Set.empty(domain.get_space())
     for piece in basic_sets_of(domain):
         made = isl.BasicSet.universe(domain.get_space())
         for constraint in piece.get_constraints():
@@ -161,5 +163,5 @@ def _symbolic_domain(domain: isl.Set, sizes: tuple[SymbolicSize, ...]) -> isl.Se
                         isl.dim_type.param, position + place, isl.Val(sign)
                     )
             made = made.add_constraint(constraint)
-        found = found.union(isl.Set.from_basic_set(made))
-    return found.set_tuple_name(name) if name else found
+        result = result.union(isl.Set.from_basic_set(made))
+    return result.set_tuple_name(name) if name else result

@@ -74,28 +74,37 @@ class Cone:
     def strong(self, carried: frozenset[int]) -> tuple[LinearConstraint, ...]:
         """Return what the carried dependences demand on top, in the pointed part's coordinates."""
         demands = [self.conditions[index] for index in sorted(carried)]
-        forms = inner_products([form for one in demands for form in one.vertices], self.basis)
-        weights = [weight for one in demands for weight in one.weights]
+        forms = inner_products(
+            [form for farkas_conditions in demands for form in farkas_conditions.vertices],
+            self.basis,
+        )
+        weights = [weight for conditions in demands for weight in conditions.weights]
         pairs = zip(forms, weights, strict=True)
         return tuple(dict.fromkeys(LinearConstraint(form, -weight) for form, weight in pairs))
 
 
 def cone(conditions: tuple[FarkasConditions, ...], width: int) -> Cone:
     """Return the cone of the rows that weakly satisfy every one of the conditions."""
-    forms = _distinct_forms(form for one in conditions for form in one.vertices + one.rays)
-    equalities = _distinct_forms(form for one in conditions for form in one.lines)
-    found = relative_interior(forms, equalities, width)
+    forms = _distinct_forms(
+        form
+        for farkas_conditions in conditions
+        for form in farkas_conditions.vertices + farkas_conditions.rays
+    )
+    equalities = _distinct_forms(form for condition in conditions for form in condition.lines)
+    interior = relative_interior(forms, equalities, width)
     lines = batched_null_space((*forms, *equalities), width)
     pivots = tuple(tuple(int(place == pivot) for place in range(width)) for _, pivot in lines)
-    basis = batched_null_space((*found.implicit, *equalities, *pivots), width)
+    basis = batched_null_space((*interior.implicit, *equalities, *pivots), width)
     vectors = tuple(vector for vector, _ in basis)
     facets = _distinct_forms(
-        inner_products([form for form in forms if form not in found.implicit], vectors)
+        inner_products([form for form in forms if form not in interior.implicit], vectors)
     )
     carryable = frozenset(
         index
-        for index, one in enumerate(conditions)
-        if not any(not any(form) or primitive(form) in found.implicit for form in one.vertices)
+        for index, condition in enumerate(conditions)
+        if not any(
+            not any(form) or primitive(form) in interior.implicit for form in condition.vertices
+        )
     )
     return Cone(conditions, width, lines, vectors, facets, carryable)
 
@@ -113,10 +122,10 @@ def extreme_rays(cone: Cone, effort: EnumerationBudget) -> ExtremeRays | None:
     if not cone.dimension:
         return ExtremeRays((), ())
     facets = [LinearConstraint(form) for form in cone.facets]
-    found = enumerate_with_order(facets, cone.dimension, effort)
-    if found is None:
+    generator_sets = enumerate_with_order(facets, cone.dimension, effort)
+    if generator_sets is None:
         return None
-    described, order = found
+    described, order = generator_sets
     assert not described.lines, "the pointed part has no lines"
     return ExtremeRays(tuple(primitive(cone.row(ray)) for ray in described.rays), order)
 
@@ -158,11 +167,12 @@ def _vertices(
         return ()
     if not carried or not cone.dimension:
         return (RationalPoint((0,) * cone.width),)
-    found = describe_with(cone.strong(carried))
-    if found is None:
+    generator_set = describe_with(cone.strong(carried))
+    if generator_set is None:
         return None
     return tuple(
-        RationalPoint.of(cone.row(one.numerators), one.denominator) for one in found.vertices
+        RationalPoint.of(cone.row(point.numerators), point.denominator)
+        for point in generator_set.vertices
     )
 
 

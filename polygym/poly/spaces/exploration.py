@@ -63,7 +63,7 @@ def select_schedule(
     points = []
     for number, dimension in enumerate(space.dimensions):
         known = dimension.generators
-        coefficients = [select_coefficient(one) for one in generator_choices(known, number)]
+        coefficients = [select_coefficient(rng) for rng in generator_choices(known, number)]
         point = combine_generators(known, coefficients)
         if point is None:
             raise NoPointError(
@@ -83,8 +83,8 @@ def generator_choices(generators: DimensionGenerators, dimension: int = 0) -> tu
     """Return the generators of a dimension that get a coefficient, in order."""
     vertices = generators.vertices if len(generators.vertices) > 1 else ()
     exact = [
-        (GeneratorKind.VERTEX, tuple(Fraction(n, one.denominator) for n in one.numerators))
-        for one in vertices
+        (GeneratorKind.VERTEX, tuple(Fraction(n, point.denominator) for n in point.numerators))
+        for point in vertices
     ] + [(GeneratorKind.RAY, tuple(map(Fraction, ray))) for ray in generators.rays]
     return tuple(Generator(kind, row, dimension, index) for index, (kind, row) in enumerate(exact))
 
@@ -135,7 +135,7 @@ def _weighted(
     total = sum(weights)
     if not total:
         return None
-    scale = total * lcm(*(one.denominator for one in known.vertices))
+    scale = total * lcm(*(rational_point.denominator for rational_point in known.vertices))
     point = [0] * len(known.vertices[0].numerators)
     for weight, vertex in zip(weights, known.vertices, strict=True):
         if weight:

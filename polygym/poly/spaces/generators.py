@@ -103,8 +103,8 @@ def enumerate_generators(
     """Return the generators of a polyhedron, or None when that takes more than the effort."""
     if effort is None:
         return _read(_polyhedron(constraints, width), width)
-    found = enumerate_with_order(constraints, width, effort)
-    return None if found is None else found[0]
+    generator_sets = enumerate_with_order(constraints, width, effort)
+    return None if generator_sets is None else generator_sets[0]
 
 
 def enumerate_with_order(
@@ -186,13 +186,13 @@ class _IncrementalPolyhedron:
         order: Iterable[LinearConstraint], width: int, effort: EnumerationBudget
     ) -> _IncrementalPolyhedron:
         """Return the polyhedron of constraints that are known not to swell, and leave no line."""
-        found = _IncrementalPolyhedron(width, effort)
+        polyhedron = _IncrementalPolyhedron(width, effort)
         for constraint in order:
-            found.polyhedron.add_constraint(_constraint(constraint))
-            found.polyhedron.is_empty()  # takes it in, before the next one comes
-        found._span = ModularSpan(0)
-        found._size = len(found.polyhedron.minimized_generators())
-        return found
+            polyhedron.polyhedron.add_constraint(_constraint(constraint))
+            polyhedron.polyhedron.is_empty()  # takes it in, before the next one comes
+        polyhedron._span = ModularSpan(0)
+        polyhedron._size = len(polyhedron.polyhedron.minimized_generators())
+        return polyhedron
 
     def add(self, constraint: LinearConstraint) -> bool:
         """Add a constraint; False when what there is then is too large, or too late."""

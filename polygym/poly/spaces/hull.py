@@ -135,7 +135,7 @@ def _contains(points: isl.BasicSet, at: Vector) -> bool:
 
 def _violating_points(points: isl.BasicSet, facet: LinearConstraint) -> list[Vector]:
     """Return integer points of the set that are on the wrong side of a facet, extreme ones."""
-    found = []
+    result = []
     for sign in (1, -1) if facet.is_equality else (1,):
         zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(points.get_space()))
         factors = [sign * value for value in facet.coefficients]
@@ -144,15 +144,17 @@ def _violating_points(points: isl.BasicSet, facet: LinearConstraint) -> list[Vec
         assert lowest.is_int(), "the rays of a facet's polyhedron are those of the set"
         if lowest.is_neg():
             at = isl.Constraint.equality_from_aff(form.add_constant_val(lowest.neg()))
-            found.append(coordinates(points.add_constraint(at).sample_point()))
-    return found
+            result.append(coordinates(points.add_constraint(at).sample_point()))
+    return result
 
 
 def _constraints(points: isl.BasicSet) -> list[LinearConstraint]:
     """Read the constraints off a set without existential variables."""
     return [
         LinearConstraint(
-            coefficients(found, isl.dim_type.set), constant_term(found), found.is_equality()
+            coefficients(constraint, isl.dim_type.set),
+            constant_term(constraint),
+            constraint.is_equality(),
         )
-        for found in points.get_constraints()
+        for constraint in points.get_constraints()
     ]

@@ -69,8 +69,8 @@ class LinearProgram:
         self._solver.run()
         if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
-        found = self._solver.getSolution()
-        return LpSolution(np.array(found.col_value), np.array(found.row_dual))
+        result = self._solver.getSolution()
+        return LpSolution(np.array(result.col_value), np.array(result.row_dual))
 
     def _make(self, costs: Numbers) -> Any:
         import highspy

@@ -157,9 +157,9 @@ class RowPolyhedra:
         return self._carryable.get(
             left,
             lambda: frozenset(
-                one.dependences[index]
-                for one in self._split(left)
-                for index in self._cone(one).carryable
+                component.dependences[index]
+                for component in self._split(left)
+                for index in self._cone(component).carryable
             ),
         )
 
@@ -194,24 +194,24 @@ class RowPolyhedra:
         self, components: Sequence[_Component], left: frozenset[int]
     ) -> tuple[tuple[Vector, ...], bool]:
         """Return the rays of all components, or a sample, and whether they are all."""
-        found: list[Vector] = []
+        vectors: list[Vector] = []
         complete = True
-        for one in components:
-            part, all_of_them = self._rays_of(one)
+        for component in components:
+            part, all_of_them = self._rays_of(component)
             complete &= all_of_them is not None
-            found += (self._widen(one, ray) for ray in part)
-        connected = {place for one in components for place in one.positions}
+            vectors += (self._widen(component, ray) for ray in part)
+        connected = {place for component in components for place in component.positions}
         for place in range(self.layout.width):
             if place not in connected:
                 for sign in (1, -1):
-                    found.append(tuple(sign * (k == place) for k in range(self.layout.width)))
+                    vectors.append(tuple(sign * (k == place) for k in range(self.layout.width)))
         limit = self.limits.rays
-        if limit is None or len(found) <= limit:
-            return tuple(found), complete
+        if limit is None or len(vectors) <= limit:
+            return tuple(vectors), complete
         # Sparse and small ones first; which of those that are alike is left to chance.
-        chance = self._rng_for(left).permutation(len(found))
+        chance = self._rng_for(left).permutation(len(vectors))
         keyed = sorted(
-            (*_size(ray), int(luck), ray) for ray, luck in zip(found, chance, strict=True)
+            (*_size(ray), int(luck), ray) for ray, luck in zip(vectors, chance, strict=True)
         )
         return tuple(item[-1] for item in keyed[:limit]), False
 
@@ -227,7 +227,7 @@ class RowPolyhedra:
             parts, complete = self._parts(self._vertices_in_order, components, left, carried)
         if limit is not None and prod(map(len, parts)) > limit:
             # The first of every component's simplest ones, then the next combinations.
-            parts = [sorted(part, key=lambda one: _size(one.numerators)) for part in parts]
+            parts = [sorted(part, key=lambda point: _size(point.numerators)) for part in parts]
             complete = False
         width = self.layout.width
         return tuple(
@@ -244,14 +244,14 @@ class RowPolyhedra:
         """Return every component's vertices, or a sample of them, and whether they are all."""
         parts = []
         complete = True
-        for one in components:
-            here = frozenset(k for k, index in enumerate(one.dependences) if index in carried)
-            found = find(one, here)
-            if found is None:
+        for component in components:
+            here = frozenset(k for k, index in enumerate(component.dependences) if index in carried)
+            points = find(component, here)
+            if points is None:
                 wanted = self.limits.vertices or self.limits.sample_size
-                found = sample_vertices(self._cone(one), here, wanted, self._rng_for(left))
+                points = sample_vertices(self._cone(component), here, wanted, self._rng_for(left))
                 complete = False
-            parts.append([self._widen_vertex(one, vertex) for vertex in found])
+            parts.append([self._widen_vertex(component, vertex) for vertex in points])
         return parts, complete
 
     def _vertices_of(
@@ -264,8 +264,8 @@ class RowPolyhedra:
             # Together with a vertex come all rays: where those are too many, these are too.
             if known is None:
                 return None
-            found = vertices_from_rays(self._cone(one), here, known, self._effort)
-            return self._vertices_in_order(one, here) if found is None else found
+            points = vertices_from_rays(self._cone(one), here, known, self._effort)
+            return self._vertices_in_order(one, here) if points is None else points
 
         return self._found.get((one, here), find)
 
@@ -283,15 +283,15 @@ class RowPolyhedra:
 
     def _find_rays(self, one: _Component) -> _Rays:
         shape = self._cone(one)
-        found = extreme_rays(shape, self._effort)
-        if found is None:
+        rays = extreme_rays(shape, self._effort)
+        if rays is None:
             wanted = self.limits.rays or self.limits.sample_size
             rows = sample_rays(shape, wanted, self._rng_for(frozenset(one.dependences)))
         else:
-            rows = found.rows
+            rows = rays.rows
         lines = [line for line, _ in shape.lines]
         both = [*lines, *(tuple(-value for value in line) for line in lines)]
-        return (*(canonical_row(shape, ray) for ray in rows), *both), found
+        return (*(canonical_row(shape, ray) for ray in rows), *both), rays
 
     @property
     def _effort(self) -> EnumerationBudget:
@@ -357,12 +357,12 @@ def _narrow(one: FarkasConditions, places: Sequence[int]) -> FarkasConditions:
 
 
 def _sum(parts: Sequence[RationalPoint], width: int) -> RationalPoint:
-    denominator = lcm(*(one.denominator for one in parts))
+    denominator = lcm(*(rational_point.denominator for rational_point in parts))
     total = [0] * width
-    for one in parts:
-        for place, value in enumerate(one.numerators):
+    for point in parts:
+        for place, value in enumerate(point.numerators):
             if value:
-                total[place] += value * (denominator // one.denominator)
+                total[place] += value * (denominator // point.denominator)
     return RationalPoint.of(total, denominator)
 
 

@@ -58,8 +58,8 @@ def sample_rays(cone: Cone, count: int, rng: np.random.Generator) -> tuple[Vecto
         return any(ray) and not any(values < 0) and _has_rank(remainders[values == 0], width - 1)
 
     objectives = _objectives_on_rows(cone, rng)
-    found = _sample_optima(program, objectives, read, is_extreme, _CANDIDATES * count)
-    rows = (primitive(cone.row(ray)) for ray in found)
+    vectors = _sample_optima(program, objectives, read, is_extreme, _CANDIDATES * count)
+    rows = (primitive(cone.row(ray)) for ray in vectors)
     return tuple(sorted(rows, key=_weight)[:count])
 
 
@@ -73,7 +73,10 @@ def sample_vertices(
         program.add_row(_sparse(constraint.coefficients), -constraint.constant, np.inf)
     forms = np.array([*cone.facets, *(one.coefficients for one in strong)], dtype=object)
     remainders = _remainders(forms)
-    least = np.array([0] * len(cone.facets) + [-one.constant for one in strong], dtype=object)
+    least = np.array(
+        [0] * len(cone.facets) + [-linear_constraint.constant for linear_constraint in strong],
+        dtype=object,
+    )
 
     def read(solution: Numbers) -> RationalPoint:
         return RationalPoint.of(*_integers(solution))
@@ -87,8 +90,8 @@ def sample_vertices(
             weights = rng.random(len(forms)) * (rng.random(len(forms)) < 0.5)
             yield dict(enumerate((weights + 1e-3) @ forms.astype(float)))
 
-    found = _sample_optima(program, objectives(), read, is_extreme, _CANDIDATES * count)
-    rows = (RationalPoint.of(cone.row(one.numerators), one.denominator) for one in found)
+    points = _sample_optima(program, objectives(), read, is_extreme, _CANDIDATES * count)
+    rows = (RationalPoint.of(cone.row(point.numerators), point.denominator) for point in points)
     return tuple(sorted(rows, key=lambda vertex: _weight(vertex.numerators))[:count])
 
 
@@ -162,8 +165,8 @@ def _simple(value: float) -> Fraction:
 
 def _remainders(rows: np.ndarray[tuple[int, int], np.dtype[np.object_]]) -> Remainders:
     """Return rows modulo the prime."""
-    found: Remainders = (rows % _LARGEST_PRIME_BELOW_2_31).astype(np.int64)
-    return found
+    remainders: Remainders = (rows % _LARGEST_PRIME_BELOW_2_31).astype(np.int64)
+    return remainders
 
 
 def _has_rank(rows: Remainders, wanted: int) -> bool:

@@ -33,7 +33,7 @@ def row(draft: ProgramDraft) -> None:
     named = draft.number(1, 2) if draft.chance(0.5) else 0
     draft.assign(own.at(along.iterator), named_values(draft, inputs, named))
     draft.close()
-    names = [one.iterator for one in outer]
+    names = [draft_loop.iterator for draft_loop in outer]
     if matrix is not None:
         _multiplied(draft, own, matrix, result, names)
     elif kind == "prefix":
@@ -107,7 +107,7 @@ def window(draft: ProgramDraft) -> None:
     """A few elements for every point, filled and read by short loops."""
     loops = new_loops(draft, draft.choose((1, 2), (0.3, 0.7)))
     width = draft.number(3, 5)
-    extents, names = [one.size for one in loops], [one.iterator for one in loops]
+    extents, names = [draft_loop.size for draft_loop in loops], [loop.iterator for loop in loops]
     result = draft.written_array(extents)
     source = draft.read_array([*extents[:-1], f"{extents[-1]} + {width}"], [result])
     (other, *_) = elements(draft, loops, 1, [result])

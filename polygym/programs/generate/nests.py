@@ -110,8 +110,8 @@ def _operand(
             f"{first.iterator} + {second.iterator}",
         ]
         return draft.read_array(extents, exclude=(result,)).at(*subscripts)
-    found = draft.read_array([loop.size for loop in order], exclude=(result,))
-    return found.at(*(loop.iterator for loop in order))
+    draft_array = draft.read_array([loop.size for loop in order], exclude=(result,))
+    return draft_array.at(*(loop.iterator for loop in order))
 
 
 def matrix_vector_nest(draft: ProgramDraft) -> None:
@@ -197,13 +197,16 @@ def _sweep(
         ]
         corners = [tuple(draft.choose((-1, 1)) for _ in range(rank)) for _ in range(rank)]
         offsets += [one for one in star if draft.chance(0.85)]
-        offsets += [one for one in corners if one not in offsets and draft.chance(0.25)]
+        offsets += [corner for corner in corners if corner not in offsets and draft.chance(0.25)]
     offsets = list(dict.fromkeys(offsets))
     points = [
         source.at(
-            *(shifted_subscript(loop.iterator, step) for loop, step in zip(loops, one, strict=True))
+            *(
+                shifted_subscript(loop.iterator, step)
+                for loop, step in zip(loops, offset, strict=True)
+            )
         )
-        for one in offsets
+        for offset in offsets
     ]
     here = target.at(*(loop.iterator for loop in loops))
     share = (0.5 if keeps else 1.0) / len(points)
@@ -300,8 +303,8 @@ def pointwise_nest(draft: ProgramDraft) -> None:
             order = [draft.number(0, len(loops) - 1)]
         else:
             order = list(range(len(loops)))
-        found = draft.read_array([extents[place] for place in order], exclude=(result,))
-        terms.append(found.at(*(names[place] for place in order)))
+        draft_array = draft.read_array([extents[place] for place in order], exclude=(result,))
+        terms.append(draft_array.at(*(names[place] for place in order)))
     operators = [draft.choose((" + ", " - ", " * ")) for _ in terms[1:]]
     text = terms[0] + "".join(a + b for a, b in zip(operators, terms[1:], strict=True))
     if draft.chance(0.2):

@@ -47,7 +47,7 @@ class DraftArray:
         >>> Array("A", ("n", "m")).at("i", "j + 1")
         'A[i][j + 1]'
         """
-        return self.name + "".join(f"[{one}]" for one in subscripts)
+        return self.name + "".join(f"[{subscript}]" for subscript in subscripts)
 
 
 @dataclass(slots=True)
@@ -78,7 +78,7 @@ class ProgramDraft:
     def choose(self, choices: Sequence[_Item], weights: Sequence[float] | None = None) -> _Item:
         """Return one of several."""
         total = sum(weights or ())
-        shares = None if weights is None else [one / total for one in weights]
+        shares = None if weights is None else [weight / total for weight in weights]
         return choices[int(self.rng.choice(len(choices), p=shares))]
 
     def shuffled(self, items: Sequence[_Item]) -> list[_Item]:
@@ -109,9 +109,11 @@ class ProgramDraft:
     def read_array(self, extents: Sequence[str], exclude: Sequence[DraftArray] = ()) -> DraftArray:
         """Return an array to read: one that was written before, if the dice say so."""
         fitting = [
-            one for one in self.arrays if one.extents == tuple(extents) and one not in exclude
+            draft_array
+            for draft_array in self.arrays
+            if draft_array.extents == tuple(extents) and draft_array not in exclude
         ]
-        before = [one for one in fitting if one in self.written]
+        before = [array for array in fitting if array in self.written]
         if before and self.chance(_REUSE_PROBABILITY):
             return self.choose(before)
         if fitting and self.chance(_REUSE_PROBABILITY):
@@ -123,12 +125,16 @@ class ProgramDraft:
     ) -> DraftArray:
         """Return an array to write; now and then one that is there already."""
         fitting = [
-            one for one in self.arrays if one.extents == tuple(extents) and one not in exclude
+            array
+            for array in self.arrays
+            if array.extents == tuple(extents) and array not in exclude
         ]
-        found = self.choose(fitting) if fitting and self.chance(0.25) else self.new_array(extents)
-        if found not in self.written:
-            self.written.append(found)
-        return found
+        draft_array = (
+            self.choose(fitting) if fitting and self.chance(0.25) else self.new_array(extents)
+        )
+        if draft_array not in self.written:
+            self.written.append(draft_array)
+        return draft_array
 
     def new_array(self, extents: Sequence[str]) -> DraftArray:
         """Return a new array."""
@@ -163,31 +169,31 @@ class ProgramDraft:
         """Return an array of the function's own, which nothing has filled yet."""
         if self.chance(0.5):
             return self._declared_before(self.element, (extent,), _BUFFERS)
-        found = DraftArray(self._unused(_BUFFERS), (extent,))
-        self._line(f"{self.element} {found.name}[{extent}];")
-        return found
+        draft_array = DraftArray(self._unused(_BUFFERS), (extent,))
+        self._line(f"{self.element} {draft_array.name}[{extent}];")
+        return draft_array
 
     def _declared_before(self, kind: str, extents: tuple[str, ...], letters: str) -> DraftArray:
         """Return what is declared before the region, unused in this nest: an old one or a new one.
 
         A new one of a name that a nest before has had in a block is fine: it is out of scope here.
         """
-        found = [
-            one
-            for of, one in self.region_locals
-            if (of, one.extents) == (kind, extents) and one.name not in self.in_nest
+        arrays = [
+            draft_array
+            for of, draft_array in self.region_locals
+            if (of, draft_array.extents) == (kind, extents) and draft_array.name not in self.in_nest
         ]
-        if found and self.chance(_SAME_SCALAR):
-            self.in_nest.add(found[0].name)
-            return found[0]
+        if arrays and self.chance(_SAME_SCALAR):
+            self.in_nest.add(arrays[0].name)
+            return arrays[0]
         self.region_locals.append((kind, DraftArray(self._unused(letters), extents)))
         return self.region_locals[-1][1]
 
     def _unused(self, letters: str) -> str:
         """Return a name that neither this nest nor anything before the region has."""
-        taken = self.in_nest | {one.name for _, one in self.region_locals}
-        names = (f"{one}{row or ''}" for row in itertools.count() for one in letters)
-        name = next(one for one in names if one not in taken)
+        taken = self.in_nest | {draft_array.name for _, draft_array in self.region_locals}
+        names = (f"{letter}{row or ''}" for row in itertools.count() for letter in letters)
+        name = next(name for name in names if name not in taken)
         self.in_nest.add(name)
         return name
 
@@ -232,8 +238,8 @@ class ProgramDraft:
     def text(self, name: str) -> str:
         """Return the program as a C function with its region."""
         arguments = [f"int {size}" for size in self.sizes]
-        arguments += [f"{self.element} {_declared(one)}" for one in self.arrays]
-        arguments += [f"int {_declared(one)}" for one in self.indices]
+        arguments += [f"{self.element} {_declared(draft_array)}" for draft_array in self.arrays]
+        arguments += [f"int {_declared(array)}" for array in self.indices]
         before = "".join(f"{_INDENT}{kind} {_declared(one)};\n" for kind, one in self.region_locals)
         body = "\n".join(self.lines)
         return (

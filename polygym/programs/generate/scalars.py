@@ -68,23 +68,23 @@ def elements(
 
     No two are the same.
     """
-    found: list[str] = []
+    result: list[str] = []
     for _ in range(count):
         used = list(loops)
         if len(loops) > 1 and draft.chance(0.2):
             used = draft.shuffled(loops)
         elif draft.chance(0.2):
             used = [draft.choose(loops)]
-        extents, names = [one.size for one in used], [one.iterator for one in used]
+        extents, names = [draft_loop.size for draft_loop in used], [loop.iterator for loop in used]
         element = draft.read_array(extents, but).at(*names)
-        found.append(draft.new_array(extents).at(*names) if element in found else element)
-    return found
+        result.append(draft.new_array(extents).at(*names) if element in result else element)
+    return result
 
 
 def chain(draft: ProgramDraft) -> None:
     """Every element on its own, by way of values that have names."""
     loops = new_loops(draft, draft.choose((1, 2, 3), (0.2, 0.6, 0.2)))
-    extents, names = [one.size for one in loops], [one.iterator for one in loops]
+    extents, names = [draft_loop.size for draft_loop in loops], [loop.iterator for loop in loops]
     results = [draft.written_array(extents)]
     if draft.chance(0.25):
         results.append(draft.written_array(extents, exclude=results))
@@ -115,11 +115,11 @@ def gradient(draft: ProgramDraft) -> None:
         loop.open(draft)
     slopes = [_slope(draft, source, loops, axis, radius) for axis in range(max(2, rank))]
     if again or draft.chance(0.6):
-        squares = " + ".join(f"{one} * {one}" for one in slopes)
+        squares = " + ".join(f"{slope} * {slope}" for slope in slopes)
         value = f"{math_function(draft, 'sqrt')}({squares})"
     else:
         value = named_values(draft, slopes, draft.number(1, 2))
-    here = [one.iterator for one in loops]
+    here = [draft_loop.iterator for draft_loop in loops]
     draft.assign(result.at(*here), value)
     draft.close(rank)
     if again:
@@ -133,14 +133,16 @@ def gradient(draft: ProgramDraft) -> None:
 
 def inner_loops(draft: ProgramDraft, extents: Sequence[str], edge: int) -> list[DraftLoop]:
     """Return loops that stay away from the edges."""
-    return [DraftLoop(draft.iterator(), one, str(edge), f"{one} - {edge}") for one in extents]
+    return [
+        DraftLoop(draft.iterator(), extent, str(edge), f"{extent} - {edge}") for extent in extents
+    ]
 
 
 def _slope(
     draft: ProgramDraft, source: DraftArray, loops: Sequence[DraftLoop], axis: int, radius: int
 ) -> str:
     """Add a scalar: a difference along an axis, or of second order if there is none left."""
-    names = [one.iterator for one in loops]
+    names = [draft_loop.iterator for draft_loop in loops]
     place = axis % len(loops)
 
     def at(step: int, beside: int = 0) -> str:
@@ -164,7 +166,7 @@ def inner_sum(draft: ProgramDraft) -> None:
     """Sums over one or two loops in a scalar, stored behind them."""
     free = new_loops(draft, draft.choose((1, 2), (0.4, 0.6)))
     summed = new_loops(draft, draft.choose((1, 2), (0.8, 0.2)))
-    result = draft.written_array([one.size for one in free])
+    result = draft.written_array([draft_loop.size for draft_loop in free])
     target = result.at(*(one.iterator for one in free))
     operands = operands_of(draft, free, summed, result)
     for loop in free:
@@ -271,7 +273,7 @@ def extreme(draft: ProgramDraft) -> None:
     """The smallest or the greatest of a row, and where it is."""
     free = new_loops(draft, draft.choose((1, 2), (0.5, 0.5)))
     (along,) = new_loops(draft, 1)
-    extents, names = [one.size for one in free], [one.iterator for one in free]
+    extents, names = [draft_loop.size for draft_loop in free], [one.iterator for one in free]
     best_of = draft.written_array(extents)
     inputs = elements(draft, [*free, along], 2, [best_of])
     if along.iterator not in inputs[0]:
@@ -330,7 +332,7 @@ def factor(draft: ProgramDraft) -> None:
     outer = new_loops(draft, draft.choose((1, 2), (0.7, 0.3)))
     inner = new_loops(draft, draft.choose((1, 2), (0.8, 0.2)))
     every = [*outer, *inner]
-    result = draft.written_array([one.size for one in every])
+    result = draft.written_array([draft_loop.size for draft_loop in every])
     own = elements(draft, outer, 2, [result])
     inputs = elements(draft, every, draft.number(1, 2), [result])
     for loop in outer:
@@ -340,14 +342,14 @@ def factor(draft: ProgramDraft) -> None:
     for loop in inner:
         loop.open(draft)
     target = result.at(*(one.iterator for one in every))
-    draft.assign(target, " + ".join(f"{scale} * {one}" for one in inputs))
+    draft.assign(target, " + ".join(f"{scale} * {input_}" for input_ in inputs))
     draft.close(len(every))
 
 
 def total(draft: ProgramDraft) -> None:
     """A sum over a whole nest, used in the next one."""
     loops = new_loops(draft, draft.choose((1, 2), (0.4, 0.6)))
-    extents, names = [one.size for one in loops], [one.iterator for one in loops]
+    extents, names = [draft_loop.size for draft_loop in loops], [loop.iterator for loop in loops]
     inputs = elements(draft, loops, draft.number(1, 2), ())
     result = draft.written_array(extents)
     one = draft.constant(1)

@@ -67,10 +67,10 @@ class RuleProgram:
 
 def rule_program(rule: Rule, types: TypeTable) -> RuleProgram:
     """Return a rule compiled, made once for a domain."""
-    found = types.programs.get(rule)
-    if not isinstance(found, RuleProgram):
-        found = types.programs[rule] = RuleProgram(rule, types)
-    return found
+    program = types.programs.get(rule)
+    if not isinstance(program, RuleProgram):
+        program = types.programs[rule] = RuleProgram(rule, types)
+    return program
 
 
 def _build_code(
@@ -81,16 +81,16 @@ def _build_code(
     say = lines.append
     names: dict[Term, str] = {}
     nodes = built_parts(rule.targets)
-    for at, one in enumerate(one for one in postorder(rule.targets) if one in nodes):
-        if is_variable(one):
-            names[one] = values[prospects.variables.index(str(one.head))]
+    for at, term in enumerate(one for one in postorder(rule.targets) if one in nodes):
+        if is_variable(term):
+            names[term] = values[prospects.variables.index(str(term.head))]
             continue
-        name = names[one] = f"node{at}"
-        if is_computed_literal(one):
-            key = f"(prospect[{prospects.computed.index(one)}],)"
+        name = names[term] = f"node{at}"
+        if is_computed_literal(term):
+            key = f"(prospect[{prospects.computed.index(term)}],)"
         else:
-            operator = types.operator(one.head, len(one.children))
-            key = f"({operator}, {''.join(f'{names[child]}, ' for child in one.children)})"
+            operator = types.operator(term.head, len(term.children))
+            key = f"({operator}, {''.join(f'{names[child]}, ' for child in term.children)})"
         say(f"            key = {key}")
         say(f"            {name} = table.get(key)")
         say(f"            if {name} is None:")

@@ -114,11 +114,11 @@ class Descendants:
     def closes_cycle(self, program: RuleProgram, match: EGraphMatch) -> bool:
         """Whether a match makes a class need itself; mostly one look says that it does not."""
         count = len(program.leaves)
-        found = 0
+        literal = 0
         for leaf in program.every_leaf:
-            found |= self._reached[match[count + leaf]]
+            literal |= self._reached[match[count + leaf]]
         for root in match[:count]:
-            if found & self._bits[root]:
+            if literal & self._bits[root]:
                 return would_close_cycle(program, match, self)
         return False
 

@@ -138,23 +138,23 @@ class EGraph:
 
     def lookup(self, root: Term) -> int | None:
         """Return the class of a term, None if it is in none (or only through blacklisted nodes)."""
-        found: dict[Term, int] = {}
-        for one in postorder([root]):
-            operator = self.types.operator(one.head, len(one.children))
-            node = self.table.get((operator, *(found[child] for child in one.children)))
+        result: dict[Term, int] = {}
+        for term in postorder([root]):
+            operator = self.types.operator(term.head, len(term.children))
+            node = self.table.get((operator, *(result[child] for child in term.children)))
             if node is None or self.states[node] == _STATE_BLACKLISTED:
                 return None
-            found[one] = self.find(node)
-        return found[root]
+            result[term] = self.find(node)
+        return result[root]
 
     def nodes_making(self, root: Term) -> list[int]:
         """Return the nodes of a term that :meth:`lookup` finds."""
-        found: dict[Term, int] = {}
-        for one in postorder([root]):
-            operator = self.types.operator(one.head, len(one.children))
-            names = [self.find(found[child]) for child in one.children]
-            found[one] = self.table[(operator, *names)]
-        return list(found.values())
+        result: dict[Term, int] = {}
+        for term in postorder([root]):
+            operator = self.types.operator(term.head, len(term.children))
+            names = [self.find(result[child]) for child in term.children]
+            result[term] = self.table[(operator, *names)]
+        return list(result.values())
 
     # What changes it
 
@@ -165,10 +165,10 @@ class EGraph:
             Inadmissible: a part of it makes no sense; the parts before are there nevertheless.
         """
         made: dict[Term, int] = {}
-        for one in postorder([root]):
+        for term in postorder([root]):
             key = (
-                self.types.operator(one.head, len(one.children)),
-                *(self.find(made[child]) for child in one.children),
+                self.types.operator(term.head, len(term.children)),
+                *(self.find(made[child]) for child in term.children),
             )
             node = self.table.get(key)
             if node is None:
@@ -177,7 +177,7 @@ class EGraph:
                 self.states[node] = _STATE_LIVE
                 self.touched[node] = self.tick
             self.originals[node] = 1
-            made[one] = self.find(node)
+            made[term] = self.find(node)
         return made[root]
 
     def add(self, head: Head, children: Iterable[int] = ()) -> int:

@@ -34,9 +34,9 @@ class EGraphPattern:
         """Look for nothing yet."""
         self.source = source
         self._types = types
-        inner = [one for one in postorder([source]) if one.children and variable_names([one])]
+        inner = [term for term in postorder([source]) if term.children and variable_names([term])]
         heads = [source, *(one for one in inner if one is not source)]
-        self._needed = [types.operator(one.head, len(one.children)) for one in heads]
+        self._needed = [types.operator(head.head, len(head.children)) for head in heads]
         self.operators: list[int] = []
         """The operators of its nodes: the root's, then in the order of the loops."""
         self.ground: list[Term] = []
@@ -123,8 +123,8 @@ class OperatorIndex:
 
     def rows(self, operator: int, since: int = 0) -> _Rows:
         """Return the nodes with an operator, in order."""
-        found = self._rows.get((operator, since))
-        if found is None:
+        result = self._rows.get((operator, since))
+        if result is None:
             graph = self.graph
             keys, find, touched = graph.keys, graph.find, graph.touched
             nodes = self._nodes[operator] if operator < len(self._nodes) else []
@@ -132,18 +132,18 @@ class OperatorIndex:
                 nodes = [node for node in nodes if touched[node] > since]
             elif since < 0:
                 nodes = [node for node in nodes if touched[node] <= -since]
-            found = [(find(node), *keys[node][1:]) for node in nodes]
-            self._rows[operator, since] = found
-        return found
+            result = [(find(node), *keys[node][1:]) for node in nodes]
+            self._rows[operator, since] = result
+        return result
 
     def by_class(self, operator: int, since: int = 0) -> dict[int, _Rows]:
         """Return the nodes with an operator, by class."""
-        found = self._by_class.get((operator, since))
-        if found is None:
-            found = self._by_class[operator, since] = {}
+        rows = self._by_class.get((operator, since))
+        if rows is None:
+            rows = self._by_class[operator, since] = {}
             for row in self.rows(operator, since):
-                found.setdefault(row[0], []).append(row)
-        return found
+                rows.setdefault(row[0], []).append(row)
+        return rows
 
 
 class _PatternCode:
@@ -156,8 +156,8 @@ class _PatternCode:
         self._depth = 1
         self._bound: dict[str, str] = {}
         self._ground = {
-            one: all(not is_variable(part) for part in postorder([one]))
-            for one in postorder([pattern.source])
+            term: all(not is_variable(part) for part in postorder([term]))
+            for term in postorder([pattern.source])
         }
         self._count = 0
 
@@ -191,25 +191,25 @@ class _PatternCode:
         """Compare what can be compared before going into the next node."""
         while todo:
             later: list[tuple[Term, str]] = []
-            for one, name in todo:
-                if is_variable(one):
-                    known = self._bound.setdefault(str(one.head), name)
+            for term, name in todo:
+                if is_variable(term):
+                    known = self._bound.setdefault(str(term.head), name)
                     if known != name:
                         self._emit_line(f"if {name} != {known}: continue")
-                elif self._ground[one]:
-                    if one not in self._pattern.ground:
-                        self._pattern.ground.append(one)
-                    place = self._pattern.ground.index(one)
+                elif self._ground[term]:
+                    if term not in self._pattern.ground:
+                        self._pattern.ground.append(term)
+                    place = self._pattern.ground.index(term)
                     self._emit_line(f"if {name} != constant{place}: continue")
                 else:
-                    later.append((one, name))
+                    later.append((term, name))
             if not later:
                 return
-            one, name = later[0]
-            operator = self._types.operator(one.head, len(one.children))
+            term, name = later[0]
+            operator = self._types.operator(term.head, len(term.children))
             self._pattern.operators.append(operator)
-            self._emit_line(f"for {self._row(one, '_')} in inner{self._depth - 2}({name}, ()):")
+            self._emit_line(f"for {self._row(term, '_')} in inner{self._depth - 2}({name}, ()):")
             self._depth += 1
-            opened = [(child, f"a{self._count + at}") for at, child in enumerate(one.children)]
+            opened = [(child, f"a{self._count + at}") for at, child in enumerate(term.children)]
             self._count += len(opened)
             todo = [*opened, *later[1:]]

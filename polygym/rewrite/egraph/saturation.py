@@ -173,7 +173,7 @@ def run_iteration(
     applied: dict[str, int] = {}
     stop: StopReason | None = None
     for is_multiple in (True, False):
-        group = [one for one in programs if one.rule.is_multiple == is_multiple]
+        group = [program for program in programs if program.rule.is_multiple == is_multiple]
         if group and stop is None:
             work = _RuleGroupRun(graph, nodes, cycles, deadline, applied)
             stop = work.multiple(group) if is_multiple else work.single(group)
@@ -204,16 +204,16 @@ class _RuleGroupRun:
     def single(self, programs: list[RuleProgram]) -> StopReason | None:
         """Apply rules with one source, to the matches that changes since the last time can have."""
         graph = self._graph
-        found: dict[tuple[Term, int], list[EGraphMatch]] = {}
+        matches: dict[tuple[Term, int], list[EGraphMatch]] = {}
         work: list[tuple[RuleProgram, list[EGraphMatch]]] = []
         for program in programs:
             if self._is_late():
                 return StopReason.TIME
             since = graph.searched.get(program.rule, 0)
             key = (program.join.patterns[0], since)
-            if key not in found:
-                found[key] = _pattern(key[0], graph.types).matches(self._index, since)
-            work.append((program, found[key]))
+            if key not in matches:
+                matches[key] = _pattern(key[0], graph.types).matches(self._index, since)
+            work.append((program, matches[key]))
         for program, rows in work:
             stop = self._apply(
                 program, (rows[at : at + _CHUNK_SIZE] for at in range(0, len(rows), _CHUNK_SIZE))
@@ -226,21 +226,21 @@ class _RuleGroupRun:
     def multiple(self, programs: list[RuleProgram]) -> StopReason | None:
         """Apply rules with several sources, to all matches that close no cycle."""
         graph = self._graph
-        found: dict[Term, list[EGraphMatch]] = {}
+        matches: dict[Term, list[EGraphMatch]] = {}
         for program in programs:
             for pattern in program.join.patterns:
                 if self._is_late():
                     return StopReason.TIME
-                if pattern not in found:
-                    found[pattern] = _pattern(pattern, graph.types).matches(self._index)
+                if pattern not in matches:
+                    matches[pattern] = _pattern(pattern, graph.types).matches(self._index)
         closes: Callable[[RuleProgram, EGraphMatch], bool] | None = None
         if self._cycles is CycleFilter.VANILLA:
             closes = partial(would_close_cycle, is_reachable=reachability(graph))
         elif self._cycles is CycleFilter.EFFICIENT:
-            ends = (row[0] for rows in found.values() for row in rows)
+            ends = (row[0] for rows in matches.values() for row in rows)
             closes = Descendants(graph, ends).closes_cycle
         for program in programs:
-            rows = program.join.rows([found[pattern] for pattern in program.join.patterns])
+            rows = program.join.rows([matches[pattern] for pattern in program.join.patterns])
             stop = self._apply(program, self._chunks(program, rows, closes))
             if stop is not None:
                 return stop
@@ -289,7 +289,7 @@ class _RuleGroupRun:
 
 
 def _pattern(source: Term, types: TypeTable) -> EGraphPattern:
-    found = types.programs.get(source)
-    if not isinstance(found, EGraphPattern):
-        found = types.programs[source] = EGraphPattern(source, types)
-    return found
+    pattern = types.programs.get(source)
+    if not isinstance(pattern, EGraphPattern):
+        pattern = types.programs[source] = EGraphPattern(source, types)
+    return pattern

@@ -63,7 +63,7 @@ class ExtractionChoices:
             else:
                 needs = {order.get(child, -1) for child in graph.children_of(node)}
                 answer[name] = min(
-                    (one for one in nodes if needs.issuperset(self.children[one])),
+                    (node for node in nodes if needs.issuperset(self.children[node])),
                     key=lambda one: self.costs[one],
                 )
         return answer
@@ -95,7 +95,7 @@ def extraction_choices(
                     rows.append((node, needs.difference(free)))
         kept[name] = _undominated_nodes(rows, costs, chosen[name])
         for _, needs in kept[name]:
-            stack.extend(sorted((one for one in needs if one not in kept), reverse=True))
+            stack.extend(sorted((need for need in needs if need not in kept), reverse=True))
     order = {name: place for place, name in enumerate(kept)}
     nodes = [node for rows in kept.values() for node, _ in rows]
     children = [
@@ -121,7 +121,7 @@ def strong_components(edges: list[list[int]]) -> list[int]:
     [1, 1, 0]
     """
     count = len(edges)
-    found = [-1] * count
+    result = [-1] * count
     order = [-1] * count
     low = [0] * count
     path: list[int] = []
@@ -136,7 +136,7 @@ def strong_components(edges: list[list[int]]) -> list[int]:
                 order[place] = low[place] = time
                 time += 1
                 path.append(place)
-            elif found[edges[place][at - 1]] < 0:
+            elif result[edges[place][at - 1]] < 0:
                 low[place] = min(low[place], low[edges[place][at - 1]])
             ahead = edges[place]
             while at < len(ahead):
@@ -145,17 +145,17 @@ def strong_components(edges: list[list[int]]) -> list[int]:
                 if order[child] < 0:
                     stack += [(place, at), (child, 0)]
                     break
-                if found[child] < 0:
+                if result[child] < 0:
                     low[place] = min(low[place], order[child])
             else:
                 if low[place] == order[place]:
                     while True:
                         one = path.pop()
-                        found[one] = components_found
+                        result[one] = components_found
                         if one == place:
                             break
                     components_found += 1
-    return found
+    return result
 
 
 def _undominated_nodes(

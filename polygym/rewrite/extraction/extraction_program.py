@@ -107,23 +107,23 @@ class ExtractionProgram:
 
     def chosen(self, values: list[float]) -> dict[int, int] | None:
         """Return the node for each class that the root needs, None if the columns have none."""
-        found: dict[int, int] = {}
+        result: dict[int, int] = {}
         stack = [0]
         while stack:
             name = stack.pop()
-            if name in found:
+            if name in result:
                 continue
             node = max(self.choices.members[name], key=lambda one: values[one])
             if values[node] < 0.5:
                 return None
-            found[name] = node
+            result[name] = node
             stack.extend(self.choices.children[node])
-        return found
+        return result
 
     def cycles_of(self, chosen: dict[int, int]) -> list[list[int]]:
         """Return cycles of a choice, at least one if it has any."""
         colours: dict[int, int] = {}
-        found: list[list[int]] = []
+        result: list[list[int]] = []
         path = [0]
         steps = [iter(self.choices.children[chosen[0]])]
         colours[0] = 1
@@ -137,8 +137,8 @@ class ExtractionProgram:
                 path.append(child)
                 steps.append(iter(self.choices.children[chosen[child]]))
             elif colours[child] == 1:
-                found.append(path[path.index(child) :])
-        return found
+                result.append(path[path.index(child) :])
+        return result
 
     def _pairs_within_components(self) -> tuple[dict[tuple[int, int], None], dict[int, int]]:
         """Return the pairs between which a cycle can be, and of their classes how many are tied."""

@@ -47,10 +47,10 @@ def extract_greedily(graph: EGraph, root: int, cost: CostFunction) -> Extraction
     chosen, _ = cheapest_trees(graph, costs)
     if graph.find(root) not in chosen:
         raise InputError(NO_TERM)
-    found, nodes = extracted_term(graph, root, chosen)
+    term, nodes = extracted_term(graph, root, chosen)
     total = math.fsum(costs[node] for node in nodes)
     seconds = time.perf_counter() - begin
-    return Extraction(found, total, 0.0, ExtractionStatus.GREEDY, seconds, nodes, greedy_cost=total)
+    return Extraction(term, total, 0.0, ExtractionStatus.GREEDY, seconds, nodes, greedy_cost=total)
 
 
 def cheapest_trees(graph: EGraph, costs: list[float]) -> tuple[dict[int, int], dict[int, float]]:

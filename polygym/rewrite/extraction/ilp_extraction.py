@@ -81,12 +81,12 @@ def extract_optimally(
         if whole.is_optimal:
             status = ExtractionStatus.OPTIMAL
         bound, cuts = max(whole.lower_bound, cost_lower_bound(choices)), whole.cuts
-    found, nodes = extracted_term(graph, root, choices.in_graph(chosen))
+    term, nodes = extracted_term(graph, root, choices.in_graph(chosen))
     total = math.fsum(costs[node] for node in nodes)
     bound = total if status is ExtractionStatus.OPTIMAL else min(max(bound, 0.0), total)
     seconds = time.perf_counter() - begin
     first_cost = math.fsum(costs[node] for node in begun)
-    return Extraction(found, total, bound, status, seconds, nodes, cuts, first_cost)
+    return Extraction(term, total, bound, status, seconds, nodes, cuts, first_cost)
 
 
 def _search_parts(
@@ -99,16 +99,16 @@ def _search_parts(
     parts = independent_parts(whole)
     for place, part in enumerate(parts):
         alike = (part.choices.costs, part.choices.children, part.choices.members)
-        found = known.get(alike)
-        if found is None:
+        part_result = known.get(alike)
+        if part_result is None:
             now = time.perf_counter()
             share = (deadline - now) / (len(parts) - place)
-            found = known[alike] = search_part(part.choices, cycles, now + share)
-            cuts += found.cuts
-        bounds.append(found.lower_bound)
-        is_optimal = is_optimal and found.is_optimal
-        for name in part.choices.reached(found.chosen):
-            taken += part.nodes_taken[found.chosen[name]]
+            part_result = known[alike] = search_part(part.choices, cycles, now + share)
+            cuts += part_result.cuts
+        bounds.append(part_result.lower_bound)
+        is_optimal = is_optimal and part_result.is_optimal
+        for name in part.choices.reached(part_result.chosen):
+            taken += part.nodes_taken[part_result.chosen[name]]
     owners = {node: name for name, nodes in enumerate(choices.members) for node in nodes}
     chosen = {owners[node]: node for node in taken}
     return PartResult(chosen, math.fsum(bounds), is_optimal, cuts)

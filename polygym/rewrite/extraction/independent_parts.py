@@ -46,17 +46,17 @@ def independent_parts(problem: ReducedChoices) -> list[IndependentPart]:
     roots: dict[int, list[int]] = {}
     for root in sorted(problem.roots):
         roots.setdefault(find(root), []).append(root)
-    found = [_make_part(problem.options, shapes, tops) for tops in roots.values()]
-    return sorted(found, key=lambda part: len(part.nodes_taken))
+    parts = [_make_part(problem.options, shapes, tops) for tops in roots.values()]
+    return sorted(parts, key=lambda part: len(part.nodes_taken))
 
 
 def _isomorphism_classes(options: Mapping[int, tuple[ClassOption, ...]]) -> dict[int, int]:
     """Return a number for each class that is the same for those with the same below them."""
     shapes: dict[int, int] = {}
-    for name, found in options.items():
+    for name, class_options in options.items():
         rows = [
             (option.cost, tuple(sorted(shapes.get(child, 0) for child in option.needs)))
-            for option in found
+            for option in class_options
         ]
         shapes[name] = hash(tuple(sorted(rows)))
     return shapes
@@ -81,12 +81,16 @@ def _make_part(
     members: list[tuple[int, ...]] = [(0,)]
     taken: list[tuple[int, ...]] = [()]
     for name in order:  # which grows
-        found = sorted(
+        class_options = sorted(
             options[name],
-            key=lambda one: (one.cost, sorted(shapes[child] for child in one.needs), one.nodes),
+            key=lambda class_option: (
+                class_option.cost,
+                sorted(shapes[child] for child in class_option.needs),
+                class_option.nodes,
+            ),
         )
-        members.append(tuple(range(len(costs), len(costs) + len(found))))
-        for option in found:
+        members.append(tuple(range(len(costs), len(costs) + len(class_options))))
+        for option in class_options:
             costs.append(option.cost)
             children.append(numbered(option.needs))
             taken.append(option.nodes)

@@ -102,7 +102,7 @@ class ReachableClasses:
 def find_landmarks(needing: ClassUses, deadline: float) -> tuple[float, list[Landmark]]:
     """Return a bound of what the root costs, and the landmarks that it was found by."""
     left = list(needing.choices.costs)
-    total, found = 0.0, []
+    total, result = 0.0, []
     whole = None
     for _ in range(1 + _MAX_STEPS // (1 + len(left))):
         if time.perf_counter() >= deadline:
@@ -116,8 +116,8 @@ def find_landmarks(needing: ClassUses, deadline: float) -> tuple[float, list[Lan
         for node in border:
             left[node] -= least
         total += least
-        found.append(tuple(sorted(border)))
-    return total, found
+        result.append(tuple(sorted(border)))
+    return total, result
 
 
 def _zero_cost_border(needing: ClassUses, seen: DerivedCosts, costs: Sequence[float]) -> list[int]:
@@ -166,7 +166,7 @@ def violated_landmarks(
     rest = order[len(had) :]
     seeds = [node for node in had if values[node] < 1 - _MIN_FRACTION and costs[node] > 0]
     seeds.sort(key=lambda node: -costs[node] * values[node])
-    found: dict[Landmark, None] = {}
+    result: dict[Landmark, None] = {}
     for seed in seeds[: min(_SEEDS, 1 + _MAX_AT_ONCE // (1 + len(costs)))]:
         mark = reachable.minimal_cut(
             [*(node for node in had if node != seed), seed, *rest], deadline
@@ -174,5 +174,5 @@ def violated_landmarks(
         if not mark:
             break
         if sum(values[node] for node in mark) < 1 - _VIOLATION:
-            found[mark] = None
-    return list(found)
+            result[mark] = None
+    return list(result)

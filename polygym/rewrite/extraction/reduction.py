@@ -121,7 +121,7 @@ class _ReductionRound:
         """Return what is left."""
         tied, roots = self._whole.in_cycles, self._required
         self._options = {
-            name: tuple(self._without_required(name, one) for one in found)
+            name: tuple(self._without_required(name, class_option) for class_option in found)
             for name, found in self._options.items()
         }
         nodes, cost, fixed = list(self._whole.nodes), self._whole.cost, set()
@@ -129,15 +129,15 @@ class _ReductionRound:
             if len(self._options[name]) == 1:
                 fixed.add(name)
         for name in sorted(fixed):
-            [one] = self._options.pop(name)
-            nodes += one.nodes
-            cost += one.cost
-            roots = roots | one.needs
+            [option] = self._options.pop(name)
+            nodes += option.nodes
+            cost += option.cost
+            roots = roots | option.needs
         roots = roots - fixed
         self.is_smaller |= bool(fixed)
-        for name, found in self._options.items():
-            kept = self._undominated(name, found)
-            self.is_smaller |= len(kept) < len(found)
+        for name, class_options in self._options.items():
+            kept = self._undominated(name, class_options)
+            self.is_smaller |= len(kept) < len(class_options)
             self._options[name] = kept
         self._inline(roots)
         left = ReducedChoices(frozenset(roots), self._options, tuple(nodes), cost, tied)
@@ -146,7 +146,7 @@ class _ReductionRound:
 
     def _required_with(self) -> dict[int, int]:
         """Return must(c) for each class, a bit a class; for what is in circles, the class alone."""
-        found: dict[int, int] = {}
+        result: dict[int, int] = {}
         for name, options in self._options.items():
             own = self._bits[name]
             if name not in self._whole.in_cycles:
@@ -154,11 +154,11 @@ class _ReductionRound:
                 for option in options:
                     needed = 0
                     for child in option.needs:
-                        needed |= found[child]
+                        needed |= result[child]
                     common &= needed
                 own |= common
-            found[name] = own
-        return found
+            result[name] = own
+        return result
 
     def _without_required(self, name: int, option: ClassOption) -> ClassOption:
         """Return an option without what is there anyway and cannot close a circle."""
@@ -171,19 +171,26 @@ class _ReductionRound:
         """Return the options beside which no other is at least as good; of equals the first."""
         if len(found) == 1:
             return found
-        left = sorted(found, key=lambda one: (one.cost, len(one.needs), one.nodes))
+        left = sorted(
+            found,
+            key=lambda class_option: (
+                class_option.cost,
+                len(class_option.needs),
+                class_option.nodes,
+            ),
+        )
         is_tied = name in self._whole.in_cycles
-        for one in reversed(left[:]):
-            others = (other for other in left if other is not one and other.cost <= one.cost)
+        for option in reversed(left[:]):
+            others = (other for other in left if other is not option and other.cost <= option.cost)
             if is_tied:
-                goes = any(other.needs <= one.needs for other in others)
+                goes = any(other.needs <= option.needs for other in others)
             else:
                 has = self._given
-                for child in one.needs:
+                for child in option.needs:
                     has |= self._must[child]
-                goes = any(self._costs_no_more(other, one.cost, has) for other in others)
+                goes = any(self._costs_no_more(other, option.cost, has) for other in others)
             if goes:
-                left.remove(one)
+                left.remove(option)
         return tuple(sorted(left, key=lambda one: one.nodes))
 
     def _costs_no_more(self, option: ClassOption, limit: float, has: int) -> bool:
@@ -203,11 +210,11 @@ class _ReductionRound:
         kept = roots | self._whole.in_cycles
         inlined: dict[int, ClassOption] = {}
         for name, options in self._options.items():
-            found = tuple(_inline_options(option, inlined) for option in options)
-            self._options[name] = found
-            if len(found) == 1 and name not in kept:
-                if found[0].cost == 0 or len(users.get(name, ())) == 1:
-                    inlined[name] = found[0]
+            class_options = tuple(_inline_options(option, inlined) for option in options)
+            self._options[name] = class_options
+            if len(class_options) == 1 and name not in kept:
+                if class_options[0].cost == 0 or len(users.get(name, ())) == 1:
+                    inlined[name] = class_options[0]
         for name in inlined:
             del self._options[name]
         self.is_smaller |= bool(inlined)
@@ -215,19 +222,19 @@ class _ReductionRound:
 
 def _inline_options(option: ClassOption, inlined: dict[int, ClassOption]) -> ClassOption:
     """Return an option with those of the classes that it needs and that have but one."""
-    found = [inlined[child] for child in sorted(option.needs) if child in inlined]
-    if not found:
+    options = [inlined[child] for child in sorted(option.needs) if child in inlined]
+    if not options:
         return option
     return ClassOption(
-        option.cost + sum(one.cost for one in found),
-        option.needs.difference(inlined).union(*(one.needs for one in found)),
-        (*option.nodes, *(node for one in found for node in one.nodes)),
+        option.cost + sum(class_option.cost for class_option in options),
+        option.needs.difference(inlined).union(*(option.needs for option in options)),
+        (*option.nodes, *(node for option in options for node in option.nodes)),
     )
 
 
 def _children_first(whole: ReducedChoices) -> list[int]:
     """Return the classes that the roots need, each behind what it needs if on no circle with it."""
-    found: list[int] = []
+    result: list[int] = []
     seen: set[int] = set()
     for root in sorted(whole.roots):
         stack: list[tuple[int, Iterator[int]]] = []
@@ -237,14 +244,14 @@ def _children_first(whole: ReducedChoices) -> list[int]:
             if child is not None:
                 seen.add(child)
                 stack.append((child, ahead))
-                needs = {one for option in whole.options[child] for one in option.needs}
+                needs = {need for option in whole.options[child] for need in option.needs}
                 ahead = iter(sorted(needs))
             elif stack:
                 name, ahead = stack.pop()
-                found.append(name)
+                result.append(name)
             else:
                 break
-    return found
+    return result
 
 
 def _tree_costs(
@@ -255,13 +262,13 @@ def _tree_costs(
     Classes come behind what they need; what does not, as in circles, is not taken into a tree.
     """
     trees: dict[int, float] = {}
-    for name, found in options.items():
+    for name, class_options in options.items():
         trees[name] = (
             0.0
             if name in required
             else min(
                 option.cost + sum(trees.get(child, math.inf) for child in option.needs)
-                for option in found
+                for option in class_options
             )
         )
     return trees

@@ -76,8 +76,8 @@ class CCompiler:
 
 
 C_COMPILERS = {
-    found.name: found
-    for found in (
+    ccompiler.name: ccompiler
+    for ccompiler in (
         CCompiler("clang", "clang", "clang-19"),
         CCompiler("gcc", "gcc", "gcc"),
         CCompiler("polly", "clang", "clang-19 libpolly-19-dev libgomp1", is_polly=True),
@@ -180,15 +180,15 @@ def _check_source(name: str, scop: Scop, source: Path) -> None:
     """Refuse a C file that is not there, or whose function does more than its region."""
     if not source.is_file():
         raise InputError(f"{name}: expected the program's C file at {source}, found none")
-    found = argument_passing(source, scop.name)
-    if found.structures:
+    passing = argument_passing(source, scop.name)
+    if passing.structures:
         raise InputError(
             f"{name}: expected arrays and numbers, found that {scop.name} uses members of "
-            f"{found.structures[0]}, a structure: each is an array of its own here, and lies "
+            f"{passing.structures[0]}, a structure: each is an array of its own here, and lies "
             "elsewhere in memory than where other compilers look for it"
         )
-    computed = [one for one in scop.signature if one not in found.arguments]
-    if kept := [one for one in computed if one in found.static_variables]:
+    computed = [one for one in scop.signature if one not in passing.arguments]
+    if kept := [one for one in computed if one in passing.static_variables]:
         raise InputError(
             f"{name}: expected a function that does the same in every call, found that {scop.name} "
             f"keeps {kept[0]}, which is static, from one call to the next"
@@ -198,10 +198,10 @@ def _check_source(name: str, scop: Scop, source: Path) -> None:
             f"{name}: expected a function that does nothing but its region, found that "
             f"{scop.name} computes {computed[0]} before it"
         )
-    if found.pointer_arrays:
+    if passing.pointer_arrays:
         raise InputError(
             f"{name}: expected arrays in one piece, found that {scop.name} takes pointers to the "
-            f"rows of {found.pointer_arrays[0]}"
+            f"rows of {passing.pointer_arrays[0]}"
         )
     if line := line_outside_region(source, scop.name):
         raise InputError(
@@ -249,18 +249,27 @@ def _user_functions(scop: Scop) -> tuple[ForeignFunction, ...]:
     """Return the functions of users' libraries that a program calls."""
     bodies = (statement.body for statement in scop.statements)
     called = (node.function for b in bodies for node in walk(b) if isinstance(node, Call))
-    found = (one for one in called if isinstance(one, ForeignFunction) and one.library)
-    return tuple(dict.fromkeys(found))
+    functions = (
+        function
+        for function in called
+        if isinstance(function, ForeignFunction) and function.library
+    )
+    return tuple(dict.fromkeys(functions))
 
 
 def _rename_flags(scop: Scop) -> list[str]:
     """Return flags that give these functions the names by which the loader finds them."""
-    return [f"-D{one.name}={foreign_symbol(one.digest, one.name)}" for one in _user_functions(scop)]
+    return [
+        f"-D{function.name}={foreign_symbol(function.digest, function.name)}"
+        for function in _user_functions(scop)
+    ]
 
 
 def _libraries(scop: Scop) -> str:
     """Return C that names their libraries for the loader."""
-    texts = dict.fromkeys(library_text(one.digest, one.library) for one in _user_functions(scop))
+    texts = dict.fromkeys(
+        library_text(function.digest, function.library) for function in _user_functions(scop)
+    )
     return "\n".join(
         f"const unsigned char polygym_library_{place}[] = {{{', '.join(map(str, text))}}};"
         for place, text in enumerate(texts)

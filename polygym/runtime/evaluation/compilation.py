@@ -105,16 +105,16 @@ def _tolerance(program: Program, mapping: Mapping) -> float | None:
     """
     if mapping.tolerance is None:
         return None
-    scop, found = program.as_written, mapping.tolerance
+    scop, result = program.as_written, mapping.tolerance
     if not any(array.type.is_floating and array.type.size <= 4 for array in scop.arrays):
-        return found
+        return result
     sizes = dict(program.parameters)
-    found = max(found, longest_reduction(scop, sizes) * _ROUNDING / SINGLE_PRECISION_FACTOR)
+    result = max(result, longest_reduction(scop, sizes) * _ROUNDING / SINGLE_PRECISION_FACTOR)
     for kept, rounding in _HALF_PRECISION_ROUNDING.items():
         terms = longest_reduction(scop, sizes, kept)
         if terms > 1:
-            found = max(found, terms * rounding / SINGLE_PRECISION_FACTOR)
-    return found
+            result = max(result, terms * rounding / SINGLE_PRECISION_FACTOR)
+    return result
 
 
 def _buffers(program: Program) -> tuple[tuple[str, Array], ...]:
@@ -122,17 +122,17 @@ def _buffers(program: Program) -> tuple[tuple[str, Array], ...]:
 
     Where both name an array, the two must agree on its type and size: one writes, the other reads.
     """
-    found = {array.name: array for array in program.as_written.arrays}
+    arrays = {array.name: array for array in program.as_written.arrays}
     for array in program.initial_data.arrays:
         name = _buffer_name(program, program.initial_data, array)
-        there = found.setdefault(name, array)
+        there = arrays.setdefault(name, array)
         if (array.type, program.shape(array)) != (there.type, program.shape(there)):
             raise InputError(
                 f"{program.initial_data.file}: {program.initial_data.name} fills {array.name} as "
                 f"{array.type.value} {list(program.shape(array))}, but {program.scop.name} has it "
                 f"as {there.type.value} {list(program.shape(there))}"
             )
-    return tuple(found.items())
+    return tuple(arrays.items())
 
 
 def _buffer_name(program: Program, scop: Scop, array: Array) -> str:

@@ -103,9 +103,9 @@ class Compiler:
         answer = self._ask({"task": "problem"}, program, _PROBLEM_SECONDS)
         if isinstance(answer, CompileFailure):
             raise answer.as_error(f"{program.name}: the original order does not compile: ")
-        found = _expected(answer, Problem)
-        assert not isinstance(found, CompileFailure)
-        return found
+        problem = _expected(answer, Problem)
+        assert not isinstance(problem, CompileFailure)
+        return problem
 
     def c_text(
         self, program: Program, schedule: Schedule, mapping: Mapping = SEQUENTIAL_MAPPING
@@ -218,5 +218,5 @@ def c_text(
     seconds: float = 10.0,
 ) -> str:
     """Return the C function of a schedule, or a comment that says why there is none."""
-    found = shared_compiler(seconds).c_text(program, schedule, mapping)
-    return f"/* no code: {found.reason} */" if isinstance(found, CompileFailure) else found
+    failure = shared_compiler(seconds).c_text(program, schedule, mapping)
+    return f"/* no code: {failure.reason} */" if isinstance(failure, CompileFailure) else failure

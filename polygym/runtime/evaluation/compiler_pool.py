@@ -61,7 +61,7 @@ class CompilerPool(Compiler):
         self._own = threading.local()
         self._all: list[Compiler] = []
         self._begun: _PendingCode | None = None
-        among = [one for one in cores if one not in background_cores]
+        among = [core for core in cores if core not in background_cores]
         self._beside = [self._pool(background_cores)] if background_cores else []
         self._pools = [
             *([self._pool(among)] if among or not background_cores else []),
@@ -79,8 +79,8 @@ class CompilerPool(Compiler):
     @property
     def processes(self) -> tuple[int, ...]:
         """The ids of the processes that have been started and are alive."""
-        found = (compiler.process_id for compiler in self._all)
-        return tuple(process for process in found if process is not None)
+        result = (compiler.process_id for compiler in self._all)
+        return tuple(process for process in result if process is not None)
 
     def prefetch(self, program: Program, choices: Sequence[tuple[Schedule, Mapping]]) -> None:
         """Begin with the code of schedules that will be asked for, beside what is measured.

@@ -23,7 +23,7 @@ class Defects:
 
         A worker that could not be started is no schedule's crash.
         """
-        own = (one for one in evaluations if is_candidate_result(one))
+        own = (evaluation for evaluation in evaluations if is_candidate_result(evaluation))
         found = {(one.status, one.schedule, one.mapping) for one in own}
         kinds = [status for status, _, _ in found]
         return Defects(kinds.count(OutcomeStatus.WRONG_OUTPUT), kinds.count(OutcomeStatus.CRASH))

@@ -128,7 +128,8 @@ class Evaluator(Closeable):
         as :meth:`evaluate` does.
         """
         choices = tuple(
-            (one, self.options.mapping) if isinstance(one, Schedule) else one for one in schedules
+            (schedule, self.options.mapping) if isinstance(schedule, Schedule) else schedule
+            for schedule in schedules
         )
         with self._lock.current():
             turns = self._opened()
@@ -196,27 +197,32 @@ class Evaluator(Closeable):
     ) -> tuple[Evaluation, ...]:
         compiled = [self._compile(choice) for choice in choices]
         good = {
-            number: one for number, one in enumerate(compiled) if isinstance(one, CompiledProgram)
+            number: program
+            for number, program in enumerate(compiled)
+            if isinstance(program, CompiledProgram)
         }
         outcomes, baseline = turns.measure_together(good, rounds)
         return tuple(
-            compile_failure(choice, one)
-            if isinstance(one, CompileFailure)
-            else evaluation_of_run(choice, one, outcomes[number], baseline)
-            for number, (choice, one) in enumerate(zip(choices, compiled, strict=True))
+            compile_failure(choice, compiled_program)
+            if isinstance(compiled_program, CompileFailure)
+            else evaluation_of_run(choice, compiled_program, outcomes[number], baseline)
+            for number, (choice, compiled_program) in enumerate(zip(choices, compiled, strict=True))
         )
 
     def _compile(self, choice: MappedSchedule) -> CompiledProgram | CompileFailure:
         """Return the code of a schedule, or why there is none; an illegal one is refused."""
-        found = self._compiler.compile_schedule(
+        failure = self._compiler.compile_schedule(
             self.program,
             *choice,
             seconds=self.options.compile_seconds,
             memory=self.options.compile_memory,
         )
-        if isinstance(found, CompileFailure) and found.error_type == IllegalScheduleError.__name__:
-            raise IllegalScheduleError(found.reason)
-        return found
+        if (
+            isinstance(failure, CompileFailure)
+            and failure.error_type == IllegalScheduleError.__name__
+        ):
+            raise IllegalScheduleError(failure.reason)
+        return failure
 
 
 class _ProcessLock:

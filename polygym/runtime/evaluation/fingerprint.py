@@ -47,7 +47,7 @@ def machine_fingerprint() -> MachineFingerprint:
 
 def _cache_descriptions() -> tuple[str, ...]:
     """Return the caches of a core, as ``L2 unified 2048K``; none where the system does not say."""
-    found = []
+    result = []
     for index in sorted(_CACHE_FOLDER.glob("index*")):
         try:
             level, kind, size = (
@@ -55,5 +55,5 @@ def _cache_descriptions() -> tuple[str, ...]:
             )
         except OSError:
             continue
-        found.append(f"L{level} {kind.lower()} {size}")
-    return tuple(found)
+        result.append(f"L{level} {kind.lower()} {size}")
+    return tuple(result)

@@ -209,15 +209,15 @@ def _receive_result(descriptor: int, wait: _ResultWait) -> bytes | None:
     """
     poller = select.poll()
     poller.register(descriptor, select.POLLIN)
-    found = bytearray()
+    result = bytearray()
     length: Any = None
-    while length is None or len(found) < _LENGTH_BYTES + length:
+    while length is None or len(result) < _LENGTH_BYTES + length:
         if not poller.poll(wait.next_look):
             wait.look()
             continue
         if not (part := os.read(descriptor, 1 << 20)):
             return None
-        found += part
-        if length is None and len(found) >= _LENGTH_BYTES:
-            length = int.from_bytes(found[:_LENGTH_BYTES], "little")
-    return bytes(found[_LENGTH_BYTES:])
+        result += part
+        if length is None and len(result) >= _LENGTH_BYTES:
+            length = int.from_bytes(result[:_LENGTH_BYTES], "little")
+    return bytes(result[_LENGTH_BYTES:])

@@ -58,7 +58,7 @@ class InterleavedRuns:
         Return what became of each, by its number, and the original's times.
         """
         looks = self._preliminary_runs(programs) if len(programs) > 1 else {}
-        kept = {number: one for number, one in programs.items() if number not in looks}
+        kept = {number: program for number, program in programs.items() if number not in looks}
         together = (self.session.problem.original, *kept.values())
         original, *outcomes = self.session.measure_together(
             together, rounds, self.rule.screening_options()
@@ -70,8 +70,8 @@ class InterleavedRuns:
         """Look at each program alone; return what became of those that are left out."""
         original = self._current().best
         looks = {
-            number: self.session.measure(one, self.rule.preliminary_options())
-            for number, one in programs.items()
+            number: self.session.measure(program, self.rule.preliminary_options())
+            for number, program in programs.items()
         }
         return {number: look for number, look in looks.items() if is_excluded(look, original)}
 

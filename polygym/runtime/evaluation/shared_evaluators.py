@@ -36,12 +36,12 @@ def evaluator_for(program: Program, options: EvaluationOptions) -> Evaluator:
     key = (program, options)
     shared, superfluous = _shared, []
     with shared.lock:
-        found = shared.evaluators.pop(key, None) or Evaluator(
+        result = shared.evaluators.pop(key, None) or Evaluator(
             program, options, worker=shared.worker, compiler=shared.compiler
         )
-        shared.evaluators[key] = found
+        shared.evaluators[key] = result
         while len(shared.evaluators) > _MAX_OPEN_PROBLEMS:
             superfluous.append(shared.evaluators.pop(next(iter(shared.evaluators))))
     for evaluator in superfluous:  # outside the lock: one that is at work in a thread is waited for
         evaluator.close()
-    return found
+    return result

@@ -71,12 +71,12 @@ def allowed_seconds(default: float) -> float:
     if not text:
         return default
     try:
-        found = float(text)
+        result = float(text)
     except ValueError:
-        found = 0.0
-    if not 0 < found < 1e6:
+        result = 0.0
+    if not 0 < result < 1e6:
         raise InputError(f"{TIME_LIMIT_VARIABLE}: expected a number of seconds, found {text!r}")
-    return found
+    return result
 
 
 class SchedulerBudget:

@@ -52,7 +52,7 @@ def measure_peaks(threads: int, tries: int = _MAX_TRIES) -> Peaks:
     Raises:
         LimitError: there is not enough memory, or a loop does not run.
     """
-    found, begin = None, time.monotonic()
+    peaks, begin = None, time.monotonic()
     with Worker() as worker:
         levels = memory_loops.memory_levels(
             machine_fingerprint().caches, threads, min(_MAX_MEMORY, _free_bytes())
@@ -72,16 +72,16 @@ def measure_peaks(threads: int, tries: int = _MAX_TRIES) -> Peaks:
                 else 0.0
             )
             again = replace(again, background_load=busy)
-            if found is None:
-                found = again
+            if peaks is None:
+                peaks = again
                 continue
-            best = combine_peaks(found, again)
-            sure = not best.background_load and best.within(_AGREEMENT, found)
-            found = best
+            best = combine_peaks(peaks, again)
+            sure = not best.background_load and best.within(_AGREEMENT, peaks)
+            peaks = best
             if sure or time.monotonic() - begin > _ENOUGH_SECONDS:
                 break
-    assert found is not None, "there is one try at least"
-    return found
+    assert peaks is not None, "there is one try at least"
+    return peaks
 
 
 def _free_bytes() -> int:
@@ -94,7 +94,8 @@ def _measure_arithmetic(
     """Measure how many operations there are, and how long they take one after the other."""
     chosen = tuple(arithmetic_loops.arithmetic_streams())
     codes = [
-        arithmetic_loops.arithmetic_code(one, 1 if one.is_chained else threads) for one in chosen
+        arithmetic_loops.arithmetic_code(stream, 1 if stream.is_chained else threads)
+        for stream in chosen
     ]
     buffers = (Buffer("ones", ScalarType.BYTE, THREAD_BYTES * threads, compared=False),)
     times = _best_times(
@@ -106,11 +107,11 @@ def _measure_arithmetic(
 
 def _rates(seconds: Mapping[ArithmeticStream, float], threads: int) -> tuple[OperationRates, ...]:
     rate = {
-        (one.loop, one.type, one.lanes > 1): threads * one.operations / time
-        for one, time in seconds.items()
-        if not one.is_chained
+        (stream.loop, stream.type, stream.lanes > 1): threads * stream.operations / time
+        for stream, time in seconds.items()
+        if not stream.is_chained
     }
-    found = []
+    result = []
     for scalar in FLOATING:
         one = {
             loop: rate[loop, scalar, True]
@@ -118,7 +119,7 @@ def _rates(seconds: Mapping[ArithmeticStream, float], threads: int) -> tuple[Ope
             if (loop, scalar, True) in rate
         }
         both, fused = one[ArithmeticLoop.BOTH], one[ArithmeticLoop.MULTIPLY_ADD]
-        found.append(
+        result.append(
             OperationRates(
                 scalar,
                 add=max(one[ArithmeticLoop.ADD], fused, both),
@@ -135,22 +136,22 @@ def _rates(seconds: Mapping[ArithmeticStream, float], threads: int) -> tuple[Ope
             + rate[ArithmeticLoop.ADD_AND_FLIP, ScalarType.LONG, False]
         )
         divide = rate[ArithmeticLoop.DIVIDE, scalar, False]
-        found.append(OperationRates(scalar, together, together, together, divide, 0.0))
-    return tuple(found)
+        result.append(OperationRates(scalar, together, together, together, divide, 0.0))
+    return tuple(result)
 
 
 _SINGLE_OPERATION_LOOPS = (ArithmeticLoop.ADD, ArithmeticLoop.MULTIPLY, ArithmeticLoop.MINIMUM)
 
 
 def _latencies(seconds: Mapping[ArithmeticStream, float]) -> tuple[OperationLatencies, ...]:
-    found = []
+    result = []
     for scalar in FLOATING:
         one = {
             stream.loop: time / stream.operations
             for stream, time in seconds.items()
             if stream.is_chained and stream.type is scalar
         }
-        found.append(
+        result.append(
             OperationLatencies(
                 scalar,
                 add=min(one[ArithmeticLoop.ADD], one[ArithmeticLoop.ADD_PRODUCT]),
@@ -160,19 +161,19 @@ def _latencies(seconds: Mapping[ArithmeticStream, float]) -> tuple[OperationLate
                 root=one[ArithmeticLoop.ROOT],
             )
         )
-    return tuple(found)
+    return tuple(result)
 
 
 def _measure_levels(
     worker: Worker, levels: Sequence[MemoryLevel], threads: int
 ) -> tuple[LevelPeak, ...]:
     """Measure how many bytes a second each level moves."""
-    found = []
+    result = []
     *caches, memory = levels
     for group in (caches, [memory]):
-        size = max(one.bytes_per_thread for one in group)
+        size = max(memory_level.bytes_per_thread for memory_level in group)
         chosen = tuple(memory_loops.memory_loops_for(group))
-        codes = [memory_loops.memory_loop_code(one, threads) for one in chosen]
+        codes = [memory_loops.memory_loop_code(memory_loop, threads) for memory_loop in chosen]
         elements = threads * size // 8
         buffers = (
             Buffer("ones", ScalarType.BYTE, THREAD_BYTES * threads, compared=False),
@@ -185,10 +186,10 @@ def _measure_levels(
         times = dict(zip(chosen, _best_times(worker, buffers, fill, codes), strict=True))
         for level in group:
             best = max(
-                threads * one.bytes / time for one, time in times.items() if one.level == level
+                threads * loop.bytes / time for loop, time in times.items() if loop.level == level
             )
-            found.append(LevelPeak(level.name, level.size, best))
-    return tuple(found)
+            result.append(LevelPeak(level.name, level.size, best))
+    return tuple(result)
 
 
 def _best_times(

@@ -83,17 +83,17 @@ class Peaks:
 
     def rates_of(self, scalar: ScalarType) -> OperationRates:
         """Return the rates of a type."""
-        return next(one for one in self.rates if one.type is scalar)
+        return next(rates for rates in self.rates if rates.type is scalar)
 
     def latencies_of(self, scalar: ScalarType) -> OperationLatencies:
         """Return the latencies of a type."""
-        return next(one for one in self.latencies if one.type is scalar)
+        return next(latencies for latencies in self.latencies if latencies.type is scalar)
 
     def within(self, factor: float, other: Peaks) -> bool:
         """Return whether no number is that many times another's, either way."""
         return all(
-            one <= factor * another and another <= factor * one
-            for one, another in zip(self._numbers(), other._numbers(), strict=True)
+            number <= factor * another and another <= factor * number
+            for number, another in zip(self._numbers(), other._numbers(), strict=True)
         )
 
     def _numbers(self) -> Iterator[float]:
@@ -109,10 +109,10 @@ class Peaks:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
-        found = asdict(self)
-        for one in (*found["rates"], *found["latencies"]):
+        result = asdict(self)
+        for one in (*result["rates"], *result["latencies"]):
             one["type"] = one["type"].value
-        return found
+        return result
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Peaks:

@@ -75,8 +75,10 @@ def memory_levels(caches: Sequence[str], threads: int, memory: int) -> tuple[Mem
     Piece(name='L3', size=33554432, piece=8388608)
     Piece(name='memory', size=0, piece=67108864)
     """
-    found = [match for text in caches if (match := _CACHE.fullmatch(text))]
-    known = [(int(one[1]), int(one[3]) << 10) for one in found if one[2] != "instruction"]
+    matches = [match for text in caches if (match := _CACHE.fullmatch(text))]
+    known = [
+        (int(match_[1]), int(match_[3]) << 10) for match_ in matches if match_[2] != "instruction"
+    ]
     levels = []
     for number, size in known:
         shared = number == known[-1][0] and number > 2
@@ -84,7 +86,7 @@ def memory_levels(caches: Sequence[str], threads: int, memory: int) -> tuple[Mem
         levels.append(
             MemoryLevel(f"L{number}", size if shared else size * threads, _whole_vectors(piece))
         )
-    largest = max((one.size for one in levels), default=_MIN_MEMORY_PIECE)
+    largest = max((level.size for level in levels), default=_MIN_MEMORY_PIECE)
     wanted = max(4 * largest, _MIN_MEMORY_PIECE)
     if not levels:
         levels = [MemoryLevel("cache", _DEFAULT_PIECE * threads, _DEFAULT_PIECE)]

@@ -28,7 +28,9 @@ def useful_threads(threads: int) -> int:
 
 def cached_peaks(threads: int) -> Peaks | None:
     """Return what was measured before; None where nothing was."""
-    return next((one for one in _read_cache() if one.threads == useful_threads(threads)), None)
+    return next(
+        (peaks for peaks in _read_cache() if peaks.threads == useful_threads(threads)), None
+    )
 
 
 def peaks_for(threads: int) -> Peaks:
@@ -46,13 +48,13 @@ def remeasured_peaks(threads: int) -> Peaks:
     Raises:
         LimitError: they cannot be measured.
     """
-    found = measure_peaks(useful_threads(threads))
-    others = [one for one in _read_cache() if one.threads != found.threads]
+    peaks = measure_peaks(useful_threads(threads))
+    others = [one for one in _read_cache() if one.threads != peaks.threads]
     for one in others:
-        if one.threads < found.threads:
-            found = _maximum(found, one)
-    _write_cache([*others, found])
-    return found
+        if one.threads < peaks.threads:
+            peaks = _maximum(peaks, one)
+    _write_cache([*others, peaks])
+    return peaks
 
 
 def peak_cache_path() -> Path | None:
@@ -64,7 +66,8 @@ def peak_cache_path() -> Path | None:
 def _maximum(found: Peaks, fewer: Peaks) -> Peaks:
     """Return peaks of which none is below those of fewer threads; caches are as they are."""
     moved = [
-        replace(one, size=same.size) for one, same in zip(fewer.levels, found.levels, strict=True)
+        replace(level_peak, size=same.size)
+        for level_peak, same in zip(fewer.levels, found.levels, strict=True)
     ]
     best = combine_peaks(found, replace(fewer, levels=tuple(moved)))
     return replace(best, background_load=found.background_load, timestamp=found.timestamp)

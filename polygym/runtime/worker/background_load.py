@@ -154,12 +154,12 @@ def _own_ticks(proc: Path, root: int) -> int:
     for pid, parent, taken in _processes(proc):
         ticks[pid] = taken
         children.setdefault(parent, []).append(pid)
-    found, left = 0, [root]
+    literal, left = 0, [root]
     while left:
         pid = left.pop()
-        found += ticks.get(pid, 0)
+        literal += ticks.get(pid, 0)
         left += children.get(pid, ())
-    return found
+    return literal
 
 
 def _processes(proc: Path) -> Iterator[tuple[int, int, int]]:

@@ -97,9 +97,9 @@ def array_statistics(
     from polybench.summary import summarise
 
     values = _numbers(np.frombuffer(contents, dtype=_FORMAT[scalar]), scalar).reshape(shape)
-    found = dict(summarise("", values, ArrayPart(part)))
-    del found["array"]
-    return found
+    result = dict(summarise("", values, ArrayPart(part)))
+    del result["array"]
+    return result
 
 
 def prepare_tolerance() -> None:

@@ -168,7 +168,7 @@ class RunnerControl:
                 exit_with_parent(supervisor)
                 # The programs may take what the problem's own memory leaves of the limit.
                 limit = mapped_bytes() + address_space_needed(
-                    [one.size for one in target.problem.buffers]
+                    [buffer.size for buffer in target.problem.buffers]
                 )
                 limit += target.memory_limit - target.problem.memory + _LINKER_RESERVE
                 runner_main(theirs, target.memory, self._progress, limit, rehearsal)

@@ -137,8 +137,8 @@ class Session:
         answer, _ = self._request(
             "describe", "results" if from_measurement else "expected", index, body
         )
-        found: dict[str, Any] = answer["figures"]
-        return found
+        result: dict[str, Any] = answer["figures"]
+        return result
 
     def contents(self, index: int) -> bytes:
         """Return what the last measurement, which must have kept it, left in a buffer.

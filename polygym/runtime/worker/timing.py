@@ -121,7 +121,7 @@ def available_memory() -> int:
 
     What the limits of this process's control groups leave counts too, where there are any.
     """
-    found = [_kibibytes("MemAvailable") or sys.maxsize]
+    result = [_kibibytes("MemAvailable") or sys.maxsize]
     for group in _control_groups():
         for limit, used in (
             ("memory.max", "memory.current"),
@@ -129,8 +129,8 @@ def available_memory() -> int:
         ):
             most, now = (_text(f"{group}/{name}").strip() for name in (limit, used))
             if most.isdecimal() and now.isdecimal():
-                found.append(max(0, int(most) - int(now) + _cached(group)))
-    return min(found)
+                result.append(max(0, int(most) - int(now) + _cached(group)))
+    return min(result)
 
 
 def _control_groups() -> list[str]:
@@ -139,14 +139,14 @@ def _control_groups() -> list[str]:
     Lines of /proc/self/cgroup are like ``4:memory:/jobs/7``, or ``0::/jobs/7`` in version 2. In a
     container the folder of the innermost one may be at the top.
     """
-    found = []
+    result = []
     for line in _text("/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         top = {"": "/sys/fs/cgroup", "memory": "/sys/fs/cgroup/memory"}.get(controllers)
         if top is not None:
             inside = Path(top, path.strip("/"))
-            found += [str(one) for one in (inside, *inside.parents) if str(one).startswith(top)]
-    return list(dict.fromkeys(found))
+            result += [str(one) for one in (inside, *inside.parents) if str(one).startswith(top)]
+    return list(dict.fromkeys(result))
 
 
 def _cached(group: str) -> int:

@@ -82,7 +82,7 @@ def read_case(name: object, parameters: object) -> CorpusCase | None:
         return None
     if not isinstance(name, str) or not isinstance(sizes, dict):
         return None
-    if any(type(one) is not int for one in sizes.values()):
+    if any(type(size) is not int for size in sizes.values()):
         return None
     return CorpusCase.from_name(name, tuple(sizes.items()))
 

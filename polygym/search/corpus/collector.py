@@ -225,19 +225,25 @@ class Collection:
         try:
             start = replace(DEFAULT_MAPPING, threads=plan.threads)
             with self.waiting():
-                found = plan.visited(number, start)
+                program = plan.visited(number, start)
         except PolygymError as error:
             self.skipped.append(f"visit {number}: {error}")
             return
         visit = CaseVisit(
-            found.case, number, plan.visit_seed, plan.threads, machine, time.time(), text=found.text
+            program.case,
+            number,
+            plan.visit_seed,
+            plan.threads,
+            machine,
+            time.time(),
+            text=program.text,
         )
         before = self.corpus.visit_contents(visit.key)
         if before not in (None, (visit.case, visit.text)):
             self.skipped.append(f"visit {number}: it was begun with another program or text")
             return
         place = self.corpus.begin(visit)
-        if found.is_empty:
+        if program.is_empty:
             self.corpus.finish(place, 0.0)
             return
         known = self.corpus.known_rows(place)
@@ -246,9 +252,9 @@ class Collection:
             rng = np.random.default_rng([plan.visit_seed, number, 1])
             with self.waiting():
                 candidates = CandidateSampler.of(
-                    found.program, start, rng, plan.candidates, near=plan.near
+                    program.program, start, rng, plan.candidates, near=plan.near
                 )
-            self._sample(place, visit, found.program, candidates, compilers, known)
+            self._sample(place, visit, program.program, candidates, compilers, known)
             if self.is_over and len(candidates.speedups) < plan.candidates:
                 return  # the rest belongs to it, too
         except InternalError:
@@ -287,21 +293,21 @@ class Collection:
                 with self.waiting():
                     compilers.compile_all(program, fresh)
                 for (schedule, mapping), row in zip(batch, rows, strict=True):
-                    found = row
-                    if found is None:
+                    corpus_row = row
+                    if corpus_row is None:
                         if self.is_over:
                             return
                         with self.waiting():
                             # A row is a measurement, of loops that were measured before too.
-                            found = _row(
+                            corpus_row = _row(
                                 expect_candidate_result(
                                     evaluator.evaluate(schedule, mapping, fresh=True)
                                 )
                             )
-                        self.add_row(place, found)
-                        best = max(best, found.speedup)
-                        self.on_progress(CollectionProgress(visit, found, self.rows, best))
-                    candidates.tell((schedule, mapping), found.speedup)
+                        self.add_row(place, corpus_row)
+                        best = max(best, corpus_row.speedup)
+                        self.on_progress(CollectionProgress(visit, corpus_row, self.rows, best))
+                    candidates.tell((schedule, mapping), corpus_row.speedup)
 
 
 def _row(found: Evaluation) -> CorpusRow:

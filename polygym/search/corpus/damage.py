@@ -52,16 +52,16 @@ class CorpusDamage:
     @property
     def messages(self) -> list[str]:
         """Say it, line by line."""
-        found = ["corpus: what says who began it is damaged"] if self.is_of_corpus else []
-        found += [f"machines: {key!r:.60} is damaged" for key in self.machines]
-        found += [
+        result = ["corpus: what says who began it is damaged"] if self.is_of_corpus else []
+        result += [f"machines: {key!r:.60} is damaged" for key in self.machines]
+        result += [
             f"visits: number {number} is damaged, or its case, its program or its machine"
             for number in self.visits
         ]
-        found += [f"rows: number {place!r} of visit {visit!r} is damaged"
+        result += [f"rows: number {place!r} of visit {visit!r} is damaged"
                   for visit, place in self.rows]  # fmt: skip
-        found += [f"clocks: row {number} is damaged" for number in self.clocks]
-        return [*found, *self.unused]
+        result += [f"clocks: row {number} is damaged" for number in self.clocks]
+        return [*result, *self.unused]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +99,13 @@ def find_damage(ask: Query) -> CorpusDamage:
     machines = {key: machine_of_values((key, *rest)) for key, *rest in ask(SELECT_MACHINES)}
     visits = {values[0]: visit_of_values(values) for values in ask(SELECT_VISITS)}
     clocks = {values[0]: clock_of_values(values) for values in ask(SELECT_CLOCKS)}
-    named = {number for number, one in visits.items() if one is None or one.machine not in machines}
+    named = {
+        number
+        for number, case_visit in visits.items()
+        if case_visit is None or case_visit.machine not in machines
+    }
     gone = named | {
-        number for number, one in visits.items() if one and machines.get(one.machine) is None
+        number for number, visit in visits.items() if visit and machines.get(visit.machine) is None
     }
     return CorpusDamage(
         is_of_corpus=any(checksum(*written) != check for *written, check in ask(SELECT_CORPUS)),
@@ -113,7 +117,7 @@ def find_damage(ask: Query) -> CorpusDamage:
             if values[0] not in gone and row_of_values(values) is None
         ),
         clocks=tuple(
-            number for number, one in clocks.items() if one is None or one[0] not in machines
+            number for number, clock in clocks.items() if clock is None or clock[0] not in machines
         ),
         unused=tuple(
             f"{table}: number {number} has no {of}"

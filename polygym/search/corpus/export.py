@@ -33,12 +33,16 @@ def export_parquet(corpus: Corpus, path: Path) -> int:
         ) from None
     corpus.expect_another(path)
     create_parent_folder(path)
-    fingerprints = {key: json.dumps(asdict(one)) for key, one in corpus.machines().items()}
-    planned_for = {key: json.dumps(asdict(one)) for key, one in corpus.planned_for().items()}
+    fingerprints = {
+        key: json.dumps(asdict(fingerprint)) for key, fingerprint in corpus.machines().items()
+    }
+    planned_for = {
+        key: json.dumps(asdict(machine)) for key, machine in corpus.planned_for().items()
+    }
     columns: dict[str, list[Any]] = {}
     count = 0
-    for found in corpus.all():
-        visit, row = found.visit, found.row
+    for stored_row in corpus.all():
+        visit, row = stored_row.visit, stored_row.row
         values = {
             "program": visit.case.program,
             "kind": program_kind(visit.case.program),

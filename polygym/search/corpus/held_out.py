@@ -45,11 +45,11 @@ def equivalent_kernels(name: str, program: Program) -> tuple[str, ...]:
     """
     if name in TEST_KERNELS:
         return (name,)
-    found = set()
+    result = set()
     for follows in (False, True):
         own = canonical_bodies(program, forwards_scalars=follows)
-        found |= {one for one, every in _own_bodies(follows).items() if not every.isdisjoint(own)}
-    return tuple(one for one in TEST_KERNELS if one in found)
+        result |= {one for one, every in _own_bodies(follows).items() if not every.isdisjoint(own)}
+    return tuple(literal for literal in TEST_KERNELS if literal in result)
 
 
 @cache
@@ -58,7 +58,7 @@ def _own_bodies(follows: bool) -> dict[str, frozenset[CanonicalBody]]:
 
     As written, lu has bodies of its own, but not where scalars are followed: ludcmp has them then.
     """
-    others = [one.name for one in polybench.KERNELS if one.name not in TEST_KERNELS]
+    others = [kernel.name for kernel in polybench.KERNELS if kernel.name not in TEST_KERNELS]
     learned = frozenset().union(*(_bodies_of(one, follows) for one in others))
     return {name: _bodies_of(name, follows) - learned for name in TEST_KERNELS}
 

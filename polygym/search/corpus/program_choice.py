@@ -87,7 +87,7 @@ class ProgramChoice:
         """
         texts = [one for text in patterns for one in _pattern_texts(text)]
         kinds = tuple(dict.fromkeys(filter(is_wildcard, texts)))
-        named = [one for one in texts if not is_wildcard(one)]
+        named = [text for text in texts if not is_wildcard(text)]
         names = (*kinds, *(select_programs(named) if named else ()))
         return ProgramChoice(names, work, function)
 
@@ -105,7 +105,9 @@ class ProgramChoice:
             case "random":
                 return sample_name(RANDOM, roll)
             case "kernels":
-                names = [one.name for one in polybench.KERNELS if one.name not in TEST_KERNELS]
+                names = [
+                    kernel.name for kernel in polybench.KERNELS if kernel.name not in TEST_KERNELS
+                ]
             case _:
                 names = [f"{COMPREHENSION}{name}" for name in library.definitions()]
         return names[int(rng.integers(len(names)))]
@@ -233,10 +235,10 @@ def sample_sizes(
         for (size, value), change in zip(sizes.items(), changes, strict=True)
         if value > _MIN_SIZE
     }
-    found = load_program(name, function=function, dataset=Dataset.MEDIUM, parameters=given)
-    if operation_count(found, dict(found.parameters)) > 4 * most:
+    program = load_program(name, function=function, dataset=Dataset.MEDIUM, parameters=given)
+    if operation_count(program, dict(program.parameters)) > 4 * most:
         raise InputError(f"{name}: too much to do at sizes of {given}")
-    return found
+    return program
 
 
 def _short(name: str) -> str:
@@ -256,8 +258,8 @@ def _text(name: str) -> str:
 
 def operation_count(program: Program, sizes: dict[str, int]) -> float:
     """Return how many operations the original order does."""
-    found = work_of_statements(program.scop, scop_sizes(program.scop, sizes))
-    return float(sum(one.instances * one.operations for one in found))
+    works = work_of_statements(program.scop, scop_sizes(program.scop, sizes))
+    return float(sum(work.instances * work.operations for work in works))
 
 
 def _factor(program: Program, sizes: dict[str, int], wanted: float) -> float:

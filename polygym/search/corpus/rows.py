@@ -64,7 +64,7 @@ class CorpusCase:
         sizes = ", ".join(f"{name}={value}" for name, value in self.parameters)
         kept = self.storage if self.storage != _SOURCE_STORAGE else ""
         changes = filter(None, (self.function, self.splitting, kept))
-        return " ".join((f"{self.program}({sizes})", *(f"[{one}]" for one in changes)))
+        return " ".join((f"{self.program}({sizes})", *(f"[{change}]" for change in changes)))
 
 
 @pickle_by_name

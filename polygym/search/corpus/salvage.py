@@ -133,19 +133,19 @@ def repair(path: Path) -> RepairResult | None:
 def _copy_readable(path: Path) -> RepairResult | None:
     with _held(path), _reading(path) as source:
         most = path.stat().st_size // _SMALLEST_LINE
-        found = {table: _numbered(source, table, most) for table in _NUMBERED}
-        found["rows"] = _rows(source, found["visits"].lines)
-        _expect_this_version(path, found["corpus"])
-        rows = found["rows"]
+        reads = {table: _numbered(source, table, most) for table in _NUMBERED}
+        reads["rows"] = _rows(source, reads["visits"].lines)
+        _expect_this_version(path, reads["corpus"])
+        rows = reads["rows"]
         if not rows.lines and not rows.is_all:
             return None
         after: list[int] = []
 
         def fill(new: sqlite3.Connection) -> None:
             new.executescript(f"BEGIN; {TABLES}")
-            _fill(new, found)
+            _fill(new, reads)
             new.execute("COMMIT")
-            if found["rows"].count and not new.execute("SELECT 1 FROM rows").fetchone():
+            if reads["rows"].count and not new.execute("SELECT 1 FROM rows").fetchone():
                 raise _NothingLeftError
             for table in ("rows", *_COUNTED):
                 after.append(new.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
@@ -154,7 +154,7 @@ def _copy_readable(path: Path) -> RepairResult | None:
 
         with suppress(_NothingLeftError):
             create_database(path, _EXPECTED, fill)
-            return _repair_result(found, after)
+            return _repair_result(reads, after)
     return None
 
 
@@ -162,7 +162,7 @@ def _repair_result(found: dict[str, _Read], after: list[int]) -> RepairResult:
     counted = [found[table] for table in ("rows", *_COUNTED)]
     return RepairResult(
         RemovedRows(*(one.count - now for one, now in zip(counted, after, strict=True))),
-        all(one.is_counted for one in counted),
+        all(read.is_counted for read in counted),
         after[0],
     )
 

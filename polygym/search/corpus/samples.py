@@ -59,12 +59,12 @@ def machine_of(corpus: Corpus, key: str | None) -> str:
     machines = corpus.machines()
     if not machines:
         raise InputError(f"{corpus.path}: expected some rows, found none: nothing was measured yet")
-    found = key or (next(iter(machines)) if len(machines) == 1 else None)
-    if found is None or found not in machines:
+    result = key or (next(iter(machines)) if len(machines) == 1 else None)
+    if result is None or result not in machines:
         raise InputError(
-            f"--machine: expected one of {', '.join(machines)}, found {found or 'nothing'}"
+            f"--machine: expected one of {', '.join(machines)}, found {result or 'nothing'}"
         )
-    return found
+    return result
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,14 +70,18 @@ class CandidateSampler:
     ) -> CandidateSampler:
         """Return the candidates of a program; constructing its schedules takes some seconds."""
         genes = SearchSpace.for_program(program.scop, (ISL,), dict(program.parameters), start)
-        found = CandidateSampler(program, start, genes, rng, count, near=near)
+        sampler = CandidateSampler(program, start, genes, rng, count, near=near)
         isl = _isl_schedules(program, rng, len(ISL_STRATEGIES) if near else _STRATEGIES)
         first = original_schedule(program.scop)
-        found.ready = [(first, SEQUENTIAL_MAPPING), (first, start), *((one, start) for one in isl)]
-        found.ready = list(dict.fromkeys(found.ready))[:count]
+        sampler.ready = [
+            (first, SEQUENTIAL_MAPPING),
+            (first, start),
+            *((schedule, start) for schedule in isl),
+        ]
+        sampler.ready = list(dict.fromkeys(sampler.ready))[:count]
         played = () if near else _episode_schedules(program, rng)
-        found.pool = list(dict.fromkeys([first, *isl, *played]))
-        return found
+        sampler.pool = list(dict.fromkeys([first, *isl, *played]))
+        return sampler
 
     def ask(self, size: int) -> list[tuple[Schedule, Mapping]]:
         """Return the next few; fewer where there are no more."""
@@ -102,8 +106,8 @@ class CandidateSampler:
             return self._mutate_good() if self._is_near() else self._sample_any()
         schedule, mapping = self._sample_good()
         if self.rng.random() < 0.5:
-            found = edit_schedule(schedule, self.program.scop, self.rng)
-            return None if found is None else (found, mapping)
+            result = edit_schedule(schedule, self.program.scop, self.rng)
+            return None if result is None else (result, mapping)
         if mapping == self.start and self.rng.random() < 0.5:
             some = initial_variants(self.start)
             return schedule, some[int(self.rng.integers(len(some)))]
@@ -141,7 +145,7 @@ class CandidateSampler:
 
 def _isl_schedules(program: Program, rng: np.random.Generator, count: int) -> list[Schedule]:
     """Return schedules of isl's: the usual one, and some of the others."""
-    others: list[FixedStrategy] = [one for one in ISL_STRATEGIES if one != ISL]
+    others: list[FixedStrategy] = [strategy for strategy in ISL_STRATEGIES if strategy != ISL]
     order = [others[k] for k in rng.permutation(len(others))[: count - 1]]
     return list(schedules_of(program.scop, _SECONDS, (ISL, *order)).values())
 
@@ -153,8 +157,8 @@ def _episode_schedules(program: Program, rng: np.random.Generator) -> Iterator[S
         choose = policy_named(POLICIES[int(rng.integers(len(POLICIES)))])
         own = np.random.default_rng(int(rng.integers(2**62)))
         try:
-            found = schedule_or_reason(play_episode(task.start(), choose, own))
+            schedule = schedule_or_reason(play_episode(task.start(), choose, own))
         except PolygymError:
             continue
-        if isinstance(found, Schedule):
-            yield found
+        if isinstance(schedule, Schedule):
+            yield schedule

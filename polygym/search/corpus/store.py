@@ -104,13 +104,13 @@ class Corpus(Closeable):
         return {key: machine for key, (_, machine) in self._machines().items()}
 
     def _machines(self) -> dict[str, tuple[MachineFingerprint, Machine]]:
-        found = {}
+        result = {}
         for values in self._asked(SELECT_MACHINES):
             machine = machine_of_values(values)
             if machine is None:
                 raise self._damaged(f"machines: {values[0]!r:.60} is damaged")
-            found[values[0]] = machine
-        return found
+            result[values[0]] = machine
+        return result
 
     def begin(self, visit: CaseVisit) -> int:
         """Begin a visit, or go on with the one that was begun, and return its number."""
@@ -161,7 +161,7 @@ class Corpus(Closeable):
         """Add a row to a visit; what is there of the same candidate stays. Say whether none was."""
         row = row.rounded()
         with self.transaction():
-            texts = [self._place("texts", "text", (one,)) for one in row_texts(row)]
+            texts = [self._place("texts", "text", (text,)) for text in row_texts(row)]
             (place,) = self.connection.execute(
                 "SELECT coalesce(max(place) + 1, 0) FROM rows WHERE visit = ?", (visit,)
             ).fetchone()
@@ -204,8 +204,8 @@ class Corpus(Closeable):
     def finished(self, machine: str, threads: int, seed: int) -> set[int]:
         """Return the visits of a seed that are finished, with so many threads on such machines."""
         where = " WHERE v.machine = ? AND v.threads = ? AND v.seed = ? AND v.done = 1"
-        found = self._visits(where, (machine, threads, seed))
-        return {visit.number for visit in found.values()}
+        case_visits = self._visits(where, (machine, threads, seed))
+        return {visit.number for visit in case_visits.values()}
 
     def rows_of(self, visit: int) -> tuple[CorpusRow, ...]:
         """Return the rows of a visit, in the order in which they were measured."""
@@ -215,8 +215,8 @@ class Corpus(Closeable):
     def known_rows(self, visit: int) -> dict[tuple[str, str], CorpusRow]:
         """Return what is known of the case of a visit, by schedule and mapping, from any visit."""
         asked = self._asked(SELECT_ROWS + _CASE_OF_VISIT, (visit,))
-        found = (self._row(values) for values in asked)
-        return {(one.schedule, one.mapping): one for one in found}
+        corpus_rows = (self._row(values) for values in asked)
+        return {(corpus_row.schedule, corpus_row.mapping): corpus_row for corpus_row in corpus_rows}
 
     def count(self) -> int:
         """Return how many rows there are."""
@@ -228,13 +228,13 @@ class Corpus(Closeable):
 
         Each time stands behind the key of the machine and the moment.
         """
-        found = []
+        result = []
         for values in self._asked(SELECT_CLOCKS):
             clock = clock_of_values(values)
             if clock is None:
                 raise self._damaged(f"clocks: row {values[0]} is damaged")
-            found.append(clock)
-        return found
+            result.append(clock)
+        return result
 
     def all(self, machine: str | None = None) -> Iterator[StoredRow]:
         """Yield all rows, visit by visit, of one kind of machine or of each."""
@@ -257,13 +257,13 @@ class Corpus(Closeable):
 
     def _visits(self, where: str, values: Sequence[object] = ()) -> dict[int, CaseVisit]:
         """Return visits by their numbers."""
-        found = {}
+        result = {}
         for number, *rest in self._asked(f"{SELECT_VISITS}{where}", values):
             visit = visit_of_values((number, *rest))
             if visit is None:
                 raise self._damaged(f"visits: number {number} is damaged")
-            found[number] = visit
-        return found
+            result[number] = visit
+        return result
 
     def expect_whole(self) -> None:
         """Refuse a corpus of which anything is not what was written.
@@ -285,14 +285,14 @@ class Corpus(Closeable):
 
     def check(self) -> list[str]:
         """Return what is wrong with the file, nothing if it is whole."""
-        found: list[str] = []
+        result: list[str] = []
         try:
-            found += page_damage(self._asked)
+            result += page_damage(self._asked)
             with sqlite_errors(self.path, _EXPECTED), read_snapshot(self.connection):
-                found += find_damage(self._asked).messages
+                result += find_damage(self._asked).messages
         except UnusableFileError as error:
-            return [*found, f"SQLite: {error.__context__}"]
-        return found
+            return [*result, f"SQLite: {error.__context__}"]
+        return result
 
     def repair(self) -> RemovedRows:
         """Take out what is damaged, and return how much that was.
@@ -324,10 +324,10 @@ class Corpus(Closeable):
         return InputError(f"{self.path}: expected {_EXPECTED}, found {found}; {ADVICE}")
 
     def _row(self, values: Sequence[object]) -> CorpusRow:
-        found = row_of_values(values)
-        if found is None:
+        corpus_row = row_of_values(values)
+        if corpus_row is None:
             raise self._damaged(f"rows: number {values[1]!r} of visit {values[0]!r} is damaged")
-        return found
+        return corpus_row
 
     def close(self) -> None:
         """Close the file."""

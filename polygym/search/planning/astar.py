@@ -60,10 +60,10 @@ def astar(
 
     def put_new(numbers: list[int]) -> None:
         if value is not None and numbers:
-            values = value([seen.states[one] for one in numbers], plan.horizon)
+            values = value([seen.states[number] for number in numbers], plan.horizon)
             expected.extend(check_values(values, len(numbers), plan.horizon).tolist())
-        for one in numbers:
-            put(one)
+        for number in numbers:
+            put(number)
 
     put_new([seen.add(start, plan.horizon)])
     is_complete = True

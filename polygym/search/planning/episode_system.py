@@ -110,11 +110,11 @@ class PolicyValue(Generic[State]):
 
     def __call__(self, states: Sequence[State], horizon: int) -> Values:
         """Return what is expected, a row a state, a column for each number of steps."""
-        found = np.zeros((len(states), horizon + 1))
-        for row, one in zip(found, states, strict=True):
-            steps, at = 0, one
+        array = np.zeros((len(states), horizon + 1))
+        for row, state in zip(array, states, strict=True):
+            steps, at = 0, state
             while not at.is_over and steps < horizon:
                 at, steps = self._player.following(at, self._rule(at)), steps + 1
             if steps and at.is_over:
                 row[steps:] = self._player.worth(at)
-        return found
+        return array

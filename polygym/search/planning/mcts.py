@@ -78,7 +78,7 @@ class _Tree(Generic[State]):
     def note_values(self, numbers: list[int]) -> None:
         """Ask the value function of new states."""
         if self._value is not None and numbers:
-            states = [self.seen.states[one] for one in numbers]
+            states = [self.seen.states[number] for number in numbers]
             horizon = self._plan.horizon
             values = check_values(self._value(states, horizon), len(numbers), horizon)
             self._expected.update(zip(numbers, values.tolist(), strict=True))
@@ -131,9 +131,9 @@ class _Tree(Generic[State]):
     def _chosen(self, number: int, children: tuple[int, ...]) -> int:
         eager = log(self._visits[number])
         scores = []
-        for one in children:
-            visits = self._visits.get(one, 0)
-            mean = self._sums[one] / visits if visits else 0.0
+        for child in children:
+            visits = self._visits.get(child, 0)
+            mean = self._sums[child] / visits if visits else 0.0
             scores.append(mean + self._beta * sqrt(eager / (visits + 1)))
         best = max(scores)
         return children[int(self._dice.choice([i for i, s in enumerate(scores) if s == best]))]
@@ -143,9 +143,9 @@ class _Tree(Generic[State]):
         hopes = np.array(
             [
                 seen.costs[number]
-                - seen.costs[one]
-                + (self._expected[one][left] if self._value is not None else 0.0)
-                for one in children
+                - seen.costs[child]
+                + (self._expected[child][left] if self._value is not None else 0.0)
+                for child in children
             ]
         )
         weights = np.exp(self._alpha * (hopes - hopes.max()))

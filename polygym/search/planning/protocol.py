@@ -110,10 +110,10 @@ class PlanningResult(Generic[State]):
 
 def check_values(values: Values, count: int, horizon: int) -> Values:
     """Return what a value function said, which must have the right shape."""
-    found = np.asarray(values, dtype=np.float64)
-    if found.shape != (count, horizon + 1):
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (count, horizon + 1):
         raise InputError(
             f"a value function: expected {count} rows of {horizon + 1} numbers, found the shape "
-            f"{found.shape}"
+            f"{array.shape}"
         )
-    return found
+    return array

@@ -91,7 +91,9 @@ class SearchGraph(Generic[State]):
             np.fromiter(self.children, np.int64, len(self.children)),
             [len(children) for children in self.children.values()],
         )
-        ends = np.array([one for children in self.children.values() for one in children], np.int64)
+        ends = np.array(
+            [child for children in self.children.values() for child in children], np.int64
+        )
         least = costs.copy()
         columns = [np.zeros_like(costs)]
         for _ in range(self.horizon):

@@ -43,13 +43,13 @@ def evaluate_with_retries(
     best_so_far: float | None = None,
 ) -> Evaluation:
     """Measure as :meth:`Evaluator.evaluate_with_retries` does; repeat runs cut off."""
-    found = evaluator.evaluate(schedule, mapping, best_so_far=best_so_far)
+    evaluation = evaluator.evaluate(schedule, mapping, best_so_far=best_so_far)
     for _ in range(MAX_TRIES - 1):
-        if not _is_timeout(found):
+        if not _is_timeout(evaluation):
             break
         time.sleep(_PAUSE_SECONDS)
-        found = evaluator.evaluate(schedule, mapping, fresh=True, best_so_far=best_so_far)
-    return found
+        evaluation = evaluator.evaluate(schedule, mapping, fresh=True, best_so_far=best_so_far)
+    return evaluation
 
 
 def evaluate_together_with_retries(
@@ -68,15 +68,15 @@ def measure_with_retries(
     items: Sequence[T], measure: Callable[[Sequence[T]], Sequence[R]]
 ) -> tuple[R, ...]:
     """Measure several, and those again that were cut off."""
-    found = list(measure(items))
+    result = list(measure(items))
     for _ in range(MAX_TRIES - 1):
-        places = [place for place, one in enumerate(found) if _is_timeout(one)]
+        places = [place for place, one in enumerate(result) if _is_timeout(one)]
         if not places:
             break
         time.sleep(_PAUSE_SECONDS)
         for place, one in zip(places, measure([items[place] for place in places]), strict=True):
-            found[place] = one
-    return tuple(found)
+            result[place] = one
+    return tuple(result)
 
 
 def _is_timeout(result: MeasurementResult) -> bool:

@@ -46,13 +46,13 @@ class AnnealingChains:
             if is_over():
                 break
             temperature = (1.0 - step / steps) * (unit or 1.0)
-            proposed = [neighbor(one) for one in self.current]
-            found = score(proposed)
-            seen.update(zip(proposed, map(float, found), strict=True))
+            proposed = [neighbor(candidate) for candidate in self.current]
+            array = score(proposed)
+            seen.update(zip(proposed, map(float, array), strict=True))
             with np.errstate(invalid="ignore", over="ignore"):
-                chance = np.exp(np.minimum(0.0, found - now) / temperature)
+                chance = np.exp(np.minimum(0.0, array - now) / temperature)
             taken = self._dice.random(len(proposed)) < np.nan_to_num(chance)
             for place in np.flatnonzero(taken | ~np.isfinite(now)):
                 self.current[int(place)] = proposed[int(place)]
-            now = np.where(taken | ~np.isfinite(now), found, now)
+            now = np.where(taken | ~np.isfinite(now), array, now)
         return seen

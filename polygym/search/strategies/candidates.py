@@ -50,15 +50,15 @@ def schedules_of(
 
     All of them together may take so many seconds, what is usual at the most; the rest is left out.
     """
-    found: dict[ScheduleSource, Schedule] = {}
+    schedules: dict[ScheduleSource, Schedule] = {}
     patience = SchedulerBudget(seconds)
     for strategy in sources:
         try:
             schedule = patience.schedule(strategy, scop)
         except PolygymError:
             continue
-        known_source(found, strategy, schedule)
-    return found
+        known_source(schedules, strategy, schedule)
+    return schedules
 
 
 def known_source(

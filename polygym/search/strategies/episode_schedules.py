@@ -52,7 +52,7 @@ class EpisodeSchedules:
         ``is_over`` is asked before each. There are none where the spaces of the program are too
         large, and no more after many episodes in a row without one.
         """
-        found: dict[Schedule, EpisodeSchedule] = {}
+        schedules: dict[Schedule, EpisodeSchedule] = {}
         for _ in range(TRIES):
             if self._fruitless >= _MAX_FRUITLESS or is_over():
                 break
@@ -69,5 +69,5 @@ class EpisodeSchedules:
                 self._fruitless += 1
                 continue
             self._fruitless = 0
-            found.setdefault(schedule, EpisodeSchedule(name, index))
-        return found
+            schedules.setdefault(schedule, EpisodeSchedule(name, index))
+        return schedules

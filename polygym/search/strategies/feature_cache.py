@@ -57,8 +57,10 @@ class CachedFeatures:
 
 def stack_features(looks: Sequence[CachedFeatures]) -> tuple[Floats, LoopForest | None]:
     """Return the vectors as rows, and the trees as a forest where there are any."""
-    trees = [one.loops for one in looks if one.loops is not None]
-    return np.array([one.vector for one in looks]), LoopForest.of(trees) if trees else None
+    trees = [features.loops for features in looks if features.loops is not None]
+    return np.array([cached_features.vector for cached_features in looks]), LoopForest.of(
+        trees
+    ) if trees else None
 
 
 class FeatureCache:
@@ -111,7 +113,9 @@ class FeatureCache:
             self._candidates.pop(way, None)
         if dropped:
             self._looks = {
-                one: look for one, look in self._looks.items() if one.source not in dropped
+                candidate: look
+                for candidate, look in self._looks.items()
+                if candidate.source not in dropped
             }
 
     def features(
@@ -124,18 +128,18 @@ class FeatureCache:
         """
         self._evict()
         new: dict[ScheduleSource, list[Mapping]] = {}
-        for one in dict.fromkeys(candidates):
-            if one not in self._looks:
-                new.setdefault(one.source, []).append(one.mapping)
+        for candidate in dict.fromkeys(candidates):
+            if candidate not in self._looks:
+                new.setdefault(candidate.source, []).append(candidate.mapping)
         for way, mappings in new.items():
             if is_over():
                 break
-            found = self._features(way, mappings, is_over)
+            candidate_features = self._features(way, mappings, is_over)
             # There are fewer than mappings where it was over meanwhile.
-            for mapping, seen in zip(mappings, found, strict=False):
-                one = Candidate(way, mapping)
-                self._looks[one] = self._cached(one, seen)
-        return [self._looks.get(one) for one in candidates]
+            for mapping, seen in zip(mappings, candidate_features, strict=False):
+                candidate = Candidate(way, mapping)
+                self._looks[candidate] = self._cached(candidate, seen)
+        return [self._looks.get(candidate) for candidate in candidates]
 
     def _evict(self) -> None:
         """Forget the older half of what was seen, if it is much; it can be worked out again."""
@@ -169,9 +173,9 @@ class FeatureCache:
 
     def edit(self, source: ScheduleSource, name: EditedSchedule, rng: np.random.Generator) -> bool:
         """Add a change of a schedule under a name; return whether there is one that is new."""
-        found = edit_schedule(self._known[source], self.scop, rng)
-        if found is None or not self.is_new(found):
+        schedule = edit_schedule(self._known[source], self.scop, rng)
+        if schedule is None or not self.is_new(schedule):
             return False
-        self.consider(name, found)
+        self.consider(name, schedule)
         self.decide((name,))
         return True

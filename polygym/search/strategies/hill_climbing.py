@@ -44,14 +44,14 @@ def climb(
 
     ``known`` has the pairs that need no measuring, from which the climb begins as well.
     """
-    found = dict(known)
+    evaluations = dict(known)
     for index in indices:
         rng = np.random.default_rng([seed, _STREAM, index])
-        choice = _next_choice(schedules, start, found, rng)
+        choice = _next_choice(schedules, start, evaluations, rng)
         if choice is None:
             return
-        found[choice] = evaluate(*choice)
-        yield found[choice]
+        evaluations[choice] = evaluate(*choice)
+        yield evaluations[choice]
 
 
 def _next_choice(
@@ -69,7 +69,7 @@ def _next_choice(
         for mapping in initial_variants(start):
             if (schedule, mapping) not in found:
                 return (schedule, mapping)
-    own = [one for one in found if one[0] in schedules]
+    own = [mapped_schedule for mapped_schedule in found if mapped_schedule[0] in schedules]
     own.sort(key=lambda one: -found[one].speedup)
     for _ in range(_ATTEMPTS):
         schedule, mapping = own[sample_parent(len(own), rng)]

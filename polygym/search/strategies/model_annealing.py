@@ -95,7 +95,9 @@ class ModelAnnealing(RandomSearch):
         wanted = count - len(self._seeds)
         if wanted > 0 and (self._other is not None or self._has_enough):
             self._refit()
-            ready = [one for one in self._propose(wanted) if one not in self._seeds]
+            ready = [
+                candidate for candidate in self._propose(wanted) if candidate not in self._seeds
+            ]
         share = (
             _RANDOM_SHARE if self._is_of_here or self._model is not None else _RANDOM_SHARE_FOREIGN
         )
@@ -141,19 +143,19 @@ class ModelAnnealing(RandomSearch):
         Once the search is over nobody wants them, and no more are looked at.
         """
         looks = self._looked_at.features(candidates, self.is_over)
-        found = np.full(len(looks), -np.inf)
+        array = np.full(len(looks), -np.inf)
         known = [place for place, look in enumerate(looks) if look is not None]
         if not known:
-            return found
+            return array
         rows = stack_features([look for look in looks if look is not None])
         if self._model is not None:
             scores = self._model.scores(*rows)
             # Where no members may differ there is no doubt to be taken into account.
             kind = self._learning.acquisition if len(scores) > 1 else Acquisition.MEAN
-            found[known] = acquisition_values(scores, kind, self._best_score)
+            array[known] = acquisition_values(scores, kind, self._best_score)
         else:
-            found[known] = 0.0 if self._other is None else base_scores(self._other, *rows)
-        return found
+            array[known] = 0.0 if self._other is None else base_scores(self._other, *rows)
+        return array
 
     def _propose(self, count: int) -> list[Candidate]:
         """Return new candidates, the most promising and most diverse ones first."""
@@ -169,7 +171,11 @@ class ModelAnnealing(RandomSearch):
         near = self._neighbors()
         fresh = self._distinct_code(near | seen)
         parts = (
-            {one: score for one, score in fresh.items() if (one in near) is is_near}
+            {
+                candidate: score
+                for candidate, score in fresh.items()
+                if (candidate in near) is is_near
+            }
             for is_near in (True, False)
         )
         pairs = zip_longest(*(self._chosen(part, count) for part in parts))
@@ -183,7 +189,7 @@ class ModelAnnealing(RandomSearch):
         best = self._best_candidates()
         near = [best[sample_parent(len(best), self.rng)] for _ in range(CHAIN_COUNT if best else 0)]
         for _ in range(_NEIGHBOR_STEPS):
-            near += [self._neighbor(one) for one in near[-CHAIN_COUNT:]]
+            near += [self._neighbor(candidate) for candidate in near[-CHAIN_COUNT:]]
         return dict(zip(near, map(float, self._score(near)), strict=True))
 
     def _distinct_code(self, scores: Dictionary[Candidate, float]) -> dict[Candidate, float]:
@@ -191,19 +197,19 @@ class ModelAnnealing(RandomSearch):
         known = {
             look.code for look in self._looked_at.features(list(self.speedups)) if look is not None
         }
-        found: dict[Candidate, float] = {}
-        for one, look in zip(scores, self._looked_at.features(list(scores)), strict=True):
-            if look is not None and np.isfinite(scores[one]) and look.code not in known:
+        result: dict[Candidate, float] = {}
+        for candidate, look in zip(scores, self._looked_at.features(list(scores)), strict=True):
+            if look is not None and np.isfinite(scores[candidate]) and look.code not in known:
                 known.add(look.code)
-                found[one] = scores[one]
-        return found
+                result[candidate] = scores[candidate]
+        return result
 
     def _chosen(self, fresh: Dictionary[Candidate, float], count: int) -> list[Candidate]:
         if not fresh:
             return []
         ranked = sorted(fresh, key=lambda one: -fresh[one])[: _POOL_PER_SLOT * count]
         spread = float(np.std([fresh[one] for one in ranked])) or 1.0
-        scores = {one: fresh[one] / spread for one in ranked}
+        scores = {candidate: fresh[candidate] / spread for candidate in ranked}
         entries = {one: tuple(self.space.values(one).values()) for one in ranked}
         return select_diverse(
             scores, entries, count, self._learning.diversity_weight(len(self.speedups))
@@ -211,7 +217,7 @@ class ModelAnnealing(RandomSearch):
 
     def _best_candidates(self) -> list[Candidate]:
         ranked = sorted(self.speedups, key=lambda one: -self.speedups[one])
-        return [one for one in ranked if self.speedups[one] > 0][:8]
+        return [candidate for candidate in ranked if self.speedups[candidate] > 0][:8]
 
     def _neighbor(self, candidate: Candidate) -> Candidate:
         if self.rng.random() < _MAPPING_MOVE_SHARE:
@@ -241,7 +247,7 @@ class ModelAnnealing(RandomSearch):
         for schedule, way in some.items():
             self._looked_at.consider(way, schedule)
         tried = [next(iter(self.speedups)), *self._best_candidates()[:_MAPPINGS_PER_EPISODE]]
-        mappings = dict.fromkeys(one.mapping for one in tried)
+        mappings = dict.fromkeys(candidate.mapping for candidate in tried)
         seen = [Candidate(way, mapping) for mapping in mappings for way in some.values()]
         scores = self._score(seen)
         best = [seen[int(scores.argmax())]] if np.isfinite(scores).any() else []
@@ -256,4 +262,4 @@ class ModelFilter(ModelAnnealing):
         proposed = [self.space.sample(self.rng) for _ in range(_PER_CHOSEN * count)]
         scores = self._score(proposed)
         fresh = self._distinct_code(dict(zip(proposed, map(float, scores), strict=True)))
-        return sorted(fresh, key=lambda one: -fresh[one])[:count]
+        return sorted(fresh, key=lambda candidate: -fresh[candidate])[:count]

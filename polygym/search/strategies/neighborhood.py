@@ -82,12 +82,12 @@ def initial_variants(start: Mapping) -> tuple[Mapping, ...]:
     threads = f" threads={start.threads}"
     # What a text begins with is overridden by what follows; a preset overrides it all.
     before = "" if str(start) in ("sequential", "default") else str(start)
-    found = dict.fromkeys(
+    result = dict.fromkeys(
         parse_mapping(f"{before} {words}{threads}")
         for words in _INITIAL_VARIANTS
         if start.threads > 1 or not words.startswith(_OF_THREADS)
     )
-    return tuple(one for one in found if one != start)
+    return tuple(mapping for mapping in result if mapping != start)
 
 
 def searchable_options(threads: int) -> tuple[str, ...]:
@@ -107,8 +107,8 @@ def tile_sizes(sizes: Iterable[int]) -> tuple[int, ...]:
     """
     known = tuple(sizes)
     largest = max(known, default=1)
-    found = {power for power in _POWERS if power <= largest}
-    return tuple(sorted(found | {-(-size // part) for size in known for part in _DIVISORS}))
+    result = {power for power in _POWERS if power <= largest}
+    return tuple(sorted(result | {-(-size // part) for size in known for part in _DIVISORS}))
 
 
 def sample_value(option: str, tiles: Sequence[int], depth: int, rng: np.random.Generator) -> Any:

@@ -58,7 +58,7 @@ class GeneticSearch(RandomSearch):
     def ask(self, count: int) -> list[Candidate]:
         """Return children of the fittest, or seeds and dice where there are none yet."""
         ranked = sorted(self.speedups, key=lambda one: -self.speedups[one])[:count]
-        ranked = [one for one in ranked if self.speedups[one] > 0]
+        ranked = [candidate for candidate in ranked if self.speedups[candidate] > 0]
         if len(ranked) < 3:
             return super().ask(count)
         fitness = np.array([self.speedups[one] for one in ranked])
@@ -99,7 +99,7 @@ class PolicySearch(RandomSearch):
     def ask(self, count: int) -> list[Candidate]:
         """Return new schedules, and the best ones so far under other mappings."""
         ranked = sorted(self.speedups, key=lambda one: -self.speedups[one])
-        ranked = [one for one in ranked if self.speedups[one] > 0]
+        ranked = [candidate for candidate in ranked if self.speedups[candidate] > 0]
         return self._fill(count, lambda: self._propose(ranked))
 
     def _propose(self, ranked: Sequence[Candidate]) -> Candidate:
@@ -135,11 +135,13 @@ class PolicyScheduleSampler:
         """Return a new schedule's name, None if there seem to be no more."""
         for _ in range(self._patience):
             index, self._played = self._played, self._played + 1
-            found = schedule_or_reason(sample_episode(self._task, self._policy, self._seed, index))
-            if isinstance(found, str):
+            schedule = schedule_or_reason(
+                sample_episode(self._task, self._policy, self._seed, index)
+            )
+            if isinstance(schedule, str):
                 continue
             way = EpisodeSchedule(self._name, index)
-            if known_source(self._known, way, found) == way:
+            if known_source(self._known, way, schedule) == way:
                 return way
         self._patience = 0
         return None

@@ -153,7 +153,7 @@ class ModelSampler:
         if tries == 1:
             return played[0]
         seen = [self._features(episode) for episode in played]
-        known = {place: one for place, one in enumerate(seen) if one is not None}
+        known = {place: features for place, features in enumerate(seen) if features is not None}
         if not known:
             return played[0]
         vectors = np.array([one.vector for one in known.values()])
@@ -170,11 +170,11 @@ class ModelSampler:
 
     def _features(self, episode: Episode) -> CandidateFeatures | None:
         """Return the features of an episode's schedule; None where there are none."""
-        found = schedule_or_reason(episode)
-        if isinstance(found, str):
+        schedule = schedule_or_reason(episode)
+        if isinstance(schedule, str):
             return None
         try:
-            legal = LegalSchedule(self.task.scop, found)
+            legal = LegalSchedule(self.task.scop, schedule)
             return candidate_features(legal, self.mapping, self.sizes)
         except PolygymError:
             return None

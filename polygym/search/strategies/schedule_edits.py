@@ -25,12 +25,12 @@ def edit_schedule(schedule: Schedule, scop: Scop, rng: np.random.Generator) -> S
     """Return another legal schedule near one; None where none of some proposals is."""
     for _ in range(_ATTEMPTS):
         kind = _EDITS[int(rng.integers(len(_EDITS)))]
-        found = kind(schedule, rng)
-        if found == schedule or not edits.is_small(found):
+        result = kind(schedule, rng)
+        if result == schedule or not edits.is_small(result):
             continue
         try:
-            if is_legal(scop, found):
-                return found
+            if is_legal(scop, result):
+                return result
         except LimitError:
             continue
     return None

@@ -37,8 +37,8 @@ _MIN_ROUNDS, _MAX_ROUNDS = 2, 11
 
 def best_outcomes(outcomes: Sequence[ScheduleOutcome], count: int) -> tuple[ScheduleOutcome, ...]:
     """Return the fastest schedules at the size of the search; of equal ones the earlier."""
-    ran = [(one.timing.speedup, one) for one in outcomes]
-    kept = [(speedup, one) for speedup, one in ran if speedup is not None]
+    ran = [(outcome.timing.speedup, outcome) for outcome in outcomes]
+    kept = [(speedup, schedule_outcome) for speedup, schedule_outcome in ran if speedup is not None]
     kept.sort(key=lambda pair: (-pair[0], pair[1].number))
     return tuple(one for _, one in kept[:count])
 
@@ -49,11 +49,15 @@ def is_confirmed(
     """Say whether the best schedules and all references were measured at the larger size."""
     connection, dataset = store.connection, str(setting.dataset)
     confirmed = {
-        one.outcome for one in reader.confirmations(connection, kernel) if one.dataset == dataset
+        confirmation.outcome
+        for confirmation in reader.confirmations(connection, kernel)
+        if confirmation.dataset == dataset
     }
     best = best_outcomes(reader.outcomes(connection, kernel), count)
     known = reader.reference_names(connection, kernel, dataset)
-    return known.issuperset((ISL, *against)) and confirmed.issuperset(one.number for one in best)
+    return known.issuperset((ISL, *against)) and confirmed.issuperset(
+        outcome.number for outcome in best
+    )
 
 
 def confirm_program(
@@ -81,13 +85,13 @@ def confirm_program(
         record_load(store, kernel, dataset),
     ):
         isl = isl_or_reason(program)
-        found = [parse_schedule(one.schedule, program.scop) for one in best]
+        found = [parse_schedule(outcome.schedule, program.scop) for outcome in best]
         schedules = [*found, *([isl] if isinstance(isl, Schedule) else [])]
-        compilers.compile_all(program, [(one, options.mapping) for one in schedules])
+        compilers.compile_all(program, [(schedule, options.mapping) for schedule in schedules])
         one = evaluator.baseline_seconds
         rounds = rounds_within(_CONFIRM_SECONDS, one, _MIN_ROUNDS, _MAX_ROUNDS)
         together = retries.evaluate_together_with_retries(evaluator, schedules, rounds)
-        timings = [Timing.of(expect_candidate_result(one)) for one in together]
+        timings = [Timing.of(expect_candidate_result(evaluation)) for evaluation in together]
         others = [
             ReferenceTiming(kernel, dataset, name, timing)
             for name, timing in compiler_timings(evaluator, against, rounds)
@@ -95,13 +99,13 @@ def confirm_program(
     if isinstance(isl, str):
         timings.append(Timing(OutcomeStatus.DOES_NOT_COMPILE, detail=isl))
     *confirmed, reference = timings
-    samples = next((one.baseline_samples for one in timings if one.baseline_samples), ())
+    samples = next((timing.baseline_samples for timing in timings if timing.baseline_samples), ())
     if samples:
         store.add_baseline(BaselineTiming(kernel, dataset, now(), samples))
     store.set_confirmations(
         [
-            Confirmation(one.number, kernel, dataset, timing)
-            for one, timing in zip(best, confirmed, strict=True)
+            Confirmation(schedule_outcome.number, kernel, dataset, timing)
+            for schedule_outcome, timing in zip(best, confirmed, strict=True)
         ],
         [ReferenceTiming(kernel, dataset, ISL, reference), *others],
     )

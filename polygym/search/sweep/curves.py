@@ -23,16 +23,16 @@ def curves(contents: SweepContents) -> dict[str, Curve]:
     that was explored less far than others keeps its last best. A pair (n, mean) holds until the
     next; the last one is where the policy has come to.
     """
-    policies = tuple(dict.fromkeys(one.policy for one in contents.episodes))
+    policies = tuple(dict.fromkeys(row.policy for row in contents.episodes))
     of: dict[tuple[str, str], list[EpisodeRow]] = {}
-    for one in contents.episodes:
-        of.setdefault((one.policy, one.kernel), []).append(one)
+    for episode_row in contents.episodes:
+        of.setdefault((episode_row.policy, episode_row.kernel), []).append(episode_row)
     kernels = [
-        one.name
-        for one in contents.kernels
-        if policies and all((policy, one.name) in of for policy in policies)
+        program_row.name
+        for program_row in contents.kernels
+        if policies and all((policy, program_row.name) in of for policy in policies)
     ]
-    speedups = {one.number: one.timing.speedup for one in contents.outcomes}
+    speedups = {outcome.number: outcome.timing.speedup for outcome in contents.outcomes}
     floor = 1.0 / contents.setting.evaluation.timeout_factor
     return {
         policy: _mean_curve([_best_so_far(of[policy, name], speedups) for name in kernels], floor)
@@ -43,12 +43,12 @@ def curves(contents: SweepContents) -> dict[str, Curve]:
 
 def curve_kernels(contents: SweepContents) -> tuple[str, ...]:
     """Return the programs over which :func:`curves` takes its means."""
-    policies = {one.policy for one in contents.episodes}
-    seen = {(one.policy, one.kernel) for one in contents.episodes}
+    policies = {episode_row.policy for episode_row in contents.episodes}
+    seen = {(row.policy, row.kernel) for row in contents.episodes}
     return tuple(
-        one.name
-        for one in contents.kernels
-        if policies and all((policy, one.name) in seen for policy in policies)
+        program_row.name
+        for program_row in contents.kernels
+        if policies and all((policy, program_row.name) in seen for policy in policies)
     )
 
 
@@ -67,8 +67,8 @@ def _best_so_far(
     """Return where the best improves (numbers of episodes, bests) and how many there are."""
     numbers: list[int] = []
     bests: list[float] = []
-    for count, one in enumerate(sorted(episodes, key=lambda one: one.index), start=1):
-        speedup = None if one.outcome is None else speedups.get(one.outcome)
+    for count, episode_row in enumerate(sorted(episodes, key=lambda row: row.index), start=1):
+        speedup = None if episode_row.outcome is None else speedups.get(episode_row.outcome)
         if speedup is not None and (not bests or speedup > bests[-1]):
             numbers.append(count)
             bests.append(speedup)

@@ -65,9 +65,9 @@ class LocalSweep:
                 if is_stopped():
                     return
         finally:
-            for one in self.running.values():
-                one.process.kill()
-                one.process.wait()
+            for process in self.running.values():
+                process.process.kill()
+                process.process.wait()
 
     def _work(
         self,
@@ -91,8 +91,8 @@ class LocalSweep:
                 return
             if is_stopped() and not has_been_told:
                 has_been_told = True
-                for one in self.running.values():
-                    one.stop()
+                for process in self.running.values():
+                    process.stop()
             if (moment := time.monotonic()) >= due:
                 show()
                 took = time.monotonic() - moment
@@ -101,7 +101,7 @@ class LocalSweep:
             has_changed = self._reap()
 
     def _start(self, kernel: str, request: Request) -> None:
-        place = next(one for one in self.cores.places if one not in self.running)
+        place = next(job_cores for job_cores in self.cores.places if job_cores not in self.running)
         self.running[place] = start_process(
             self.store.path.parent, kernel, request, place, self.lock
         )
@@ -113,16 +113,16 @@ class LocalSweep:
             OSError: the store cannot be written: the disk is full, say.
         """
         before = len(self.running)
-        for place, one in tuple(self.running.items()):
-            if one.process.poll() is None:
+        for place, process in tuple(self.running.items()):
+            if process.process.poll() is None:
                 continue
             del self.running[place]
-            if reason := one.failure():
-                self.store.set_error(one.kernel, reason)
-            if one.process.returncode != 0:
-                self.failed.add(one.kernel)
-            if one.process.returncode != 0 or self.workload.time_limit is None:
-                self.left.add(one.kernel)
+            if reason := process.failure():
+                self.store.set_error(process.kernel, reason)
+            if process.process.returncode != 0:
+                self.failed.add(process.kernel)
+            if process.process.returncode != 0 or self.workload.time_limit is None:
+                self.left.add(process.kernel)
         return len(self.running) < before
 
     def _next_search(self) -> tuple[str, Request] | None:
@@ -135,8 +135,11 @@ class LocalSweep:
             if all(explored.get((name, policy), 0) >= orders.budget for policy in orders.policies)
             and self._is_compared(name)
         }
-        busy = {one.kernel for one in self.running.values()}
-        known = {one.name: one.seconds for one in reader.kernels(self.store.connection)}
+        busy = {process.kernel for process in self.running.values()}
+        known = {
+            program_row.name: program_row.seconds
+            for program_row in reader.kernels(self.store.connection)
+        }
         used = {name: known[name] for name in orders.programs}
         done = finished | self.failed
         for name in sorted(orders.programs, key=lambda name: used[name] > 0):
@@ -164,7 +167,7 @@ class LocalSweep:
         count = self.workload.confirm_count
         if not count:
             return None
-        busy = {one.kernel for one in self.running.values()}
+        busy = {process.kernel for process in self.running.values()}
         for name in self.workload.programs:
             if name in self.left or name in busy:
                 continue
@@ -177,4 +180,4 @@ class LocalSweep:
     def _show(
         self, pace: ProgressEstimator, phase: SweepPhase, show: Callable[[SweepProgress], None]
     ) -> None:
-        show(pace.progress(phase, tuple(one.kernel for one in self.running.values())))
+        show(pace.progress(phase, tuple(process.kernel for process in self.running.values())))

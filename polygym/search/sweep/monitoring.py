@@ -33,13 +33,13 @@ def load_subject(
     Raises:
         InputError: it was another one when its schedules were measured.
     """
-    known = {one.kernel: one for one in reader.homes(store.connection)}
-    found = setting.subject(kernel, dataset, known.get(kernel))
-    store.set_digest(kernel, found.source_digest)
+    known = {variant.kernel: variant for variant in reader.homes(store.connection)}
+    problem = setting.subject(kernel, dataset, known.get(kernel))
+    store.set_digest(kernel, problem.source_digest)
     if not setting.recipe.changes_nothing and kernel not in known:
-        source = found.source
+        source = problem.source
         store.set_variant(ProgramVariant(kernel, str(source.splitting), str(source.storage)))
-    return found
+    return problem
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ def record_load(store: SweepStore, kernel: str, dataset: str) -> Iterator[None]:
     load = watch.load()
     if load is not None and load.is_notable:
         began = now() - load.seconds
-        found = BackgroundLoadRow(
+        row = BackgroundLoadRow(
             kernel, dataset, began, load.seconds, load.other_cores, load.stolen_cores
         )
-        store.add_background_load(found)
+        store.add_background_load(row)

@@ -137,7 +137,7 @@ class ProgramSearch:
         """Remember what is known."""
         self.spending = TimeRecorder(self.store, self.kernel)
         outcomes = reader.outcomes(self.store.connection, self.kernel)
-        self.known = {one.schedule: one.number for one in outcomes}
+        self.known = {outcome.schedule: outcome.number for outcome in outcomes}
 
     def run(self, steps: Iterator[EpisodeStep], size: int, ahead: bool) -> None:
         """Go through episodes; ``ahead``: a batch is compiled while the one before is measured."""
@@ -157,20 +157,24 @@ class ProgramSearch:
         self, steps: Iterator[EpisodeStep], size: int, before: EpisodeBatch | None = None
     ) -> EpisodeBatch | None:
         """Return the next episodes, played; None at the end. ``before`` is being compiled."""
-        chosen, found = [], []
+        chosen, result = [], []
         for step in islice(steps, size):
             if self.is_over():
                 return None
             play = self.samplers[step.policy]
             chosen.append(step)
-            found.append(_sample_schedule(self.program, self.setting, step, play, self.is_stopped))
+            result.append(_sample_schedule(self.program, self.setting, step, play, self.is_stopped))
         old = () if before is None else before.new
-        new = [one for one in found if isinstance(one, Schedule) and str(one) not in self.known]
+        new = [
+            schedule
+            for schedule in result
+            if isinstance(schedule, Schedule) and str(schedule) not in self.known
+        ]
         fresh = tuple(one for one in new if one not in old)
-        return EpisodeBatch(tuple(chosen), tuple(found), fresh) if chosen else None
+        return EpisodeBatch(tuple(chosen), tuple(result), fresh) if chosen else None
 
     def _choices(self, batch: EpisodeBatch) -> list[tuple[Schedule, Mapping]]:
-        return [(one, self.setting.evaluation.mapping) for one in batch.new]
+        return [(schedule, self.setting.evaluation.mapping) for schedule in batch.new]
 
     def _is_compiled(self, batch: EpisodeBatch) -> bool:
         return self.compilers.compile_all(self.program, self._choices(batch), self.is_over)
@@ -207,7 +211,10 @@ def _sample_schedule(
 
 def _steps(store: SweepStore, kernel: str, request: SearchRequest) -> Iterator[EpisodeStep]:
     """Yield the episodes that are not in the store, the policies in turn."""
-    done = {(one.policy, one.index) for one in reader.episodes(store.connection, kernel)}
+    done = {
+        (episode_row.policy, episode_row.index)
+        for episode_row in reader.episodes(store.connection, kernel)
+    }
     for index in range(request.first, request.budget):
         for name in request.policies:
             if (name, index) not in done:

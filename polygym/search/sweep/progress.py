@@ -47,17 +47,17 @@ class SweepProgress:
     @property
     def busy(self) -> tuple[ProgramProgress, ...]:
         """The programs that are being worked on."""
-        return tuple(one for one in self.programs if one.is_busy)
+        return tuple(progress for progress in self.programs if progress.is_busy)
 
     @property
     def wrong(self) -> int:
         """How many schedules computed something else than the original order."""
-        return sum(one.wrong for one in self.programs)
+        return sum(progress.wrong for progress in self.programs)
 
     @property
     def crashed(self) -> int:
         """How many schedules crashed."""
-        return sum(one.crashed for one in self.programs)
+        return sum(progress.crashed for progress in self.programs)
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ class ProgressEstimator:
             best, wrong, crashed = found.get(name, (None, 0, 0))
             explored = counts.get(name, 0)
             standings.append(ProgramProgress(name, explored, best, wrong, name in busy, crashed))
-        explored = sum(one.explored for one in standings)
+        explored = sum(standing.explored for standing in standings)
         wanted = len(standings) * len(self.orders.policies) * self.orders.budget
         wanted = max(wanted, explored)  # an earlier run of the sweep may have wanted more
         if self._first is None:

@@ -125,8 +125,8 @@ def confirmations(connection: sqlite3.Connection, kernel: str) -> tuple[Confirma
 
 def reference_names(connection: sqlite3.Connection, kernel: str, dataset: str) -> frozenset[str]:
     """Return what a program has been compared with at a size."""
-    found = references(connection, kernel)
-    return frozenset(one.name for one in found if one.dataset == dataset)
+    timings = references(connection, kernel)
+    return frozenset(timing.name for timing in timings if timing.dataset == dataset)
 
 
 def references(connection: sqlite3.Connection, kernel: str) -> tuple[ReferenceTiming, ...]:

@@ -93,8 +93,8 @@ def compiler_timings(
 
     def measure(programs: Sequence[CompiledProgram]) -> list[Timing]:
         together = (session.problem.original, *programs)
-        base, *found = session.measure_together(together, rounds, evaluator.measure_options())
-        return [_timing(outcome, base) for outcome in found]
+        base, *outcomes = session.measure_together(together, rounds, evaluator.measure_options())
+        return [_timing(outcome, base) for outcome in outcomes]
 
     yield from zip(codes, measure_with_retries(tuple(codes.values()), measure), strict=True)
 
@@ -107,8 +107,8 @@ def _limit_timing(evaluator: Evaluator) -> Timing:
         peaks = peaks_for(options.threads)
     except PolygymError as error:
         return Timing(OutcomeStatus.DOES_NOT_COMPILE, detail=str(error))
-    found = compute_limit(demand, peaks, reassociates=options.mapping.tolerance is not None)
-    return Timing(OutcomeStatus.OK, found.seconds, baseline, detail=found.bottleneck.value)
+    limit = compute_limit(demand, peaks, reassociates=options.mapping.tolerance is not None)
+    return Timing(OutcomeStatus.OK, limit.seconds, baseline, detail=limit.bottleneck.value)
 
 
 def _timing(outcome: Outcome, base: Outcome) -> Timing:

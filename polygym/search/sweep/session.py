@@ -60,7 +60,9 @@ def _check_text(store: SweepStore, name: str) -> None:
         digest = source_digest(Path(name))
     except OSError:
         return  # its own process says so
-    known = {one.name: one.digest for one in reader.kernels(store.connection)}
+    known = {
+        program_row.name: program_row.digest for program_row in reader.kernels(store.connection)
+    }
     if known.get(name):
         store.set_digest(name, digest)
 

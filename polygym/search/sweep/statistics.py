@@ -121,53 +121,61 @@ class KernelSummary:
 
 def summaries(contents: SweepContents) -> tuple[KernelSummary, ...]:
     """Return what is known of every program, in their order."""
-    labels = labels_of([one.name for one in contents.kernels])
-    homes = {one.kernel: one for one in contents.variants}
+    labels = labels_of([program_row.name for program_row in contents.kernels])
+    homes = {variant.kernel: variant for variant in contents.variants}
     return tuple(
         replace(
-            _summary(contents, one.name, one.error),
-            label=labels[one.name],
-            variant=homes.get(one.name),
+            _summary(contents, row.name, row.error),
+            label=labels[row.name],
+            variant=homes.get(row.name),
         )
-        for one in contents.kernels
+        for row in contents.kernels
     )
 
 
 def mean_best(found: Sequence[KernelSummary]) -> float | None:
     """Return the geometric mean of the best speedups."""
-    return geometric_mean(one.best for one in found if one.best)
+    return geometric_mean(summary.best for summary in found if summary.best)
 
 
 def mean_reference(found: Sequence[KernelSummary], name: str) -> float | None:
     """Return the geometric mean of a reference's speedups."""
-    return geometric_mean(one.references[name] for one in found if one.references.get(name))
+    return geometric_mean(
+        summary.references[name] for summary in found if summary.references.get(name)
+    )
 
 
 def mean_over(found: Sequence[KernelSummary], name: str) -> float | None:
     """Return the geometric mean of the best over a reference, where there are both."""
-    pairs = [(one.best, one.references.get(name)) for one in found]
+    pairs = [(summary.best, summary.references.get(name)) for summary in found]
     return geometric_mean(best / other for best, other in pairs if best and other)
 
 
 def mean_of_limit(found: Sequence[KernelSummary]) -> float | None:
     """Return the geometric mean of the shares of their limits that the best reach."""
-    return geometric_mean(one.share_of_limit for one in found if one.share_of_limit)
+    return geometric_mean(summary.share_of_limit for summary in found if summary.share_of_limit)
 
 
 def other_compilers(found: Sequence[KernelSummary]) -> tuple[str, ...]:
     """Return the names of the other compilers that were measured."""
-    names = (name for one in found for name in (*one.references, *one.search_references))
+    names = (
+        name for summary in found for name in (*summary.references, *summary.search_references)
+    )
     return tuple(dict.fromkeys(name for name in names if name != ISL))
 
 
 def background_load_note(found: Sequence[KernelSummary]) -> str:
     """Say that the machine was not the sweep's alone; nothing where it was."""
     disturbed = sorted(
-        (one for one in found if one.background_load), key=lambda one: -one.background_load
+        (summary for summary in found if summary.background_load),
+        key=lambda one: -one.background_load,
     )
     if not disturbed:
         return ""
-    worst = ", ".join(f"{one.label} {one.background_load:.1f}" for one in disturbed[:_NAMED])
+    worst = ", ".join(
+        f"{kernel_summary.label} {kernel_summary.background_load:.1f}"
+        for kernel_summary in disturbed[:_NAMED]
+    )
     more = f" and {len(disturbed) - _NAMED} more" if len(disturbed) > _NAMED else ""
     return (
         "The machine was not the sweep's alone; cores that others had on average while a program "
@@ -206,19 +214,23 @@ def label_of(kernel: str) -> str:
 
 def _summary(contents: SweepContents, kernel: str, error: str) -> KernelSummary:
     setting = contents.setting
-    outcomes = [one for one in contents.outcomes if one.kernel == kernel]
-    episodes = [one for one in contents.episodes if one.kernel == kernel]
-    statuses = Counter(one.timing.status.value for one in outcomes)
-    again = [one for one in contents.confirmations if one.kernel == kernel]
+    outcomes = [outcome for outcome in contents.outcomes if outcome.kernel == kernel]
+    episodes = [episode_row for episode_row in contents.episodes if episode_row.kernel == kernel]
+    statuses = Counter(outcome.timing.status.value for outcome in outcomes)
+    again = [
+        confirmation for confirmation in contents.confirmations if confirmation.kernel == kernel
+    ]
     again = [one for one in again if one.dataset == str(setting.dataset)]
-    speedups = tuple(one.timing.speedup for one in outcomes if one.timing.speedup is not None)
+    speedups = tuple(
+        outcome.timing.speedup for outcome in outcomes if outcome.timing.speedup is not None
+    )
     dataset = str(setting.dataset if again else setting.search_dataset)
-    texts = {one.number: one.schedule for one in outcomes}
+    texts = {schedule_outcome.number: schedule_outcome.schedule for schedule_outcome in outcomes}
     best, schedule = _best(outcomes) if not again else (None, "")
-    for one in again:
-        speedup = one.timing.speedup
+    for confirmation in again:
+        speedup = confirmation.timing.speedup
         if speedup is not None and (best is None or speedup > best):
-            best, schedule = speedup, texts.get(one.outcome, "")
+            best, schedule = speedup, texts.get(confirmation.outcome, "")
     references = _references(contents, kernel, dataset)
     if again and (seed := _isl_seed(contents, episodes)) is not None:
         # Explored like the others, and measured beside the best whether or not it was among them.
@@ -239,14 +251,14 @@ def _summary(contents: SweepContents, kernel: str, error: str) -> KernelSummary:
         len(episodes),
         len(outcomes),
         dict(statuses),
-        sum(one.outcome is None for one in episodes),
+        sum(row.outcome is None for row in episodes),
         _defects(contents, kernel),
         _drift(contents, kernel),
         _foreign(contents, kernel),
         {
-            one.name: f"{one.timing.status.value}: {one.timing.detail}"
-            for one in contents.references
-            if one.kernel == kernel and not one.timing.is_ok
+            timing.name: f"{timing.timing.status.value}: {timing.timing.detail}"
+            for timing in contents.references
+            if timing.kernel == kernel and not timing.timing.is_ok
         },
         *_limit(contents, kernel, dataset),
     )
@@ -258,23 +270,23 @@ def _defects(contents: SweepContents, kernel: str) -> Defects:
     Other compilers' code is none of polygym's.
     """
     setting = contents.setting
-    episodes = [one for one in contents.episodes if one.kernel == kernel]
+    episodes = [episode_row for episode_row in contents.episodes if episode_row.kernel == kernel]
     isl, search = _isl_seed(contents, episodes), str(setting.search_dataset)
     found = {
         *(
-            (one.number, search, one.timing.status)
-            for one in contents.outcomes
-            if one.kernel == kernel
+            (outcome.number, search, outcome.timing.status)
+            for outcome in contents.outcomes
+            if outcome.kernel == kernel
         ),
         *(
-            (one.outcome, one.dataset, one.timing.status)
-            for one in contents.confirmations
-            if (one.kernel, one.dataset) == (kernel, str(setting.dataset))
+            (confirmation.outcome, confirmation.dataset, confirmation.timing.status)
+            for confirmation in contents.confirmations
+            if (confirmation.kernel, confirmation.dataset) == (kernel, str(setting.dataset))
         ),
         *(
-            (isl, one.dataset, one.timing.status)
-            for one in contents.references
-            if (one.kernel, one.name) == (kernel, ISL)
+            (isl, timing.dataset, timing.timing.status)
+            for timing in contents.references
+            if (timing.kernel, timing.name) == (kernel, ISL)
         ),
     }
     kinds = [status for _, _, status in found]
@@ -287,40 +299,46 @@ def _isl_seed(contents: SweepContents, episodes: Sequence[EpisodeRow]) -> int | 
     if ISL not in seeds:
         return None
     place = seeds.index(ISL)
-    return next((one.outcome for one in episodes if one.index == place), None)
+    return next(
+        (episode_row.outcome for episode_row in episodes if episode_row.index == place), None
+    )
 
 
 def _best(outcomes: Sequence[ScheduleOutcome]) -> tuple[float | None, str]:
     best: tuple[float | None, str] = (None, "")
-    for one in outcomes:
-        speedup = one.timing.speedup
+    for outcome in outcomes:
+        speedup = outcome.timing.speedup
         if speedup is not None and (best[0] is None or speedup > best[0]):
-            best = (speedup, one.schedule)
+            best = (speedup, outcome.schedule)
     return best
 
 
 def _references(contents: SweepContents, kernel: str, dataset: str) -> dict[str, float]:
     """Return the speedups of what there is to compare with, at a size."""
     return {
-        one.name: speedup
-        for one in contents.references
-        if (one.kernel, one.dataset) == (kernel, dataset)
-        and one.name != LIMIT
-        and (speedup := one.timing.speedup) is not None
+        timing.name: speedup
+        for timing in contents.references
+        if (timing.kernel, timing.dataset) == (kernel, dataset)
+        and timing.name != LIMIT
+        and (speedup := timing.timing.speedup) is not None
     }
 
 
 def _limit(contents: SweepContents, kernel: str, dataset: str) -> tuple[float | None, str]:
     """Return the speedup that the limit is, and what it is due to."""
-    for one in contents.references:
-        if (one.kernel, one.dataset, one.name) == (kernel, dataset, LIMIT) and one.timing.is_ok:
-            return one.timing.speedup, one.timing.detail
+    for timing in contents.references:
+        if (timing.kernel, timing.dataset, timing.name) == (
+            kernel,
+            dataset,
+            LIMIT,
+        ) and timing.timing.is_ok:
+            return timing.timing.speedup, timing.timing.detail
     return None, ""
 
 
 def _foreign(contents: SweepContents, kernel: str) -> float:
     return max(
-        (one.others + one.stolen for one in contents.background_loads if one.kernel == kernel),
+        (row.others + row.stolen for row in contents.background_loads if row.kernel == kernel),
         default=0.0,
     )
 
@@ -329,8 +347,8 @@ def _drift(contents: SweepContents, kernel: str) -> float | None:
     """Return the slowest of the original order's times during the search over the fastest."""
     dataset = str(contents.setting.search_dataset)
     times = [
-        one.seconds
-        for one in contents.baselines
-        if (one.kernel, one.dataset) == (kernel, dataset) and one.samples
+        timing.seconds
+        for timing in contents.baselines
+        if (timing.kernel, timing.dataset) == (kernel, dataset) and timing.samples
     ]
     return max(times) / max(min(times), 1e-9) if len(times) > 1 else None

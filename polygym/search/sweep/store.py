@@ -189,14 +189,21 @@ class SweepStore(Closeable):
     ) -> None:
         """Keep what was measured side by side, in place of all that was there before."""
         with self._transaction():
-            for kernel, dataset in {(one.kernel, one.dataset) for one in confirmations}:
+            for kernel, dataset in {
+                (confirmation.kernel, confirmation.dataset) for confirmation in confirmations
+            }:
                 self._connection.execute(
                     "DELETE FROM confirmations WHERE kernel = ? AND dataset = ?", (kernel, dataset)
                 )
-            for one in confirmations:
+            for confirmation in confirmations:
                 self._connection.execute(
                     f"INSERT INTO confirmations VALUES (?, ?, ?, {TIMING_VALUES})",
-                    (one.outcome, one.kernel, one.dataset, *timing_values(one.timing)),
+                    (
+                        confirmation.outcome,
+                        confirmation.kernel,
+                        confirmation.dataset,
+                        *timing_values(confirmation.timing),
+                    ),
                 )
             for reference in references:
                 self._replace_reference(reference)

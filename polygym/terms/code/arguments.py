@@ -69,7 +69,7 @@ def resolve_sizes(
     """Return the program with numbers for those of its arguments' sizes that have no name."""
     parameters = []
     for name, kind in program.parameters:
-        left = [size for one in arrays.get(name, ()) for size in one.shape]
+        left = [size for array in arrays.get(name, ()) for size in array.shape]
         # A vector of tuples has its size once in the type, and once for each part in the arrays.
         parameters.append((name, _numbered(kind, left, 1) if left else kind))
     return replace(program, parameters=tuple(parameters))
@@ -79,11 +79,11 @@ def _numbered(kind: Type, left: list[int], depth: int) -> Type:
     match kind:
         case VectorType(inner, size):
             parts = _parts(kind)
-            found = left[depth - 1]
+            result = left[depth - 1]
             changed = _numbered(inner, left, depth + 1)
             if depth == 1:
                 del left[: sum(len(sizes) for _, sizes in parts)]
-            return VectorType(changed, found if size is None else size)
+            return VectorType(changed, result if size is None else size)
         case TupleType(parts_of):
             return TupleType(tuple(_numbered(part, left, depth) for part in parts_of))
         case _:
@@ -111,7 +111,7 @@ def _parts(
         case VectorType(inner, size):
             return _parts(inner, (*sizes, size))
         case TupleType(parts):
-            return [one for part in parts for one in _parts(part, sizes)]
+            return [base_types for part in parts for base_types in _parts(part, sizes)]
         case BaseType():
             return [(kind, sizes)]
         case _:
@@ -125,8 +125,8 @@ def flatten_value(place: str, value: Any, kind: Type) -> list[np.ndarray[Any, An
     [array([1., 3.]), array([2, 4])]
     """
     return [
-        _array(place, one, base, len(sizes))
-        for one, (base, sizes) in zip(_columns(place, value, kind), _parts(kind), strict=True)
+        _array(place, column, base, len(sizes))
+        for column, (base, sizes) in zip(_columns(place, value, kind), _parts(kind), strict=True)
     ]
 
 
@@ -137,7 +137,7 @@ def _columns(place: str, value: Any, kind: Type) -> list[Any]:
             if not isinstance(value, tuple | list) or len(value) != len(parts):
                 raise InputError(f"{place}: expected {len(parts)} parts, found {_short(value)}")
             pairs = zip(value, parts, strict=True)
-            return [one for part, its in pairs for one in _columns(place, part, its)]
+            return [column for part, its in pairs for column in _columns(place, part, its)]
         case VectorType(inner) if len(_parts(inner)) > 1 or isinstance(inner, TupleType):
             count = len(_parts(inner))
             if isinstance(value, tuple):  # of arrays
@@ -170,17 +170,17 @@ def _spread(kind: Type) -> Type:
 def _array(place: str, value: Any, base: BaseType, rank: int) -> np.ndarray[Any, Any]:
     dtype = DTYPES[C_TYPES[base]]
     try:
-        found = np.asarray(value)
+        array = np.asarray(value)
     except ValueError as error:
         raise InputError(f"{place}: {error}") from None
-    if found.size == 0 and found.ndim == rank:
-        found = found.astype(dtype)
+    if array.size == 0 and array.ndim == rank:
+        array = array.astype(dtype)
     fits = {FLOAT: "fiu", INTEGER: "iu", BOOL: "b"}[base]
-    if found.dtype.kind not in fits or found.ndim != rank:
+    if array.dtype.kind not in fits or array.ndim != rank:
         raise InputError(
-            f"{place}: expected {rank} dimension(s) of {base}, found {found.ndim} of {found.dtype}"
+            f"{place}: expected {rank} dimension(s) of {base}, found {array.ndim} of {array.dtype}"
         )
-    return np.ascontiguousarray(found, dtype) if rank else found.astype(dtype)
+    return np.ascontiguousarray(array, dtype) if rank else array.astype(dtype)
 
 
 def _short(value: Any) -> str:

@@ -84,7 +84,7 @@ class CArray:
     @property
     def text(self) -> str:
         """The element, or what begins there."""
-        return self.name + "".join(f"[{one}]" for one in self.subscripts)
+        return self.name + "".join(f"[{subscript}]" for subscript in self.subscripts)
 
     def at(self, subscript: str) -> CArray:
         """Return an element of a vector."""
@@ -144,8 +144,8 @@ def element(value: Any, subscript: str) -> Any:
 
 def extent(value: Any) -> int:
     """Return the size of a vector."""
-    found: Any = next(leaves(value))
-    return int(found.extents[0])
+    result: Any = next(leaves(value))
+    return int(result.extents[0])
 
 
 def literal(value: float | bool) -> CScalar:

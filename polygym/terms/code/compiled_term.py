@@ -69,7 +69,7 @@ class CompiledTerm:
         """
         sizes, arrays = bind_arguments(self.program, self._by_name(values, named))
         code, kernel = self._kernel(sizes, arrays)
-        flat = [one for name, _ in self.program.parameters for one in arrays.get(name, ())]
+        flat = [array for name, _ in self.program.parameters for array in arrays.get(name, ())]
         boxed = [one.reshape(place.extents) for one, place in zip(flat, code.inputs, strict=True)]
         return result_of(code.outline, kernel(boxed))
 

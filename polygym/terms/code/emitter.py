@@ -93,8 +93,8 @@ class _ResultSlot:
         self.place = place
 
     def taken(self) -> CArray | None:
-        found, self.place = self.place, None
-        return found
+        carray, self.place = self.place, None
+        return carray
 
 
 class _CodeEmitter:
@@ -106,7 +106,9 @@ class _CodeEmitter:
             if kind == INTEGER:
                 inputs[name] = literal(integer_value(program, name, sizes))
                 continue
-            shape = value_outline(kind, [size_value(program, one, sizes) for one in sizes_of(kind)])
+            shape = value_outline(
+                kind, [size_value(program, vector_size, sizes) for vector_size in sizes_of(kind)]
+            )
             made = self._text.writer.argument(name, map_leaves(as_argument, shape))
             inputs[name] = map_leaves(unbox_array, made, shape)
         self._inputs = inputs
@@ -293,10 +295,10 @@ class _CodeEmitter:
     def _scalar(
         self, one: Term, scope: ValueScope, slot: _ResultSlot | None = None
     ) -> Trampolined[CScalar]:
-        found = load_value((yield self._value(one, scope, slot)))
-        assert isinstance(found, CScalar)
-        is_large = found.depth > _DEEPEST or found.weight > _LARGEST
-        return self._text.store(found, "part") if is_large else found
+        cscalar = load_value((yield self._value(one, scope, slot)))
+        assert isinstance(cscalar, CScalar)
+        is_large = cscalar.depth > _DEEPEST or cscalar.weight > _LARGEST
+        return self._text.store(cscalar, "part") if is_large else cscalar
 
     def _number(
         self, one: Term, scope: ValueScope, slot: _ResultSlot | None
@@ -386,24 +388,24 @@ class _CodeEmitter:
         """Return what a binder stands for; nothing is computed that the body does not have."""
         if term_facts(body).free & 1 == 0:
             return None
-        found = yield self._value(value, scope)
-        if not isinstance(found, CScalar) or found.is_affine or found.is_simple:
-            return found
-        uses = _uses(body, _REPEATED // found.weight + 1)
-        return found if uses * found.weight <= _REPEATED else self._text.store(found, "t")
+        cscalar = yield self._value(value, scope)
+        if not isinstance(cscalar, CScalar) or cscalar.is_affine or cscalar.is_simple:
+            return cscalar
+        uses = _uses(body, _REPEATED // cscalar.weight + 1)
+        return cscalar if uses * cscalar.weight <= _REPEATED else self._text.store(cscalar, "t")
 
 
 def _uses(body: Term, most: int) -> int:
     """Return how often a body mentions its variable, ``most`` where a function may repeat it."""
-    found, stack = 0, [(body, 0)]
-    while stack and found < most:
-        one, depth = stack.pop()
-        if term_facts(one).free >> depth & 1 == 0:
+    result, stack = 0, [(body, 0)]
+    while stack and result < most:
+        term, depth = stack.pop()
+        if term_facts(term).free >> depth & 1 == 0:
             continue
-        if not one.children:
-            found += 1
-        elif is_lam(one):
+        if not term.children:
+            result += 1
+        elif is_lam(term):
             return most
         else:
-            stack += [(child, depth + binds(one, at)) for at, child in enumerate(one.children)]
-    return found
+            stack += [(child, depth + binds(term, at)) for at, child in enumerate(term.children)]
+    return result

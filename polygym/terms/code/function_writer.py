@@ -52,12 +52,12 @@ class FunctionWriter:
         """
         clean = re.sub(r"\W", "_", wanted, flags=re.ASCII)
         clean = clean if re.match(r"[A-Za-z]", clean) else f"v{clean}"
-        found = clean
-        while found in self._names:
+        result = clean
+        while result in self._names:
             self._counts[clean] = self._counts.get(clean, 1) + 1
-            found = f"{clean}_{self._counts[clean]}"
-        self._names.add(found)
-        return found
+            result = f"{clean}_{self._counts[clean]}"
+        self._names.add(result)
+        return result
 
     def argument(self, wanted: str, outline: Any) -> Any:
         """Return arguments of the function, laid out like a value."""
@@ -87,9 +87,9 @@ class FunctionWriter:
                 f"code of a term: expected vectors of at most {_LARGEST} elements, found one of "
                 f"{prod(one.extents)}"
             )
-        found = CArray(self.name(wanted), (), one.extents, one.kind)
-        where.append(found)
-        return found
+        result = CArray(self.name(wanted), (), one.extents, one.kind)
+        where.append(result)
+        return result
 
     def line(self, text: str) -> None:
         """Write a line where the text is now."""
@@ -130,8 +130,8 @@ class FunctionWriter:
 
     def text(self, name: str) -> str:
         """Return the function."""
-        arguments = ", ".join(f"{_declaration(one)}" for one in self.arguments)
-        body = [f"  {_declaration(one)};" for one in self.declared]
+        arguments = ", ".join(f"{_declaration(argument)}" for argument in self.arguments)
+        body = [f"  {_declaration(carray)};" for carray in self.declared]
         depth = 1
         for line in self.lines:
             depth -= line.startswith("}")

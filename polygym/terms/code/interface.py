@@ -43,10 +43,10 @@ def size_value(program: TermProgram, size: VectorSize, sizes: Mapping[str, int])
         raise InputError(
             f"{program.name}: expected a name or a number as the size of a vector, found _"
         )
-    found = size if isinstance(size, int) else integer_value(program, size, sizes)
-    if found < 1:
-        raise InputError(f"{program.name}: expected a size of 1 or more, found {size} = {found}")
-    return found
+    result = size if isinstance(size, int) else integer_value(program, size, sizes)
+    if result < 1:
+        raise InputError(f"{program.name}: expected a size of 1 or more, found {size} = {result}")
+    return result
 
 
 def as_argument(one: CArray) -> CArray:

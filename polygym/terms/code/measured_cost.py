@@ -61,10 +61,10 @@ class MeasuredCost:
 
     def __call__(self, root: Term) -> float:
         """Return the microseconds of a term, which is timed if it never was."""
-        found = self._known.get(root)
-        if found is None:
-            found = self._known[root] = self._found(root)
-        return found
+        result = self._known.get(root)
+        if result is None:
+            result = self._known[root] = self._found(root)
+        return result
 
     def __enter__(self) -> MeasuredCost:
         """Return the clock."""

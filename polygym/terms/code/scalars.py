@@ -124,8 +124,8 @@ def constant_quotient(one: int, other: int) -> int:
     >>> constant_quotient(-7, 2), constant_quotient(-(2**63), -1) == -(2**63)
     (-3, True)
     """
-    found = abs(one) // abs(other)
-    return _wrapped(found if (one < 0) == (other < 0) else -found)
+    result = abs(one) // abs(other)
+    return _wrapped(result if (one < 0) == (other < 0) else -result)
 
 
 def _wrapped(value: int) -> int:

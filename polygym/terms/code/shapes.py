@@ -53,10 +53,10 @@ def _place_of(root: Term, part: Term) -> tuple[int, ...] | None:
     stack: list[tuple[Term, tuple[int, ...]]] = [(root, ())]
     seen: set[Term] = set()
     while stack:
-        one, place = stack.pop()
-        if one is part:
+        term, place = stack.pop()
+        if term is part:
             return place
-        for at, child in reversed(list(enumerate(one.children))):
+        for at, child in reversed(list(enumerate(term.children))):
             if child not in seen:
                 seen.add(child)
                 stack.append((child, (*place, at)))
@@ -201,14 +201,17 @@ def _shape_of(one: Any) -> Any:
 
 def _unknown(shape: Any) -> Any:
     """Return a layout in which no number is known."""
-    return map_leaves(lambda one: CScalar("", one.kind) if isinstance(one, CScalar) else one, shape)
+    return map_leaves(
+        lambda cscalar: CScalar("", cscalar.kind) if isinstance(cscalar, CScalar) else cscalar,
+        shape,
+    )
 
 
 def _repeated(shape: Any, count: int) -> Any:
     """Return the layout of so many."""
     return map_leaves(
-        lambda one: CArray(
-            "", (), (count, *(one.extents if isinstance(one, CArray) else ())), one.kind
+        lambda carray: CArray(
+            "", (), (count, *(carray.extents if isinstance(carray, CArray) else ())), carray.kind
         ),
         shape,
     )

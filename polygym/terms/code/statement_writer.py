@@ -63,11 +63,11 @@ class StatementWriter:
 
     def clear(self, place: Any) -> None:
         """Write zeros to a place."""
-        for one in leaves(place):
-            assert isinstance(one, CArray)
-            with self.writer.nest(one.extents) as counters:
-                zero = {FLOAT: 0.0, INTEGER: 0, BOOL: False}[one.kind]
-                self.assign(one.inside(counters), literal(zero))
+        for carray in leaves(place):
+            assert isinstance(carray, CArray)
+            with self.writer.nest(carray.extents) as counters:
+                zero = {FLOAT: 0.0, INTEGER: 0, BOOL: False}[carray.kind]
+                self.assign(carray.inside(counters), literal(zero))
 
     def combine(self, name: str, place: Any, *values: Any) -> None:
         """Write an operator of values, element by element; with no name, the value itself."""
@@ -125,14 +125,14 @@ def loop_counter(name: str) -> CScalar:
 def _element_at(value: Any, counters: Sequence[str]) -> CScalar:
     if isinstance(value, CScalar):
         return value
-    found = load_value(value.inside(counters))
-    assert isinstance(found, CScalar)
-    return found
+    cscalar = load_value(value.inside(counters))
+    assert isinstance(cscalar, CScalar)
+    return cscalar
 
 
 def extents_of(value: Any) -> tuple[tuple[int, ...], ...]:
     """Return the sizes of all arrays of a value, none for numbers."""
-    return tuple(one.extents if isinstance(one, CArray) else () for one in leaves(value))
+    return tuple(carray.extents if isinstance(carray, CArray) else () for carray in leaves(value))
 
 
 def parenthesize(text: str) -> str:

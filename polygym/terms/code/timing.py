@@ -88,13 +88,13 @@ class TimingComparison:
             "sizes": dict(self.sizes),
             "programs": [
                 {
-                    "code": one.code,
-                    "schedule": one.schedule,
-                    "seconds": one.seconds,
-                    "samples": list(one.samples),
-                    "trouble": one.failure,
+                    "code": timing.code,
+                    "schedule": timing.schedule,
+                    "seconds": timing.seconds,
+                    "samples": list(timing.samples),
+                    "trouble": timing.failure,
                 }
-                for one in self.timings
+                for timing in self.timings
             ],
             "speedup": self.speedup(),
         }
@@ -138,10 +138,10 @@ def compare_timings(
         with Worker() as own:
             outcomes = _measure_rounds(own, problem, compiled, rounds)
     runners = tuple(
-        ProgramTiming(code.text, how, one.samples)
-        if isinstance(one, Ok)
-        else ProgramTiming(code.text, how, (), str(one))
-        for code, (_, _, how), one in zip(codes, made, outcomes, strict=True)
+        ProgramTiming(code.text, how, outcome.samples)
+        if isinstance(outcome, Ok)
+        else ProgramTiming(code.text, how, (), str(outcome))
+        for code, (_, _, how), outcome in zip(codes, made, outcomes, strict=True)
     )
     return TimingComparison(tuple(known.items()), runners)
 
@@ -169,14 +169,14 @@ def _problem(
     codes: Sequence[TermCode], made: Sequence[tuple[Scop, bytes, str]]
 ) -> tuple[Problem, list[CompiledProgram]]:
     """Return the memory of all programs together, with the data, and the programs in it."""
-    names = {one.name: one.name for code in codes for one in (*code.inputs, *code.results)}
+    names = {input_.name: input_.name for code in codes for input_ in (*code.inputs, *code.results)}
     buffers: dict[str, Buffer] = {}
-    inputs = {one.name for one in codes[0].inputs}
-    for one in (*codes[0].inputs, *codes[0].results):
-        elements = prod(one.extents)
-        kind = C_TYPES[one.kind]
-        is_input = one.name in inputs
-        buffers[one.name] = Buffer(one.name, kind, elements, not is_input, is_input)
+    inputs = {input_.name for input_ in codes[0].inputs}
+    for carray in (*codes[0].inputs, *codes[0].results):
+        elements = prod(carray.extents)
+        kind = C_TYPES[carray.kind]
+        is_input = carray.name in inputs
+        buffers[carray.name] = Buffer(carray.name, kind, elements, not is_input, is_input)
     compiled = []
     for number, (scop, object_code, _) in enumerate(made):
         found = []

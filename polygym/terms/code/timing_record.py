@@ -60,10 +60,10 @@ def repeat_measurement(
         texts: Sequence[str] = [str(one["code"]) for one in record["programs"]]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{where}: measured: expected its members, found {error!r}") from None
-    race, found = measure_pair(first, last, sizes)
-    if [one.code for one in race.timings] != texts:
+    race, result = measure_pair(first, last, sizes)
+    if [program_timing.code for program_timing in race.timings] != texts:
         raise InputError(f"{where}: measured: expected the code that the terms lead to, it is not")
-    for one in race.timings:
-        if one.failure:
-            raise InputError(f"{where}: measured: {one.failure}")
-    return race, found
+    for timing in race.timings:
+        if timing.failure:
+            raise InputError(f"{where}: measured: {timing.failure}")
+    return race, result

@@ -85,14 +85,14 @@ class TermEncoder:
 
     def encode(self, root: Term) -> EncodedTerm:
         """Return the rows of a term."""
-        found = self._known.get(root)
-        if found is None:
+        term = self._known.get(root)
+        if term is None:
             if self._bytes > _MOST_BYTES:
                 self._known.clear()
                 self._numbers.clear()
                 self._bytes = 0
-            found = memoized_value(root, self._known, self._made)
-        return found
+            term = memoized_value(root, self._known, self._made)
+        return term
 
     def layout(self, root: Term) -> tuple[Array, Array, Array, Array]:
         """Return a whole term: its rows, the values of constants, and the rules that apply.
@@ -159,15 +159,15 @@ class TermEncoder:
 
 
 def _packed(offers: Sequence[tuple[int, int]]) -> bytes:
-    return b"".join([_OFFER.pack(*one) for one in offers]) if offers else b""
+    return b"".join([_OFFER.pack(*offer) for offer in offers]) if offers else b""
 
 
 def _tied(below: bytes, rows: Sequence[int]) -> bytes:
     """Return the rows below a node that is the binder of some of them."""
-    found = bytearray(below)
+    result = bytearray(below)
     for row in rows:
-        _BINDER.pack_into(found, (row - 1) * _ROW.size + _BINDER_AT, row)
-    return bytes(found)
+        _BINDER.pack_into(result, (row - 1) * _ROW.size + _BINDER_AT, row)
+    return bytes(result)
 
 
 def _value(one: Term, kind: str) -> float:

@@ -53,11 +53,11 @@ class TermLayout:
 
     def place(self, row: int) -> Position:
         """Return the place of a node."""
-        found: list[int] = []
+        result: list[int] = []
         while row > 0:
-            found.append(int(self.rows[row, _PLACE]))
+            result.append(int(self.rows[row, _PLACE]))
             row = int(self.rows[row, _PART_OF])
-        return tuple(reversed(found))
+        return tuple(reversed(result))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,9 +25,9 @@ ENVIRONMENT = "polygym/Rewrite-v0"
 def episode_record(episode: RewriteEpisode) -> dict[str, Any]:
     """Return the record of an episode, finished or not."""
     task = episode.task
-    found = derive(task.program, task.rewriter.rules, episode.steps)
+    derivation = derive(task.program, task.rewriter.rules, episode.steps)
     return {
-        **found.to_json(),
+        **derivation.to_json(),
         "environment": ENVIRONMENT,
         "max_nodes": task.max_nodes,
         "max_steps": task.max_steps,
@@ -44,7 +44,7 @@ def replay_episode(record: Any, where: str = "an episode") -> RewriteEpisode:
     Raises:
         InputError: it is none, or its actions lead elsewhere now.
     """
-    found = replay_derivation(record, where)
+    derivation = replay_derivation(record, where)
     if not isinstance(record, Mapping) or record.get("environment") != ENVIRONMENT:
         raise InputError(f"{where}: expected an episode of {ENVIRONMENT}, found none")
     try:
@@ -53,9 +53,9 @@ def replay_episode(record: Any, where: str = "an episode") -> RewriteEpisode:
         relative, status = bool(record["relative"]), str(record["status"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{where}: expected the members of an episode: {error!r}") from None
-    rewriter = Rewriter(found.rules)
+    rewriter = Rewriter(derivation.rules)
     pieces = TermEncoder(rewriter)
-    task = RewriteTask(found.program, rewriter, StaticCost(), steps, nodes, pieces, relative)
+    task = RewriteTask(derivation.program, rewriter, StaticCost(), steps, nodes, pieces, relative)
     episode = task.start()
     for number, action in enumerate(actions, 1):
         if episode.is_over or action not in episode.legal_actions():
@@ -63,7 +63,7 @@ def replay_episode(record: Any, where: str = "an episode") -> RewriteEpisode:
                 f"{where}: action {number}: expected one that is allowed, found {action}"
             )
         episode = episode.step(action)
-    if episode.term is not found.terms[-1]:
+    if episode.term is not derivation.terms[-1]:
         raise InputError(f"{where}: expected the actions to lead to the last term, they do not")
     if status != episode.status and status != "invalid":
         raise InputError(f"{where}: expected the end {status!r}, found {episode.status!r}")

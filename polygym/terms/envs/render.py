@@ -29,9 +29,9 @@ def as_picture(episode: RewriteEpisode) -> Array:
     words: list[str] = []
     stack = [episode.term]
     while stack:
-        one = stack.pop()
-        words.append("lam" if is_lam(one) else name_of(one) or str(one.head).partition(":")[0])
-        stack.extend(reversed(one.children))
+        term = stack.pop()
+        words.append("lam" if is_lam(term) else name_of(term) or str(term.head).partition(":")[0])
+        stack.extend(reversed(term.children))
     layout = episode.task.layout(episode.term)
     place, marked = _marked(episode), -1
     if place is not None:
@@ -50,10 +50,10 @@ def _marked(episode: RewriteEpisode) -> Position | None:
     """Return the place of the last step as far as it is one of the term that the step made."""
     if not episode.steps:
         return None
-    one, found = episode.term, list[int]()
+    term, result = episode.term, list[int]()
     for at in episode.steps[-1].position:
-        if at >= len(one.children):
+        if at >= len(term.children):
             break
-        found.append(at)
-        one = one.children[at]
-    return tuple(found)
+        result.append(at)
+        term = term.children[at]
+    return tuple(result)

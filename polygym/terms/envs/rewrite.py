@@ -231,9 +231,9 @@ class RewriteEnv(SnapshotEnv[Observation, np.int64]):
 
     def allowed(self, episode: RewriteEpisode) -> tuple[bool, ...]:
         """Return which actions an episode allows; none after its end."""
-        found = np.zeros(self.action_space.n, bool)
-        found[episode.legal_actions()] = True
-        return tuple(found.tolist())
+        array1_d = np.zeros(self.action_space.n, bool)
+        array1_d[episode.legal_actions()] = True
+        return tuple(array1_d.tolist())
 
     def export(self) -> dict[str, Any]:
         """Return the episode as JSON: a derivation, and the actions.
@@ -247,9 +247,9 @@ class RewriteEnv(SnapshotEnv[Observation, np.int64]):
     # How it is done
 
     def _task(self, program: TermProgram) -> RewriteTask:
-        found = self._tasks.get(program)
-        if found is None:
-            found = self._tasks[program] = RewriteTask(
+        task = self._tasks.get(program)
+        if task is None:
+            task = self._tasks[program] = RewriteTask(
                 program,
                 self._rewriter,
                 self._cost,
@@ -258,7 +258,7 @@ class RewriteEnv(SnapshotEnv[Observation, np.int64]):
                 self._pieces,
                 self._reward == "relative",
             )
-        return found
+        return task
 
     def _seen(self) -> tuple[Observation, Info]:
         """Return what the agent sees, and what is said beside it; the keys are always the same."""
@@ -307,24 +307,24 @@ def programs_named(names: str | Sequence[str]) -> tuple[TermProgram, ...]:
 
 def _rules_of(names: str | Sequence[str]) -> tuple[TermRule, ...]:
     chosen = [names] if isinstance(names, str) else list(names)
-    found: list[tuple[TermRule, ...]] = []
+    term_rules: list[tuple[TermRule, ...]] = []
     for name in chosen:
         if name in RULE_SETS:
-            found.append(rules_named(name))
+            term_rules.append(rules_named(name))
             continue
         if not isinstance(name, str) or not Path(name).is_file():
             known = ", ".join(RULE_SETS)
             raise InputError(f"rules: expected one of {known}, or a file, found {name!r}")
         rules = tuple(parse_rules(Path(name).read_text(encoding="utf-8-sig"), name))
         check_rules(rules, name)
-        found.append(rules)
-    if not any(found):
+        term_rules.append(rules)
+    if not any(term_rules):
         raise InputError("rules: expected one or more, found none")
-    return merge_rules(found)
+    return merge_rules(term_rules)
 
 
 def _between(name: str, value: object, most: int) -> int:
-    found = arguments.check_integer(name, value)
-    if not 1 <= found <= most:
+    result = arguments.check_integer(name, value)
+    if not 1 <= result <= most:
         raise InputError(f"{name}: expected an integer from 1 to {most:,}, found {value!r}")
-    return found
+    return result

@@ -83,8 +83,8 @@ def add_adjoints(one: Adjoint, other: Adjoint) -> Adjoint:
 
 
 def _at(one: Term | tuple[Any, ...], place: int) -> Adjoint:
-    found: Adjoint = one[place] if isinstance(one, tuple) else part_of(one, place)
-    return found
+    adjoint: Adjoint = one[place] if isinstance(one, tuple) else part_of(one, place)
+    return adjoint
 
 
 def complete_adjoint(

@@ -52,12 +52,12 @@ class BindingBlock:
         """Return a variable that is a value; constants and variables stand for themselves."""
         if not value.children:
             return value
-        found = self.find_variable(value)
-        if found is None:
-            found = self.names.fresh(term_facts(value).type)
-            self._bound.append((found, value))
-            self._known[value] = found
-        return found
+        term = self.find_variable(value)
+        if term is None:
+            term = self.names.fresh(term_facts(value).type)
+            self._bound.append((term, value))
+            self._known[value] = term
+        return term
 
     def record(self, value: Term, variable: Term) -> None:
         """Take note that a value has a variable, where it was bound in another form."""
@@ -74,7 +74,7 @@ class BindingBlock:
 
     def wrap(self, result: Term) -> Term:
         """Return a term with a ``let`` for everything that is bound here."""
-        levels = {name_of(one): level for level, (one, _) in enumerate(self._bound)}
+        levels = {name_of(term): level for level, (term, _) in enumerate(self._bound)}
         made = bind_names(result, levels, len(levels))
         for level in range(len(self._bound) - 1, -1, -1):
             made = let(bind_names(self._bound[level][1], levels, level), made)

@@ -43,16 +43,16 @@ def _changed(one: Term, name: str, known: dict[Term, Term]) -> Trampolined[Any]:
         raise LimitError(f"{name}: expected at most {_MOST} nodes with functions put in")
     is_named = one.head == "let" and isinstance(term_facts(one.children[0]).type, FunctionType)
     if is_named:
-        found = yield _changed(open_binder(one.children[1], one.children[0]), name, known)
+        result = yield _changed(open_binder(one.children[1], one.children[0]), name, known)
     elif one.head == "apply":
-        found = yield _called(one.children[0], one.children[1], name, known)
+        result = yield _called(one.children[0], one.children[1], name, known)
     else:
         parts = []
         for child in one.children:
             parts.append((yield _changed(child, name, known)))
-        found = term(one.head, *parts)
-    known[one] = found
-    return found
+        result = term(one.head, *parts)
+    known[one] = result
+    return result
 
 
 def _called(function: Term, argument: Term, name: str, known: dict[Term, Term]) -> Trampolined[Any]:

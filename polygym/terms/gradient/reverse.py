@@ -149,10 +149,10 @@ class _ReversePass:
             return (yield self._back(children[1], tuple(parts), block))
         if head == "tuple":
             assert isinstance(d, tuple)
-            found: _Found = {}
+            result: _Found = {}
             for child, part in zip(children, d, strict=True):
-                _join(found, (yield self._back(child, part, block)))
-            return found
+                _join(result, (yield self._back(child, part, block)))
+            return result
         return (yield self._operator(one, d, block))
 
     def _binding(
@@ -163,11 +163,11 @@ class _ReversePass:
         own = yield self._needed(value, block)
         kind = infer_sizes(value, self._kinds)
         self._kinds[name_of(own)] = kind
-        found: _Found = yield self._back(open_binder(body, own), d, block)
-        mine = _of_variable(found, name_of(own), kind)
-        found = {key: one for key, one in found.items() if key[0] != name_of(own)}
-        _join(found, (yield self._back(value, mine, block)))
-        return found
+        result: _Found = yield self._back(open_binder(body, own), d, block)
+        mine = _of_variable(result, name_of(own), kind)
+        result = {key: one for key, one in result.items() if key[0] != name_of(own)}
+        _join(result, (yield self._back(value, mine, block)))
+        return result
 
     def _choice(self, one: Term, d: Adjoint, block: BindingBlock) -> Trampolined[Any]:
         condition, *arms = one.children
@@ -243,10 +243,10 @@ class _ReversePass:
         else:
             second = leafwise(negate_term, d) if head in ("sub", "neg") else d
             adjoints = (second,) if head == "neg" else (d, second)
-        found: _Found = {}
+        result: _Found = {}
         for child, adjoint in zip(children, adjoints, strict=True):
-            _join(found, (yield self._back(child, adjoint, block)))
-        return found
+            _join(result, (yield self._back(child, adjoint, block)))
+        return result
 
     def _scaled(
         self, one: Term, d: Adjoint, block: BindingBlock
@@ -272,11 +272,11 @@ class _ReversePass:
                 function = BindingBlock(self._names).function(counter, each)
                 return term("sumbuild", self._size(value, None), function)
             case TupleType(parts):
-                found: Term | None = None
+                result: Term | None = None
                 for at, part in enumerate(parts):
                     its = d[at] if isinstance(d, tuple) else part_of(d, at) if d else None
-                    found = add_terms(found, self._inner(part_of(value, at), its, part))
-                return found
+                    result = add_terms(result, self._inner(part_of(value, at), its, part))
+                return result
             case _:
                 return multiply_terms(value, d) if isinstance(d, Term) and kind == FLOAT else None
 
@@ -289,16 +289,16 @@ class _ReversePass:
             return known
         if one.head == "let":
             value = yield self._needed(one.children[0], block)
-            found = yield self._needed(open_binder(one.children[1], value), block)
+            result = yield self._needed(open_binder(one.children[1], value), block)
         elif one.head == "tuple" or (one.head in CHAIN_RULES and term_facts(one).type == FLOAT):
             parts = []
             for child in one.children:
                 parts.append((yield self._needed(child, block)))
-            found = block.bind(term(one.head, *parts))
+            result = block.bind(term(one.head, *parts))
         else:
-            found = block.bind(one)
-        block.record(one, found)
-        return found
+            result = block.bind(one)
+        block.record(one, result)
+        return result
 
     def _gathered(self, keys: list[tuple[str, _Path]], found: _Found) -> Term:
         """Return what some variables get as one term, with zeros for those that get nothing."""
@@ -331,15 +331,15 @@ def _is_part(one: Term) -> bool:
 def _of_leaf(one: Term, d: Adjoint) -> _Found:
     """Return what a variable gets where it stands."""
     name = name_of(one)
-    found: _Found = {}
+    result: _Found = {}
     stack: list[tuple[_Path, Adjoint]] = [((), d)] if name else []
     while stack:
         path, part = stack.pop()
         if isinstance(part, tuple):
             stack += [((*path, at), inner) for at, inner in enumerate(part)]
         elif part is not None:
-            found[name, path] = part
-    return found
+            result[name, path] = part
+    return result
 
 
 def _of_variable(found: _Found, name: str, kind: Type, path: _Path = ()) -> Adjoint:

@@ -55,8 +55,8 @@ def _sized(one: Term, kinds: Mapping[str, Type], plain: Type) -> Type:
     if head == "if":
         return join_types(infer_sizes(children[1], kinds), infer_sizes(children[2], kinds)) or plain
     if head in ("add", "sub", "mul", "neg"):
-        found = [infer_sizes(child, kinds) for child in children if term_facts(child).type == plain]
-        return found[0] if found else plain
+        types = [infer_sizes(child, kinds) for child in children if term_facts(child).type == plain]
+        return types[0] if types else plain
     return plain
 
 

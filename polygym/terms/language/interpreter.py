@@ -93,12 +93,12 @@ def evaluate(program: TermProgram, values: Mapping[str, Any], steps: int = MOST_
 def evaluate_term(root: Term, values: Mapping[str, Value], steps: int = MOST_STEPS) -> Value:
     """Return what a term computes from the values of its free names."""
     try:
-        found = run_trampoline(_Evaluator(values, steps).value(root, None))
+        result = run_trampoline(_Evaluator(values, steps).value(root, None))
     except _EvaluationError as failed:
         return EvaluationFailure(str(failed))
-    if isinstance(found, _Closure):
+    if isinstance(result, _Closure):
         raise InputError(f"a term: expected data, found a function of type {term_facts(root).type}")
-    return found
+    return result
 
 
 def _measure(name: str, value: Value, kind: Type, sizes: dict[str, int]) -> None:
@@ -143,14 +143,14 @@ class _Evaluator:
             return (yield self._repeated(one, scope))
         if head == "select":
             return (yield self.value(children[1], scope))[children[0].head]
-        found = []
+        result = []
         for child in children:
-            found.append((yield self.value(child, scope)))
+            result.append((yield self.value(child, scope)))
         if head == "tuple":
-            return tuple(found)
+            return tuple(result)
         if head in ("constVec", "deltaVec"):
-            self._use(found[0])
-        return _PRIMITIVES[str(head)](*found)
+            self._use(result[0])
+        return _PRIMITIVES[str(head)](*result)
 
     def _use(self, steps: int) -> None:
         """Count steps; of a vector that is written at once as many as it has elements."""
@@ -166,13 +166,13 @@ class _Evaluator:
             assert scope is not None
             scope = scope[1]
         assert scope is not None
-        found = scope[0]
-        if isinstance(found, _LazyValue):
-            if found.term is not None:
-                found.value = yield self.value(found.term, found.scope)
-                found.term = found.scope = None
-            return found.value
-        return found
+        lazy_value = scope[0]
+        if isinstance(lazy_value, _LazyValue):
+            if lazy_value.term is not None:
+                lazy_value.value = yield self.value(lazy_value.term, lazy_value.scope)
+                lazy_value.term = lazy_value.scope = None
+            return lazy_value.value
+        return lazy_value
 
     def _constant(self, one: Term) -> Value:
         if one is TRUE or one is FALSE:
@@ -190,15 +190,15 @@ class _Evaluator:
         is_sum = one.head == "sumbuild"
         if is_sum and count == 0:
             return _nothing(term_facts(one).type)
-        found: list[Value] = []
+        result: list[Value] = []
         total: Value = None
         for place in range(count):
             element = yield self.value(function.body, (place, function.scope))
             if is_sum:
                 total = element if place == 0 else _add(total, element)
             else:
-                found.append(element)
-        return total if is_sum else found
+                result.append(element)
+        return total if is_sum else result
 
 
 def _count(number: int) -> int:
@@ -233,8 +233,8 @@ def _by_parts(name: str, work: Callable[[Any, Any], Any]) -> Callable[[Value, Va
                     f"{name}: expected vectors of one size, found {len(one)} and {len(other)}"
                 )
             return type(one)(combine(left, right) for left, right in zip(one, other, strict=True))
-        found = work(one, other)
-        return found if isinstance(found, float) else _whole(found)
+        result = work(one, other)
+        return result if isinstance(result, float) else _whole(result)
 
     return combine
 
@@ -247,8 +247,8 @@ def _multiply(one: Value, other: Value) -> Value:
         return type(other)(_multiply(one, part) for part in other)
     if isinstance(one, list | tuple):
         return type(one)(_multiply(part, other) for part in one)
-    found = one * other
-    return found if isinstance(found, float) else _whole(found)
+    result = one * other
+    return result if isinstance(result, float) else _whole(result)
 
 
 def _divide(one: Any, other: Any) -> Any:
@@ -260,8 +260,8 @@ def _divide(one: Any, other: Any) -> Any:
         return math.copysign(math.inf, one) * math.copysign(1.0, other)
     if other == 0:
         raise _EvaluationError(f"div: expected an Integer other than 0, found {one} / 0")
-    found = abs(one) // abs(other)
-    return _whole(found if (one < 0) == (other < 0) else -found)
+    result = abs(one) // abs(other)
+    return _whole(result if (one < 0) == (other < 0) else -result)
 
 
 def _negate(one: Value) -> Value:

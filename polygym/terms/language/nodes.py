@@ -161,8 +161,8 @@ def term_facts(one: Term) -> TermFacts:
     Raises:
         IllTyped: it makes no sense; says what was expected.
     """
-    found = _KNOWN.get(one)
-    return found if found is not None else _found(one)
+    facts = _KNOWN.get(one)
+    return facts if facts is not None else _found(one)
 
 
 def free_variables(root: Term) -> dict[str, Type]:

@@ -98,10 +98,10 @@ def _bases(one: Type) -> set[BaseType]:
 
 
 def _same(one: Type, other: Type) -> Type:
-    found = meet_types(one, other)
-    if found is None:
+    result = meet_types(one, other)
+    if result is None:
         raise IllTypedError(f"expected two of one type, found {one} and {other}")
-    return found
+    return result
 
 
 def _must(one: Type, wanted: Type) -> None:
@@ -110,10 +110,10 @@ def _must(one: Type, wanted: Type) -> None:
 
 
 def _sum(types: tuple[Type, ...]) -> Type:
-    found = _same(*types)
-    if not _is_additive(found):
-        raise _expected("numbers, or vectors or tuples of them", found)
-    return found
+    result = _same(*types)
+    if not _is_additive(result):
+        raise _expected("numbers, or vectors or tuples of them", result)
+    return result
 
 
 def _product(types: tuple[Type, ...]) -> Type:
@@ -131,10 +131,10 @@ def _product(types: tuple[Type, ...]) -> Type:
 
 
 def _quotient(types: tuple[Type, ...]) -> Type:
-    found = _same(*types)
-    if not _is_number(found):
-        raise _expected("two numbers", found)
-    return found
+    result = _same(*types)
+    if not _is_number(result):
+        raise _expected("two numbers", result)
+    return result
 
 
 def _negative(types: tuple[Type, ...]) -> Type:
@@ -144,8 +144,8 @@ def _negative(types: tuple[Type, ...]) -> Type:
 
 
 def _of_floats(types: tuple[Type, ...]) -> Type:
-    for one in types:
-        _must(one, FLOAT)
+    for type_ in types:
+        _must(type_, FLOAT)
     return FLOAT
 
 
@@ -162,8 +162,8 @@ def _order(types: tuple[Type, ...]) -> Type:
 
 
 def _logic(types: tuple[Type, ...]) -> Type:
-    for one in types:
-        _must(one, BOOL)
+    for type_ in types:
+        _must(type_, BOOL)
     return BOOL
 
 
@@ -174,10 +174,10 @@ def _conversion(types: tuple[Type, ...]) -> Type:
 
 def _choice(types: tuple[Type, ...]) -> Type:
     _must(types[0], BOOL)
-    found = join_types(types[1], types[2])
-    if found is None:
+    result = join_types(types[1], types[2])
+    if result is None:
         raise IllTypedError(f"expected two of one type, found {types[1]} and {types[2]}")
-    return found
+    return result
 
 
 def _let(types: tuple[Type, ...]) -> Type:
@@ -207,10 +207,10 @@ def _build(types: tuple[Type, ...]) -> Type:
 
 def _sum_of_build(types: tuple[Type, ...]) -> Type:
     _must(types[0], INTEGER)
-    found = _element_function(types[1])
-    if not _is_additive(found):
+    result = _element_function(types[1])
+    if not _is_additive(result):
         raise _expected("a function whose values can be added", types[1])
-    return found
+    return result
 
 
 def _vector(one: Type) -> VectorType:
@@ -230,10 +230,10 @@ def _size(types: tuple[Type, ...]) -> Type:
 
 
 def _total(types: tuple[Type, ...]) -> Type:
-    found = _vector(types[0]).element
-    if not _is_additive(found):
+    result = _vector(types[0]).element
+    if not _is_additive(result):
         raise _expected("a vector of what can be added", types[0])
-    return found
+    return result
 
 
 def _delta(types: tuple[Type, ...]) -> Type:
@@ -254,9 +254,9 @@ def _constant_vector(types: tuple[Type, ...]) -> Type:
 def _tuple(types: tuple[Type, ...]) -> Type:
     if len(types) < 2:
         raise IllTypedError(f"expected two parts or more, found {len(types)}")
-    for one in types:
-        if not is_data(one):
-            raise _expected("parts that are data", one)
+    for type_ in types:
+        if not is_data(type_):
+            raise _expected("parts that are data", type_)
     return TupleType(types)
 
 

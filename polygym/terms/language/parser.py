@@ -70,17 +70,17 @@ def parse_programs(text: str, file: str = "<text>") -> list[TermProgram]:
     source = TermSource(text, file)
     if not source.top:
         raise source.error(None, "expected a term or a definition, found nothing")
-    found: dict[str, _Definition] = {}
-    for one in source.top:
-        if one.first == "def":
-            made = _definition(source, one, found)
-            found[made.program.name] = made
-        elif found or len(source.top) > 1:
-            wrong = one if found else source.top[1]
+    definitions: dict[str, _Definition] = {}
+    for syntax in source.top:
+        if syntax.first == "def":
+            made = _definition(source, syntax, definitions)
+            definitions[made.program.name] = made
+        elif definitions or len(source.top) > 1:
+            wrong = syntax if definitions else source.top[1]
             raise source.error(wrong, f"expected (def …), found {wrong}", _SINGLE_TERM_HINT)
         else:
-            return [_bare(source, one)]
-    return [one.program for one in found.values()]
+            return [_bare(source, syntax)]
+    return [definition.program for definition in definitions.values()]
 
 
 _SINGLE_TERM_HINT = "a text is one bare term, or definitions"
@@ -93,13 +93,13 @@ def parse_program(text: str, file: str = "<text>", name: str | None = None) -> T
         SourceError: the text is none.
         InputError: there is no such definition.
     """
-    found = parse_programs(text, file)
+    programs = parse_programs(text, file)
     if name is None:
-        return found[-1]
-    for one in found:
-        if one.name == name:
-            return one
-    known = ", ".join(one.name for one in found)
+        return programs[-1]
+    for program in programs:
+        if program.name == name:
+            return program
+    known = ", ".join(term_program.name for term_program in programs)
     raise InputError(f"{file}: expected one of the definitions {known}, found {name!r}")
 
 
@@ -181,9 +181,9 @@ class _TermParser:
         if head == "lam":
             read = yield self._lam(one, scope, None)
             return read
-        found = SELECTION.fullmatch(head)
-        if found:
-            read = yield self._get(one, scope, int(found[1]) - 1, int(found[2]))
+        match = SELECTION.fullmatch(head)
+        if match:
+            read = yield self._get(one, scope, int(match[1]) - 1, int(match[2]))
             return read
         name = ALIASES.get(head, head)
         if name in OPERATORS:

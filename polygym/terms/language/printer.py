@@ -43,31 +43,31 @@ def text_of(root: Term, mark: tuple[int, ...] | None = None) -> str:
         if isinstance(item, str):
             pieces.append(item)
             continue
-        one, names, place = item
+        term, names, place = item
         if place == ():
             stack.append("«")
-            stack.append((one, names, None))
+            stack.append((term, names, None))
             pieces.append("»")
             continue
-        ways = [place[1:] if place and place[0] == at else None for at in range(len(one.children))]
-        if not one.children:
-            pieces.append(_leaf(one, names))
-        elif one.head == "let":
+        ways = [place[1:] if place and place[0] == at else None for at in range(len(term.children))]
+        if not term.children:
+            pieces.append(_leaf(term, names))
+        elif term.head == "let":
             name = _fresh("t", len(names), taken)
             pieces.append(f"(let ({name} ")
             stack.append(")")
-            stack.append((one.children[1], (*names, name), ways[1]))
+            stack.append((term.children[1], (*names, name), ways[1]))
             stack.append(") ")
-            stack.append((one.children[0], names, ways[0]))
-        elif is_lam(one):
+            stack.append((term.children[0], names, ways[0]))
+        elif is_lam(term):
             name = _fresh("i", len(names), taken)
-            pieces.append(f"(lam ({name} : {parameter_of(one)}) ")
+            pieces.append(f"(lam ({name} : {parameter_of(term)}) ")
             stack.append(")")
-            stack.append((one.children[0], (*names, name), ways[0]))
+            stack.append((term.children[0], (*names, name), ways[0]))
         else:
-            pieces.append(f"({one.head}")
+            pieces.append(f"({term.head}")
             stack.append(")")
-            for child, way in zip(reversed(one.children), reversed(ways), strict=True):
+            for child, way in zip(reversed(term.children), reversed(ways), strict=True):
                 stack.append((child, names, way))
                 stack.append(" ")
     return "".join(pieces)

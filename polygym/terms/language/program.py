@@ -43,10 +43,10 @@ class TermProgram:
     def sizes(self) -> tuple[str, ...]:
         """The names of sizes that are no parameters themselves."""
         named = {name for name, _ in self.parameters}
-        found: dict[str, None] = {}
+        result: dict[str, None] = {}
         for _, kind in self.parameters:
-            found |= dict.fromkeys(sizes_in(kind))
-        return tuple(name for name in found if name not in named)
+            result |= dict.fromkeys(sizes_in(kind))
+        return tuple(name for name in result if name not in named)
 
     @property
     def inputs(self) -> tuple[tuple[str, Type], ...]:

@@ -34,15 +34,15 @@ class Syntax:
 
     def __str__(self) -> str:
         """Return a text for messages, cut off where it gets long."""
-        found: list[str] = []
+        result: list[str] = []
         length = 0
         for word in self._words():
-            glued = word == ")" or (found and found[-1] == "(")
-            found.append(word if glued or not found else f" {word}")
-            length += len(found[-1])
+            glued = word == ")" or (result and result[-1] == "(")
+            result.append(word if glued or not result else f" {word}")
+            length += len(result[-1])
             if length > 60:
-                return "".join(found) + " …"
-        return "".join(found).replace("( ", "(")
+                return "".join(result) + " …"
+        return "".join(result).replace("( ", "(")
 
     @property
     def whole(self) -> str:
@@ -52,15 +52,15 @@ class Syntax:
     def _words(self) -> Iterator[str]:
         stack: list[Syntax | str] = [self]
         while stack:
-            one = stack.pop()
-            if isinstance(one, str):
-                yield one
-            elif one.parts is None:
-                yield one.token.text
+            syntax = stack.pop()
+            if isinstance(syntax, str):
+                yield syntax
+            elif syntax.parts is None:
+                yield syntax.token.text
             else:
                 yield "("
                 stack.append(")")
-                stack.extend(reversed(one.parts))
+                stack.extend(reversed(syntax.parts))
 
 
 class TermSource:

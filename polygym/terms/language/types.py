@@ -90,7 +90,7 @@ Type: TypeAlias = BaseType | VectorType | TupleType | FunctionType
 
 _LONGEST = 200
 
-_BASES = {one.name: one for one in (FLOAT, INTEGER, BOOL)}
+_BASES = {base_type.name: base_type for base_type in (FLOAT, INTEGER, BOOL)}
 
 
 def erase_sizes(one: Type) -> Type:
@@ -208,12 +208,12 @@ def type_from_text(text: str) -> Type:
     if len(words) > _LONGEST:
         raise InputError(f"a type: expected at most {_LONGEST} words, found {len(words)}")
     try:
-        found, rest = _type(words)
+        result, rest = _type(words)
     except IndexError:
         raise InputError(f"a type: expected more after {text!r}, found the end") from None
     if rest:
         raise InputError(f"a type: expected the end, found {' '.join(rest)!r} in {text!r}")
-    return found
+    return result
 
 
 def _type(words: list[str]) -> tuple[Type, list[str]]:
@@ -230,8 +230,8 @@ def _type(words: list[str]) -> tuple[Type, list[str]]:
             f"(-> TYPE TYPE), found {word!r}"
         )
     if rest[0] not in ("Tuple", "->", "Lam"):
-        found, rest = _type(rest)
-        return found, _closed(rest)
+        result, rest = _type(rest)
+        return result, _closed(rest)
     kind, rest = rest[0], rest[1:]
     parts: list[Type] = []
     while rest[0] != ")":

@@ -91,7 +91,9 @@ def is_regular(value: Value) -> bool:
     """Whether a value is one, and all its numbers are finite."""
     if isinstance(value, EvaluationFailure):
         return False
-    return all(not isinstance(one, float) or math.isfinite(one) for one in numbers_in(value))
+    return all(
+        not isinstance(number, float) or math.isfinite(number) for number in numbers_in(value)
+    )
 
 
 def is_close(one: Value, other: Value, tolerance: float = 1e-9) -> bool:

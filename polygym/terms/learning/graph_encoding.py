@@ -91,12 +91,12 @@ class GraphEncoder:
         if self._bytes > _MOST_BYTES:
             self._known.clear()
             self._bytes = 0
-        found = [self._known.get(one) or self._rows(one) for one in terms]
-        data = b"".join([one.at(0, 0) for one in found])
+        rows = [self._known.get(term) or self._rows(term) for term in terms]
+        data = b"".join([row.at(0, 0) for row in rows])
         kinds, distances, places, parts = (
             np.frombuffer(data, np.int32).reshape(-1, _PLACES).T.astype(np.int64)
         )
-        graphs = np.repeat(np.arange(len(terms)), [one.size for one in found])
+        graphs = np.repeat(np.arange(len(terms)), [row.size for row in rows])
         parts -= parts.min()
         alike, classes = _classes(graphs * (int(parts.max()) + 1) + parts)
         return TermGraphBatch(kinds, _edges(distances, places), alike, classes, graphs, len(terms))
@@ -112,11 +112,11 @@ class GraphEncoder:
         parts: dict[Term, int] = {}
         stack = [(root, 0, 0)]
         while stack:
-            one, parent, place = stack.pop()
+            term, parent, place = stack.pop()
             here = len(rows)
-            part = -1 - parts.setdefault(one, len(parts))
-            rows.append(_ROW.pack(_NUMBERS[_kind(one)], here - parent, place, part))
-            below = [(child, here, min(at, _PLACES - 1)) for at, child in enumerate(one.children)]
+            part = -1 - parts.setdefault(term, len(parts))
+            rows.append(_ROW.pack(_NUMBERS[_kind(term)], here - parent, place, part))
+            below = [(child, here, min(at, _PLACES - 1)) for at, child in enumerate(term.children)]
             stack.extend(reversed(below))
         return _Rows(_NUMBERS[_kind(root)], -1, len(rows), b"".join(rows[1:]))
 

@@ -48,8 +48,8 @@ class NumpyNetwork:
             InputError: some are missing, or have other shapes.
         """
         wanted = _shapes(self.width, self.horizon)
-        found = {name: one.shape for name, one in self.weights.items()}
-        if found != wanted or self.width < len(KINDS) or self.rounds < 0:
+        any_shapes = {name: floats.shape for name, floats in self.weights.items()}
+        if any_shapes != wanted or self.width < len(KINDS) or self.rounds < 0:
             raise InputError("weights: expected those of a graph network, found others")
 
     @property
@@ -63,8 +63,8 @@ class NumpyNetwork:
         return self._size("out.bias", 0)
 
     def _size(self, name: str, axis: int) -> int:
-        one = self.weights.get(name)
-        return int(one.shape[axis]) if one is not None and one.ndim > axis else 0
+        floats = self.weights.get(name)
+        return int(floats.shape[axis]) if floats is not None and floats.ndim > axis else 0
 
     def __call__(self, batch: TermGraphBatch) -> Floats:
         """Return a row a graph, a column for each number of steps from 1."""
@@ -80,8 +80,8 @@ class NumpyNetwork:
         return self._dense("out", whole)
 
     def _dense(self, name: str, values: Floats) -> Floats:
-        found: Floats = values @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
-        return found
+        floats: Floats = values @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
+        return floats
 
     def _heard(self, batch: TermGraphBatch, state: Floats) -> Floats:
         heard = np.zeros_like(state)
@@ -110,8 +110,8 @@ class NumpyNetwork:
         both = _sigmoid(new[:, : 2 * width] + old[:, : 2 * width])
         reset, update = both[:, :width], both[:, width:]
         other = np.tanh(new[:, 2 * width :] + reset * old[:, 2 * width :])
-        found: Floats = other + update * (state - other)
-        return found
+        floats: Floats = other + update * (state - other)
+        return floats
 
 
 class NetworkValue:
@@ -130,24 +130,24 @@ class NetworkValue:
         Of more steps than the network knows as much is expected as of those that it knows.
         """
         known = self.network.horizon
-        found = np.zeros((len(states), horizon + 1))
+        array = np.zeros((len(states), horizon + 1))
         steps = np.arange(1, min(horizon, known) + 1)
         times = self._trust * steps
         for at in range(0, len(states), _AT_ONCE):
             each = self.network(self._graphs.batch(states[at : at + _AT_ONCE]))
-            found[at : at + _AT_ONCE, 1 : len(steps) + 1] = each[:, : len(steps)] * times
-        found[:, len(steps) + 1 :] = found[:, len(steps) : len(steps) + 1]
-        return found
+            array[at : at + _AT_ONCE, 1 : len(steps) + 1] = each[:, : len(steps)] * times
+        array[:, len(steps) + 1 :] = array[:, len(steps) : len(steps) + 1]
+        return array
 
 
 def _sigmoid(values: Floats) -> Floats:
-    found: Floats = 0.5 * np.tanh(0.5 * values) + 0.5
-    return found
+    floats: Floats = 0.5 * np.tanh(0.5 * values) + 0.5
+    return floats
 
 
 def _shapes(width: int, horizon: int) -> dict[str, tuple[int, ...]]:
     """Return the shapes of a network's weights by their names."""
-    found: dict[str, tuple[int, ...]] = {
+    result: dict[str, tuple[int, ...]] = {
         "cell.weight_ih": (3 * width, width),
         "cell.weight_hh": (3 * width, width),
         "cell.bias_ih": (3 * width,),
@@ -160,5 +160,5 @@ def _shapes(width: int, horizon: int) -> dict[str, tuple[int, ...]]:
         "out": (horizon, width),
     }
     for name, shape in layers.items():
-        found[f"{name}.weight"], found[f"{name}.bias"] = shape, shape[:1]
-    return found
+        result[f"{name}.weight"], result[f"{name}.bias"] = shape, shape[:1]
+    return result

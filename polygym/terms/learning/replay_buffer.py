@@ -62,17 +62,19 @@ class ReplayBuffer:
 
     def save(self, path: Path) -> None:
         """Write all of them to a file, whole or not at all."""
-        nodes = list(postorder([one.term for one in self._held]))
-        places = {one: place for place, one in enumerate(nodes)}
-        children = [places[child] for one in nodes for child in one.children]
+        nodes = list(postorder([example.term for example in self._held]))
+        places = {node: place for place, node in enumerate(nodes)}
+        children = [places[child] for node in nodes for child in node.children]
         arrays: dict[str, Any] = {
-            "counts": np.array([len(one.children) for one in nodes], np.int32),
+            "counts": np.array([len(node.children) for node in nodes], np.int32),
             "children": np.array(children, np.int32),
-            "terms": np.array([places[one.term] for one in self._held], np.int32),
+            "terms": np.array(
+                [places[value_example.term] for value_example in self._held], np.int32
+            ),
             "targets": np.array([one.targets for one in self._held], np.float32),
             "left": np.array([one.known_steps for one in self._held], np.int32),
         }
-        write_atomically(path, pack_archive({"heads": [one.head for one in nodes]}, arrays))
+        write_atomically(path, pack_archive({"heads": [node.head for node in nodes]}, arrays))
 
     def load(self, path: Path) -> None:
         """Read examples that :meth:`save` wrote, and add them.
@@ -117,15 +119,15 @@ def _together(searches: Sequence[SearchGraph[Term]]) -> SearchGraph[Term]:
         return first
     whole = SearchGraph(first.system, first.horizon)
     children: dict[int, tuple[int, ...]] = {}
-    for one in searches:
+    for graph in searches:
         numbers = []
-        for state, left in zip(one.states, one.steps_left, strict=True):
+        for state, left in zip(graph.states, graph.steps_left, strict=True):
             number = whole.number_of(state)
             if number is None:
                 number = whole.add(state, left)
             whole.steps_left[number] = max(whole.steps_left[number], left)
             numbers.append(number)
-        for at, ends in one.children.items():
+        for at, ends in graph.children.items():
             own = numbers[at]
             children[own] = (*children.get(own, ()), *(numbers[end] for end in ends))
     whole.children = children

@@ -75,8 +75,8 @@ class ValueNetwork(nn.Module):
             self.read(state)
         )
         whole = torch.zeros(batch.count, self.shape.width)
-        found: Tensor = self.out(whole.index_add(0, torch.from_numpy(batch.graphs), shown))
-        return found
+        tensor: Tensor = self.out(whole.index_add(0, torch.from_numpy(batch.graphs), shown))
+        return tensor
 
 
 class _Edges:
@@ -93,7 +93,7 @@ class _Edges:
 
     def heard(self, messages: nn.ModuleList, state: Tensor) -> Tensor:
         """Return the sum of the messages at each node."""
-        said = [messages[kind](state.index_select(0, one)) for kind, one in self._sources]
+        said = [messages[kind](state.index_select(0, tensor)) for kind, tensor in self._sources]
         if self._count:
             own = state.index_select(0, self._alike)
             every = own.new_zeros(self._count, own.shape[1]).index_add(0, self._classes, own)

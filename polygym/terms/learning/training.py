@@ -165,7 +165,7 @@ class ValueTrainer:
                 for system in self._systems
             ]
             before += seen[-1].costs[0]
-            after += min(one.costs[one.best] for one in seen)
+            after += min(graph.costs[graph.best] for graph in seen)
             self.examples.extend(sample_examples(seen, self.teaching.examples_per_search, rng))
             losses.append(self._fit(rng))
         self.number += 1
@@ -208,9 +208,12 @@ class ValueTrainer:
 
     def _loss(self, examples: Sequence[ValueExample]) -> torch.Tensor:
         steps = torch.arange(1, self.teaching.shape.horizon + 1)
-        targets = torch.from_numpy(np.stack([one.targets for one in examples])) / steps
-        known = steps <= torch.tensor([one.known_steps for one in examples])[:, None]
-        found = self.network(self._graphs.batch([one.term for one in examples]))
+        targets = (
+            torch.from_numpy(np.stack([value_example.targets for value_example in examples]))
+            / steps
+        )
+        known = steps <= torch.tensor([example.known_steps for example in examples])[:, None]
+        found = self.network(self._graphs.batch([example.term for example in examples]))
         each = nn.functional.huber_loss(found, targets, reduction="none")
         return each[known].mean()
 

@@ -42,8 +42,8 @@ class MaximumValue:
 
     def __call__(self, states: Sequence[Term], horizon: int) -> Values:
         """Return what is expected, a row a state, a column for each number of steps."""
-        found: Values = np.max([value(states, horizon) for value in self._values], axis=0)
-        return found
+        result: Values = np.max([value(states, horizon) for value in self._values], axis=0)
+        return result
 
 
 def value_function_named(name: str, rules: Sequence[TermRule] = ()) -> ValueFunction[Term]:

@@ -49,7 +49,7 @@ class ValueWeights:
 
     def save(self, path: Path) -> None:
         """Write everything to one file."""
-        own = {f"{_WEIGHTS}{name}": one for name, one in self.network.weights.items()}
+        own = {f"{_WEIGHTS}{name}": floats for name, floats in self.network.weights.items()}
         arrays = {**own, **self.extra_arrays}
         header = {
             "format": _FORMAT,
@@ -80,11 +80,11 @@ class ValueWeights:
                     "found some for others; they have to be trained again"
                 )
             weights = {
-                name.removeprefix(_WEIGHTS): one
-                for name, one in arrays.items()
+                name.removeprefix(_WEIGHTS): array
+                for name, array in arrays.items()
                 if name.startswith(_WEIGHTS)
             }
-            more = {name: one for name, one in arrays.items() if not name.startswith(_WEIGHTS)}
+            more = {name: array for name, array in arrays.items() if not name.startswith(_WEIGHTS)}
             network = NumpyNetwork(int(header["rounds"]), weights)
             return ValueWeights(network, ModelCard.from_json(header["card"]), more)
         except ARCHIVE_ERRORS as error:

@@ -53,8 +53,8 @@ def compile_rule(rule: PatternRule | SelectRule) -> RuleFunction:
         if not matches(one, known):
             return None
         if conditions:
-            found = PatternMatch({name: (part, ()) for name, part in known.items()})
-            if not all(condition.holds(found) for condition in conditions):
+            match = PatternMatch({name: (part, ()) for name, part in known.items()})
+            if not all(condition.holds(match) for condition in conditions):
                 return None
         made = build(known)
         if made is one:

@@ -59,9 +59,9 @@ def merge_rules(sets: Iterable[Iterable[TermRule]]) -> tuple[TermRule, ...]:
     Raises:
         InputError: two different ones have one name.
     """
-    found: dict[str, TermRule] = {}
+    term_rules: dict[str, TermRule] = {}
     for rules in sets:
         for rule in rules:
-            if found.setdefault(rule.name, rule) != rule:
+            if term_rules.setdefault(rule.name, rule) != rule:
                 raise InputError(f"rules: expected one rule named {rule.name}, found two")
-    return tuple(found.values())
+    return tuple(term_rules.values())

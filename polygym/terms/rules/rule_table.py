@@ -63,13 +63,13 @@ def parse_rules(text: str, file: str = "<rules>") -> list[TermRule]:
         InputError: two rules have one name.
     """
     reading = _RuleParser(TermSource(text, file))
-    found: dict[str, TermRule] = {}
+    term_rules: dict[str, TermRule] = {}
     while reading.rest:
         for rule in reading.rule():
-            if rule.name in found:
+            if rule.name in term_rules:
                 raise InputError(f"{file}: expected one rule named {rule.name}, found two")
-            found[rule.name] = rule
-    return list(found.values())
+            term_rules[rule.name] = rule
+    return list(term_rules.values())
 
 
 def text_of_rules(rules: Iterable[TermRule]) -> str:
@@ -119,11 +119,11 @@ class _RuleParser:
         if not self.rest or self.rest[-1].word != "if":
             return []
         self.rest.pop()
-        found = [self._take("a condition")]
+        syntaxes = [self._take("a condition")]
         while self.rest and self.rest[-1].word == "&":
             self.rest.pop()
-            found.append(self._take("a condition"))
-        return found
+            syntaxes.append(self._take("a condition"))
+        return syntaxes
 
     def _made(self, name: str, left: Syntax, right: Syntax, given: list[Syntax]) -> PatternRule:
         source = self._pattern(left, (), is_source=True)
@@ -139,7 +139,7 @@ class _RuleParser:
                     right, f"expected {meta.name} in the source, found it nowhere"
                 )
         binders = set(_binders(source))
-        conditions = tuple(self._condition(one, scopes, binders) for one in given)
+        conditions = tuple(self._condition(syntax, scopes, binders) for syntax in given)
         return PatternRule(name, source, target, conditions)
 
     def _condition(

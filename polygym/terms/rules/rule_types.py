@@ -183,11 +183,11 @@ TermRule: TypeAlias = PatternRule | BindRule | LiftRule | SelectRule
 
 def by_head(rules: Iterable[TermRule]) -> dict[str, list[PatternRule | SelectRule]]:
     """Return the rules that look at one node, by its head, in their order."""
-    found: dict[str, list[PatternRule | SelectRule]] = {}
+    pattern_rules: dict[str, list[PatternRule | SelectRule]] = {}
     for rule in rules:
         if isinstance(rule, PatternRule | SelectRule):
-            found.setdefault(rule.head, []).append(rule)
-    return found
+            pattern_rules.setdefault(rule.head, []).append(rule)
+    return pattern_rules
 
 
 def apply_rule(rule: PatternRule | SelectRule, one: Term) -> Term | None:

@@ -108,10 +108,11 @@ def check_rules(rules: Iterable[TermRule], file: str = "<rules>", seed: int = 0)
     """
     for rule in rules:
         if isinstance(rule, PatternRule):
-            found = find_counterexample(rule, seed=seed)
-            if found is not None:
+            counterexample = find_counterexample(rule, seed=seed)
+            if counterexample is not None:
                 raise InputError(
-                    f"{file}: rule {rule.name}: expected both sides to be equal, found that {found}"
+                    f"{file}: rule {rule.name}: expected both sides to be equal, found that "
+                    f"{counterexample}"
                 )
 
 
@@ -148,7 +149,7 @@ def find_counterexample(
             f"{answer} cases: {rule}"
         )
     if not isinstance(answer, TermCounterexample):
-        whole = [one for one in typings if any(INTEGER in kinds.values() for kinds in one)]
+        whole = [typing for typing in typings if any(INTEGER in kinds.values() for kinds in typing)]
         answer = _test_rule(rule, whole, tries, rng, (*special, *_WIDE), _STEPS_OF_WIDE)
     return answer if isinstance(answer, TermCounterexample) else None
 
@@ -188,13 +189,19 @@ def special_numbers(rule: PatternRule) -> tuple[int | float, ...]:
     >>> special_numbers(rule)
     (1000000.0, 999999.0, 1000001.0, -1000000.0, 2000000.0, 500000.0)
     """
-    found: dict[tuple[type, int | float], None] = {}
-    for one in (*_literals(rule.source), *_literals(rule.target)):
-        if abs(one) > _USUAL:
-            near: tuple[int | float, ...] = (one, one - 1, one + 1, -one, 2 * one)
-            near += (one // 2 if isinstance(one, int) else one / 2,)
-            found |= {(type(each), each): None for each in near if abs(each) < _MAX_MAGNITUDE}
-    return tuple(one for _, one in found)
+    result: dict[tuple[type, int | float], None] = {}
+    for literal in (*_literals(rule.source), *_literals(rule.target)):
+        if abs(literal) > _USUAL:
+            near: tuple[int | float, ...] = (
+                literal,
+                literal - 1,
+                literal + 1,
+                -literal,
+                2 * literal,
+            )
+            near += (literal // 2 if isinstance(literal, int) else literal / 2,)
+            result |= {(type(each), each): None for each in near if abs(each) < _MAX_MAGNITUDE}
+    return tuple(one for _, one in result)
 
 
 def _literals(pattern: Pattern) -> Iterator[int | float]:
@@ -217,12 +224,12 @@ def _compared(
         expected = evaluate_term(source, values, steps)
         if not is_regular(expected):
             return False
-        found = evaluate_term(target, values, steps)
+        result = evaluate_term(target, values, steps)
     except LimitError:
         return False
-    if is_close(expected, found):
+    if is_close(expected, result):
         return True
-    return TermCounterexample(rule, source, target, tuple(values.items()), expected, found)
+    return TermCounterexample(rule, source, target, tuple(values.items()), expected, result)
 
 
 def _typings(rule: PatternRule) -> list[_Typing]:
@@ -230,9 +237,9 @@ def _typings(rule: PatternRule) -> list[_Typing]:
     names = list(dict.fromkeys(meta.name for meta in metavariables(rule.source)))
     free = [name for name, operator in _functions(rule.source, "") if operator not in _LOOPS]
     rng = np.random.default_rng(0)
-    found: list[_Typing] = []
+    typings: list[_Typing] = []
     for tried, kinds in enumerate(_assignments(len(names) + len(free), rng)):
-        if tried > _MOST_TRIED or len(found) >= _MOST_TYPINGS:
+        if tried > _MOST_TRIED or len(typings) >= _MOST_TYPINGS:
             break
         given = dict(zip(names, kinds, strict=False))
         binders = dict(zip(free, kinds[len(names) :], strict=True))
@@ -248,10 +255,10 @@ def _typings(rule: PatternRule) -> list[_Typing]:
             made = instantiate(rule.source, known)
             if made is not None:
                 term_facts(made)
-                found.append((given, binders))
+                typings.append((given, binders))
         except IllTypedError:
             continue
-    return found
+    return typings
 
 
 def _assignments(count: int, rng: np.random.Generator) -> Iterable[tuple[Type, ...]]:
@@ -302,7 +309,10 @@ def _source(
     types |= _let_types(rule.source, kinds)
     for name, meta in scopes.items():
         around = [types.get(binder, INTEGER) for binder in meta.scope]
-        is_zero = any(one.name == "zero" and one.metavariable == name for one in rule.conditions)
+        is_zero = any(
+            condition.name == "zero" and condition.metavariable == name
+            for condition in rule.conditions
+        )
         made = (
             zero_term(kinds[name])
             if is_zero
@@ -310,26 +320,26 @@ def _source(
         )
         known.bindings[name] = made, meta.scope
     try:
-        found = instantiate(rule.source, known)
-        if found is not None:
-            term_facts(found)
+        term = instantiate(rule.source, known)
+        if term is not None:
+            term_facts(term)
     except IllTypedError:
         return None
-    return found
+    return term
 
 
 def _let_types(pattern: Pattern, kinds: dict[str, Type]) -> dict[str, Type]:
-    found: dict[str, Type] = {}
+    types: dict[str, Type] = {}
     match pattern:
         case LetPattern(name, value, body):
             if isinstance(value, Metavariable):
-                found[name] = kinds[value.name]
+                types[name] = kinds[value.name]
             else:
-                found[name] = FLOAT
-            found |= _let_types(value, kinds) | _let_types(body, kinds)
+                types[name] = FLOAT
+            types |= _let_types(value, kinds) | _let_types(body, kinds)
         case LambdaPattern(_, body):
-            found |= _let_types(body, kinds)
+            types |= _let_types(body, kinds)
         case OperatorPattern(_, children):
             for child in children:
-                found |= _let_types(child, kinds)
-    return found
+                types |= _let_types(child, kinds)
+    return types

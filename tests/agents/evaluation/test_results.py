@@ -31,9 +31,9 @@ def result(
 
 
 def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
-    found = [result("a", 0, "mvt", 0.5), result("a", 1, "gemm", 1.0, 2.5)]
-    write_results(tmp_path / "x.jsonl", found)
-    assert read_results(tmp_path / "x.jsonl") == found
+    result_lines = [result("a", 0, "mvt", 0.5), result("a", 1, "gemm", 1.0, 2.5)]
+    write_results(tmp_path / "x.jsonl", result_lines)
+    assert read_results(tmp_path / "x.jsonl") == result_lines
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_rules_act_and_their_results_hold(tmp_path: Path, capsys: Any) -> None:
     printed = capsys.readouterr().out
     assert printed.splitlines()[0].split() == ["kernel", "reward", "speedup", "status"]
     assert printed.splitlines()[-1].split()[0] == "all"
-    assert [one.kernel for one in read_results(file)] == ["mvt", "trisolv"]
+    assert [result_line.kernel for result_line in read_results(file)] == ["mvt", "trisolv"]
     assert validate.main([str(file)]) == 0
     assert "2 of 2 hold" in capsys.readouterr().out
 
@@ -81,11 +81,11 @@ def test_rules_that_roll_dice_have_seeds(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     given = ["uniform", "--kernels", "mvt", "--seeds", "3", "--episodes", "2", *SMALL]
     assert evaluate.main([*given, "--out", str(file)]) == 0
-    found = read_results(file)
-    assert [(one.seed, one.episode) for one in found] == [
+    result_lines = read_results(file)
+    assert [(result_line.seed, result_line.episode) for result_line in result_lines] == [
         (seed, episode) for seed in range(3) for episode in range(2)
     ]
-    assert len({one.record["schedule"] for one in found}) > 1
+    assert len({episode_result_line.record["schedule"] for episode_result_line in result_lines}) > 1
 
 
 def test_trained_agents_act(tmp_path: Path, capsys: Any) -> None:
@@ -93,11 +93,13 @@ def test_trained_agents_act(tmp_path: Path, capsys: Any) -> None:
     file = tmp_path / "x.jsonl"
     given = [str(tmp_path / "run"), "--kernels", "gemm", "--out", str(file)]
     assert evaluate.main([*given, "--set", "reward=speedup"]) == 0
-    (one,) = read_results(file)
-    assert one.status == "ok"
-    assert one.speedup == pytest.approx(one.record["outcome"]["speedup"], abs=1e-5)
+    (result_line,) = read_results(file)
+    assert result_line.status == "ok"
+    assert result_line.speedup == pytest.approx(result_line.record["outcome"]["speedup"], abs=1e-5)
     assert validate.main([str(file), "--run", "--slack", "1000"]) == 0
-    claim = replace(one, speedup=one.speedup * 1e6, reward=one.speedup * 1e6)
+    claim = replace(
+        result_line, speedup=result_line.speedup * 1e6, reward=result_line.speedup * 1e6
+    )
     outcome = claim.record["outcome"]
     outcome["speedup"] = claim.speedup
     write_results(file, [claim])
@@ -133,17 +135,20 @@ def test_what_cannot_be_evaluated(given: list[str], said: str, capsys: Any) -> N
 def test_claims_that_do_not_hold_are_found(tmp_path: Path, capsys: Any) -> None:
     file = tmp_path / "x.jsonl"
     assert evaluate.main(["earliest", "--kernels", "mvt", *SMALL, "--out", str(file)]) == 0
-    (one,) = read_results(file)
+    (result_line,) = read_results(file)
     for wrong in (
-        replace(one, speedup=7.0),
-        replace(one, reward=one.reward + 0.01),
-        replace(one, kernel="gemm"),
-        replace(one, status="ok"),
-        replace(one, record={**one.record, "schedule": "{ S0[i, j] -> [i, j] }"}),
-        replace(one, record={**one.record, "actions": [*one.record["actions"][:-1], 0]}),
-        replace(one, record={}),
+        replace(result_line, speedup=7.0),
+        replace(result_line, reward=result_line.reward + 0.01),
+        replace(result_line, kernel="gemm"),
+        replace(result_line, status="ok"),
+        replace(result_line, record={**result_line.record, "schedule": "{ S0[i, j] -> [i, j] }"}),
+        replace(
+            result_line,
+            record={**result_line.record, "actions": [*result_line.record["actions"][:-1], 0]},
+        ),
+        replace(result_line, record={}),
     ):
-        write_results(file, [one, wrong])
+        write_results(file, [result_line, wrong])
         assert validate.main([str(file)]) == 1
         assert "1 of 2 hold" in capsys.readouterr().out
 
@@ -186,8 +191,8 @@ def test_other_rewards_hold_too(kind: str, tmp_path: Path, capsys: Any) -> None:
     given = ["earliest", "--environment", OPTIMIZE, "--kernels", "mvt", *SMALL]
     assert evaluate.main([*given, "--set", f"reward={kind}", "--out", str(file)]) == 0
     assert validate.main([str(file)]) == 0
-    (one,) = read_results(file)
-    write_results(file, [replace(one, reward=one.reward + 1.0)])
+    (result_line,) = read_results(file)
+    write_results(file, [replace(result_line, reward=result_line.reward + 1.0)])
     assert validate.main([str(file)]) == 1
     assert "expected the reward" in capsys.readouterr().out
 
@@ -278,21 +283,21 @@ def test_a_slack_that_makes_no_sense(tmp_path: Path, capsys: Any) -> None:
 
 
 def test_agents_beside_the_first_by_hand(tmp_path: Path, capsys: Any) -> None:
-    found = [
+    result_lines = [
         *(result("one", seed, name, 1.0, 2.0) for seed in (0, 1) for name in ("mvt", "gemm")),
         *(result("two", seed, name, 2.0, 8.0) for seed in (0, 1) for name in ("mvt", "gemm")),
         result("two", 0, "lu", 50.0, 50.0),
         result("two", 1, "lu", 50.0, 50.0),
     ]
-    one, two = compare.compare_agents(found, "reward")
-    assert (one.seeds, one.kernels) == (2, 2)
-    assert one.mean == (1.0, 1.0, 1.0)
+    agent, two = compare.compare_agents(result_lines, "reward")
+    assert (agent.seeds, agent.kernels) == (2, 2)
+    assert agent.mean == (1.0, 1.0, 1.0)
     assert two.mean == (2.0, 2.0, 2.0)
     assert two.relative == (1.0, 1.0, 1.0)
-    _, fast = compare.compare_agents(found, "speedup")
+    _, fast = compare.compare_agents(result_lines, "speedup")
     assert fast.mean == pytest.approx((8.0, 8.0, 8.0))
     assert fast.relative == pytest.approx((4.0, 4.0, 4.0))
-    write_results(tmp_path / "x.jsonl", found)
+    write_results(tmp_path / "x.jsonl", result_lines)
     picture = tmp_path / "x.svg"
     given = [str(tmp_path / "x.jsonl"), "--by", "speedup", "--picture", str(picture)]
     assert compare.main(given) == 0
@@ -304,12 +309,12 @@ def test_intervals_hold_the_mean_and_grow_with_the_noise() -> None:
     rng = np.random.default_rng(0)
 
     def some(noise: float) -> compare.ComparedAgent:
-        found = [
+        result_lines = [
             result("a", seed, name, 1.0 + noise * float(rng.normal()))
             for seed in range(5)
             for name in ("mvt", "gemm", "lu")
         ]
-        (row,) = compare.compare_agents(found, "reward")
+        (row,) = compare.compare_agents(result_lines, "reward")
         return row
 
     quiet, loud = some(0.01), some(1.0)
@@ -323,15 +328,19 @@ def test_what_cannot_be_compared(tmp_path: Path, capsys: Any) -> None:
     write_results(tmp_path / "x.jsonl", [result("a", 0, "mvt", 1.0), result("b", 0, "lu", 1.0)])
     assert compare.main([str(tmp_path / "x.jsonl")]) == 2
     assert "kernels that all agents have" in capsys.readouterr().err
-    found = [result("a", 0, "mvt", 1.0), result("a", 1, "mvt", 1.0), result("a", 1, "lu", 1.0)]
+    result_lines = [
+        result("a", 0, "mvt", 1.0),
+        result("a", 1, "mvt", 1.0),
+        result("a", 1, "lu", 1.0),
+    ]
     with pytest.raises(InputError, match="a: expected lu of seed 0 too"):
-        compare.compare_agents(found, "reward")
+        compare.compare_agents(result_lines, "reward")
     with pytest.raises(
         InputError, match="a: expected episode 0 of mvt, seed 0, once, found it twice"
     ):
-        compare.compare_agents([found[0], found[0]], "reward")
+        compare.compare_agents([result_lines[0], result_lines[0]], "reward")
     for name in ("x.nothing", "none/x.svg"):
-        write_results(tmp_path / "y.jsonl", found[:1])
+        write_results(tmp_path / "y.jsonl", result_lines[:1])
         assert compare.main([str(tmp_path / "y.jsonl"), "--picture", str(tmp_path / name)]) == 2
         assert capsys.readouterr().err.startswith("error: --picture: ")
 
@@ -348,8 +357,8 @@ def test_what_was_asked_for_otherwise_is_not_compared(change: dict[str, Any], sa
     asked = {
         "arguments": {"reward": "static", "threads": 1}, "program": {"parameters": {"n": 4}}
     }  # fmt: skip
-    one, other = (result(agent, 0, "mvt", 1.0) for agent in ("a", "b"))
-    alike = [replace(one, record=asked), replace(other, record=asked)]
+    result_line, other = (result(agent, 0, "mvt", 1.0) for agent in ("a", "b"))
+    alike = [replace(result_line, record=asked), replace(other, record=asked)]
     assert len(compare.compare_agents(alike, "reward")) == 2
     with pytest.raises(InputError, match=f"b: expected for mvt the {said}"):
         compare.compare_agents([alike[0], replace(other, record={**asked, **change})], "reward")

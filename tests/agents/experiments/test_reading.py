@@ -28,7 +28,9 @@ def test_what_comes_with_polygym_can_be_read_and_learns_from_no_test_kernel(file
     )
     if experiment.environment == REWRITE:
         kinds = experiment.kernels, experiment.evaluation.kernels
-        learned, asked = ({one.body for one in programs_of_selection(kind)} for kind in kinds)
+        learned, asked = (
+            {program.body for program in programs_of_selection(kind)} for kind in kinds
+        )
         assert not learned & asked
         return
     assert not set(TEST_KERNELS) & set(selected_kernels(experiment.kernels))
@@ -139,9 +141,9 @@ def test_files_that_are_no_experiments(text: str, said: str, tmp_path: Path) -> 
 def test_entries_are_overridden(tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
     file.write_text(yaml.safe_dump(document()))
-    found = read_experiment(file, ["steps=7", "hyperparameters.gamma=0.5", "seeds=[3, 4]"])
-    assert (found.steps, found.seeds) == (7, (3, 4))
-    assert found.hyperparameters == {**small().hyperparameters, "gamma": 0.5}
+    experiment = read_experiment(file, ["steps=7", "hyperparameters.gamma=0.5", "seeds=[3, 4]"])
+    assert (experiment.steps, experiment.seeds) == (7, (3, 4))
+    assert experiment.hyperparameters == {**small().hyperparameters, "gamma": 0.5}
     assert (
         read_experiment(file, ["hyperparameters.learning_rate=3e-4"]).hyperparameters[
             "learning_rate"

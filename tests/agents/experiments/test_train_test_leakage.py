@@ -75,10 +75,10 @@ def test_cloning_learns_from_none() -> None:
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    found: Path = tmp_path_factory.mktemp("trained")
+    path: Path = tmp_path_factory.mktemp("trained")
     for name, kernels in (("clean", "mvt"), ("seen", "mvt, syr2k")):
-        train_experiment(experiment(kernels, seeds=[0, 1]), found / name, lambda text: None)
-    return {name: found / name for name in ("clean", "seen")}
+        train_experiment(experiment(kernels, seeds=[0, 1]), path / name, lambda text: None)
+    return {name: path / name for name in ("clean", "seen")}
 
 
 def about(folder: Path) -> Path:
@@ -104,13 +104,13 @@ def test_it_is_said_beside_what_the_model_does(
     seen, clean = folders["seen"], folders["clean"]
     file, before = about(seen), about(seen).read_text()
     for seed in ("seed-0", "seed-1"):
-        one = seen / seed / "model.json"
+        path = seen / seed / "model.json"
         if kept == "without the entry":
-            entries = json.loads(one.read_text())
+            entries = json.loads(path.read_text())
             del entries["test_kernels"]
-            one.write_text(json.dumps(entries))
+            path.write_text(json.dumps(entries))
         elif kept == "nowhere":
-            one.unlink()
+            path.unlink()
     files = []
     for folder in (clean, seen):
         files.append(str(tmp_path / f"{folder.name}.jsonl"))
@@ -118,7 +118,11 @@ def test_it_is_said_beside_what_the_model_does(
         assert evaluate.main([str(folder), *given]) == 0
         said = capsys.readouterr().out
         assert (f"{folder} has learned from syr2k:" in said) is (folder == seen)
-        own = [one.kernel for one in read_results(Path(files[-1])) if one.trained_on]
+        own = [
+            result_line.kernel
+            for result_line in read_results(Path(files[-1]))
+            if result_line.trained_on
+        ]
         assert own == (["syr2k"] * 2 if folder == seen else [])
     assert compare.main(files) == 0
     said = capsys.readouterr().out
@@ -170,11 +174,11 @@ def test_what_says_nothing_of_a_model_is_refused(
 
 def test_results_of_earlier_versions_are_read(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
-    one = EpisodeResultLine("a", 0, "syr2k", 0, 0.5, 0.0, "not measured", {}, True)
-    write_results(file, [one])
-    assert read_results(file) == [one]
+    result_line = EpisodeResultLine("a", 0, "syr2k", 0, 0.5, 0.0, "not measured", {}, True)
+    write_results(file, [result_line])
+    assert read_results(file) == [result_line]
     entries = json.loads(file.read_text())
     del entries["seen"]
     file.write_text(json.dumps(entries))
-    (found,) = read_results(file)
-    assert not found.trained_on
+    (episode_result_line,) = read_results(file)
+    assert not episode_result_line.trained_on

@@ -31,7 +31,9 @@ def new(kind: Any, name: str = SCHEDULE, **given: Any) -> Any:
 
 def seen(count: int) -> tuple[dict[str, Any], np.ndarray[Any, Any]]:
     observations = states(SCHEDULE, "syrk", count)
-    return batch(observations), np.stack([one["action_mask"] for one in observations]).astype(bool)
+    return batch(observations), np.stack([arrays["action_mask"] for arrays in observations]).astype(
+        bool
+    )
 
 
 @pytest.mark.parametrize("count", [1, 7])

@@ -25,45 +25,45 @@ def states(name: str, kernel: str, count: int, **arguments: Any) -> list[dict[st
     """Return observations along a random episode."""
     env = make(name, kernel=kernel, **arguments)
     observation, info = env.reset(seed=0)
-    rng, over, found = np.random.default_rng(0), False, [observation]
-    while not over and len(found) < 400:
+    rng, over, observations = np.random.default_rng(0), False, [observation]
+    while not over and len(observations) < 400:
         action = int(rng.choice(np.flatnonzero(info["action_mask"])))
         observation, _, over, _, info = env.step(action)
-        found.append(observation)
-    chosen = np.linspace(0, len(found) - 1, count).astype(int)
-    return [found[place] for place in chosen]
+        observations.append(observation)
+    chosen = np.linspace(0, len(observations) - 1, count).astype(int)
+    return [observations[place] for place in chosen]
 
 
 def batch(observations: list[dict[str, np.ndarray]]) -> dict[str, Any]:
     return {
-        name: torch.as_tensor(np.stack([one[name] for one in observations]))
+        name: torch.as_tensor(np.stack([arrays[name] for arrays in observations]))
         for name in observations[0]
     }
 
 
 def permuted(one: dict[str, np.ndarray], rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Return the same observation with its statements, and its dependences, in another order."""
-    found = {name: array.copy() for name, array in one.items()}
+    result = {name: array.copy() for name, array in one.items()}
     statements = one["statements"].reshape(MOST_STATEMENTS, -1)
     used = int(statements[:, 0].sum())
     order = np.arange(MOST_STATEMENTS)
     order[:used] = rng.permutation(used)
     now = np.argsort(order)
-    found["statements"] = statements[order].ravel()
+    result["statements"] = statements[order].ravel()
     width = len(ROW_COLUMNS)
-    found["rows"] = one["rows"].reshape(-1, MOST_STATEMENTS, width)[:, order].ravel()
+    result["rows"] = one["rows"].reshape(-1, MOST_STATEMENTS, width)[:, order].ravel()
     for name in ("generator", "point"):
-        found[name] = one[name].reshape(MOST_STATEMENTS, width)[order].ravel()
+        result[name] = one[name].reshape(MOST_STATEMENTS, width)[order].ravel()
     if "nest_of" in one:
-        found["nest_of"] = one["nest_of"][order]
+        result["nest_of"] = one["nest_of"][order]
     table = one["dependences"].reshape(-1, len(DEPENDENCE_COLUMNS)).copy()
     count = int(table[:, 0].sum())
     for column in ("source", "sink"):
         place = DEPENDENCE_COLUMNS.index(column)
         table[:count, place] = now[table[:count, place]]
     table[:count] = table[:count][rng.permutation(count)]
-    found["dependences"] = table.ravel()
-    return found
+    result["dependences"] = table.ravel()
+    return result
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_the_order_of_statements_and_dependences_says_nothing(
     with torch.no_grad():
         before = network(batch(seen))
         after = network(batch([permuted(one, rng) for one in seen]))
-    for one, other in zip(before, after, strict=True):
-        assert torch.allclose(one, other, atol=1e-4)
+    for arrays, other in zip(before, after, strict=True):
+        assert torch.allclose(arrays, other, atol=1e-4)
     # And it does look at them.
     assert before[1].std(0).max() > 1e-4
 
@@ -93,8 +93,8 @@ def test_a_batch_is_what_its_observations_are_alone() -> None:
     network = SetNetwork(4, 3, decides=True)
     with torch.no_grad():
         context, scores = network(batch(seen))
-        for place, one in enumerate(seen):
-            alone, own = network(batch([one]))
+        for place, arrays in enumerate(seen):
+            alone, own = network(batch([arrays]))
             assert torch.allclose(alone[0], context[place], atol=1e-4)
             assert torch.allclose(own[0], scores[place], atol=1e-4)
 
@@ -131,8 +131,8 @@ def test_maskable_ppo_trains_with_it_and_its_models_are_kept(name: str, tmp_path
     model.save(tmp_path / "model")
     again = MaskablePPO.load(tmp_path / "model")
     endings = [
-        run_episode(make(name, kernel="trisolv"), TrainedPolicy(one), seed=1)
-        for one in (model, again)
+        run_episode(make(name, kernel="trisolv"), TrainedPolicy(ppo), seed=1)
+        for ppo in (model, again)
     ]
     assert endings[0].info["schedule"] == endings[1].info["schedule"] != ""
 

@@ -37,15 +37,15 @@ def neutral(env: PolygymEnv, episode: Episode) -> tuple[np.ndarray, float]:
 
 def ends(env: PolygymEnv) -> list[float]:
     """Return what all ends are worth that can be reached from the environment's state."""
-    found, left = [], [env.episode]
+    result, left = [], [env.episode]
     while left:
         episode = left.pop()
         if episode.is_over:
-            found.append(env.worth(episode))
+            result.append(env.worth(episode))
             continue
         allowed = [place for place, may in enumerate(env.allowed(episode)) if may]
         left += [env.following(episode, action) for action in allowed]
-    return found
+    return result
 
 
 def rows_to_go(env: PolygymEnv, actions: int) -> None:
@@ -59,15 +59,15 @@ def rows_to_go(env: PolygymEnv, actions: int) -> None:
 
 def ends_below(env: PolygymEnv, most: int) -> list[Episode]:
     """Return the ends behind a state, or a few more than so many of them."""
-    found, left = [], [env.episode]
-    while left and len(found) <= most:
+    result, left = [], [env.episode]
+    while left and len(result) <= most:
         episode = left.pop()
         if episode.is_over:
-            found.append(episode)
+            result.append(episode)
             continue
         allowed = [place for place, may in enumerate(env.allowed(episode)) if may]
         left += [env.following(episode, action) for action in allowed]
-    return found
+    return result
 
 
 @pytest.mark.parametrize("kernel", ["mvt", "trisolv", "atax", "gemm", "gesummv"])
@@ -103,8 +103,8 @@ def test_the_worked_example_of_puct() -> None:
         return priors, last
 
     def visits(count: int) -> list[float]:
-        found = TreeSearch(guide, count, exploration=1.0).visit_distribution(own)
-        return (count * found[[first, first + 2]]).round(6).tolist()
+        array = TreeSearch(guide, count, exploration=1.0).visit_distribution(own)
+        return (count * array[[first, first + 2]]).round(6).tolist()
 
     assert visits(2) == [2, 0]
     assert visits(3) == [2, 1]
@@ -185,13 +185,13 @@ def test_a_beam_keeps_no_more_states_than_it_is_wide(monkeypatch: pytest.MonkeyP
     following, width, most, asked = PolygymEnv.following, 20, 0, 0
 
     def counted(env: PolygymEnv, episode: Episode, place: int) -> Episode:
-        found = following(env, episode, place)
-        states.append(weakref.ref(found))
-        return found
+        result = following(env, episode, place)
+        states.append(weakref.ref(result))
+        return result
 
     def watching(env: PolygymEnv, episode: Episode) -> tuple[np.ndarray, float]:
         nonlocal most, asked
-        most, asked = max(most, sum(one() is not None for one in states)), asked + 1
+        most, asked = max(most, sum(state() is not None for state in states)), asked + 1
         return uniform_guide(env, episode)
 
     monkeypatch.setattr(PolygymEnv, "following", counted)
@@ -228,7 +228,7 @@ def test_the_worth_of_an_end_is_what_is_paid_for_it() -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found: Path = tmp_path_factory.mktemp("trained")
+    path: Path = tmp_path_factory.mktemp("trained")
     for algorithm, given in (
         ("expert-iteration", {"simulations": 4, "updates": 2}),
         ("ppo", {"n_steps": 16, "batch_size": 16, "n_epochs": 1}),
@@ -245,10 +245,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
         train_experiment(
             parse_experiment({"polygym/Schedule-v0": own}, "x"),
-            found / algorithm,
+            path / algorithm,
             lambda text: None,
         )
-    return found
+    return path
 
 
 @pytest.mark.parametrize("algorithm", ["expert-iteration", "ppo"])
@@ -258,10 +258,10 @@ def test_networks_look_ahead(folder: Path, algorithm: str, tmp_path: Path, capsy
         given = [str(folder / algorithm), "--kernels", "mvt", *more, "--out", str(file)]
         assert evaluate(given) == 0
         rewards.append(float(capsys.readouterr().out.split("\n")[1].split()[1]))
-        names += [one.agent for one in read_results(file)]
+        names += [result_line.agent for result_line in read_results(file)]
     plain = str(folder / algorithm)
     assert names == [plain, f"{plain} --search 24", f"{plain} --beam 6"]  # three to be compared
-    assert all(0 < one <= 1 for one in rewards[1:])  # PPO alone knows no mask
+    assert all(0 < reward <= 1 for reward in rewards[1:])  # PPO alone knows no mask
 
 
 @pytest.mark.parametrize(

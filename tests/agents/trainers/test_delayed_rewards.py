@@ -29,8 +29,8 @@ EXPERIMENT = Experiment(
 def by_length(job: Json) -> Iterator[list[Json]]:
     """Answer with a speedup that depends on the schedule alone."""
     for place, (schedule, mapping) in zip(job["places"], job["choices"], strict=True):
-        found = evaluation(schedule, mapping, 1.0 + len(schedule) % 7)
-        yield [{"row": "evaluation", "place": place, "evaluation": found}]
+        json = evaluation(schedule, mapping, 1.0 + len(schedule) % 7)
+        yield [{"row": "evaluation", "place": place, "evaluation": json}]
 
 
 @pytest.mark.parametrize("algorithm", ["maskable-ppo", "a2c"])

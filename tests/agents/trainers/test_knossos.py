@@ -61,28 +61,30 @@ def test_what_was_interrupted_comes_to_the_same_weights(tmp_path: Path, last_rat
             train_experiment(begun, tmp_path / "parts", end, resume=number > 0)
     train_experiment(begun, tmp_path / "parts", quiet, resume=True)
     whole, parts = (tmp_path / name / "seed-0" for name in ("whole", "parts"))
-    one, other = (ValueWeights.load(folder / "model.zip") for folder in (whole, parts))
-    assert set(one.network.weights) == set(other.network.weights)
-    for name, array in one.network.weights.items():
+    weights, other = (ValueWeights.load(folder / "model.zip") for folder in (whole, parts))
+    assert set(weights.network.weights) == set(other.network.weights)
+    for name, array in weights.network.weights.items():
         np.testing.assert_array_equal(array, other.network.weights[name])
     for name in ("episodes.csv", "evaluations.csv"):
         assert read_rows(whole / name) == read_rows(parts / name)
     assert len(read_rows(whole / "evaluations.csv")) == 3
-    assert one.card.notes["epochs"] == 3
-    assert not one.extra_arrays
-    assert (one.card.seed, one.card.programs) == (0, 9)
-    assert np.abs(one.network.weights["out.weight"]).max() > 0
+    assert weights.card.notes["epochs"] == 3
+    assert not weights.extra_arrays
+    assert (weights.card.seed, weights.card.programs) == (0, 9)
+    assert np.abs(weights.network.weights["out.weight"]).max() > 0
     value = value_function_named(str(whole / "model.zip"))
-    found = search("astar", TermSystem(), expressions("test")[0].body, PlanningLimits(5, 60), value)
-    assert found.cost <= found.initial_cost
+    result = search(
+        "astar", TermSystem(), expressions("test")[0].body, PlanningLimits(5, 60), value
+    )
+    assert result.cost <= result.initial_cost
 
 
 def test_seeds_come_to_other_weights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     train_experiment(experiment(steps=1, seeds=[0, 1], evaluation={}), tmp_path / "a", quiet)
-    one, other = (
+    weights, other = (
         ValueWeights.load(tmp_path / "a" / f"seed-{seed}" / "model.zip") for seed in (0, 1)
     )
-    assert (one.network.weights["out.weight"] != other.network.weights["out.weight"]).any()
+    assert (weights.network.weights["out.weight"] != other.network.weights["out.weight"]).any()
     assert evaluate.main([str(tmp_path / "a"), "--kernels", "gemm"]) == 2
     assert "polygym rewrite optimize --policy" in capsys.readouterr().err
 

@@ -157,10 +157,10 @@ def test_what_was_killed_goes_on_bit_for_bit(own: dict[str, Any], tmp_path: Path
     assert not (folder / "seed-6" / "model.zip").exists()
     assert main([str(file), "--out", str(folder), "--resume"]) == 0
     for seed in (5, 6):
-        one, other = (where / f"seed-{seed}" for where in (whole, folder))
-        assert weights(one / "model.zip") == weights(other / "model.zip")
+        path, other = (where / f"seed-{seed}" for where in (whole, folder))
+        assert weights(path / "model.zip") == weights(other / "model.zip")
         for table in ("episodes.csv", "evaluations.csv"):
-            assert (one / table).read_text() == (other / table).read_text()
+            assert (path / table).read_text() == (other / table).read_text()
         assert len(list(other.glob("replay-*"))) == (own is ITERATION)
     models = trained_models(folder)[1]
     assert weights(models[5]) != weights(models[6])
@@ -183,8 +183,8 @@ def test_what_was_interrupted_in_each_leg_goes_on_bit_for_bit(
         except KeyboardInterrupt:
             legs += 1
     assert legs >= 2
-    one, other = (tmp_path / name / "seed-0" / "model.zip" for name in ("whole", "parts"))
-    assert weights(one) == weights(other)
+    path, other = (tmp_path / name / "seed-0" / "model.zip" for name in ("whole", "parts"))
+    assert weights(path) == weights(other)
 
 
 def test_episodes_of_an_iteration_are_counted(tmp_path: Path) -> None:
@@ -234,17 +234,17 @@ def test_a_clone_does_what_its_teacher_does(tmp_path: Path) -> None:
 def test_dice_play_as_many_episodes_as_are_wanted(tmp_path: Path) -> None:
     given = {**CLONING, "teacher": "uniform", "hyperparameters": {"demonstrations": 5}}
     experiment = small(**given)
-    found = load_demonstrations(experiment, tmp_path)
+    dataset = load_demonstrations(experiment, tmp_path)
     rows = read_rows(tmp_path / "demonstrations.csv")
     assert [row["kernel"] for row in rows] == ["mvt", "trisolv", "mvt", "trisolv", "mvt"]
-    assert len(found) == sum(int(row["length"]) for row in rows)
+    assert len(dataset) == sum(int(row["length"]) for row in rows)
     first = (tmp_path / "demonstrations.csv").read_text()
     (tmp_path / "demonstrations.npz").unlink()
     again = load_demonstrations(experiment, tmp_path)
     assert (tmp_path / "demonstrations.csv").read_text() == first
     kept = load_demonstrations(experiment, tmp_path)
-    for one in (again, kept):
-        batches = [positions.batch(range(len(found))) for positions in (found, one)]
+    for policy_dataset in (again, kept):
+        batches = [positions.batch(range(len(dataset))) for positions in (dataset, policy_dataset)]
         assert all(
             np.array_equal(batches[0].observations[name], batches[1].observations[name])
             for name in batches[0].observations
@@ -308,15 +308,15 @@ def test_the_best_of_a_corpus_that_can_be_reached_is_shown(
         network="sets",
         arguments={"reward": reward, "start": "isl", "features": False},
     )
-    found = load_demonstrations(experiment, tmp_path)
+    dataset = load_demonstrations(experiment, tmp_path)
     (row,) = read_rows(tmp_path / "demonstrations.csv")
     assert (row["kernel"], row["status"]) == ("2mm", "ok")
-    assert len(found) == int(row["length"])
+    assert len(dataset) == int(row["length"])
     (left,) = left_out(tmp_path)
     assert left == {"program": "mvt", "why": "no episode leads to a row of it"}
     if paid is not None:
         assert float(row["reward"]) == paid
-    batch = found.batch(range(len(found)))
+    batch = dataset.batch(range(len(dataset)))
     assert batch.action_masks[batch.targets == 1].all()
 
 
@@ -360,14 +360,14 @@ def test_positions_come_back_as_they_were(tmp_path: Path) -> None:
     again.load(tmp_path / "kept.npz")
     assert len(again) == 3
     batch, same = some.batch([1, 3]), again.batch([0, 2])
-    for one in (batch, same):
-        assert one.value_targets.tolist() == [3.0, 5.0]
-        assert one.targets.tolist() == [[0.25, 0.75, 0.0]] * 2
-        assert one.action_masks.tolist() == [[True, True, False]] * 2
+    for policy_batch in (batch, same):
+        assert policy_batch.value_targets.tolist() == [3.0, 5.0]
+        assert policy_batch.targets.tolist() == [[0.25, 0.75, 0.0]] * 2
+        assert policy_batch.action_masks.tolist() == [[True, True, False]] * 2
         for name in ("a", "b"):
-            assert one.observations[name].dtype == space[name].dtype
+            assert policy_batch.observations[name].dtype == space[name].dtype
             expected = np.stack([shown[number][name] for number in (3, 5)])
-            assert np.array_equal(one.observations[name], expected)
+            assert np.array_equal(policy_batch.observations[name], expected)
     nothing = PolicyDataset(space)
     nothing.save(tmp_path / "nothing.npz")
     nothing.load(tmp_path / "nothing.npz")

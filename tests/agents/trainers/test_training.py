@@ -42,9 +42,9 @@ def test_tensorboard_has_a_point_for_every_leg(tmp_path: Path) -> None:
 
     train_experiment(small(kernels="mvt", steps=384, every=192), tmp_path, lambda _: None)
     boards = tmp_path / "seed-0" / "tensorboard"
-    found = EventAccumulator(str(boards / "legs"))
-    found.Reload()
-    shown = {name: found.Scalars(name) for name in found.Tags()["scalars"]}
+    accumulator = EventAccumulator(str(boards / "legs"))
+    accumulator.Reload()
+    shown = {name: accumulator.Scalars(name) for name in accumulator.Tags()["scalars"]}
     assert set(shown) == {
         "training/reward", "training/length", "training/steps a second", "evaluation/mvt"
     }  # fmt: skip
@@ -54,7 +54,7 @@ def test_tensorboard_has_a_point_for_every_leg(tmp_path: Path) -> None:
     assert [point.step for point in points] == [192, 384]
     rewards = [float(row["reward"]) for row in rows]
     assert [point.value for point in points] == pytest.approx(rewards)
-    (own,) = (one for one in boards.iterdir() if one.name != "legs")
+    (own,) = (path for path in boards.iterdir() if path.name != "legs")
     losses = EventAccumulator(str(own))
     losses.Reload()
     assert "train/loss" in losses.Tags()["scalars"]
@@ -97,10 +97,10 @@ def test_what_was_interrupted_goes_on_bit_for_bit(whole: Path, tmp_path: Path) -
         assert not (tmp_path / "seed-6" / "model.zip").exists()
     train_experiment(experiment, tmp_path, said.append, resume=True)
     for seed in (5, 6):
-        one, other = (folder / f"seed-{seed}" for folder in (whole, tmp_path))
-        assert weights(one / "model.zip") == weights(other / "model.zip")
+        path, other = (folder / f"seed-{seed}" for folder in (whole, tmp_path))
+        assert weights(path / "model.zip") == weights(other / "model.zip")
         for table in ("episodes.csv", "evaluations.csv"):
-            assert (one / table).read_text() == (other / table).read_text()
+            assert (path / table).read_text() == (other / table).read_text()
     train_experiment(experiment, tmp_path, said.append, resume=True)
     assert said[-2:] == ["seed 5: trained already", "seed 6: trained already"]
 
@@ -112,9 +112,9 @@ def test_what_was_killed_goes_on_bit_for_bit(whole: Path, tmp_path: Path) -> Non
     assert main([str(file), "--out", str(folder)]) == 2
     assert main([str(file), "--out", str(folder), "--resume"]) == 0
     for seed in (5, 6):
-        one, other = (where / f"seed-{seed}" for where in (whole, folder))
-        assert weights(one / "model.zip") == weights(other / "model.zip")
-        assert (one / "episodes.csv").read_text() == (other / "episodes.csv").read_text()
+        path, other = (where / f"seed-{seed}" for where in (whole, folder))
+        assert weights(path / "model.zip") == weights(other / "model.zip")
+        assert (path / "episodes.csv").read_text() == (other / "episodes.csv").read_text()
 
 
 @pytest.mark.parametrize(
@@ -258,8 +258,8 @@ def test_other_algorithms_go_on_too(
     with pytest.raises(KeyboardInterrupt):
         train_experiment(experiment, tmp_path / "parts", interrupt)
     train_experiment(experiment, tmp_path / "parts", lambda text: None, resume=True)
-    found = [tmp_path / one / "seed-0" / "model.zip" for one in ("whole", "parts")]
-    assert weights(found[0], algorithm) == weights(found[1], algorithm)
+    paths = [tmp_path / literal / "seed-0" / "model.zip" for literal in ("whole", "parts")]
+    assert weights(paths[0], algorithm) == weights(paths[1], algorithm)
 
 
 def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: Any) -> None:

@@ -80,9 +80,9 @@ def test_packed_and_unpacked_it_is_the_same(
     assert (code, data["rows"], data["bytes"]) == (0, 6, Path(packed).stat().st_size)
     assert data["bytes"] < Path(file).stat().st_size / 3
     assert call_json(capsys, "corpus", "unpack", again, packed) == (0, {"file": again, "rows": 6})
-    with open_corpus(Path(file)) as one, open_corpus(Path(again)) as two:
-        assert list(one.all()) == list(two.all())
-        assert one.machines() == two.machines()
+    with open_corpus(Path(file)) as corpus, open_corpus(Path(again)) as two:
+        assert list(corpus.all()) == list(two.all())
+        assert corpus.machines() == two.machines()
     code, _, said = call(capsys, "corpus", "unpack", again, packed)
     assert (code, "expected no such file yet" in said) == (2, True)
     code, _, said = call(capsys, "corpus", "pack", again, again)
@@ -142,7 +142,10 @@ def test_the_other_corpora_that_come_with_polygym(
     with open_corpus(Path(file)) as corpus:
         assert corpus.check() == []
     code, text, _ = call(capsys, "corpus", "unpack", "--help")
-    assert all(f"{name:<6} {one.rows:>6,} rows" in text for name, one in SHIPPED_CORPORA.items())
+    assert all(
+        f"{name:<6} {shipped_corpus.rows:>6,} rows" in text
+        for name, shipped_corpus in SHIPPED_CORPORA.items()
+    )
     both = (str(tmp_path / "new"), str(NEAR_FILE), "--which", name)
     code, _, said = call(capsys, "corpus", "unpack", *both)
     assert (code, "expected no PACKED beside it" in said) == (2, True)

@@ -22,9 +22,9 @@ TEXT = """void gather(int n, double *y, double *x, int *from) {
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    found = tmp_path / "gather.c"
-    found.write_text(TEXT)
-    return str(found)
+    result = tmp_path / "gather.c"
+    result.write_text(TEXT)
+    return str(result)
 
 
 def test_sizes_beside_a_file(path: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,9 +90,9 @@ TWO = (
 
 @pytest.fixture
 def two(tmp_path: Path) -> str:
-    found = tmp_path / "two.c"
-    found.write_text(TWO)
-    return str(found)
+    result = tmp_path / "two.c"
+    result.write_text(TWO)
+    return str(result)
 
 
 def test_a_sweep_of_a_region_with_sizes(

@@ -58,7 +58,7 @@ def test_a_model_picks_among_episodes(
     contents = read_journal(out / "episodes.jsonl")
     assert contents.setting["policy"] == "model"
     # Its records are an environment's, which a policy begins.
-    assert {one["arguments"]["policy"] for one in contents.episodes} == {"bias_coeff_0"}
+    assert {episode["arguments"]["policy"] for episode in contents.episodes} == {"bias_coeff_0"}
     assert dispatch.run(["replay", str(out / "best.json")]) == 0
 
 

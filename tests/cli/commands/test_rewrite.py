@@ -41,24 +41,24 @@ def test_the_document(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_file_and_a_replay(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    program, found = tmp_path / "axpy.ks", tmp_path / "found.json"
+    program, path = tmp_path / "axpy.ks", tmp_path / "found.json"
     program.write_text(AXPY)
     code, out, _ = call(
         capsys, "optimize", str(program), "--rules", "extended", "--search", "greedy",
-        "--budget", "2000", "--out", str(found),
+        "--budget", "2000", "--out", str(path),
     )  # fmt: skip
     assert code == 0
     assert "853.2 → 82" in out
-    code, out, _ = call(capsys, "replay", str(found))
+    code, out, _ = call(capsys, "replay", str(path))
     assert code == 0
     assert "every step holds" in out
-    record = json.loads(found.read_text())
+    record = json.loads(path.read_text())
     record["derivation"][0]["rule"] = "drop-let"
-    found.write_text(json.dumps(record))
-    code, _, err = call(capsys, "replay", str(found))
+    path.write_text(json.dumps(record))
+    code, _, err = call(capsys, "replay", str(path))
     assert code == 1
     assert "changed" in err
-    code, out, _ = call(capsys, "replay", str(found), "--json")
+    code, out, _ = call(capsys, "replay", str(path), "--json")
     assert (code, json.loads(out)["agrees"]) == (1, False)
 
 
@@ -147,29 +147,29 @@ def test_nothing_is_cheaper(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_is_measured_is_shown_and_measured_again(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    program, found = tmp_path / "axpy.ks", tmp_path / "found.json"
+    program, path = tmp_path / "axpy.ks", tmp_path / "found.json"
     program.write_text(AXPY)
     code, out, _ = call(
         capsys, "optimize", str(program), "--rules", "extended", "--search", "greedy",
-        "--budget", "500", "--measure", "--size", "n=200", "--out", str(found),
+        "--budget", "500", "--measure", "--size", "n=200", "--out", str(path),
     )  # fmt: skip
     assert code == 0
     assert "void axpy(double a, double v[200], double w[200], double result[200])" in out
     assert "measured, n = 200" in out
     assert "times as fast, the median of 11 rounds in turn" in out
     assert "both compute what the interpreter does at n = 3" in out
-    record = json.loads(found.read_text())
+    record = json.loads(path.read_text())
     measured = record["measured"]
     assert [len(one["samples"]) for one in measured["programs"]] == [11, 11]
     assert measured["speedup"] > 2.0
     assert measured["machine"]["processor"]
-    code, out, _ = call(capsys, "replay", str(found), "--json")
+    code, out, _ = call(capsys, "replay", str(path), "--json")
     again = json.loads(out)
     assert (code, again["agrees"]) == (0, True)
     assert again["measured"]["sizes"] == {"n": 200}
     measured["programs"][1]["code"] += " "
-    found.write_text(json.dumps(record))
-    code, _, err = call(capsys, "replay", str(found))
+    path.write_text(json.dumps(record))
+    code, _, err = call(capsys, "replay", str(path))
     assert code == 1
     assert "measured: expected the code that the terms lead to" in err
 
@@ -192,17 +192,17 @@ def test_sizes_that_make_no_sense(
 
 
 def test_saturation_and_its_record(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    found = tmp_path / "found.json"
+    path = tmp_path / "found.json"
     text = "(let (s (add x y)) (div (mul 2.0 s) (sub (add x y) 1)))"
-    code, out, _ = call(capsys, "optimize", text, "--search", "egraph", "--out", str(found))
+    code, out, _ = call(capsys, "optimize", text, "--search", "egraph", "--out", str(path))
     assert code == 0
     assert "(let (t1 (add x y)) (div (mul 2.0 t1) (sub t1 1.0)))" in out
     assert "28 rules, an e-graph of" in out
-    assert call(capsys, "replay", str(found))[0] == 0
-    record = json.loads(found.read_text())
+    assert call(capsys, "replay", str(path))[0] == 0
+    record = json.loads(path.read_text())
     for name, wrong in (("term", "(add x y)"), ("cost", 1.0), ("limits", {}), ("version", 9)):
-        found.write_text(json.dumps({**record, name: wrong}))
-        code, out, _ = call(capsys, "replay", str(found), "--json")
+        path.write_text(json.dumps({**record, name: wrong}))
+        code, out, _ = call(capsys, "replay", str(path), "--json")
         assert (code, json.loads(out)["agrees"]) == (1, False)
     code, _, err = call(capsys, "optimize", "(if (gt x 1) x y)", "--search", "egraph")
     assert code != 0

@@ -58,5 +58,7 @@ def test_check_and_show_want_sizes(capsys: pytest.CaptureFixture[str]) -> None:
         assert "auto: expected sizes, on which it depends which schedule that is (-p)" in err
     code, data = call_json(capsys, "check", "atax", "--schedule", "auto", "-p", sizes)
     assert (code, data["legal"]) == (0, True)
-    found = {one.schedule for one in choose_schedule(scop, SIZES, DEFAULT_MAPPING).ranking}
-    assert parse_schedule(data["schedule"], scop) in found
+    schedules = {
+        schedule.schedule for schedule in choose_schedule(scop, SIZES, DEFAULT_MAPPING).ranking
+    }
+    assert parse_schedule(data["schedule"], scop) in schedules

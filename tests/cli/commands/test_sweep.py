@@ -59,23 +59,25 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
 def expected(kernel: str, budget: int) -> dict[tuple[str, int], str | None]:
     """Return what the episodes of a sweep find, played here."""
     subject = SweepSetting().subject(kernel, Dataset.MINI)
-    found = {}
+    result = {}
     for name in POLICIES:
         for index in range(budget):
             schedule = schedule_or_reason(
                 sample_episode(subject.task, policy_named(name), 5, index)
             )
-            found[name, index] = None if isinstance(schedule, str) else str(schedule)
-    return found
+            result[name, index] = None if isinstance(schedule, str) else str(schedule)
+    return result
 
 
 def explored(folder: Path) -> dict[tuple[str, int], str | None]:
     """Return what the episodes of a store have found."""
     contents = read_sweep(folder)
-    schedules = {one.number: one.schedule for one in contents.outcomes}
+    schedules = {outcome.number: outcome.schedule for outcome in contents.outcomes}
     return {
-        (one.policy, one.index): None if one.outcome is None else schedules[one.outcome]
-        for one in contents.episodes
+        (episode_row.policy, episode_row.index): None
+        if episode_row.outcome is None
+        else schedules[episode_row.outcome]
+        for episode_row in contents.episodes
     }
 
 
@@ -99,10 +101,10 @@ def test_a_sweep_from_end_to_end(
     assert explored(out) == expected(y_ax, 8)
     contents = read_sweep(out)
     # Equal schedules are measured once; the best are there again, isl's at both times.
-    texts = [one.schedule for one in contents.outcomes]
+    texts = [outcome.schedule for outcome in contents.outcomes]
     assert len(texts) == len(set(texts)) <= 17
     assert len(contents.confirmations) == 2
-    assert {one.name for one in contents.references} == {"isl"}
+    assert {timing.name for timing in contents.references} == {"isl"}
     assert contents.baselines
     # What is done is not done again, and more can be asked for.
     before = contents.outcomes
@@ -206,7 +208,10 @@ def test_time_is_up(capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Pat
     assert 0 < len(contents.episodes) < 1000000
     assert contents.kernels[0].seconds > 0
     assert len(contents.confirmations) == 2
-    counts = {name: sum(one.policy == name for one in contents.episodes) for name in POLICIES}
+    counts = {
+        name: sum(episode_row.policy == name for episode_row in contents.episodes)
+        for name in POLICIES
+    }
     assert abs(counts[POLICIES[0]] - counts[POLICIES[1]]) <= 1
     # The time of the first run counts: nothing is left for a second one.
     assert call(capsys, *usual, "--minutes", "0.04")[0] == 0
@@ -361,12 +366,15 @@ def test_other_compilers_are_measured_at_both_sizes(
     usual = (y_ax, "--out", str(out), "--search-dataset", "mini", "--dataset", "small")
     usual = (*usual, "--budget", "3", "--confirm", "1")
     assert call(capsys, *usual)[0] == 0
-    assert {one.name for one in read_sweep(out).references} == {ISL}
+    assert {reference.name for reference in read_sweep(out).references} == {ISL}
     # They are added to a sweep that has been done without them.
     assert call(capsys, *usual, "--against", "gcc")[0] == 0
-    found = {(one.name, one.dataset): one.timing for one in read_sweep(out).references}
-    assert set(found) == {(name, size) for name in (ISL, "gcc") for size in ("mini", "small")}
-    assert all(timing.is_ok and timing.baseline_samples for timing in found.values())
+    timings = {
+        (reference_timing.name, reference_timing.dataset): reference_timing.timing
+        for reference_timing in read_sweep(out).references
+    }
+    assert set(timings) == {(name, size) for name in (ISL, "gcc") for size in ("mini", "small")}
+    assert all(timing.is_ok and timing.baseline_samples for timing in timings.values())
     code, _, err = call(capsys, *usual, "--against", "icc")
     assert code == 2
     assert "--against: expected clang, gcc, polly, found 'icc'" in err

@@ -53,8 +53,8 @@ def test_from_end_to_end(
         json.loads(line) for line in Path("found/trials.jsonl").read_text().splitlines()
     ]
     assert (head["search"], head["generations"], head["population"]) == ("genetic", 2, 4)
-    assert [one["index"] for one in trials] == list(range(data["tried"]))
-    assert {one["generation"] for one in trials} == {1, 2}
+    assert [trial["index"] for trial in trials] == list(range(data["tried"]))
+    assert {trial["generation"] for trial in trials} == {1, 2}
     assert json.loads(Path("found/summary.json").read_text()) == data
     assert "void mm(" in Path("found/best.c").read_text()
 
@@ -89,7 +89,7 @@ def test_a_c_program_by_a_policy(capsys: pytest.CaptureFixture[str]) -> None:
     trials = [
         json.loads(line) for line in Path("polygym-mvt/trials.jsonl").read_text().splitlines()
     ][1:]
-    assert sum(one["strategy"].startswith("bias_coeff_0#") for one in trials) >= 3
+    assert sum(trial["strategy"].startswith("bias_coeff_0#") for trial in trials) >= 3
     assert dispatch.run(["replay", "polygym-mvt/best.json", "--no-run"]) == 0
 
 
@@ -111,7 +111,7 @@ def test_it_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
     assert after[: len(before)] == before
     assert len(after) - 1 == second["tried"] > first["tried"]
     choices = [json.loads(line)["outcome"] for line in after[1:]]
-    assert len({(one["schedule"], one["mapping"]) for one in choices}) == len(choices)
+    assert len({(choice["schedule"], choice["mapping"]) for choice in choices}) == len(choices)
 
     # The whole search at once would have had the same beginning; nothing is left to be done.
     code, third = call_json(capsys, "tune", *words, "--generations", "3", "--resume")

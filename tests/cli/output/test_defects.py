@@ -46,8 +46,8 @@ def spoil(
     measured = getattr(Evaluator, at)
 
     def spoiled(self: Evaluator, *given: Any, **named: Any) -> Any:
-        found = measured(self, *given, **named)
-        return bad(found) if isinstance(found, Evaluation) else tuple(bad(one) for one in found)
+        result = measured(self, *given, **named)
+        return bad(result) if isinstance(result, Evaluation) else tuple(bad(one) for one in result)
 
     monkeypatch.setattr(Evaluator, at, spoiled)
 

@@ -73,9 +73,9 @@ def test_the_hull_has_bounds_of_its_own() -> None:
         IndexOperator.MINIMUM, (plus(times(8, "b"), 7), plus(IndexVariable("i"), -1))
     )
     columns = loop("j", times(8, "b"), below)
-    found = box_hull((rows, columns), (columns,))
-    assert found is not None
-    (box,) = found
+    loops = box_hull((rows, columns), (columns,))
+    assert loops is not None
+    (box,) = loops
     for a in range(4):
         for b in range(4):
             values = {"a": a, "b": b}

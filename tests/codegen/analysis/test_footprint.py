@@ -88,7 +88,7 @@ def executed(
 @pytest.mark.parametrize("name", ["lu", "jacobi", "transposed"])
 def test_relations_have_what_the_loops_touch(name: str, mapping: str) -> None:
     scop = parse_text(MAPPED_PROGRAMS[name])
-    sizes = {one.name: 5 + place for place, one in enumerate(scop.parameters)}
+    sizes = {parameter.name: 5 + place for place, parameter in enumerate(scop.parameters)}
     for schedule in (original_schedule(scop), isl_schedule(scop)):
         legal = LegalSchedule(scop, schedule)
         for known in (sizes, None):
@@ -108,7 +108,7 @@ def expect_touched(program: LoopProgram, sizes: dict[str, int]) -> None:
         for touch in accesses_of(program, array.name):
             found = pairs(access_relation(touch, program), sizes)
             touched = {
-                (counters, tuple(value(one, env) for one in touch.subscripts))
+                (counters, tuple(value(index, env) for index in touch.subscripts))
                 for env, counters in places[
                     touch.path.loop_numbers, touch.path.conditions, touch.lanes
                 ]

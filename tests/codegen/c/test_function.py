@@ -84,12 +84,12 @@ def assert_c_equals_machine_code(
         run_loops(program, parameters, expected)
         text = print_c(program, str(schedule))
         library = compile_c(text, folder, f"{scop.name}{position}")
-        found = {key: value.copy() for key, value in start.items()}
-        call_c(library, scop, parameters, found)
+        arrays = {key: value.copy() for key, value in start.items()}
+        call_c(library, scop, parameters, arrays)
         for array in observable(scop):
             # Without FMA instructions in this build of the C the last bits may differ.
             np.testing.assert_allclose(
-                found[array], expected[array], rtol=1e-6, atol=1e-12, err_msg=text
+                arrays[array], expected[array], rtol=1e-6, atol=1e-12, err_msg=text
             )
 
 

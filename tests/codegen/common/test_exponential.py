@@ -35,8 +35,8 @@ def arguments(scalar: ScalarType) -> np.ndarray:
 
 def computed(scalar: ScalarType, values: np.ndarray, mapping: str) -> np.ndarray:
     text = f"def f({scalar.value}(N) a) -> (b) {{ b(i) = exp(a(i)) }}"
-    found: np.ndarray = define(text, mapping=mapping)(values)
-    return found
+    array: np.ndarray = define(text, mapping=mapping)(values)
+    return array
 
 
 @TYPES
@@ -45,11 +45,11 @@ def test_it_is_within_a_unit_and_a_quarter_in_the_last_place(scalar: ScalarType)
     with np.errstate(over="ignore", under="ignore"):
         exact = np.exp(values.astype(np.longdouble))
         rounded = exact.astype(values.dtype)
-    found = computed(scalar, values, "sequential")
+    array = computed(scalar, values, "sequential")
     finite = np.isfinite(rounded)
-    np.testing.assert_array_equal(found[~finite], rounded[~finite])
+    np.testing.assert_array_equal(array[~finite], rounded[~finite])
     unit = np.spacing(rounded[finite]).astype(np.longdouble)
-    assert np.max(np.abs(found[finite] - exact[finite]) / unit) < 1.25
+    assert np.max(np.abs(array[finite] - exact[finite]) / unit) < 1.25
 
 
 @TYPES
@@ -80,10 +80,10 @@ def test_printed_c_has_the_same_bits(scalar: ScalarType, tmp_path: Path) -> None
     (tmp_path / "f.c").write_text(f"{text}{{ for (long i = 0; i < n; i++) a[i] = own(a[i]); }}\n")
     command = ["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-shared", "-fPIC"]
     subprocess.run([*command, "-o", "f.so", "f.c"], cwd=tmp_path, check=True)
-    found = values.copy()
-    pointer = ctypes.c_void_p(found.ctypes.data)
-    ctypes.CDLL(str(tmp_path / "f.so")).f(ctypes.c_long(len(found)), pointer)
-    np.testing.assert_array_equal(found, computed(scalar, values, "default"))
+    array = values.copy()
+    pointer = ctypes.c_void_p(array.ctypes.data)
+    ctypes.CDLL(str(tmp_path / "f.so")).f(ctypes.c_long(len(array)), pointer)
+    np.testing.assert_array_equal(array, computed(scalar, values, "default"))
 
 
 @TYPES

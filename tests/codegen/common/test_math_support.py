@@ -12,7 +12,10 @@ from polygym.ir.expressions import MathFunction
 from polygym.ir.types import ScalarType
 
 
-@pytest.mark.parametrize("function", [one for one in MathFunction if one not in SPECIAL_FUNCTIONS])
+@pytest.mark.parametrize(
+    "function",
+    [math_function for math_function in MathFunction if math_function not in SPECIAL_FUNCTIONS],
+)
 def test_lanes_need_no_function_of_the_library(function: MathFunction) -> None:
     is_whole = function is MathFunction.ABS
     kind = LaneType(I32 if is_whole else ir.DoubleType(), 4)

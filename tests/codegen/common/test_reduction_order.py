@@ -141,6 +141,10 @@ def test_a_scalar_is_none_of_these() -> None:
         "void f(int n, int x[n], int y[1]) {\n#pragma scop\n  int s = 0;\n"
         "  for (int i = 0; i < n; i++)\n    s += x[i];\n  y[0] = s;\n#pragma endscop\n}\n"
     )
-    sums = [one.name for one in scop.statements if reduction_operator(one) is ReductionOperator.SUM]
+    sums = [
+        statement.name
+        for statement in scop.statements
+        if reduction_operator(statement) is ReductionOperator.SUM
+    ]
     assert sums
     assert all(not reorderable_reductions(scop, name, reassociate=True) for name in sums)

@@ -80,7 +80,7 @@ def lowered(scop: Scop, *, is_known: bool, mapping: str = LANES) -> LoopProgram:
 
 
 def has_lanes(program: LoopProgram) -> bool:
-    return any(one.lanes is not None for one in instances_in(program.body))
+    return any(instance.lanes is not None for instance in instances_in(program.body))
 
 
 @pytest.mark.parametrize("name", GUARDED)
@@ -107,33 +107,34 @@ def test_loops_read_elements_alone_and_the_bits_are_those_of_the_text(
         program = lowered(scop, is_known=is_known, mapping=mapping)
         assert not leaving(program)
         for is_watched in (False, True):
-            found = {key: value.copy() for key, value in start.items()}
+            arrays = {key: value.copy() for key, value in start.items()}
             run_natively(
                 scop,
                 original_schedule(scop),
                 SIZES,
-                found,
+                arrays,
                 parse_mapping(mapping),
                 is_known=is_known,
                 is_watched=is_watched,
             )
-            assert all(found[key].tobytes() == expected[key].tobytes() for key in start)
+            assert all(arrays[key].tobytes() == expected[key].tobytes() for key in start)
 
 
 def leaving(program: LoopProgram) -> list[tuple[str, int, tuple[int, ...]]]:
     """Return the reads outside of their arrays that are not guarded."""
-    found = []
+    result = []
     for event in events(program.body, SIZES):
         accesses = program.scop.statement(event.statement).reads
         for number, (access, places) in enumerate(zip(accesses, event.reads, strict=True)):
             if (event.statement, number) in program.guarded_reads or access.gathered:
                 continue
             extents = [
-                evaluate_extent(one, SIZES) for one in program.scop.array(access.array).extents
+                evaluate_extent(extent, SIZES)
+                for extent in program.scop.array(access.array).extents
             ]
             if not all(0 <= at < size for at, size in zip(places, extents, strict=True)):
-                found.append((event.statement, number, places))
-    return found
+                result.append((event.statement, number, places))
+    return result
 
 
 @given(

@@ -72,14 +72,14 @@ def test_the_key_is_the_same_in_every_process() -> None:
         "print(of_gemm(BASE, 'default threads=2'))"
     )
     for seed in ("1", "2"):
-        found = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", line],
             capture_output=True,
             text=True,
             check=True,
             env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
         )
-        assert found.stdout.strip() == of_gemm(BASE, "default threads=2")
+        assert process.stdout.strip() == of_gemm(BASE, "default threads=2")
 
 
 @pytest.mark.parametrize("kernel", ["mvt", "atax", "jacobi-1d", "trisolv"])
@@ -94,9 +94,11 @@ def test_loops_of_one_key_run_the_same(kernel: str) -> None:
         schedule = random_legal_schedule(scop, rng)
         moved = shifted(schedule, rng)
         for mapping in mappings:
-            one, other = (lowered(scop, found, mapping, sizes) for found in (schedule, moved))
-            same += canonical_key(one) == canonical_key(other)
-            for program in (one, other):
+            loop_program, other = (
+                lowered(scop, found, mapping, sizes) for found in (schedule, moved)
+            )
+            same += canonical_key(loop_program) == canonical_key(other)
+            for program in (loop_program, other):
                 found = [replace(event, shares=()) for event in events(program.body, sizes)]
                 assert ran.setdefault(canonical_key(program), found) == found
     assert len(ran) > len(mappings)

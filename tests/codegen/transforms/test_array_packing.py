@@ -132,7 +132,7 @@ def test_short_rows_are_copied_together(
     mapping = parse_mapping("default vector_bits=512 threads=2")
     program = lower(legal, mapping, dict(layer.parameters))
     copies = [array for array in program.scop.arrays if array.storage_class is StorageClass.SCRATCH]
-    assert [one.name for one in copies] == ["K_packed"]
+    assert [copy_.name for copy_ in copies] == ["K_packed"]
     body = program.body
     assert isinstance(body, Block)
     found = list(events(body.children[0], {}))

@@ -95,7 +95,7 @@ def test_results_are_the_same_bits(body: str, mapping: str) -> None:
 def lengths(program: LoopProgram) -> list[int]:
     """Return the lengths of the tile of a factor."""
     names = [array.name for array in program.scop.arrays]
-    return [getattr(one, "value", 0) for one in program.extents[names.index("A_term")]]
+    return [getattr(index, "value", 0) for index in program.extents[names.index("A_term")]]
 
 
 @pytest.mark.parametrize(

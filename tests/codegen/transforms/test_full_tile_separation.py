@@ -119,12 +119,12 @@ def test_blocks_that_fill_a_full_tile_have_no_rest() -> None:
     (guard,) = guards(separate_full_tiles(tiled(*BOUNDS["rectangle"])))
     assert isinstance(guard.then, Loop)
     for count, parts in ((2, 1), (4, 1), (3, 2), (8, 1)):
-        found = jam_loops(Loop(**{**_fields(guard.then), "annotation": UnrollAndJam(count)}))
-        assert isinstance(found, Block)
-        assert len(found.children) == parts
+        node = jam_loops(Loop(**{**_fields(guard.then), "annotation": UnrollAndJam(count)}))
+        assert isinstance(node, Block)
+        assert len(node.children) == parts
         at = {"t": 1, "u": 1, "n": 99, "m": 99}
         expected = sorted(event.point for event in events(guard.then, at))
-        assert sorted(event.point for event in events(found, at)) == expected
+        assert sorted(event.point for event in events(node, at)) == expected
 
 
 def _fields(loop: Loop) -> dict[str, object]:
@@ -156,10 +156,10 @@ def test_what_neither_grows_nor_falls_is_left_alone() -> None:
 def test_only_the_innermost_nests_are_separated() -> None:
     nest = tiled(*BOUNDS["rectangle"])
     outer = Loop("v", IndexConstant(0), IndexConstant(1), 1, Block((nest, nest)))
-    found = separate_full_tiles(outer)
-    assert isinstance(found, Loop)
-    assert len(guards(found)) == 2
-    assert all(isinstance(child, Loop) for child in found.body.children)  # type: ignore[union-attr]
+    node = separate_full_tiles(outer)
+    assert isinstance(node, Loop)
+    assert len(guards(node)) == 2
+    assert all(isinstance(child, Loop) for child in node.body.children)  # type: ignore[union-attr]
 
 
 INDICES = st.recursive(

@@ -41,12 +41,12 @@ def compared(operator: IndexOperator, left: Index, right: Index) -> Index:
 
 def cases(*conditions: Index) -> Index:
     """Return a subscript with a value of its own under each condition."""
-    found: Index = COUNTER
+    variable: Index = COUNTER
     for number, condition in enumerate(conditions):
-        found = IndexOperation(
-            IndexOperator.SELECT, (condition, IndexConstant(1000 + number), found)
+        variable = IndexOperation(
+            IndexOperator.SELECT, (condition, IndexConstant(1000 + number), variable)
         )
-    return found
+    return variable
 
 
 def loop(subscript: Index, low: Index = ZERO, high: Index = LAST) -> Loop:
@@ -191,7 +191,7 @@ def test_a_ring_runs_in_vectors() -> None:
     program = lower(
         LegalSchedule(RING, original_schedule(RING)), parse_mapping("default"), {"n": 99, "m": 1}
     )
-    lanes = [found for found in _instances(program.body) if found.lanes is not None]
+    lanes = [instance for instance in _instances(program.body) if instance.lanes is not None]
     assert lanes
     assert all(
         not isinstance(found.reads[0][0], IndexOperation)
@@ -203,7 +203,7 @@ def test_a_ring_runs_in_vectors() -> None:
 def _instances(node: Node) -> list[Instance]:
     match node:
         case Block(children):
-            return [found for child in children for found in _instances(child)]
+            return [instance for child in children for instance in _instances(child)]
         case Loop():
             return _instances(node.body)
         case Guard(_, then, otherwise):

@@ -120,15 +120,15 @@ def test_a_copy_reads_what_the_tile_reads_and_nothing_else() -> None:
     program = lowered(PRODUCT, "tile=1x40x16x20", **sizes)
     assert tiles(program) == {"B_tile": ("32", "16")}
     copied: dict[tuple[int, ...], tuple[int, ...]] = {}
-    found = 0
+    literal = 0
     for event in events(program.body, {}):
         if event.statement == "B_tile":
             copied[event.write] = event.reads[0]
         elif event.statement == "S0_packed":
             h, _, j, k = event.point
             assert copied[event.reads[2]] == (h, j, k)
-            found += 1
-    assert found == 2 * 20 * 35 * 30
+            literal += 1
+    assert literal == 2 * 20 * 35 * 30
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_a_plan_changes_nothing_and_is_the_same_every_time() -> None:
     assert repr(program) == before
     assert plans == plan_tiles(program)
     assert len(plans) == len(list(innermost_nests(program)))
-    (tile,) = (tile for one in plans for tile in one.tiles)
+    (tile,) = (tile for nest_plan in plans for tile in nest_plan.tiles)
     assert tile.array.name == "B"
     made = pack_tiles(program)
     (array,) = (a for a in made.scop.arrays if a.name == "B_tile")
@@ -44,8 +44,8 @@ def test_a_plan_changes_nothing_and_is_the_same_every_time() -> None:
 def test_what_is_planned_for_a_read_is_what_it_reads() -> None:
     program = product()
     made = pack_tiles(program)
-    for nest, one in zip(innermost_nests(program), plan_tiles(program), strict=True):
-        for instance, numbers in zip(nest.instances, one.reads, strict=True):
+    for nest, nest_plan in zip(innermost_nests(program), plan_tiles(program), strict=True):
+        for instance, numbers in zip(nest.instances, nest_plan.reads, strict=True):
             statement = program.scop.statement(instance.statement)
             packed = {
                 access.array for access, k in zip(statement.reads, numbers, strict=True) if k == 0
@@ -65,9 +65,9 @@ def test_without_vectors_nothing_is_planned() -> None:
 @pytest.mark.parametrize("left", [0, 1])
 def test_what_does_not_fit_is_not_planned(monkeypatch: pytest.MonkeyPatch, left: int) -> None:
     program = product()
-    (size,) = {tile.size for one in plan_tiles(program) for tile in one.tiles}
+    (size,) = {tile.size for nest_plan in plan_tiles(program) for tile in nest_plan.tiles}
     monkeypatch.setattr(tile_packing_plan, "MAX_TOTAL_TILE_BYTES", size - 1 + left)
-    assert sum(len(one.tiles) for one in plan_tiles(program)) == left
+    assert sum(len(plan.tiles) for plan in plan_tiles(program)) == left
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -82,8 +82,8 @@ def test_plans_keep_their_promises(name: str) -> None:
     sizes = {parameter.name: 64 for parameter in scop.parameters}
     tree = plan_tree(build_tree(legal), legal, random_mapping(rng), Machine(), sizes)
     program = generate_loops(tree, legal, sizes)
-    for nest, one in zip(innermost_nests(program), plan_tiles(program), strict=True):
-        for tile in one.tiles:
+    for nest, nest_plan in zip(innermost_nests(program), plan_tiles(program), strict=True):
+        for tile in nest_plan.tiles:
             assert nest.unconditional_loops <= tile.depth < len(nest.all_loops)
             inside = {loop.variable for loop in nest.all_loops[tile.depth :]}
             if tile.array.name in nest.written:

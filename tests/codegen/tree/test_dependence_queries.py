@@ -52,9 +52,9 @@ def test_an_order_is_the_first_in_which_no_pair_leads_back(ends: list[tuple[str,
 def test_answers_from_the_form_alone_are_those_of_the_pairs(name: str) -> None:
     scop = parse_text(SMALL_PROGRAMS[name])
     parameters, rng = parameter_names(scop), np.random.default_rng(1)
-    statements = tuple(one.name for one in scop.statements)
-    pairs = [one for one in all_pairs(scop) if not one.is_empty]
-    nowhere = [replace(one, points=isl.Set.empty(one.points.get_space())) for one in pairs]
+    statements = tuple(statement.name for statement in scop.statements)
+    pairs = [pair for pair in all_pairs(scop) if not pair.is_empty]
+    nowhere = [replace(pair, points=isl.Set.empty(pair.points.get_space())) for pair in pairs]
     seen = 0
     for _ in range(30):
         rows = tuple(
@@ -66,14 +66,17 @@ def test_answers_from_the_form_alone_are_those_of_the_pairs(name: str) -> None:
             for statement in scop.statements
         )
         row_of = dict(zip(statements, rows, strict=True))
-        for one in [*pairs, *nowhere]:
-            source, sink = row_of[one.dependence.source], row_of[one.dependence.sink]
-            distance = one.distance(source, sink, parameters)
+        for dependence_pairs in [*pairs, *nowhere]:
+            source, sink = (
+                row_of[dependence_pairs.dependence.source],
+                row_of[dependence_pairs.dependence.sink],
+            )
+            distance = dependence_pairs.distance(source, sink, parameters)
             seen += distance.is_constant
-            given = ([one], statements, rows, parameters)
-            assert are_weakly_ordered(*given) == one.reversed_by(distance).is_empty
-            assert are_never_carried(*given) == one.carried_by(distance).is_empty
-            left = one.unordered_by(distance)
+            given = ([dependence_pairs], statements, rows, parameters)
+            assert are_weakly_ordered(*given) == dependence_pairs.reversed_by(distance).is_empty
+            assert are_never_carried(*given) == dependence_pairs.carried_by(distance).is_empty
+            left = dependence_pairs.unordered_by(distance)
             found = unordered_pairs(*given)
             assert bool(found) == (not left.is_empty)
             assert all(pair.points.is_equal(left.points) for pair in found)

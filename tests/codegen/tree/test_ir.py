@@ -52,8 +52,8 @@ def check(tree: Tree, pairs: set, sizes: tuple[int, ...]) -> None:
 
 
 def pairs_of(scop: Scop, parameters: dict[str, int]) -> set:
-    found = dependences_by_force(trace(scop, original_schedule(scop), parameters))
-    return set().union(*found.values())
+    instances = dependences_by_force(trace(scop, original_schedule(scop), parameters))
+    return set().union(*instances.values())
 
 
 @pytest.mark.parametrize("name", SMALL_PROGRAMS)

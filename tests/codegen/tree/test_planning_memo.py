@@ -29,7 +29,7 @@ from tests.oracles.random_schedules import random_legal_schedule
 def test_a_memory_changes_no_plan(name: str) -> None:
     program = load_program(name)
     scop = program.scop
-    sizes = {one.name: program.value(one.name) for one in scop.parameters}
+    sizes = {parameter.name: program.value(parameter.name) for parameter in scop.parameters}
     start = replace(DEFAULT_MAPPING, threads=2)
     genes = SearchSpace.for_program(scop, (ISL,), sizes, start)
     rng = np.random.default_rng(0)
@@ -38,11 +38,11 @@ def test_a_memory_changes_no_plan(name: str) -> None:
     # Small steps: most of what a plan asks is what the one before it has asked.
     for _ in range(12):
         mappings.append(mutate_mapping(mappings[-1 if rng.random() < 0.7 else 0], rng))
-    names = [one.name for one in scop.statements]
+    names = [statement.name for statement in scop.statements]
     for mapping in mappings[1:8]:
         own = {"tile": mapping.outer_tile, "sink": mapping.sink, "vector_bits": 128}
         mappings.append(replace(mapping, nests=nests_of({str(rng.choice(names)): own})))
-    orders = [LegalSchedule(scop, found(scop)) for found in (original_schedule, isl_schedule)]
+    orders = [LegalSchedule(scop, wrapper(scop)) for wrapper in (original_schedule, isl_schedule)]
     for mapping in mappings:
         for legal in orders:
             tree = build_tree(legal)
@@ -54,7 +54,7 @@ def test_a_memory_changes_no_plan(name: str) -> None:
 def test_a_memory_of_other_schedules_changes_no_tree(name: str) -> None:
     program = load_program(name)
     scop = program.scop
-    sizes = {one.name: program.value(one.name) for one in scop.parameters}
+    sizes = {parameter.name: program.value(parameter.name) for parameter in scop.parameters}
     rng = np.random.default_rng(2)
     memory = PlanningMemo()
     schedules = [original_schedule(scop), isl_schedule(scop)]

@@ -246,9 +246,9 @@ def first_band(text: str) -> tuple[Band, LoopContext]:
 
 def test_points_sink_into_the_branches_and_join_their_bands() -> None:
     band, outside = first_band(IMPERFECT)
-    found = sink_points(band, outside)
-    assert found is not None
-    first, second = found
+    branches = sink_points(band, outside)
+    assert branches is not None
+    first, second = branches
     assert (first.band.statements, first.own_members) == (("S",), 0)
     assert (second.band.statements, second.own_members) == (("T",), 1)
     assert [m.rows[0].iterators for m in second.band.members] == [(1, 0), (0, 1)]
@@ -270,9 +270,9 @@ def test_points_stay_above_members_that_are_not_permutable_with_them() -> None:
     text = IMPERFECT.replace("y[i] += A[i][j] * x[j]", "A[i][j] = A[i - 1][j + 1]")
     text = text.replace("int i = 0", "int i = 1").replace("j < n;", "j < n - 1;")
     band, outside = first_band(text)
-    found = sink_points(band, outside)
-    assert found is not None
-    second = found[1]
+    branches = sink_points(band, outside)
+    assert branches is not None
+    second = branches[1]
     assert second.own_members == 0
     assert isinstance(second.band.child, Band)
     assert len(second.band.members) == 1
@@ -284,12 +284,12 @@ def test_independent_loops_run_through_those_that_stay() -> None:
     band = band_of(scop, schedule)
     outside = around(scop, schedule)
     assert isinstance(band.child, Band), "the sums over k and l are no band"
-    found = interchange_inward(band, outside)
-    assert found is not None
-    assert found.moved_positions == (1,)
-    assert [m.rows[0].iterators for m in found.staying_members] == [(0, 1, 0)]
-    assert [m.rows[0].iterators for m in found.inner_band.members] == [(1, 0, 0), (0, 0, 1)]
-    assert [m.coincident for m in found.inner_band.members] == [True, False]
+    interchange = interchange_inward(band, outside)
+    assert interchange is not None
+    assert interchange.moved_positions == (1,)
+    assert [m.rows[0].iterators for m in interchange.staying_members] == [(0, 1, 0)]
+    assert [m.rows[0].iterators for m in interchange.inner_band.members] == [(1, 0, 0), (0, 0, 1)]
+    assert [m.coincident for m in interchange.inner_band.members] == [True, False]
 
 
 def test_nothing_runs_through_where_every_loop_waits() -> None:
@@ -305,12 +305,12 @@ def leveled(text: str, schedule: str, mapping: str, sizes: tuple[int, ...]) -> l
     scop = parse_text(text)
     order = parse_schedule(schedule, scop)
     band = band_of(scop, order)
-    found = tile_bands(
+    members = tile_bands(
         band.members, sizes, band.statements, parse_mapping(mapping), around(scop, order)
     )
     return [
         ["+".join(str(part.size) for part in m.terms) + "*" * m.coincident for m in level]
-        for level in found
+        for level in members
     ]
 
 
@@ -362,19 +362,21 @@ def test_threads_get_a_loop_that_is_long_enough() -> None:
     # i and j run from 1 to n - 1; i + j takes more values, their tiles take fewer.
     long = point_member((ScheduleRow((1, 1), (0,), 0),), coincident=True)
     short = point_member((ScheduleRow((1, 0), (0,), 0),), coincident=True)
-    (one,) = tile_members((short,), (64,))
+    (band_member,) = tile_members((short,), (64,))
 
     def chosen(members: tuple[BandMember, ...], mapping: str, **sizes: int) -> list[bool]:
-        found, _ = threads(mapping, **sizes).parallelize_members(("S0",), members, parallel=False)
-        return [isinstance(member.annotation, ParallelLoop) for member in found]
+        band_members, _ = threads(mapping, **sizes).parallelize_members(
+            ("S0",), members, parallel=False
+        )
+        return [isinstance(member.annotation, ParallelLoop) for member in band_members]
 
     assert chosen((short, long), "threads=4", n=5) == [True, False]
     assert chosen((short, long), "threads=5", n=5) == [False, True]
     assert chosen((short, long), "threads=50", n=5) == [False, True], "the longest"
-    assert chosen((one, short), "threads=2", n=60) == [False, True]
-    assert chosen((one, short), "threads=2", n=70) == [True, False]
-    assert chosen((one,), "threads=2", n=60) == [False], "what is inside may do"
-    assert chosen((one, short), "threads=2") == [True, False], "any size"
+    assert chosen((band_member, short), "threads=2", n=60) == [False, True]
+    assert chosen((band_member, short), "threads=2", n=70) == [True, False]
+    assert chosen((band_member,), "threads=2", n=60) == [False], "what is inside may do"
+    assert chosen((band_member, short), "threads=2") == [True, False], "any size"
 
 
 def test_bands_above_others_are_tiled_when_asked_or_for_a_wavefront() -> None:

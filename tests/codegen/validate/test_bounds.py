@@ -54,7 +54,10 @@ I = IndexVariable("i")  # noqa: E741
 
 def operation(operator: IndexOperator, *operands: Index | int) -> Index:
     return IndexOperation(
-        operator, tuple(IndexConstant(one) if isinstance(one, int) else one for one in operands)
+        operator,
+        tuple(
+            IndexConstant(operand) if isinstance(operand, int) else operand for operand in operands
+        ),
     )
 
 
@@ -93,11 +96,11 @@ ONE_TOO_MANY = {
 def test_what_leaves_an_array_is_seen_and_stopped(name: str) -> None:
     """The code says so, has touched nothing else, and did what was right."""
     loops = program(ONE_TOO_MANY[name])
-    found = unproved_accesses(loops, {"n": N})
-    assert found
+    access_keys = unproved_accesses(loops, {"n": N})
+    assert access_keys
     room = np.full(3 * N, 7.0)
     given = {"A": room[N : 2 * N], "B": np.arange(N, dtype=np.float64)}
-    code = compile_program(replace(loops, unproved_accesses=found))
+    code = compile_program(replace(loops, unproved_accesses=access_keys))
     assert run_code(code, loops, {"n": N}, given) == BrokenAssumption.OUT_OF_BOUNDS
     assert (room[:N] == 7.0).all()
     assert (room[2 * N :] == 7.0).all()
@@ -314,18 +317,18 @@ def test_places_may_share_what_they_know(kernel: str, monkeypatch: pytest.Monkey
 
 def test_a_proof_that_takes_too_long_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check_bounds, "_MAX_STEPS", 1)
-    found = unproved_accesses(program(FINE["a guard"]), {"n": N})
-    assert found == {("S", WRITE_ACCESS), ("S", 0)}
+    access_keys = unproved_accesses(program(FINE["a guard"]), {"n": N})
+    assert access_keys == {("S", WRITE_ACCESS), ("S", 0)}
 
 
 def test_loops_say_what_is_not_proved_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check_bounds, "_MAX_STEPS", 1)
     scop = kernel_scop("gemm")
-    found = lower(LegalSchedule(scop, original_schedule(scop)), sizes=small_parameters(scop))
-    assert found.unproved_accesses == {
-        (one.name, place)
-        for one in scop.statements
-        for place in (WRITE_ACCESS, *range(len(one.reads)))
+    loop_program = lower(LegalSchedule(scop, original_schedule(scop)), sizes=small_parameters(scop))
+    assert loop_program.unproved_accesses == {
+        (statement.name, place)
+        for statement in scop.statements
+        for place in (WRITE_ACCESS, *range(len(statement.reads)))
     }
 
 
@@ -334,8 +337,8 @@ def test_nothing_is_left_unproved_of_tiles_of_factorisations(name: str) -> None:
     """Bounds that follow from loops that are not empty, and from guards with those around."""
     program = load_program(name, dataset=Dataset.LARGE)
     legal = LegalSchedule(program.scop, isl_schedule(program.scop))
-    found = lower(legal, parse_mapping("threads=2"), dict(program.parameters))
-    assert found.unproved_accesses == frozenset()
+    loop_program = lower(legal, parse_mapping("threads=2"), dict(program.parameters))
+    assert loop_program.unproved_accesses == frozenset()
 
 
 def test_watched_code_of_kernels_keeps_its_promises() -> None:

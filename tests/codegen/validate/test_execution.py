@@ -169,7 +169,7 @@ LARGE = {"n": 61, "m": 67, "p": 71, "t": 40}
 
 def large(legal: LegalSchedule) -> dict[str, int]:
     """Return sizes at which there are too many instances to run all."""
-    return {one.name: LARGE.get(one.name, 61) for one in legal.scop.parameters}
+    return {parameter.name: LARGE.get(parameter.name, 61) for parameter in legal.scop.parameters}
 
 
 @pytest.mark.parametrize(("name", "mapping"), [*CASES, ("jacobi", "sequential")])

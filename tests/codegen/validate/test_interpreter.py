@@ -79,9 +79,13 @@ def test_a_follower_finds_what_runs_where_counters_stand(
         assert all(name == "T" for name, _ in points)
         return
     for _ in range(2):  # what it remembers of a pattern changes nothing
-        found = run(size, tuple(at))
-        assert found is not None
-        assert [point for point, _, _ in found] == [one[0] for one in every if is_wanted(one)]
+        executions = run(size, tuple(at))
+        assert executions is not None
+        assert [point for point, _, _ in executions] == [
+            execution[0] for execution in every if is_wanted(execution)
+        ]
         free = run(size, ())
         assert free is not None
-        assert [point for point, _, _ in free] == [one for one in points if one[0] == "S"]
+        assert [point for point, _, _ in free] == [
+            instance_point for instance_point in points if instance_point[0] == "S"
+        ]

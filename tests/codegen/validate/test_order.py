@@ -79,8 +79,8 @@ IRREGULAR = """
 def test_loops_that_are_not_split_take_their_place(mapping: Mapping) -> None:
     program = load_program("heat-3d", dataset=Dataset.MEDIUM)
     schedule = parse_schedule(IRREGULAR, program.scop)
-    found = lower(LegalSchedule(program.scop, schedule), mapping, dict(program.parameters))
-    assert count_instances(found.body) == 2
+    loop_program = lower(LegalSchedule(program.scop, schedule), mapping, dict(program.parameters))
+    assert count_instances(loop_program.body) == 2
     with Evaluator(program, PATIENT) as evaluator:
         assert evaluator.evaluate(schedule, mapping).is_ok
 
@@ -138,8 +138,8 @@ def sampled(name: str, body_of: Callable[[Node], Iterator[Node]]) -> int:
     body = loop_generation.generate_loops(tree, legal, sizes).body
     count = 0
     with patch.object(check_by_running, "_MOST_INSTANCES", 0):
-        for one in body_of(body):
-            check_by_running.check_by_execution(one, tree, legal, sizes)
+        for node in body_of(body):
+            check_by_running.check_by_execution(node, tree, legal, sizes)
             count += 1
     return count
 

@@ -24,13 +24,13 @@ from polygym.codegen.validate.probes import probe_instances
 def test_corners_are_among_them_and_nothing_else(
     domain: str, corners: set[tuple[int, ...]]
 ) -> None:
-    found = probe_instances(domain, (("n", 20),))
-    assert set(found) >= corners
-    assert bool(found) == bool(corners)
+    values = probe_instances(domain, (("n", 20),))
+    assert set(values) >= corners
+    assert bool(values) == bool(corners)
     points = isl.Set(domain).fix_val(isl.dim_type.param, 0, isl.Val(20))
-    for point in found:
+    for point in values:
         one = points
         for place, value in enumerate(point):
             one = one.fix_val(isl.dim_type.set, place, isl.Val(value))
         assert not one.is_empty()
-    assert len(found) == len(set(found))
+    assert len(values) == len(set(values))

@@ -33,17 +33,17 @@ def program(name: str) -> Scop:
 def schedules(name: str, seed: int = 0) -> tuple[Schedule, ...]:
     """Return the original order, isl's, and what two policies play."""
     scop = program(name)
-    found = [original_schedule(scop), isl_schedule(scop)]
+    result = [original_schedule(scop), isl_schedule(scop)]
     for number, which in enumerate(("bias_coeff_0", "uniform")):
         played = play_episode(
             Task(scop, TaskOptions()).start(),
             policy_named(which),
             np.random.default_rng([seed, number]),
         )
-        one = schedule_or_reason(played)
-        if isinstance(one, Schedule):
-            found.append(one)
-    return tuple(found)
+        schedule = schedule_or_reason(played)
+        if isinstance(schedule, Schedule):
+            result.append(schedule)
+    return tuple(result)
 
 
 def sizes_of(scop: Scop, size: int = 5) -> dict[str, int]:

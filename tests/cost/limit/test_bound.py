@@ -75,9 +75,9 @@ def asked(
     ],
 )
 def test_every_unit_takes_its_time(operations: dict[TypedOperation, int], seconds: float) -> None:
-    found = compute_limit(asked(operations), made_up())
-    assert found.compute == pytest.approx(seconds)
-    assert (found.seconds, found.bottleneck) == (found.compute, Bottleneck.COMPUTE)
+    limit = compute_limit(asked(operations), made_up())
+    assert limit.compute == pytest.approx(seconds)
+    assert (limit.seconds, limit.bottleneck) == (limit.compute, Bottleneck.COMPUTE)
 
 
 @pytest.mark.parametrize(
@@ -93,9 +93,9 @@ def test_every_unit_takes_its_time(operations: dict[TypedOperation, int], second
 def test_what_fits_into_caches_need_not_come_from_memory(
     read: int, written: int, seconds: float
 ) -> None:
-    found = compute_limit(asked(read=read, written=written), made_up())
-    assert found.memory == pytest.approx(seconds)
-    assert found.bottleneck is Bottleneck.MEMORY
+    limit = compute_limit(asked(read=read, written=written), made_up())
+    assert limit.memory == pytest.approx(seconds)
+    assert limit.bottleneck is Bottleneck.MEMORY
 
 
 def test_chains_wait_unless_sums_may_be_taken_apart() -> None:
@@ -103,9 +103,9 @@ def test_chains_wait_unless_sums_may_be_taken_apart() -> None:
         LatencyTerm(LatencyStep.ADD, DOUBLE): 1000,
         LatencyTerm(LatencyStep.DIVIDE, DOUBLE): 10,
     }
-    found = compute_limit(asked(waits=waits), made_up())
-    assert found.chain == pytest.approx(1.05e-6)
-    assert found.bottleneck is Bottleneck.CHAIN
+    limit = compute_limit(asked(waits=waits), made_up())
+    assert limit.chain == pytest.approx(1.05e-6)
+    assert limit.bottleneck is Bottleneck.CHAIN
     assert compute_limit(asked(waits=waits), made_up(), reassociates=True).seconds == 0
     # A multiply-add may be two operations, if that is faster.
     fused = asked(waits={LatencyTerm(LatencyStep.MULTIPLY_ADD, FLOAT): 10})

@@ -44,32 +44,32 @@ def cost(wait: LatencyTerm) -> float:
 
 
 def outputs_of(scop: Scop) -> list[str]:
-    written = {one.write.array for one in scop.statements}
+    written = {statement.write.array for statement in scop.statements}
     return [array.name for array in scop.arrays if array.live_out and array.name in written]
 
 
 def asked(scop: Scop, size: int) -> dict[str, int]:
     """Return sizes that differ a little, so that none stands for another."""
-    return {one.name: size + place % 3 for place, one in enumerate(scop.parameters)}
+    return {parameter.name: size + place % 3 for place, parameter in enumerate(scop.parameters)}
 
 
 def chain_of(found: Demand) -> float:
-    return max((sum(cost(wait) * n for wait, n in one) for one in found.chains), default=0.0)
+    return max((sum(cost(wait) * n for wait, n in chain) for chain in found.chains), default=0.0)
 
 
 def check(scop: Scop, sizes: Mapping[str, int]) -> tuple[Demand, Run]:
     """Compare all three counts with what going over the instances says; return both."""
     outputs = outputs_of(scop)
-    found, program = scop_demand(scop, outputs, sizes), run(scop, outputs, sizes)
+    demand, program = scop_demand(scop, outputs, sizes), run(scop, outputs, sizes)
     counted = operations_by_force(program)
-    for operation, number in found.operations:
+    for operation, number in demand.operations:
         assert number <= counted.get(operation, 0), (operation, number, counted)
     for kind in ArithmeticKind:
-        assert found.count(kind) <= different_by_force(program, kind)
-    assert chain_of(found) <= longest_chain(program, cost) + 1e-9
-    assert found.traffic.read <= bytes_by_force(program, outputs)[0]
-    assert found.traffic.written <= bytes_by_force(program, outputs)[1]
-    return found, program
+        assert demand.count(kind) <= different_by_force(program, kind)
+    assert chain_of(demand) <= longest_chain(program, cost) + 1e-9
+    assert demand.traffic.read <= bytes_by_force(program, outputs)[0]
+    assert demand.traffic.written <= bytes_by_force(program, outputs)[1]
+    return demand, program
 
 
 @settings(max_examples=15, deadline=None)
@@ -92,11 +92,11 @@ EXACT = ("gemm", "atax", "trisolv", "cholesky", "jacobi-1d", "lu", "gramschmidt"
 @pytest.mark.parametrize("name", EXACT)
 def test_of_kernels_the_counts_are_exact(name: str) -> None:
     scop = kernel_scop(name)
-    found, program = check(scop, sizes := asked(scop, 5))
+    demand, program = check(scop, sizes := asked(scop, 5))
     outputs = outputs_of(scop)
     counted = operations_by_force(program)
-    assert dict(found.operations) == {one: n for one, n in counted.items() if n}, sizes
-    assert (found.traffic.read, found.traffic.written) == bytes_by_force(program, outputs)
+    assert dict(demand.operations) == {operation: n for operation, n in counted.items() if n}, sizes
+    assert (demand.traffic.read, demand.traffic.written) == bytes_by_force(program, outputs)
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_of_kernels_the_counts_are_exact(name: str) -> None:
 )
 def test_chains_are_nearly_as_long_as_the_longest(name: str) -> None:
     scop = kernel_scop(name)
-    found, program = check(scop, asked(scop, 6))
-    assert chain_of(found) >= 0.75 * longest_chain(program, cost) > 0
+    demand, program = check(scop, asked(scop, 6))
+    assert chain_of(demand) >= 0.75 * longest_chain(program, cost) > 0
 
 
 @pytest.mark.parametrize("name", ["durbin", "gramschmidt", "adi", "cholesky"])
@@ -126,18 +126,18 @@ def test_the_suite_at_its_usual_size() -> None:
     scop = kernel_scop("gemm")
     n, m, k = 1000, 1100, 1200
     assert sorted(sizes.values()) == [n, m, k]
-    found = scop_demand(scop, ["C"], sizes)
+    demand = scop_demand(scop, ["C"], sizes)
     double = ScalarType.DOUBLE
-    assert dict(found.operations) == {
+    assert dict(demand.operations) == {
         TypedOperation(ArithmeticKind.MULTIPLY, double): n * m * k + n * m + n * k,
         TypedOperation(ArithmeticKind.ADD, double): n * m * k,
     }
-    assert found.traffic.read == 8 * (n * k + k * m + n * m + 2)
-    assert found.traffic.written == 8 * n * m
+    assert demand.traffic.read == 8 * (n * k + k * m + n * m + 2)
+    assert demand.traffic.written == 8 * n * m
     assert (
         (LatencyTerm(LatencyStep.ADD, double), k),
         (LatencyTerm(LatencyStep.MULTIPLY, double), 1),
-    ) in found.chains
+    ) in demand.chains
 
 
 C = """
@@ -153,8 +153,10 @@ void f(int n, double A[n], double B[n], double C[n][n], float F[n], int I[n], do
 def small(body: str, size: int = 9, outputs: tuple[str, ...] | None = None) -> dict[str, int]:
     """Return how many operations of each kind, by their name and type."""
     scop = parse_text(C.format(body=body))
-    found = scop_demand(scop, outputs or outputs_of(scop), {"n": size})
-    return {f"{one.kind.name} {one.type.value}": n for one, n in found.operations}
+    demand = scop_demand(scop, outputs or outputs_of(scop), {"n": size})
+    return {
+        f"{operation.kind.name} {operation.type.value}": n for operation, n in demand.operations
+    }
 
 
 LOOP = "for (int i = 0; i < n; i++)"
@@ -249,8 +251,8 @@ def test_only_what_leads_to_an_output_counts() -> None:
 )
 def test_what_waits_for_what(body: str, expected: dict[LatencyStep, int]) -> None:
     scop = parse_text("#include <math.h>\n" + C.format(body=body))
-    found = scop_demand(scop, outputs_of(scop), {"n": 9})
-    best = max(found.chains, key=lambda one: sum(n for _, n in one), default=())
+    demand = scop_demand(scop, outputs_of(scop), {"n": 9})
+    best = max(demand.chains, key=lambda chain: sum(n for _, n in chain), default=())
     assert {wait.step: n for wait, n in best} == expected
 
 
@@ -262,29 +264,32 @@ def test_there_is_no_path_into_a_condition_or_an_integer() -> None:
 
 def test_reads_at_computed_subscripts_may_be_of_one_element() -> None:
     scop = parse_text(C.format(body=f"{LOOP} A[i] = B[I[i]];"))
-    found = scop_demand(scop, ["A"], {"n": 100})
-    assert (found.traffic.read, found.traffic.written) == (4 * 100, 8 * 100)
+    demand = scop_demand(scop, ["A"], {"n": 100})
+    assert (demand.traffic.read, demand.traffic.written) == (4 * 100, 8 * 100)
 
 
 def test_stores_that_may_not_happen_are_no_traffic_and_no_operations() -> None:
     """The condition is evaluated; what is under it, and where it is stored, may be nothing."""
     scop = parse_text(C.format(body=f"{LOOP} if (A[i] + 1.5 > 0.5) B[I[i]] = A[i] * 2.0 + t;"))
-    found = scop_demand(scop, ["B"], {"n": 100})
-    assert found.traffic.written == 0
-    assert found.traffic.read <= 8 * 100
-    assert {one.kind for one, _ in found.operations} <= {ArithmeticKind.ADD, ArithmeticKind.ANY}
+    demand = scop_demand(scop, ["B"], {"n": 100})
+    assert demand.traffic.written == 0
+    assert demand.traffic.read <= 8 * 100
+    assert {operation.kind for operation, _ in demand.operations} <= {
+        ArithmeticKind.ADD,
+        ArithmeticKind.ANY,
+    }
 
 
 def test_what_reads_behind_such_a_store_has_no_chain_through_it() -> None:
     body = f"{LOOP} {{ if (A[i] > 0.5) B[I[i]] = A[i]; C[0][i] = B[i] + 1.5; }}"
-    found = scop_demand(parse_text(C.format(body=body)), ["B", "C"], {"n": 100})
-    assert found.traffic.written == 8 * 100
-    assert found.traffic.read <= 8 * 200
+    demand = scop_demand(parse_text(C.format(body=body)), ["B", "C"], {"n": 100})
+    assert demand.traffic.written == 8 * 100
+    assert demand.traffic.read <= 8 * 200
 
 
 @pytest.mark.parametrize("narrow", ["float16", "bfloat16", "float"])
 def test_narrow_numbers_are_for_the_lanes_of_floats(narrow: str) -> None:
     text = f"def f({narrow}(N) A, {narrow}(N) B) -> (C) {{ C(i) = A(i) + B(i) }}"
-    found = scop_demand(lower_definition(parse_definitions(text)[0]), ["C"], {"N": 64})
-    assert all(one.type is ScalarType.FLOAT for one, _ in found.operations)
-    assert found.operations
+    demand = scop_demand(lower_definition(parse_definitions(text)[0]), ["C"], {"N": 64})
+    assert all(operation.type is ScalarType.FLOAT for operation, _ in demand.operations)
+    assert demand.operations

@@ -61,15 +61,15 @@ def samples(seed: int, cases: int = 30, each: int = 20) -> TrainingSamples:
 
 def within(model: BoostedTrees, of: TrainingSamples) -> float:
     """Return the mean rank correlation within cases."""
-    found = []
+    result = []
     for case in np.unique(of.cases):
         own = of.cases == case
         ranks = [
             np.argsort(np.argsort(values))
             for values in (model.scores(of.features[own])[0], -of.seconds[own])
         ]
-        found.append(np.corrcoef(*ranks)[0, 1])
-    return float(np.mean(found))
+        result.append(np.corrcoef(*ranks)[0, 1])
+    return float(np.mean(result))
 
 
 @pytest.mark.parametrize("objective", list(Objective))
@@ -82,7 +82,7 @@ def test_what_is_learned_holds_on_other_cases(objective: Objective) -> None:
 
 def test_the_gradient_is_that_of_the_objective() -> None:
     rng = np.random.default_rng(0)
-    scores, found = rng.normal(size=12), rng.normal(size=12)
+    scores, array = rng.normal(size=12), rng.normal(size=12)
     cases = np.repeat([0, 1, 2], 4)
 
     def loss(at: np.ndarray) -> float:
@@ -93,11 +93,11 @@ def test_the_gradient_is_that_of_the_objective() -> None:
                     total += np.log1p(np.exp(at[j] - at[i])) / 4
         return total
 
-    gradient, curvature = _PairGradient(scores, cases, 0.0)(found, None)
+    gradient, curvature = _PairGradient(scores, cases, 0.0)(array, None)
     for place in range(12):
         step = np.zeros(12)
         step[place] = 1e-5
-        up, here, down = loss(found + step), loss(found), loss(found - step)
+        up, here, down = loss(array + step), loss(array), loss(array - step)
         assert gradient[place] == pytest.approx((up - down) / 2e-5, abs=1e-5)
         assert curvature[place] == pytest.approx((up - 2 * here + down) / 1e-10, abs=1e-3)
 
@@ -105,8 +105,8 @@ def test_the_gradient_is_that_of_the_objective() -> None:
 def test_pairs_of_slow_ones_may_weigh_less() -> None:
     scores = np.array([0.0, -1.0, -2.0])
     # The faster one of the first two pairs is the best, that of the third has half of its speed.
-    found = _pair_weights(scores, 1.0)
-    assert found == pytest.approx(np.array([[0, 1, 1], [0, 0, 0.5], [0, 0, 0]]) * 3 / 2.5)
+    floats = _pair_weights(scores, 1.0)
+    assert floats == pytest.approx(np.array([[0, 1, 1], [0, 0, 0.5], [0, 0, 0]]) * 3 / 2.5)
     assert _pair_weights(scores, 0.0) == pytest.approx(np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]]))
     assert _pair_weights(np.zeros(3), 1.0) == pytest.approx(np.zeros((3, 3)))  # none is faster
 
@@ -214,7 +214,7 @@ def test_the_model_that_comes_with_polygym_is_of_these_features_and_small() -> N
         assert card.processor
         assert card.notes["validation"]["spearman"] >= 0.75
         told = [Machine(**one["planned_for"]) for one in card.notes["machines"]]
-        assert {one.vector_bits for one in told} == {256, 512}
+        assert {machine.vector_bits for machine in told} == {256, 512}
     program = load_program("gemm")
     legal = LegalSchedule(program.scop, isl_schedule(program.scop))
     sizes = dict(program.parameters)

@@ -45,18 +45,18 @@ def test_a_program_is_learned_from_or_asked_about_and_never_both() -> None:
 
         return score
 
-    found = cross_validate(data, programs, 3, fit)
-    assert (found.cases, found.programs) == (12, 6)
-    assert (found.spearman, found.share) == (1.0, 1.0)
+    validation = cross_validate(data, programs, 3, fit)
+    assert (validation.cases, validation.programs) == (12, 6)
+    assert (validation.spearman, validation.share) == (1.0, 1.0)
     assert len(learned) == 3
     assert set.union(*learned) == set(programs)
 
 
 def test_a_model_that_is_wrong_is_said_to_be() -> None:
     data, programs = samples()
-    found = cross_validate(data, programs, 2, lambda _: lambda rows, _: -rows[:, 0])
-    assert found.spearman == -1.0
-    assert found.share < 0.2
+    validation = cross_validate(data, programs, 2, lambda _: lambda rows, _: -rows[:, 0])
+    assert validation.spearman == -1.0
+    assert validation.share < 0.2
     constant = cross_validate(data, programs, 2, lambda _: lambda rows, _: np.zeros(len(rows)))
     assert constant.spearman == 0.0
     with pytest.raises(InputError, match="found 7 of 6"):
@@ -83,8 +83,8 @@ def test_loops_come_with_their_candidates() -> None:
         learned.append(len(part))
         return score
 
-    found = cross_validate(replace(data, loops=LoopForest.of(trees)), programs, 3, fit)
-    assert (found.spearman, found.share) == (1.0, 1.0)
+    validation = cross_validate(replace(data, loops=LoopForest.of(trees)), programs, 3, fit)
+    assert (validation.spearman, validation.share) == (1.0, 1.0)
     assert sum(learned) == 2 * len(data)
 
 

@@ -30,13 +30,13 @@ def network(members: int = 2) -> ScoreNetwork:
 
 
 def test_a_score_by_hand() -> None:
-    one = np.ones((1, 1), np.float32)
+    array = np.ones((1, 1), np.float32)
     zero = np.zeros(1, np.float32)
-    found = ScoreNetwork(
+    score_network = ScoreNetwork(
         ("x",), np.array([1.0], np.float32), np.array([2.0], np.float32),
-        (ScoreNetworkMember((3 * one, one), (zero, zero)),),
+        (ScoreNetworkMember((3 * array, array), (zero, zero)),),
     )  # fmt: skip
-    scores = found.scores(np.array([[5.0], [-1.0], [1e9], [np.nan]]))
+    scores = score_network.scores(np.array([[5.0], [-1.0], [1e9], [np.nan]]))
     assert scores.tolist() == [[6.0, 0.0, 3 * CLIP, 0.0]]
 
 
@@ -95,10 +95,10 @@ def test_it_learns_an_order() -> None:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # so small a network is slower with more, beside other tests
     try:
-        found = train_score_network(samples, NAMES, options)
+        score_network = train_score_network(samples, NAMES, options)
     finally:
         torch.set_num_threads(threads)  # other tests compare weights with those of other processes
-    scores = found.scores(features[500:]).mean(axis=0)
+    scores = score_network.scores(features[500:]).mean(axis=0)
     for case in range(25, 30):
         own = np.flatnonzero(cases[500:] == case)
         truth = -np.log2(seconds[500:][own])
@@ -113,13 +113,13 @@ def test_the_same_seed_learns_the_same_and_another_something_else() -> None:
     features = np.random.default_rng(5).normal(size=(60, 7))
     samples = TrainingSamples(features, np.exp2(features[:, 1]), np.repeat(np.arange(3), 20))
     options = ScoreNetworkOptions(widths=(8,), members=2, epochs=6)
-    found, again = (
+    score_network, again = (
         train_score_network(samples, NAMES, options),
         train_score_network(samples, NAMES, options),
     )
-    np.testing.assert_array_equal(again.scores(features), found.scores(features))
+    np.testing.assert_array_equal(again.scores(features), score_network.scores(features))
     other = train_score_network(samples, NAMES, replace(options, seed=1))
-    assert not np.array_equal(other.scores(features), found.scores(features))
+    assert not np.array_equal(other.scores(features), score_network.scores(features))
 
 
 def test_saved_weights(tmp_path: Path) -> None:

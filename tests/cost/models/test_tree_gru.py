@@ -98,10 +98,10 @@ def by_hand(network: TreeGRUNetwork, tree: LoopTree) -> float:
         below = np.split(value["step.weight_hh"] @ children + value["step.bias_hh"], 3)
         reset, keep = sigmoid(mine[0] + below[0]), sigmoid(mine[1] + below[1])
         new = np.tanh(mine[2] + reset * below[2])
-        found = (1 - keep) * new + keep * children
-        likes = np.exp(value["slot.weight"] @ found)
-        slots[:] += np.outer(likes / likes.sum(), found)
-        return np.asarray(found)
+        array = (1 - keep) * new + keep * children
+        likes = np.exp(value["slot.weight"] @ array)
+        slots[:] += np.outer(likes / likes.sum(), array)
+        return np.asarray(array)
 
     for root in np.flatnonzero(tree.parents == -1):
         state(int(root))
@@ -197,10 +197,10 @@ def test_what_stands_in_the_form_of_the_tree_is_learned_for_other_cases(
 @pytest.mark.parametrize("objective", list(Objective))
 def test_the_loss_is_that_of_the_definition(objective: Objective) -> None:
     rng = np.random.default_rng(0)
-    found, wanted, sizes = rng.normal(size=9), rng.normal(size=9), [4, 1, 4]
+    array, wanted, sizes = rng.normal(size=9), rng.normal(size=9), [4, 1, 4]
     total = []
     for begin, size in ((0, 4), (4, 1), (5, 4)):
-        f, s = found[begin : begin + size], wanted[begin : begin + size]
+        f, s = array[begin : begin + size], wanted[begin : begin + size]
         pairs = [
             np.log1p(np.exp(f[j] - f[i]))
             for i in range(size)
@@ -210,7 +210,7 @@ def test_the_loss_is_that_of_the_definition(objective: Objective) -> None:
         ranked = sum(pairs) / max(1, len(pairs))
         apart = np.mean((f - f.mean() - s) ** 2)
         total.append(ranked if objective is Objective.RANK else apart)
-    loss = tree_gru._loss(torch.tensor(found), torch.tensor(wanted), sizes, objective)
+    loss = tree_gru._loss(torch.tensor(array), torch.tensor(wanted), sizes, objective)
     assert float(loss) == pytest.approx(np.mean(total))
 
 
@@ -354,8 +354,10 @@ def test_pytorch_is_not_imported_until_it_is_needed() -> None:
         "polygym.cost import fit; "
         "print('torch' in sys.modules)"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "False"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout.strip() == "False"
 
 
 def test_trees_correct_what_a_network_expects() -> None:
@@ -364,11 +366,11 @@ def test_trees_correct_what_a_network_expects() -> None:
     given = samples(7, 4)
     other = train_tree_gru(given, FEW)
     assert other.wants_loops
-    found = train_correction(given, other, BoostedTreeOptions(rounds=3))
-    assert found.wants_loops
-    own = found.local.scores(given.features)
+    correction = train_correction(given, other, BoostedTreeOptions(rounds=3))
+    assert correction.wants_loops
+    own = correction.local.scores(given.features)
     expected = other.scores(given.features, given.loops).mean(axis=0)
-    np.testing.assert_allclose(found.scores(given.features, given.loops), own + expected)
+    np.testing.assert_allclose(correction.scores(given.features, given.loops), own + expected)
     plain = train_boosted_trees(given, BoostedTreeOptions(rounds=3))
     assert not plain.wants_loops
     assert not train_correction(given, plain, BoostedTreeOptions(rounds=3)).wants_loops
@@ -393,11 +395,11 @@ def test_a_network_corrects_what_trees_expect(objective: Objective) -> None:
     deviations = {}
     for sign in (1.0, -1.0):
         other = Oracle(sign)
-        found = train_correction(given, other, learner)
-        assert isinstance(found.local, TreeGRU)
-        assert found.wants_loops
-        own = found.local.scores(given.features, given.loops)
-        both = found.scores(given.features, given.loops)
+        correction = train_correction(given, other, learner)
+        assert isinstance(correction.local, TreeGRU)
+        assert correction.wants_loops
+        own = correction.local.scores(given.features, given.loops)
+        both = correction.scores(given.features, given.loops)
         np.testing.assert_allclose(both, own + 9.0 * sign * given.scores)
         deviations[sign] = float((own[0] * given.scores).sum())
     # Times nine the scores is too much for times, and enough for the order of pairs.

@@ -124,7 +124,7 @@ def _traced(
         elif a.name in arguments:
             main.append(f"static {a.type.value} own_{a.name}[{prod(shapes[a.name])}];")
             main.append(f"fread(own_{a.name}, 1, {size(a)}, from_);")
-    outside = {one.name for one in tree.ext if isinstance(one, c_ast.Decl)}
+    outside = {decl.name for decl in tree.ext if isinstance(decl, c_ast.Decl)}
     for parameter in scop.parameters:
         if parameter.name not in arguments and parameter.name in outside:
             main.append(f"{parameter.name} = {program.value(parameter.name)};")
@@ -142,13 +142,13 @@ def _traced(
 
 def _read(path: Path, arrays: list[Array], shapes: dict) -> dict[str, np.ndarray]:
     """Return what a run has written."""
-    data, found, place = path.read_bytes(), {}, 0
+    data, result, place = path.read_bytes(), {}, 0
     for a in arrays:
         size = a.type.size * prod(shapes[a.name])
         part = np.frombuffer(data[place : place + size], DTYPES[a.type])
-        found[a.name] = part.reshape(shapes[a.name])
+        result[a.name] = part.reshape(shapes[a.name])
         place += size
-    return found
+    return result
 
 
 def _run(folder: Path, command: list[str]) -> None:

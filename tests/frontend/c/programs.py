@@ -30,7 +30,7 @@ class Program:
 
     def text(self, name: str = "f") -> str:
         """Return the text that the front end reads."""
-        body = _STATEMENT.sub(lambda found: f"{found[1]}: {found[3]}", self.body)
+        body = _STATEMENT.sub(lambda match: f"{match[1]}: {match[3]}", self.body)
         return self._function(name, body)
 
     def traced(self, name: str) -> str:

@@ -295,7 +295,7 @@ def test_large_constants_are_taken_and_parts_about_others_left_out() -> None:
         "void f(int n, int m, double A[m], double B[40000][40000]) { assert(n >= 2 && m <= 50);\n"
         "#pragma scop\nfor (int i = 0; i < m; i++) A[i] = B[i][i];\n#pragma endscop\n}"
     )
-    assert [one.name for one in scop.parameters] == ["m"]
+    assert [parameter.name for parameter in scop.parameters] == ["m"]
     assert scop.conditions == ("m <= 50",)
 
 

@@ -75,7 +75,7 @@ def test_what_is_stated_of_another_region_is_no_concern(
 ) -> None:
     scop = parse_text(TWO_REGIONS, function=region)
     (statement,) = scop.statements
-    assert [one.name for one in scop.parameters] == [parameter]
+    assert [parameter.name for parameter in scop.parameters] == [parameter]
     assert same_set(scop.context, f"[{parameter}] -> {{ : {parameter} >= {least} }}")
     assert same_set(
         statement.domain, f"[{parameter}] -> {{ {statement.name}[i] : 0 <= i < {parameter} }}"

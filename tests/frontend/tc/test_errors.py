@@ -214,8 +214,8 @@ REFUSED = [
 
 
 def lower_all(text):
-    for one in parse_definitions(text, "a.tc"):
-        lower_definition(one)
+    for definition in parse_definitions(text, "a.tc"):
+        lower_definition(definition)
 
 
 @pytest.mark.parametrize(("text", "said"), REFUSED, ids=[text[:60] for text, _ in REFUSED])

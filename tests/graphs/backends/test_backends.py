@@ -18,8 +18,8 @@ from tests.graphs.random_graphs import random_graph
 
 def expected(model: Model, arrays: list[Any]) -> list[Any]:
     graph = model.graph
-    values = dict(zip((one.name for one in graph.signatures), arrays, strict=True))
-    return evaluate([one for _, one in graph.outputs], {**values, **model.weights})
+    values = dict(zip((signature.name for signature in graph.signatures), arrays, strict=True))
+    return evaluate([term for _, term in graph.outputs], {**values, **model.weights})
 
 
 def close(found: list[Any], wanted: list[Any]) -> None:

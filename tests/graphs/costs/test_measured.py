@@ -30,8 +30,8 @@ from polygym.rewrite.term import Head
 def graph() -> Graph:
     """Three products of one input, two of which are added: many equal graphs."""
     x = build.graph_input("x", 8, 16)
-    one, two, three = (build.matmul(x, build.weight(name, 16, 16)) for name in "uvw")
-    return Graph.of("three", build.make_node("ewadd", one, two), build.relu(three))
+    term, two, three = (build.matmul(x, build.weight(name, 16, 16)) for name in "uvw")
+    return Graph.of("three", build.make_node("ewadd", term, two), build.relu(three))
 
 
 def invented(seed: int) -> Any:
@@ -50,16 +50,16 @@ def test_the_choice_is_that_of_measuring_everything(
 ) -> None:
     monkeypatch.setattr(operator_timing, "operator_seconds", invented(seed))
     costs = MeasuredCosts(1, CostStore(None, 1))
-    found = optimize_graph(graph(), costs)
+    result = optimize_graph(graph(), costs)
     everything = MeasuredCosts(1, CostStore(None, 1))
     egraph = EGraph(TENSOR_DOMAIN)
     root = egraph.add_term(graph().root)
     saturate(egraph, standard_rules())
     best = extract_optimally(egraph, root, everything.now)
-    assert found.cost == pytest.approx(best.cost)
-    assert found.status == "optimal"
+    assert result.cost == pytest.approx(best.cost)
+    assert result.status == "optimal"
     assert 0 < costs.measured_count <= everything.measured_count
-    assert not costs.missing(typed_nodes(found.after))
+    assert not costs.missing(typed_nodes(result.after))
 
 
 def test_what_does_not_run_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,11 +67,11 @@ def test_what_does_not_run_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> Non
     apart = Graph.of("apart", build.relu(build.matmul(x, build.weight("w", 16, 16))))
 
     def seconds_of(head: Head, children: Any, threads: int) -> float | None:
-        return None if "relu" in [getattr(one, "value", "") for one in children] else 1e-6
+        return None if "relu" in [getattr(child, "value", "") for child in children] else 1e-6
 
     monkeypatch.setattr(operator_timing, "operator_seconds", seconds_of)
-    found = optimize_graph(apart, MeasuredCosts(1, CostStore(None, 1)))
-    assert not found.is_changed
+    result = optimize_graph(apart, MeasuredCosts(1, CostStore(None, 1)))
+    assert not result.is_changed
 
 
 def test_a_graph_that_does_not_run_is_refused_by_its_operator(
@@ -112,6 +112,6 @@ def test_the_roofline_is_deterministic_and_adds_up() -> None:
 
 def test_the_answer_is_never_dearer() -> None:
     for limits in (OptimizationOptions(),):
-        found = optimize_graph(graph(), RooflineCosts(), limits)
-        assert found.cost <= found.greedy_cost <= found.initial_cost
-        assert found.lower_bound <= found.cost
+        result = optimize_graph(graph(), RooflineCosts(), limits)
+        assert result.cost <= result.greedy_cost <= result.initial_cost
+        assert result.lower_bound <= result.cost

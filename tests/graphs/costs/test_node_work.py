@@ -54,5 +54,5 @@ def test_gather_reads_what_is_chosen_alone() -> None:
 
 
 def test_double_precision_moves_twice_as_much() -> None:
-    one, two = (made("relu", TensorType((7, 3), dtype)) for dtype in ("float32", "float64"))
-    assert (two.operations, two.bytes) == (one.operations, 2 * one.bytes)
+    work, two = (made("relu", TensorType((7, 3), dtype)) for dtype in ("float32", "float64"))
+    assert (two.operations, two.bytes) == (work.operations, 2 * work.bytes)

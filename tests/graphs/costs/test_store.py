@@ -47,7 +47,7 @@ def test_a_damaged_file_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_without_a_path_nothing_is_written(tmp_path: Path) -> None:
-    one = CostStore(None, 1)
-    one.put("relu 8", 1e-6)
-    assert one.get("relu 8") == 1e-6
+    cost_store = CostStore(None, 1)
+    cost_store.put("relu 8", 1e-6)
+    assert cost_store.get("relu 8") == 1e-6
     assert list(tmp_path.iterdir()) == []

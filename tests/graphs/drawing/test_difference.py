@@ -49,7 +49,7 @@ def _merged(graph: Graph, *pairs: tuple[str, str]) -> Graph:
 
 
 def _heads(nodes: frozenset[Term]) -> list[str]:
-    return sorted(str(one.head) for one in nodes)
+    return sorted(str(node.head) for node in nodes)
 
 
 @pytest.mark.parametrize("name", library.NAMES)
@@ -75,10 +75,10 @@ def test_what_stands_between_two_changes_is_the_same() -> None:
 
 def test_other_literals_and_other_weights_differ() -> None:
     x, v, w = graph_input("x", 2, 3), weight("v", 3, 4), weight("w", 3, 4)
-    one, other = (Graph.of("g", relu(matmul(x, v, how))) for how in ("none", "relu"))
-    assert [_heads(side) for side in changed_nodes(one, other)] == [["matmul"], ["matmul"]]
-    one, other = (Graph.of("g", relu(matmul(x, factor))) for factor in (v, w))
-    assert [_heads(side) for side in changed_nodes(one, other)] == [
+    graph, other = (Graph.of("g", relu(matmul(x, v, how))) for how in ("none", "relu"))
+    assert [_heads(side) for side in changed_nodes(graph, other)] == [["matmul"], ["matmul"]]
+    graph, other = (Graph.of("g", relu(matmul(x, factor))) for factor in (v, w))
+    assert [_heads(side) for side in changed_nodes(graph, other)] == [
         ["matmul", "weight"],
         ["matmul", "weight"],
     ]
@@ -103,7 +103,9 @@ def test_partners_do_the_same() -> None:
         before, after = random_graph(seed, 15), random_graph(seed + 1000, 15)
         gone, new = changed_nodes(before, after)
         counts = [
-            sorted((str(one.head), str(graph.data(one))) for one in graph.nodes() if one not in odd)
+            sorted(
+                (str(node.head), str(graph.data(node))) for node in graph.nodes() if node not in odd
+            )
             for graph, odd in ((before, gone), (after, new))
         ]
         assert counts[0] == counts[1]

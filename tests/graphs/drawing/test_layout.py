@@ -69,7 +69,7 @@ def test_lines_run_from_box_to_box(boxes: tuple[Sizes, Edges], longest: float) -
         assert abs(to_y - layout.middles[target][1] + sizes[target][1] / 2) < 1e-6
         assert all(-1e-6 <= corner[1] <= layout.height + 1e-6 for corner in line)
         if longest == 1e9:  # one column
-            assert all(one[1] <= other[1] + 1e-6 for one, other in pairwise(line))
+            assert all(point[1] <= other[1] + 1e-6 for point, other in pairwise(line))
 
 
 @settings(max_examples=100, deadline=None)

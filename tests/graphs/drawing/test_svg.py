@@ -21,12 +21,13 @@ _SVG = "{http://www.w3.org/2000/svg}"
 
 
 def _texts(svg: str) -> list[str]:
-    return [one.text or "" for one in ElementTree.fromstring(svg).iter(f"{_SVG}text")]
+    return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{_SVG}text")]
 
 
 def _fills(svg: str, stroke: str) -> int:
     return sum(
-        one.get("stroke") == stroke for one in ElementTree.fromstring(svg).iter(f"{_SVG}rect")
+        element.get("stroke") == stroke
+        for element in ElementTree.fromstring(svg).iter(f"{_SVG}rect")
     )
 
 
@@ -34,14 +35,14 @@ def _fills(svg: str, stroke: str) -> int:
 def test_every_node_but_weights_has_a_box(name: str) -> None:
     graph = library.graph(name)
     svg = graph_svg(graph)
-    nodes = [one for one in graph.nodes() if one.head != "weight"]
+    nodes = [term for term in graph.nodes() if term.head != "weight"]
     assert _fills(svg, style.GRID) == len(nodes)
     texts = _texts(svg)
     assert texts[:2] == [graph.name, f"{len(nodes)} nodes"]
     for result, _ in graph.outputs:
         assert f"→ {result}" in texts
-    for one in graph.weights:
-        assert any(text.startswith(f"{one.name} ") or "…" in text for text in texts)
+    for signature in graph.weights:
+        assert any(text.startswith(f"{signature.name} ") or "…" in text for text in texts)
 
 
 def test_a_box_says_literals_shape_and_weights() -> None:
@@ -73,7 +74,7 @@ def test_names_are_escaped(name: str) -> None:
 @given(st.integers(0, 10**6), st.integers(0, 40))
 def test_any_graph_is_drawn(seed: int, nodes: int) -> None:
     graph = random_graph(seed, nodes)
-    shown = {one for one in graph.nodes() if one.head != "weight"} | set(graph.inputs)
+    shown = {term for term in graph.nodes() if term.head != "weight"} | set(graph.inputs)
     assert _fills(graph_svg(graph), style.GRID) == len(shown)
 
 
@@ -98,11 +99,11 @@ def test_the_same_graph_gives_the_same_picture_without_colour() -> None:
 
 
 def test_of_large_graphs_a_part_is_drawn_and_said() -> None:
-    one = other = graph_input("x", 2)
+    term = other = graph_input("x", 2)
     for place in range(1000):
-        one = relu(one)
+        term = relu(term)
         other = tanh(other) if place == 700 else relu(other)
-    before, after = Graph.of("g", one), Graph.of("g", other)
+    before, after = Graph.of("g", term), Graph.of("g", other)
     svg = graph_svg(before)
     assert _fills(svg, style.GRID) == 400
     assert "400 of 1001 nodes are drawn" in _texts(svg)
@@ -127,10 +128,13 @@ def _width_in_pixels(text: str, size: float, is_bold: bool) -> float:
 @pytest.mark.parametrize("name", library.NAMES)
 def test_texts_stay_inside_of_their_boxes(name: str) -> None:
     right = float("inf")
-    for one in ElementTree.fromstring(graph_svg(library.graph(name))).iter():
-        if one.tag == f"{_SVG}rect" and one.get("stroke"):
-            right = float(one.get("x", "0")) + float(one.get("width", "0"))
-        if one.tag == f"{_SVG}text" and right < float("inf"):
-            is_bold, size = one.get("font-weight") == "bold", float(one.get("font-size", "0"))
-            width = _width_in_pixels(one.text or "", size, is_bold)
-            assert float(one.get("x", "0")) + width < right, one.text
+    for element in ElementTree.fromstring(graph_svg(library.graph(name))).iter():
+        if element.tag == f"{_SVG}rect" and element.get("stroke"):
+            right = float(element.get("x", "0")) + float(element.get("width", "0"))
+        if element.tag == f"{_SVG}text" and right < float("inf"):
+            is_bold, size = (
+                element.get("font-weight") == "bold",
+                float(element.get("font-size", "0")),
+            )
+            width = _width_in_pixels(element.text or "", size, is_bold)
+            assert float(element.get("x", "0")) + width < right, element.text

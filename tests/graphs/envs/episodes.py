@@ -58,8 +58,8 @@ def products() -> Graph:
 def images() -> Graph:
     """Return two convolutions of one image."""
     x = graph_input("x", 1, 3, 6, 6)
-    one, other = (relu(conv(x, weight(name, 4, 3, 3, 3))) for name in "vw")
-    return Graph.of("images", concat(1, [one, other]), binary("ewadd", one, other))
+    term, other = (relu(conv(x, weight(name, 4, 3, 3, 3))) for name in "vw")
+    return Graph.of("images", concat(1, [term, other]), binary("ewadd", term, other))
 
 
 def make(name: str, graph: Any = None, **arguments: Any) -> GraphEnv:

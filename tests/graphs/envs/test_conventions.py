@@ -46,16 +46,16 @@ def arrays_of(graph: Graph, seed: int = 0) -> dict[str, np.ndarray[Any, Any]]:
     """Return small integers for inputs and weights, on which linear operators are exact."""
     rng = np.random.default_rng(seed)
     return {
-        one.name: rng.integers(-3, 4, one.tensor.shape).astype(np.float64)
-        for one in (*graph.signatures, *graph.weights)
+        signature.name: rng.integers(-3, 4, signature.tensor.shape).astype(np.float64)
+        for signature in (*graph.signatures, *graph.weights)
     }
 
 
 def assert_equal_results(one: Graph, other: Graph) -> None:
     values = arrays_of(one)
     pairs = zip(evaluate([one.root], values), evaluate([other.root], values), strict=True)
-    for expected, found in pairs:
-        np.testing.assert_allclose(found, expected, rtol=1e-9)
+    for expected, array in pairs:
+        np.testing.assert_allclose(array, expected, rtol=1e-9)
 
 
 def as_bytes(observation: dict[str, Any]) -> dict[str, bytes]:
@@ -209,14 +209,14 @@ def test_copies_go_their_own_way(name: str) -> None:
         return seen
 
     fresh, env = make(name), make(name)
-    for one in (fresh, env):
-        _, info = one.reset(seed=4)
-        one.step(int(np.flatnonzero(info["action_mask"])[1]))
+    for graph_env in (fresh, env):
+        _, info = graph_env.reset(seed=4)
+        graph_env.step(int(np.flatnonzero(info["action_mask"])[1]))
     expected = rest(fresh, 9)
     copies = [env.fork(), copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
-    for seed, one in enumerate([env.fork(), env.fork()]):
-        rest(one, seed)  # what copies do changes nothing
-    assert all(rest(one, 9) == expected for one in (*copies, env))
+    for seed, graph_env in enumerate([env.fork(), env.fork()]):
+        rest(graph_env, seed)  # what copies do changes nothing
+    assert all(rest(copy_, 9) == expected for copy_ in (*copies, env))
     assert env.fork().np_random is not env.np_random
     assert copies[2].export() == env.export()
 

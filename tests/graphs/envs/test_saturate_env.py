@@ -27,10 +27,10 @@ from tests.graphs.envs.episodes import RULES, SATURATE, SUBSTITUTE, images, make
 
 
 def egraph_of(graph: Graph) -> EGraph:
-    found = EGraph(TENSOR_DOMAIN)
-    found.add_term(graph.root)
-    found.rebuild()
-    return found
+    egraph = EGraph(TENSOR_DOMAIN)
+    egraph.add_term(graph.root)
+    egraph.rebuild()
+    return egraph
 
 
 def shape_of(egraph: EGraph) -> tuple[int, int, list[int]]:
@@ -232,9 +232,9 @@ def test_groups_whose_operators_are_missing_are_masked() -> None:
     env = make(SATURATE)
     env.reset(seed=0)
     episode = env.episode
-    for action, one in enumerate(RuleGroup):
+    for action, group in enumerate(RuleGroup):
         there = episode.heads.keys()
-        rules = [rule for rule in RULES if rule_group(rule) is one]
+        rules = [rule for rule in RULES if rule_group(rule) is group]
         fits = any(rule_operators(rule, of_sources=True) <= there for rule in rules)
         assert episode.mask()[action] == fits
 

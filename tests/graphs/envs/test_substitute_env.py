@@ -36,20 +36,20 @@ COLUMNS = {
 
 def rows(observation: dict[str, Any], name: str, count: int | None = None) -> list[dict[str, Any]]:
     names = COLUMNS[name]
-    found = observation[name].reshape(-1, len(names))[:count]
-    return [dict(zip(names, row.tolist(), strict=True)) for row in found]
+    result = observation[name].reshape(-1, len(names))[:count]
+    return [dict(zip(names, row.tolist(), strict=True)) for row in result]
 
 
 def by_brute_force(env: Any, root: Term) -> list[tuple[str, Term]]:
     """Return every rule at every place, one by one, each result once."""
-    types, found, seen = env.episode.task.types, [], {root}
+    types, result, seen = env.episode.task.types, [], {root}
     for rule in env.table:
         for match in find_matches(root, [rule], types):
             made = apply_match(root, match, types)
             if made is not None and made not in seen:
                 seen.add(made)
-                found.append((rule.name, made))
-    return found
+                result.append((rule.name, made))
+    return result
 
 
 @pytest.mark.parametrize("graph", [products, images])
@@ -60,12 +60,16 @@ def test_candidates_are_all_that_rules_make(graph: Any) -> None:
         rng = np.random.default_rng(seed)
         while not env.episode.is_over:
             episode = env.episode
-            found = [(one.rule.name, one.root) for one in episode.candidates]
+            found = [(candidate.rule.name, candidate.root) for candidate in episode.candidates]
             assert found == by_brute_force(env, episode.root)
-            for one in episode.candidates:
-                assert (one.cost, one.nodes) == episode.task.prices.of_graph(one.root)
-                assert env.table[one.number] is one.rule
-                assert [episode.nodes[place] for place in episode.places_of(one)] == [*one.places]
+            for candidate in episode.candidates:
+                assert (candidate.cost, candidate.nodes) == episode.task.prices.of_graph(
+                    candidate.root
+                )
+                assert env.table[candidate.number] is candidate.rule
+                assert [episode.nodes[place] for place in episode.places_of(candidate)] == [
+                    *candidate.places
+                ]
             env.step(int(rng.choice(np.flatnonzero(env.action_masks()))))
 
 
@@ -172,16 +176,18 @@ def test_tables_show_the_candidates() -> None:
     shown = rows(observation, "candidates", count + 1)
     places = rows(observation, "substitutions", count + 1)
     lines = graph_text(env.graph).splitlines()
-    for one, row, place in zip(episode.candidates, shown, places, strict=False):
-        gain = (episode.cost - one.cost) / episode.task.initial_cost
+    for candidate, row, place in zip(episode.candidates, shown, places, strict=False):
+        gain = (episode.cost - candidate.cost) / episode.task.initial_cost
         assert row["exists"] == 1.0
         assert row["gain"] == pytest.approx(gain, abs=1e-6)
         assert [name for name in CANDIDATE_COLUMNS[3:] if row[name]] == [
-            rule_group(one.rule).name.lower()
+            rule_group(candidate.rule).name.lower()
         ]
-        assert RULES[place["rule"]] is one.rule
-        assert (place["place_2"] == -1) == (not one.rule.is_multiple)
-        assert lines[1 + place["place_1"]].startswith(f"%{place['place_1']} = {one.places[0].head}")
+        assert RULES[place["rule"]] is candidate.rule
+        assert (place["place_2"] == -1) == (not candidate.rule.is_multiple)
+        assert lines[1 + place["place_1"]].startswith(
+            f"%{place['place_1']} = {candidate.places[0].head}"
+        )
     assert not any(shown[count].values())
     assert observation["action_mask"].sum() == 1 + count
     assert len(CANDIDATE_COLUMNS) == 3 + len(RuleGroup)

@@ -28,15 +28,15 @@ def check(
     model = model_of(*outputs)
     compiled = compile_model(model, threads=threads, fuse=fuse)
     given = random_inputs(model.graph) if inputs is None else inputs
-    before = [one.copy() for one in given]
+    before = [array.copy() for array in given]
     found = compiled(*given)
-    names = [one.name for one in model.graph.signatures]
+    names = [signature.name for signature in model.graph.signatures]
     values = {**model.weights, **dict(zip(names, given, strict=True))}
     expected = outputs_in_torch(model.graph, values)
-    for one, other in zip(found if len(outputs) > 1 else [found], expected, strict=True):
-        assert one.dtype == other.dtype
-        assert one.shape == other.shape
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=2e-6)
-    for one, other in zip(given, before, strict=True):
-        assert np.array_equal(one, other)
+    for signature, other in zip(found if len(outputs) > 1 else [found], expected, strict=True):
+        assert signature.dtype == other.dtype
+        assert signature.shape == other.shape
+        np.testing.assert_allclose(signature, other, rtol=1e-4, atol=2e-6)
+    for signature, other in zip(given, before, strict=True):
+        assert np.array_equal(signature, other)
     return compiled

@@ -126,8 +126,8 @@ def test_equals_pytorch(name: str) -> None:
 
 def test_all_operators_are_here() -> None:
     seen: set[str] = set()
-    for one in CASES.values():
-        stack = [one]
+    for term in CASES.values():
+        stack = [term]
         while stack:
             part = stack.pop()
             seen.add(str(part.head))

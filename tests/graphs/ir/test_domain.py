@@ -24,18 +24,18 @@ def test_it_is_a_domain() -> None:
 def test_data_of_all_nodes() -> None:
     x, w = graph_input("x", 2, 3), weight("w", 3, 4)
     product = matmul(x, relu(w))
-    found = infer_all((product,))
-    assert found[product] == TensorType((2, 4))
-    assert found[relu(w)] == TensorType((3, 4), constant=True)
-    assert found[product.children[0]] == TextData("none")
+    datas = infer_all((product,))
+    assert datas[product] == TensorType((2, 4))
+    assert datas[relu(w)] == TensorType((3, 4), constant=True)
+    assert datas[product.children[0]] == TextData("none")
 
 
 def test_a_refusal_is_remembered_and_said_again() -> None:
     for _ in range(3):
-        with pytest.raises(Inadmissible, match="relu: expected a tensor, found 1") as found:
+        with pytest.raises(Inadmissible, match="relu: expected a tensor, found 1") as info:
             TENSOR_DOMAIN.infer("relu", (NumberData(1),))
         # It must not grow by the frames of all who asked.
-        assert len(found.traceback) == 2
+        assert len(info.traceback) == 2
 
 
 def test_an_integer_is_no_real_number() -> None:

@@ -43,7 +43,7 @@ def test_names_inputs_and_weights() -> None:
     )
     assert graph.weights == (Signature("w", TensorType((3, 4), constant=True)),)
     assert graph.tensor(graph.outputs[0][1]) == TensorType((2, 4))
-    assert [str(one.head) for one in graph.nodes()] == [
+    assert [str(node.head) for node in graph.nodes()] == [
         "input", "weight", "matmul", "relu", "input", "tanh"
     ]  # fmt: skip
     assert len(list(graph.terms())) == 6 + 3 + 1
@@ -51,7 +51,7 @@ def test_names_inputs_and_weights() -> None:
 
 def test_names_may_have_any_letters() -> None:
     graph = Graph.of("g", binary("ewadd", graph_input("a@b@c", 2), weight("-", 2)))
-    assert [one.name for one in (*graph.signatures, *graph.weights)] == ["a@b@c", "-"]
+    assert [signature.name for signature in (*graph.signatures, *graph.weights)] == ["a@b@c", "-"]
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,9 @@ _SMALL = st.lists(st.integers(1, 4), max_size=4).map(tuple)
 
 def _zeros(one: Term) -> np.ndarray:
     """Return zeros, of floating point for integers too: PyTorch has few functions of these."""
-    found = infer_all((one,))[one]
-    assert isinstance(found, TensorType)
-    return np.zeros(found.shape, found.dtype.replace("int", "float"))
+    result = infer_all((one,))[one]
+    assert isinstance(result, TensorType)
+    return np.zeros(result.shape, result.dtype.replace("int", "float"))
 
 
 def _compare(found: object, data: Data) -> None:
@@ -45,14 +45,14 @@ def test_shapes_are_those_of_pytorch_for_every_operator() -> None:
     for seed in range(120):
         graph = random_graph(seed, 25)
         values = {
-            str(one.children[0].head).rpartition("@")[0]: _zeros(one)
-            for one in (*graph.terms(), *graph.inputs)
-            if one.head in ("input", "weight")
+            str(term.children[0].head).rpartition("@")[0]: _zeros(term)
+            for term in (*graph.terms(), *graph.inputs)
+            if term.head in ("input", "weight")
         }
         found = values_in_torch([one for _, one in graph.outputs], values)
-        for one in graph.nodes():
-            seen[str(one.head)] += 1
-            _compare(found[one], graph.data(one))
+        for term in graph.nodes():
+            seen[str(term.head)] += 1
+            _compare(found[term], graph.data(term))
     unseen = {name for name in OPERATORS if not seen[name]} - {"noop"}
     assert unseen == set()
     assert seen["concat2"] * seen["concat3"] > 0
@@ -63,25 +63,25 @@ def test_what_is_known_from_weights_alone_takes_no_input() -> None:
     for seed in range(60):
         graph = random_graph(seed, 25)
         takes_inputs: dict[Term, bool] = {}
-        for one in postorder(result for _, result in graph.outputs):
+        for term in postorder(result for _, result in graph.outputs):
             # Of a kernel that is enlarged to the size of another, the other's shape alone counts.
-            children = one.children[:1] if one.head == "enlarge" else one.children
-            takes_inputs[one] = one.head == "input" or any(takes_inputs[c] for c in children)
-            data = graph.data(one)
+            children = term.children[:1] if term.head == "enlarge" else term.children
+            takes_inputs[term] = term.head == "input" or any(takes_inputs[c] for c in children)
+            data = graph.data(term)
             if isinstance(data, TensorType):
                 counts[data.constant] += 1
-                assert data.constant is not takes_inputs[one]
+                assert data.constant is not takes_inputs[term]
     assert min(counts[True], counts[False]) > 100
 
 
 def _inferred(name: str, *children: Term | Head) -> TensorType | None:
     made = make_node(name, *children)
     try:
-        found = infer_all((made,))[made]
+        result = infer_all((made,))[made]
     except Inadmissible:
         return None
-    assert isinstance(found, TensorType)
-    return found
+    assert isinstance(result, TensorType)
+    return result
 
 
 def _computed(name: str, *arguments: object) -> torch.Size | None:
@@ -96,9 +96,11 @@ def _computed(name: str, *arguments: object) -> torch.Size | None:
 def test_what_broadcasts_is_what_broadcasts_in_pytorch(
     name: str, one: tuple[int, ...], other: tuple[int, ...]
 ) -> None:
-    found = _inferred(name, graph_input("x", *one), graph_input("y", *other))
+    tensor_type = _inferred(name, graph_input("x", *one), graph_input("y", *other))
     expected = _computed(name, torch.ones(one), torch.ones(other))
-    assert (found and found.shape) == (expected if expected is None else tuple(expected))
+    assert (tensor_type and tensor_type.shape) == (
+        expected if expected is None else tuple(expected)
+    )
 
 
 @settings(max_examples=200, deadline=None)
@@ -108,9 +110,11 @@ def test_what_can_be_multiplied_is_what_can_be_in_pytorch(
 ) -> None:
     rows, inner, again, columns = extents
     one, other = (*batch, rows, inner), (*(batch if is_batched else ()), again, columns)
-    found = _inferred("matmul", "none", graph_input("x", *one), graph_input("y", *other))
+    tensor_type = _inferred("matmul", "none", graph_input("x", *one), graph_input("y", *other))
     expected = _computed("matmul", "none", torch.ones(one), torch.ones(other))
-    assert (found and found.shape) == (expected if expected is None else tuple(expected))
+    assert (tensor_type and tensor_type.shape) == (
+        expected if expected is None else tuple(expected)
+    )
 
 
 def test_other_batches_are_not_broadcast() -> None:
@@ -143,18 +147,20 @@ def test_convolutions_and_pools_are_those_of_pytorch(data: st.DataObject) -> Non
     x = graph_input("x", *image)
     if data.draw(st.booleans()):
         shape = (*data.draw(st.tuples(st.integers(1, 6), st.integers(1, 4))), *kernel)
-        found = _inferred("conv", *stride, padding, "none", x, weight("w", *shape))
+        tensor_type = _inferred("conv", *stride, padding, "none", x, weight("w", *shape))
         arguments = (*stride, padding, "none", torch.ones(image), torch.ones(shape))
         expected = _computed("conv", *arguments) if image[1] % shape[1] == 0 else None
     else:
         name = data.draw(st.sampled_from(["poolmax", "poolavg"]))
-        found = _inferred(name, x, *kernel, *stride, padding, "none")
+        tensor_type = _inferred(name, x, *kernel, *stride, padding, "none")
         expected = _computed(name, torch.ones(image), *kernel, *stride, padding, "none")
         pads = [int(one) for one in padding.split("-")] if "-" in padding else [0] * 4
         # A window could lie in the padding altogether: it has no largest element.
         is_too_wide = any(pad >= kernel[place % 2] for place, pad in enumerate(pads))
         expected = None if is_too_wide else expected
-    assert (found and found.shape) == (expected if expected is None else tuple(expected))
+    assert (tensor_type and tensor_type.shape) == (
+        expected if expected is None else tuple(expected)
+    )
 
 
 @settings(max_examples=200, deadline=None)
@@ -163,12 +169,12 @@ def test_what_stands_one_after_the_other_does_in_numpy(
     axis: int, shapes: list[tuple[int, ...]]
 ) -> None:
     parts = [graph_input(f"x{place}", *shape) for place, shape in enumerate(shapes)]
-    found = _inferred(f"concat{len(parts)}", axis, *parts)
+    tensor_type = _inferred(f"concat{len(parts)}", axis, *parts)
     try:
         expected = np.concatenate([np.ones(shape) for shape in shapes], axis).shape
     except ValueError:
         expected = None
-    assert (found and found.shape) == expected
+    assert (tensor_type and tensor_type.shape) == expected
 
 
 @settings(max_examples=200, deadline=None)
@@ -182,12 +188,12 @@ def test_other_shapes_and_orders_are_those_of_numpy(
         ("expand", lambda: np.broadcast_to(np.ones(one), other).shape),
         ("transpose", lambda: np.ones(one).transpose(order).shape),
     ):
-        found = _inferred(name, x, "-".join(map(str, order)) if name == "transpose" else word)
+        tensor_type = _inferred(name, x, "-".join(map(str, order)) if name == "transpose" else word)
         try:
             expected = function()
         except ValueError:
             expected = None
-        assert (found and found.shape) == expected, name
+        assert (tensor_type and tensor_type.shape) == expected, name
 
 
 _X, _Y, _I = graph_input("x", 2, 3), graph_input("y", 4, 5), graph_input("i", 2, 3, dtype="int64")
@@ -311,6 +317,6 @@ def test_what_makes_no_sense_is_refused_with_a_sentence(made: Term, message: str
 
 def test_every_refusal_names_the_operator() -> None:
     for name in OPERATORS:
-        with pytest.raises(Inadmissible) as found:
+        with pytest.raises(Inadmissible) as info:
             TENSOR_DOMAIN.infer(name, (TensorType((2,)),) * 9)
-        assert str(found.value).startswith(f"{name}: expected ")
+        assert str(info.value).startswith(f"{name}: expected ")

@@ -34,37 +34,37 @@ def test_weights_that_are_missing_or_others_are_refused() -> None:
 
 
 def test_random_weights_are_as_large_as_what_they_multiply_is_many() -> None:
-    found = random_weights(_graph())
-    assert found["kernel"].std() == pytest.approx((8 * 9) ** -0.5, rel=0.05)
-    assert found["w"].std() == pytest.approx(400**-0.5, rel=0.05)
-    assert abs(found["w"].mean()) < 1e-3
+    arrays = random_weights(_graph())
+    assert arrays["kernel"].std() == pytest.approx((8 * 9) ** -0.5, rel=0.05)
+    assert arrays["w"].std() == pytest.approx(400**-0.5, rel=0.05)
+    assert abs(arrays["w"].mean()) < 1e-3
 
 
 def test_random_values_are_of_the_types_that_the_graph_says() -> None:
     graph = _graph()
     Model(graph, random_weights(graph))
-    for one, array in zip(graph.signatures, random_inputs(graph), strict=True):
-        assert array.shape == one.tensor.shape
-        assert array.dtype.name == one.tensor.dtype
+    for signature, array in zip(graph.signatures, random_inputs(graph), strict=True):
+        assert array.shape == signature.tensor.shape
+        assert array.dtype.name == signature.tensor.dtype
         # Indices that no table is too small for.
-        assert one.tensor.dtype == "float32" or set(array.tolist()) <= {0, 1}
+        assert signature.tensor.dtype == "float32" or set(array.tolist()) <= {0, 1}
 
 
 def test_the_seed_and_the_name_say_all() -> None:
     graph = _graph()
-    one, same, other = (random_weights(graph, seed) for seed in (1, 1, 2))
-    for name, array in one.items():
+    arrays, same, other = (random_weights(graph, seed) for seed in (1, 1, 2))
+    for name, array in arrays.items():
         assert np.array_equal(array, same[name])
         assert not np.array_equal(array, other[name])
     # The same weights in another graph have the same values: rewriting must not change them.
     w, v = weight("w", 400, 100), weight("v", 400, 100)
     rewritten = Graph.of("h", matmul(graph_input("x", 2, 400), concat(1, [v, w])))
-    assert np.array_equal(random_weights(rewritten, 1)["w"], one["w"])
-    assert not np.array_equal(random_weights(rewritten, 1)["v"], one["w"])
+    assert np.array_equal(random_weights(rewritten, 1)["w"], arrays["w"])
+    assert not np.array_equal(random_weights(rewritten, 1)["v"], arrays["w"])
 
 
 def test_inputs_from_a_seed() -> None:
     graph = _graph()
-    one, same, other = (random_inputs(graph, seed) for seed in (1, 1, 2))
-    assert all(map(np.array_equal, one, same))
-    assert not np.array_equal(one[0], other[0])
+    arrays, same, other = (random_inputs(graph, seed) for seed in (1, 1, 2))
+    assert all(map(np.array_equal, arrays, same))
+    assert not np.array_equal(arrays[0], other[0])

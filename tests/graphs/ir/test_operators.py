@@ -15,11 +15,11 @@ from polygym.rewrite.term import term
 
 
 def test_columns_are_the_arguments_of_inference() -> None:
-    for one in OPERATORS.values():
-        parameters = list(inspect.signature(one.infer).parameters.values())
-        assert len(parameters) == len(one.parameters), one.name
-        assert {kind for _, kind in one.parameters} <= set("NSTP"), one.name
-        assert one.doc
+    for operator in OPERATORS.values():
+        parameters = list(inspect.signature(operator.infer).parameters.values())
+        assert len(parameters) == len(operator.parameters), operator.name
+        assert {kind for _, kind in operator.parameters} <= set("NSTP"), operator.name
+        assert operator.doc
 
 
 def test_the_operators_of_the_paper_stand_first() -> None:
@@ -30,10 +30,10 @@ def test_the_operators_of_the_paper_stand_first() -> None:
 
 @pytest.mark.parametrize("count", [2, 5, 10, 99])
 def test_there_is_a_concat_for_every_count(count: int) -> None:
-    found = operator_named(f"concat{count}")
-    assert found is operator_named(f"concat{count}")
-    assert found.parameters[0] == ("axis", "N")
-    assert [kind for _, kind in found.parameters[1:]] == ["T"] * count
+    operator = operator_named(f"concat{count}")
+    assert operator is operator_named(f"concat{count}")
+    assert operator.parameters[0] == ("axis", "N")
+    assert [kind for _, kind in operator.parameters[1:]] == ["T"] * count
 
 
 def test_sets_are_of_operators() -> None:

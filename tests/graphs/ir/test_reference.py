@@ -231,18 +231,18 @@ def test_integers_and_fractions_stay_exact() -> None:
 
 def test_a_term_is_evaluated_once_and_several_results_come_in_order() -> None:
     """A deep chain of shared sums would take for ever otherwise."""
-    one = graph_input("x", 1)
+    term = graph_input("x", 1)
     for _ in range(200):
-        one = make_node("ewadd", one, one)
+        term = make_node("ewadd", term, term)
     other = weight("w", 1)
-    found = evaluate(
+    arrays = evaluate(
         [
-            make_node("noop", one, other),
-            make_node("split", 0, 1, make_node("concat2", 0, one, other)),
+            make_node("noop", term, other),
+            make_node("split", 0, 1, make_node("concat2", 0, term, other)),
         ],
         {"x": np.array([1.0]), "w": np.array([3.0])},
     )
-    assert [array.tolist() for array in found] == [[2.0**200], [3.0], [2.0**200], [3.0]]
+    assert [array.tolist() for array in arrays] == [[2.0**200], [3.0], [2.0**200], [3.0]]
 
 
 def test_what_is_missing_is_said() -> None:

@@ -62,9 +62,9 @@ _VALUES: list[Data] = [
     ],
 )
 def test_functions(function: str, arguments: tuple[Any, ...], expected: object) -> None:
-    found = compute_literal(function, arguments)
-    assert found == expected
-    assert type(found) is type(expected)
+    head = compute_literal(function, arguments)
+    assert head == expected
+    assert type(head) is type(expected)
 
 
 @given(st.permutations(range(4)), st.permutations(range(4)))

@@ -59,7 +59,11 @@ def test_names_of_all_kinds(name: str) -> None:
 def test_inputs_keep_their_order_even_where_nothing_uses_them() -> None:
     x, y, z = (graph_input(name, 2) for name in "xyz")
     graph = Graph("g", (z, x, y), (("r", relu(x)),))
-    assert [one.name for one in parse_graph(graph_text(graph)).signatures] == ["z", "x", "y"]
+    assert [signature.name for signature in parse_graph(graph_text(graph)).signatures] == [
+        "z",
+        "x",
+        "y",
+    ]
 
 
 def test_comments_and_names_of_nodes_are_free() -> None:
@@ -125,9 +129,9 @@ _START = "graph g\n%0 = input x@2-3\n"
     ],
 )
 def test_what_is_no_graph_is_refused_with_its_place(text: str, place: str, message: str) -> None:
-    with pytest.raises(SourceError, match=re.escape(message)) as found:
+    with pytest.raises(SourceError, match=re.escape(message)) as info:
         parse_graph(text, "g.txt")
-    assert str(found.value).startswith(f"g.txt:{place}: error: ")
+    assert str(info.value).startswith(f"g.txt:{place}: error: ")
 
 
 @settings(max_examples=300, deadline=None)
@@ -141,10 +145,10 @@ def test_no_text_does_worse_than_be_refused(data: st.DataObject) -> None:
     else:
         text = data.draw(st.text(max_size=60))
     try:
-        found = parse_graph(text)
+        graph = parse_graph(text)
     except InputError:
         return
-    assert parse_graph(graph_text(found)) == found
+    assert parse_graph(graph_text(graph)) == graph
 
 
 def test_garbage_bytes_are_refused() -> None:
@@ -155,11 +159,11 @@ def test_garbage_bytes_are_refused() -> None:
 
 
 def test_deep_and_large_graphs_take_no_recursion_and_little_time() -> None:
-    one = graph_input("x", 4)
+    term = graph_input("x", 4)
     for step in range(5000):
-        one = relu(one) if step % 2 else tanh(one)
+        term = relu(term) if step % 2 else tanh(term)
     wide = Graph.of("wide", *(relu(weight(f"w{place}", 3)) for place in range(5000)))
-    for graph in (Graph.of("deep", one), wide):
+    for graph in (Graph.of("deep", term), wide):
         start = time.perf_counter()
         assert parse_graph(graph_text(graph)) == graph
         assert time.perf_counter() - start < 10

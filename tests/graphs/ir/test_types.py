@@ -34,17 +34,21 @@ def test_what_is_no_shape_is_refused(word: str) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_bytes_are_those_of_numpy(dtype: str) -> None:
-    found = TensorType((3, 5), dtype)
-    assert found.bytes == np.zeros((3, 5), dtype).nbytes
-    assert found.elements == 15
+    tensor_type = TensorType((3, 5), dtype)
+    assert tensor_type.bytes == np.zeros((3, 5), dtype).nbytes
+    assert tensor_type.elements == 15
     assert TensorType((), dtype).elements == 1
 
 
 def test_data_say_what_they_are() -> None:
-    one, other = TensorType((2, 3), constant=True), TensorType((4,), "int64")
-    assert [str(data) for data in (one, other, TensorType(()))] == ["2-3", "4:int64", "scalar"]
-    assert str(TensorPair(one, other)) == "2-3 and 4:int64"
-    assert str(TensorBundle((one, other))) == "2-3, 4:int64"
+    tensor_type, other = TensorType((2, 3), constant=True), TensorType((4,), "int64")
+    assert [str(data) for data in (tensor_type, other, TensorType(()))] == [
+        "2-3",
+        "4:int64",
+        "scalar",
+    ]
+    assert str(TensorPair(tensor_type, other)) == "2-3 and 4:int64"
+    assert str(TensorBundle((tensor_type, other))) == "2-3, 4:int64"
     assert [str(NumberData(1)), str(NumberData(0.5)), str(TextData("same"))] == [
         "1",
         "0.5",

@@ -30,7 +30,7 @@ _PAPER = {
 
 
 def _values(model: Model) -> dict[str, np.ndarray]:
-    names = [one.name for one in model.graph.signatures]
+    names = [signature.name for signature in model.graph.signatures]
     return {**model.weights, **dict(zip(names, random_inputs(model.graph), strict=True))}
 
 
@@ -38,12 +38,12 @@ def _values(model: Model) -> dict[str, np.ndarray]:
 def test_small_networks_compute_what_pytorch_does(name: str) -> None:
     model = library.model(name, seed=3)
     values = _values(model)
-    inputs = [torch.from_numpy(values[one.name]) for one in model.graph.signatures]
+    inputs = [torch.from_numpy(values[signature.name]) for signature in model.graph.signatures]
     weights = {key: torch.from_numpy(array) for key, array in model.weights.items()}
     expected = NETWORKS[name](inputs, weights)
-    roots = [one for _, one in model.graph.outputs]
-    for found in (outputs_in_torch(model.graph, values), evaluate(roots, values)):
-        for one, other in zip(found, expected, strict=True):
+    roots = [term for _, term in model.graph.outputs]
+    for arrays in (outputs_in_torch(model.graph, values), evaluate(roots, values)):
+        for one, other in zip(arrays, expected, strict=True):
             assert one.shape == tuple(other.shape)
             atol = 1e-5 * float(np.abs(one).max())
             np.testing.assert_allclose(one, other.numpy(), rtol=1e-4, atol=atol)
@@ -53,16 +53,18 @@ def test_small_networks_compute_what_pytorch_does(name: str) -> None:
 def test_sizes_of_the_paper(name: str) -> None:
     products, megabytes, results = _PAPER[name]
     graph = library.graph(name, "paper")
-    counts = Counter(str(one.head) for one in graph.nodes())
+    counts = Counter(str(term.head) for term in graph.nodes())
     assert counts["matmul"] + counts["conv"] == products
-    assert sum(one.tensor.bytes for one in graph.weights) / 1e6 == pytest.approx(megabytes, abs=0.1)
+    assert sum(signature.tensor.bytes for signature in graph.weights) / 1e6 == pytest.approx(
+        megabytes, abs=0.1
+    )
     assert [str(graph.tensor(one)) for _, one in graph.outputs] == results
 
 
 @pytest.mark.parametrize("name", library.NAMES)
 def test_small_networks_have_every_kind_of_operator(name: str) -> None:
     small, paper = (
-        {str(one.head) for one in library.graph(name, size).nodes()} for size in library.SIZES
+        {str(term.head) for term in library.graph(name, size).nodes()} for size in library.SIZES
     )
     assert small == paper
 
@@ -70,9 +72,9 @@ def test_small_networks_have_every_kind_of_operator(name: str) -> None:
 def test_bert_has_four_products_of_one_input_in_a_layer() -> None:
     graph = library.graph("bert", "paper")
     by_input = Counter(
-        one.children[1]
-        for one in graph.nodes()
-        if one.head == "matmul" and one.children[2].head == "weight"
+        term.children[1]
+        for term in graph.nodes()
+        if term.head == "matmul" and term.children[2].head == "weight"
     )
     assert sorted(by_input.values()) == [4] * 8
 
@@ -80,9 +82,9 @@ def test_bert_has_four_products_of_one_input_in_a_layer() -> None:
 def test_convolutions_in_groups() -> None:
     graph = library.graph("resnext50", "paper")
     groups = Counter(
-        graph.tensor(one.children[4]).shape[1] // graph.tensor(one.children[5]).shape[1]
-        for one in graph.nodes()
-        if one.head == "conv"
+        graph.tensor(term.children[4]).shape[1] // graph.tensor(term.children[5]).shape[1]
+        for term in graph.nodes()
+        if term.head == "conv"
     )
     assert groups == {1: 37, 32: 16}
 
@@ -90,11 +92,11 @@ def test_convolutions_in_groups() -> None:
 def test_the_first_step_of_nasrnn_is_known_ahead_in_part() -> None:
     graph = library.graph("nasrnn", "paper")
     known = [
-        one
-        for one in graph.nodes()
-        if one.head == "matmul"
-        and isinstance(graph.data(one), TensorType)
-        and graph.tensor(one).constant
+        term
+        for term in graph.nodes()
+        if term.head == "matmul"
+        and isinstance(graph.data(term), TensorType)
+        and graph.tensor(term).constant
     ]
     assert len(known) == 8
 
@@ -108,18 +110,18 @@ def test_results_neither_vanish_nor_explode(name: str, seed: int) -> None:
         model = library.model(name, size, seed)
         graph = model.graph
         found = values_in_torch([one for _, one in graph.outputs], _values(model))
-        for one in graph.nodes():
-            if one.head not in ("weight", "split"):
-                deviation = float(found[one].std())
+        for term in graph.nodes():
+            if term.head not in ("weight", "split"):
+                deviation = float(found[term].std())
                 # There is no scaling before BERT's attention is multiplied: 64 is what it has.
-                assert 0.01 < deviation < (100 if name == "bert" else 20), (one, deviation)
+                assert 0.01 < deviation < (100 if name == "bert" else 20), (term, deviation)
 
 
 @pytest.mark.parametrize("name", library.NAMES)
 def test_weights_come_from_the_seed(name: str) -> None:
-    one, same, other = (library.model(name, seed=seed).weights for seed in (5, 5, 6))
-    assert list(one) == [known.name for known in library.graph(name).weights]
-    for key, array in one.items():
+    arrays, same, other = (library.model(name, seed=seed).weights for seed in (5, 5, 6))
+    assert list(arrays) == [known.name for known in library.graph(name).weights]
+    for key, array in arrays.items():
         assert np.array_equal(array, same[key])
         assert not np.array_equal(array, other[key])
         assert array.dtype == np.float32

@@ -25,16 +25,16 @@ def run(path: Path, arrays: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[A
     options.log_severity_level = 4
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    names = [one.name for one in session.get_inputs()]
+    names = [input_.name for input_ in session.get_inputs()]
     return list(session.run(None, dict(zip(names, arrays, strict=True))))
 
 
 def evaluated(model: Model, arrays: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
     """Return what the reference computes."""
     signatures = model.graph.signatures
-    given = {one.name: array for one, array in zip(signatures, arrays, strict=True)}
+    given = {signature.name: array for signature, array in zip(signatures, arrays, strict=True)}
     with np.errstate(all="ignore"):
-        return evaluate([one for _, one in model.graph.outputs], {**model.weights, **given})
+        return evaluate([term for _, term in model.graph.outputs], {**model.weights, **given})
 
 
 def assert_close(
@@ -44,10 +44,10 @@ def assert_close(
 ) -> None:
     """Compare results: shapes, and elements to a part of the largest."""
     assert len(expected) == len(found)
-    for one, other in zip(expected, found, strict=True):
-        assert one.shape == other.shape
-        scale = max(1.0, float(np.abs(one).max(initial=0)))
-        np.testing.assert_allclose(other, one, rtol=tolerance, atol=tolerance * scale)
+    for array, other in zip(expected, found, strict=True):
+        assert array.shape == other.shape
+        scale = max(1.0, float(np.abs(array).max(initial=0)))
+        np.testing.assert_allclose(other, array, rtol=tolerance, atol=tolerance * scale)
 
 
 def assert_same(
@@ -78,7 +78,7 @@ def save(
 ) -> Path:
     """Write an ONNX file of nodes, by hand; results have the type of inputs if nothing is said."""
     initializers = [
-        onnx.numpy_helper.from_array(one, name) for name, one in (weights or {}).items()
+        onnx.numpy_helper.from_array(array, name) for name, array in (weights or {}).items()
     ]
     graph = helper.make_graph(
         list(nodes),
@@ -118,7 +118,7 @@ def check(
     **attributes: Any,
 ) -> Any:
     """Compare a node of one input and constants."""
-    weights = {f"c{place}": one for place, one in enumerate(constants)}
+    weights = {f"c{place}": array for place, array in enumerate(constants)}
     names = [f"y{place}" for place in range(outputs)]
     node = helper.make_node(kind, ["x", *weights], names, **attributes)
     kinds = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64}

@@ -135,7 +135,7 @@ def test_graphs_that_are_none(tmp_path: Path) -> None:
 
 def test_nodes_in_another_order_are_read(tmp_path: Path) -> None:
     nodes = [helper.make_node("Relu", ["a"], ["y"]), helper.make_node("Neg", ["x"], ["a"])]
-    heads = [one.head for one in read(one(tmp_path / "m.onnx", *nodes)).graph.nodes()]
+    heads = [term.head for term in read(one(tmp_path / "m.onnx", *nodes)).graph.nodes()]
     assert heads == ["input", "neg", "relu"]
 
 
@@ -218,7 +218,7 @@ def test_conditions_that_are_known(choice: bool, tmp_path: Path) -> None:
     ]
     weights = {"c": np.array(choice)}
     path = save(tmp_path / "m.onnx", nodes, {"i": (2, 3)}, weights=weights)
-    heads = [one.head for one in read(path).graph.nodes()]
+    heads = [term.head for term in read(path).graph.nodes()]
     assert heads == ["input", "neg", "weight", "add" if choice else "sub", "relu"]
 
 
@@ -266,7 +266,7 @@ def test_functions_of_the_file_are_put_in_place(tmp_path: Path) -> None:
     node = helper.make_node("Twice", ["x"], ["y"], domain="own")
     opsets = [helper.make_opsetid("own", 1)]
     path = one(tmp_path / "m.onnx", node, opsets=opsets, functions=[function])
-    assert [one.head for one in read(path).graph.nodes()] == ["input", "ewadd"]
+    assert [term.head for term in read(path).graph.nodes()] == ["input", "ewadd"]
 
 
 def test_constants_that_would_be_huge(tmp_path: Path) -> None:

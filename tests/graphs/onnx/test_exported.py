@@ -48,7 +48,7 @@ def test_models_compute_what_they_did(name: str, opset: int, tmp_path: Path) -> 
         pytest.skip("the exporter has no operator for this opset")
     found = assert_same(path, [example.numpy()])
     expected = FOUND_AGAIN.get((name, 13 if opset == 14 else opset), {})
-    heads = Counter(str(one.head) for one in found.graph.nodes())
+    heads = Counter(str(term.head) for term in found.graph.nodes())
     assert {head: heads[head] for head in expected} == expected
 
 
@@ -80,7 +80,7 @@ def test_equal_weights_are_one(tmp_path: Path) -> None:
     """The table of words is the matrix of the last product, transposed, and stands there twice."""
     path = export(prepared(Words()), example_for("words", (2, 7)), tmp_path / "model.onnx", 17)
     model = read(path)
-    shapes = Counter(one.tensor.shape for one in model.graph.weights)
+    shapes = Counter(signature.tensor.shape for signature in model.graph.weights)
     assert shapes[(20, 16)] == shapes[(16, 20)] == 1
     twice = nn.Linear(8, 8)
     both = nn.Sequential(twice, nn.ReLU(), twice)
@@ -94,7 +94,7 @@ def test_half_precision_becomes_single(tmp_path: Path) -> None:
     expected = model(example).detach().numpy()
     path = export(model.half(), example.half(), tmp_path / "model.onnx", 17)
     found = read(path)
-    assert {one.tensor.dtype for one in found.graph.weights} == {"float32"}
+    assert {signature.tensor.dtype for signature in found.graph.weights} == {"float32"}
     assert found.graph.signatures[0].tensor.dtype == "float32"
     assert_close([expected], evaluated(found, [example.numpy()]), 5e-3)
 
@@ -148,6 +148,6 @@ def test_files_of_the_other_exporter(opset: int, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes((Path(__file__).parent / f"data/encoder-{opset}.onnx").read_bytes())
     torch.manual_seed(1)
-    found = assert_same(path, [torch.randn(2, 5, 16).numpy()])
-    heads = Counter(str(one.head) for one in found.graph.nodes())
+    model = assert_same(path, [torch.randn(2, 5, 16).numpy()])
+    heads = Counter(str(term.head) for term in model.graph.nodes())
     assert (heads["layer-norm"], heads["gelu"], heads["softmax"], heads["matmul"]) == (2, 1, 1, 6)

@@ -35,31 +35,35 @@ def equal_results(found: OptimizationResult) -> None:
     assert before.inputs == after.inputs
     weights = random_weights(before, 1)
     values = dict(
-        zip((one.name for one in before.signatures), random_inputs(before, 2), strict=True)
+        zip(
+            (signature.name for signature in before.signatures),
+            random_inputs(before, 2),
+            strict=True,
+        )
     )
     # In double precision what is left of a difference is a defect and no rounding.
     wide = {
         name: array.astype(np.float64) if array.dtype == np.float32 else array
         for name, array in {**values, **weights}.items()
     }
-    for one, other in zip(
-        *(evaluate([one for _, one in graph.outputs], wide) for graph in (before, after)),
+    for signature, other in zip(
+        *(evaluate([term for _, term in graph.outputs], wide) for graph in (before, after)),
         strict=True,
     ):
-        scale = max(float(np.abs(one).max(initial=0.0)), 1e-30)
-        assert float(np.abs(one - other).max(initial=0.0)) <= 1e-9 * scale
+        scale = max(float(np.abs(signature).max(initial=0.0)), 1e-30)
+        assert float(np.abs(signature - other).max(initial=0.0)) <= 1e-9 * scale
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_networks_compute_the_same_and_cost_no_more(name: str) -> None:
     limits = SaturationLimits(nodes=3000, seconds=20)
-    found = optimize_graph(
+    result = optimize_graph(
         library.graph(name), COSTS, OptimizationOptions(limits, extraction_seconds=3)
     )
-    equal_results(found)
-    assert found.lower_bound <= found.cost <= found.greedy_cost <= found.initial_cost
-    assert found.cost == pytest.approx(graph_cost(found.after, COSTS))
-    assert found.initial_cost == pytest.approx(graph_cost(found.before, COSTS))
+    equal_results(result)
+    assert result.lower_bound <= result.cost <= result.greedy_cost <= result.initial_cost
+    assert result.cost == pytest.approx(graph_cost(result.after, COSTS))
+    assert result.initial_cost == pytest.approx(graph_cost(result.before, COSTS))
 
 
 @pytest.mark.timing
@@ -76,12 +80,14 @@ def test_extraction_keeps_its_limit(order: CycleConstraints) -> None:
         cycle_constraints=order,
         extraction_seconds=2.0,
     )
-    found = optimize_graph(library.graph("nasrnn"), COSTS, options)
-    assert found.saturation.nodes == 50_000
-    assert found.cost <= found.greedy_cost < found.initial_cost
-    assert 0 < found.lower_bound <= found.cost
-    assert found.cpu_seconds.extraction < 6
-    assert found.cpu_seconds.exploration + found.cpu_seconds.extraction <= found.cpu_seconds.total
+    result = optimize_graph(library.graph("nasrnn"), COSTS, options)
+    assert result.saturation.nodes == 50_000
+    assert result.cost <= result.greedy_cost < result.initial_cost
+    assert 0 < result.lower_bound <= result.cost
+    assert result.cpu_seconds.extraction < 6
+    assert (
+        result.cpu_seconds.exploration + result.cpu_seconds.extraction <= result.cpu_seconds.total
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,18 +103,18 @@ def test_extraction_keeps_its_limit(order: CycleConstraints) -> None:
 def test_the_best_of_whole_networks_is_proved(name: str, k: int, cost: float) -> None:
     """At the paper's sizes; what backtracking comes to on these is the cost at k = 2."""
     graph = open_source(name).graph
-    found = optimize_graph(
+    result = optimize_graph(
         graph, COSTS, OptimizationOptions(SaturationLimits(k_multi=k), extraction_seconds=120)
     )
-    assert (found.status, found.lower_bound) == ("optimal", found.cost)
-    assert found.cost == pytest.approx(cost, abs=0.05)
+    assert (result.status, result.lower_bound) == ("optimal", result.cost)
+    assert result.cost == pytest.approx(cost, abs=0.05)
 
 
 @pytest.mark.parametrize("name", ["bert", "nasrnn", "vgg19"])
 def test_backtracking_computes_the_same(name: str) -> None:
-    found = optimize_by_backtracking(library.graph(name), COSTS, standard_rules(), 1.0, 20, 10.0)
-    equal_results(found)
-    assert found.cost <= found.initial_cost
+    result = optimize_by_backtracking(library.graph(name), COSTS, standard_rules(), 1.0, 20, 10.0)
+    equal_results(result)
+    assert result.cost <= result.initial_cost
 
 
 def test_two_products_of_one_input_become_one() -> None:
@@ -116,37 +122,37 @@ def test_two_products_of_one_input_become_one() -> None:
     v, w = build.weight("v", 64, 64), build.weight("w", 64, 64)
     graph = Graph.of("two", build.matmul(x, v), build.matmul(x, w))
     dear_calls = RooflineCosts(call=100.0)
-    found = optimize_graph(graph, dear_calls)
-    assert result_summary(found, dear_calls)["operators"]["after"].get("matmul") == 1
+    result = optimize_graph(graph, dear_calls)
+    assert result_summary(result, dear_calls)["operators"]["after"].get("matmul") == 1
     # Each half alone seems as dear as the whole, so greedy extraction does not see it.
     greedy = optimize_graph(
         graph, dear_calls, OptimizationOptions(extraction=ExtractionMethod.GREEDY)
     )
-    assert greedy.cost >= found.cost
-    equal_results(found)
+    assert greedy.cost >= result.cost
+    equal_results(result)
 
 
 def test_nothing_to_gain_returns_the_graph_itself() -> None:
     graph = Graph.of("one", build.relu(build.graph_input("x", 4, 4)))
-    found = optimize_graph(graph, COSTS)
-    assert found.after is graph
-    assert not found.is_changed
-    assert found.status == "optimal"
+    result = optimize_graph(graph, COSTS)
+    assert result.after is graph
+    assert not result.is_changed
+    assert result.status == "optimal"
 
 
 def test_without_rules_nothing_changes() -> None:
-    found = optimize_graph(library.graph("bert"), COSTS, rules=[])
-    assert not found.is_changed
-    assert found.saturation.stop.value == "saturated"
+    result = optimize_graph(library.graph("bert"), COSTS, rules=[])
+    assert not result.is_changed
+    assert result.saturation.stop.value == "saturated"
 
 
 def test_results_that_are_inputs_or_equal() -> None:
     x = build.graph_input("x", 4, 4)
     y = build.relu(x)
     graph = Graph.of("odd", x, y, y)
-    found = optimize_graph(graph, COSTS)
-    equal_results(found)
-    assert len(found.after.outputs) == 3
+    result = optimize_graph(graph, COSTS)
+    equal_results(result)
+    assert len(result.after.outputs) == 3
 
 
 def test_the_same_twice() -> None:

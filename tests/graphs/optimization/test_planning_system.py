@@ -35,9 +35,9 @@ def test_searches_find_the_best_of_exhaustive_substitution(start: Graph) -> None
     assert whole.steps_left[whole.best] == 0
     assert best < 0.2 == 0.2 * whole.costs[0]
     for name in ("astar", "mcts", "beam"):
-        found = search(name, system, start.root, PlanningLimits(5, len(whole.states) // 2))
-        assert found.cost == pytest.approx(best), name
-        after = start.with_root(found.best)
+        result = search(name, system, start.root, PlanningLimits(5, len(whole.states) // 2))
+        assert result.cost == pytest.approx(best), name
+        after = start.with_root(result.best)
         assert graph_cost(after, COSTS) == pytest.approx(best * graph_cost(start, COSTS))
 
 

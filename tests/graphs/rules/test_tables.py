@@ -26,8 +26,8 @@ _TABLES = rules.load_rules(["generated", "handwritten"])
 @pytest.mark.parametrize("rule", _TABLES, ids=lambda rule: rule.name)
 def test_every_rule_holds(rule: Rule) -> None:
     """On instances that none of them was found with."""
-    found = verify_rule(rule, 8, seed=17)
-    assert isinstance(found, VerifiedRule), str(found)
+    counterexample = verify_rule(rule, 8, seed=17)
+    assert isinstance(counterexample, VerifiedRule), str(counterexample)
 
 
 def _equations(rule: Rule) -> list[tuple[Term, Term]]:

@@ -28,30 +28,35 @@ def _rules(name: str) -> list[Rule]:
 @pytest.mark.parametrize("rule", _rules("unsound"), ids=lambda rule: rule.name)
 def test_an_unsound_rule_comes_back_with_numbers_that_show_it(rule: Rule) -> None:
     """Both sides are computed once more, and differ where it is said, as it is said."""
-    found = verify_rule(rule)
-    assert isinstance(found, GraphRuleCounterexample)
-    source, target = rule.sources[found.output], rule.targets[found.output]
-    if isinstance(found.left, str):
-        left, right = (concrete(side, found.binding)[1] for side in (source, target))
-        if "error" in str(found.right):
+    counterexample = verify_rule(rule)
+    assert isinstance(counterexample, GraphRuleCounterexample)
+    source, target = rule.sources[counterexample.output], rule.targets[counterexample.output]
+    if isinstance(counterexample.left, str):
+        left, right = (concrete(side, counterexample.binding)[1] for side in (source, target))
+        if "error" in str(counterexample.right):
             with pytest.raises(IndexError):
-                both_sides(source, target, found.binding, found.values)
+                both_sides(source, target, counterexample.binding, counterexample.values)
         else:
             assert (left.shape, left.dtype) != (right.shape, right.dtype)
         return
-    left_array, right_array = both_sides(source, target, found.binding, found.values)
-    one, other = float(left_array[found.position]), float(right_array[found.position])
-    assert (one, other) == pytest.approx((found.left, found.right), nan_ok=True)
+    left_array, right_array = both_sides(
+        source, target, counterexample.binding, counterexample.values
+    )
+    one, other = (
+        float(left_array[counterexample.position]),
+        float(right_array[counterexample.position]),
+    )
+    assert (one, other) == pytest.approx((counterexample.left, counterexample.right), nan_ok=True)
     assert not np.isclose(one, other, rtol=1e-7, atol=1e-10)
-    assert f"rule {rule.name} is not sound. With" in str(found)
+    assert f"rule {rule.name} is not sound. With" in str(counterexample)
 
 
 @pytest.mark.parametrize("rule", _rules("sound"), ids=lambda rule: rule.name)
 def test_a_sound_rule_is_accepted(rule: Rule) -> None:
     """Conditions that are seldom met are met often enough."""
-    found = verify_rule(rule, 12)
-    assert isinstance(found, VerifiedRule)
-    assert found.cases >= 3
+    verified_rule = verify_rule(rule, 12)
+    assert isinstance(verified_rule, VerifiedRule)
+    assert verified_rule.cases >= 3
 
 
 def test_conditions_may_name_extents_that_are_not_small() -> None:
@@ -64,9 +69,9 @@ def test_conditions_may_name_extents_that_are_not_small() -> None:
             if (equal (=extent ?x 0) 64)
         """
     )
-    found = verify_rule(sound, 400)
-    assert isinstance(found, VerifiedRule)
-    assert found.cases >= 3
+    rule = verify_rule(sound, 400)
+    assert isinstance(rule, VerifiedRule)
+    assert rule.cases >= 3
     counter = verify_rule(wrong, 400)
     assert isinstance(counter, GraphRuleCounterexample)
     assert counter.binding["?x"].shape[0] == 64
@@ -75,10 +80,10 @@ def test_conditions_may_name_extents_that_are_not_small() -> None:
 def test_a_counterexample_is_small_and_readable() -> None:
     """The shapes, the numbers, the place and both values."""
     [rule] = parse_rules("wrong: (relu (ewadd ?x ?y)) => (ewadd (relu ?x) (relu ?y))")
-    found = verify_rule(rule)
-    assert isinstance(found, GraphRuleCounterexample)
-    assert found.elements <= 8
-    text = str(found)
+    counterexample = verify_rule(rule)
+    assert isinstance(counterexample, GraphRuleCounterexample)
+    assert counterexample.elements <= 8
+    text = str(counterexample)
     assert "  ?x = " in text
     assert "(relu (ewadd ?x ?y))\n  is " in text
 
@@ -112,9 +117,9 @@ def test_a_split_may_be_a_variable() -> None:
         "same: (relu (split0 ?s)) => (relu (split0 ?s))\nother: (split1 ?s) => (split0 ?s)"
     )
     assert isinstance(verify_rule(same, 10), VerifiedRule)
-    found = verify_rule(other)
-    assert isinstance(found, GraphRuleCounterexample)
-    assert "?s = " in str(found)
+    counterexample = verify_rule(other)
+    assert isinstance(counterexample, GraphRuleCounterexample)
+    assert "?s = " in str(counterexample)
 
 
 def test_the_same_seed_tries_the_same() -> None:

@@ -89,9 +89,9 @@ def test_small_ones_are_themselves_and_the_largest_meets_the_bound() -> None:
 
 
 def test_the_version_and_the_types_are_stated() -> None:
-    found = observation_arrays(4, 6)
+    array_specs = observation_arrays(4, 6)
     assert OBSERVATION_VERSION == 2
-    assert {name: table.dtype for name, table in found.items()} == {
+    assert {name: table.dtype for name, table in array_specs.items()} == {
         "progress": np.float32,
         "remaining": np.int32,
         "dependences": np.int8,
@@ -121,7 +121,7 @@ def test_nothing_is_cut_off_and_every_number_can_be_read(name: str) -> None:
             known = episode.dimensions[len(points)].generators
             coefficients = episode.exploration.coefficients
             vertices = known.vertices if len(known.vertices) > 1 else ()
-            generators = [*(one.numerators for one in vertices), *known.rays]
+            generators = [*(rational_point.numerators for rational_point in vertices), *known.rays]
             assert as_point(task, seen["generator"]) == generators[len(coefficients)]
             total = [
                 sum(c * v for c, v in zip(coefficients, column, strict=False))
@@ -166,11 +166,11 @@ def test_what_is_remembered_is_what_is_computed(name: str) -> None:
             if episode.phase is Phase.CONSTRUCT:
                 assert episode.mask()[:3] == rules.mask(episode.construction)
                 assert rules.remaining(episode.construction) == _left(rules, episode)
-            found = used.observe(episode, allowed(episode))
+            observation = used.observe(episode, allowed(episode))
             expected = Observer(fresh.task).observe(episode, np.array(replace(episode).mask()))
             for key, array in expected.items():
-                assert np.array_equal(found[key], array), key
-                assert found[key].dtype == array.dtype
+                assert np.array_equal(observation[key], array), key
+                assert observation[key].dtype == array.dtype
 
 
 def _left(rules: ConstructionRules, episode: Episode) -> frozenset[int]:

@@ -45,8 +45,8 @@ def linear(names: tuple[str, ...], column: str, slope: float) -> ScoreNetwork:
     weights = np.zeros((1, len(names)), np.float32)
     weights[0, names.index(column)] = slope
     member = ScoreNetworkMember((weights,), (np.zeros(1, np.float32),))
-    zero, one = np.zeros(len(names), np.float32), np.ones(len(names), np.float32) * 16
-    return ScoreNetwork(names, zero, one, (member, member))
+    zero, array = np.zeros(len(names), np.float32), np.ones(len(names), np.float32) * 16
+    return ScoreNetwork(names, zero, array, (member, member))
 
 
 def weights(least: float, slope: float = -16.0) -> PolicyWeights:
@@ -93,19 +93,19 @@ def test_who_wants_too_much_keeps_the_default(least: float, tmp_path: Path) -> N
     weights(least).save(tmp_path / "own.npz")
     own = PolicyWeights.load(tmp_path / "own.npz")
     assert (own.least_gain, own.least_mapping_gain) == (least, least)
-    found = played(given, PretrainedPolicy(own))
-    assert found.schedule() == isl_schedule(given.scop)
-    assert found.mapping == parse_mapping("threads=2")
+    episode = played(given, PretrainedPolicy(own))
+    assert episode.schedule() == isl_schedule(given.scop)
+    assert episode.mapping == parse_mapping("threads=2")
 
 
 def test_what_promises_most_is_adopted() -> None:
     # More cycles are better: some other schedule has the most, and is taken whatever it is.
     given = task("gemm")
-    found = played(given, PretrainedPolicy(weights(0.01, slope=16.0)))
-    assert found.schedule() in set(alternative_schedules(given.scop).values()) - {
+    episode = played(given, PretrainedPolicy(weights(0.01, slope=16.0)))
+    assert episode.schedule() in set(alternative_schedules(given.scop).values()) - {
         isl_schedule(given.scop)
     }
-    assert found.mapping != parse_mapping("threads=2")
+    assert episode.mapping != parse_mapping("threads=2")
     for name in ("mvt", "jacobi-1d"):
         given = task(name)
         kinds = {
@@ -125,20 +125,20 @@ def test_it_builds_schedules_too() -> None:
 
 
 def test_a_promise_by_hand() -> None:
-    found = EnsembleScores(np.array([0.5, 0.7, 0.6, 0.8, 0.4]))
-    assert ensemble_gain(found, EnsembleScores(np.zeros(5)), 1.0) == pytest.approx(
+    scores = EnsembleScores(np.array([0.5, 0.7, 0.6, 0.8, 0.4]))
+    assert ensemble_gain(scores, EnsembleScores(np.zeros(5)), 1.0) == pytest.approx(
         0.6 - np.sqrt(0.02)
     )
-    assert ensemble_gain(found, None, 1.0) == -np.inf
-    assert ensemble_gain(None, found, 1.0) == -np.inf
+    assert ensemble_gain(scores, None, 1.0) == -np.inf
+    assert ensemble_gain(None, scores, 1.0) == -np.inf
 
 
 @pytest.mark.parametrize(("trees", "promise"), [(1.0, 0.6), (0.0, 0.0), (-0.2, -0.2)])
 def test_a_promise_takes_both(trees: float, promise: float) -> None:
-    found = EnsembleScores(np.array([0.36, 0.36]), 5.0 + trees)
-    assert ensemble_gain(found, EnsembleScores(np.zeros(2), 5.0), 1.0) == pytest.approx(promise)
+    scores = EnsembleScores(np.array([0.36, 0.36]), 5.0 + trees)
+    assert ensemble_gain(scores, EnsembleScores(np.zeros(2), 5.0), 1.0) == pytest.approx(promise)
     assert ensemble_gain(
-        EnsembleScores(found.members), EnsembleScores(np.zeros(2), 5.0), 1.0
+        EnsembleScores(scores.members), EnsembleScores(np.zeros(2), 5.0), 1.0
     ) == pytest.approx(0.36)
 
 
@@ -153,22 +153,26 @@ def test_trees_that_think_nothing_of_it_leave_all_as_it_is() -> None:
     )
     card = weights(0.01).card
     none = TreeInference((leaf,), card)
-    found = played(given, PretrainedPolicy(weights(0.01, slope=16.0), trees=none))
-    assert found.schedule() == isl_schedule(given.scop)
-    assert found.mapping == parse_mapping("threads=2")
+    episode = played(given, PretrainedPolicy(weights(0.01, slope=16.0), trees=none))
+    assert episode.schedule() == isl_schedule(given.scop)
+    assert episode.mapping == parse_mapping("threads=2")
 
 
 # What comes with polygym
 
 
 def test_the_weights_that_come_with_polygym() -> None:
-    found = shipped_weights()
+    policy_weights = shipped_weights()
     assert WEIGHTS_FILE.stat().st_size < 3_000_000
-    assert len(found.schedule_network.members) == len(found.candidate_network.members) >= 3
-    assert found.card.rows > 20_000
-    assert found.card.programs > 300
-    assert found.least_gain > 0
-    json.dumps(found.card.notes)
+    assert (
+        len(policy_weights.schedule_network.members)
+        == len(policy_weights.candidate_network.members)
+        >= 3
+    )
+    assert policy_weights.card.rows > 20_000
+    assert policy_weights.card.programs > 300
+    assert policy_weights.least_gain > 0
+    json.dumps(policy_weights.card.notes)
 
 
 @pytest.mark.parametrize("file", [LARGE_FILE, STORAGE_VARIANTS_FILE, NEAR_FILE])

@@ -21,8 +21,8 @@ NOTHING = SpeedupGroup("geo. mean", None, {})
 def width(picture: chart_style.Picture) -> int:
     assert picture.svg.startswith(b"<?xml")
     assert picture.png.startswith(b"\x89PNG\r\n\x1a\n")
-    found, _ = struct.unpack(">II", picture.png[16:24])
-    return int(found)
+    result, _ = struct.unpack(">II", picture.png[16:24])
+    return int(result)
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,11 @@ def test_a_suite_is_as_wide_as_a_page_and_not_wider() -> None:
 
 
 def test_the_same_sweep_has_the_same_picture() -> None:
-    found = [SpeedupDistribution("mvt", (0.5, 1.5), {"isl": 1.0})]
-    first, again = distribution_picture(found, "mini"), distribution_picture(found, "mini")
+    distributions = [SpeedupDistribution("mvt", (0.5, 1.5), {"isl": 1.0})]
+    first, again = (
+        distribution_picture(distributions, "mini"),
+        distribution_picture(distributions, "mini"),
+    )
     assert first.png == again.png
     other = distribution_picture([SpeedupDistribution("mvt", (0.5, 1.6), {"isl": 1.0})], "mini")
     assert first.png != other.png

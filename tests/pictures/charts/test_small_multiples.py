@@ -27,7 +27,7 @@ def elements(text: str, tag: str) -> list[ElementTree.Element]:
 
 
 def numbers(found: list[ElementTree.Element], name: str) -> list[float]:
-    return [float(one.get(name, "nan")) for one in found]
+    return [float(element.get(name, "nan")) for element in found]
 
 
 def picture(*panels: MultiplesPanel) -> str:
@@ -70,19 +70,23 @@ def test_all_letters_are_escaped_and_inside() -> None:
     width, height = map(float, ElementTree.fromstring(text).get("viewBox", "").split()[2:])
     found = elements(text, "text")
     assert {"A <title>", "a & b", "a bound < i", "3+", "a note"} <= {one.text for one in found}
-    for one in found:
-        assert one.text
-        size = 0.6 * float(one.get("font-size", 0)) * len(one.text)
-        before = {"start": 0.0, "middle": 0.5, "end": 1.0}[one.get("text-anchor", "start")]
-        left = float(one.get("x", 0)) - before * size
-        assert 0 <= left <= left + size <= width, one.text
-        assert 12 <= float(one.get("y", 0)) <= height, one.text
+    for element in found:
+        assert element.text
+        size = 0.6 * float(element.get("font-size", 0)) * len(element.text)
+        before = {"start": 0.0, "middle": 0.5, "end": 1.0}[element.get("text-anchor", "start")]
+        left = float(element.get("x", 0)) - before * size
+        assert 0 <= left <= left + size <= width, element.text
+        assert 12 <= float(element.get("y", 0)) <= height, element.text
 
 
 def test_panels_do_not_lie_on_each_other() -> None:
     """Two rows: two upright panels, and a lying one that has no room beside them."""
     found = elements(picture(UPRIGHT, UPRIGHT, LYING), "text")
-    places = {(one.get("x"), one.get("y")) for one in found if one.get("font-size") == "13"}
+    places = {
+        (element.get("x"), element.get("y"))
+        for element in found
+        if element.get("font-size") == "13"
+    }
     assert len({x for x, _ in places}) == 2
     assert len({y for _, y in places}) == 2
 

@@ -44,8 +44,8 @@ def texts(scene: Scene) -> Iterator[tuple[str, Bbox]]:
     surface = FigureCanvasAgg(figure)
     surface.draw()
     for axes in figure.axes:
-        for one in axes.texts:
-            yield one.get_text(), one.get_window_extent(surface.get_renderer())
+        for text in axes.texts:
+            yield text.get_text(), text.get_window_extent(surface.get_renderer())
 
 
 def differing(first: Scene, second: Scene) -> int:
@@ -94,7 +94,9 @@ def test_every_kernel_is_drawn_within_the_picture(name: str) -> None:
 def test_names_of_coordinates_do_not_overlap(name: str) -> None:
     scop = kernel_scop(name)
     layout = CoordinateLayout.of(scop)
-    names = coordinate_names(layout, {one.name: one.iterators for one in scop.statements})
+    names = coordinate_names(
+        layout, {statement.name: statement.iterators for statement in scop.statements}
+    )
     assert len(set(names)) == layout.width
     written = sorted(
         (place for text, place in texts(scene_of(scop)) if text in names), key=lambda box: box.x0
@@ -128,8 +130,8 @@ def test_what_is_highlighted_changes_pixels() -> None:
         {"parameters": (("n", 3),)},
     ):
         assert differing(plain, replace(plain, **changes)) > thick, changes  # type: ignore[arg-type]
-    one = replace(plain, vertices=plain.vertices[:1])
-    assert differing(replace(one, current=0), replace(one, current=1)) > thick
+    scene = replace(plain, vertices=plain.vertices[:1])
+    assert differing(replace(scene, current=0), replace(scene, current=1)) > thick
 
 
 def test_a_current_generator_beyond_the_last_is_none() -> None:

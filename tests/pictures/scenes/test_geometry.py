@@ -49,35 +49,35 @@ def test_the_axes_of_a_plane_point_right_deep_and_up() -> None:
 
 
 def test_an_arrow_starts_and_ends_outside_of_its_dots() -> None:
-    found = arrow_shape((0, 0), (40, 0), points_array([(0, 0), (40, 0)]), 4)
-    assert found.line[0] == pytest.approx([4, 0])
-    assert found.tip[0] == pytest.approx([36, 0])
-    assert np.all(found.line[:, 1] == 0)
+    shape = arrow_shape((0, 0), (40, 0), points_array([(0, 0), (40, 0)]), 4)
+    assert shape.line[0] == pytest.approx([4, 0])
+    assert shape.tip[0] == pytest.approx([36, 0])
+    assert np.all(shape.line[:, 1] == 0)
 
 
 def test_an_arrow_goes_round_a_dot_in_between() -> None:
-    found = arrow_shape((0, 0), (40, 0), points_array([(0, 0), (20, 0), (40, 0)]), 4)
-    assert found.line[:, 1].max() > 2
+    shape = arrow_shape((0, 0), (40, 0), points_array([(0, 0), (20, 0), (40, 0)]), 4)
+    assert shape.line[:, 1].max() > 2
 
 
 def test_an_arrow_between_equal_spots_is_nothing() -> None:
-    found = arrow_shape((5, 5), (5, 5), points_array([(5, 5)]), 4)
-    assert np.all(np.isfinite(found.line))
-    assert np.all(found.tip == 5)
+    shape = arrow_shape((5, 5), (5, 5), points_array([(5, 5)]), 4)
+    assert np.all(np.isfinite(shape.line))
+    assert np.all(shape.tip == 5)
 
 
 @given(st.lists(st.fractions(max_denominator=50) | st.integers(-(10**30), 10**30), max_size=9))
 def test_a_scale_has_room_for_all_values_in_order(values: list[Fraction | int]) -> None:
-    found = fit_scale([values], 50, 100)
-    heights = [found.height(value) for value in sorted([*values, -1, 0, 1])]
+    value_scale = fit_scale([values], 50, 100)
+    heights = [value_scale.height(value) for value in sorted([*values, -1, 0, 1])]
     assert heights == sorted(heights)
     assert heights[0] >= 50
     assert heights[-1] <= 150
-    ticks = found.ticks()
+    ticks = value_scale.ticks()
     assert 0 in ticks
     assert len(ticks) <= 11
     assert list(ticks) == sorted(set(ticks))
-    assert all(found.least <= tick <= found.most for tick in ticks)
+    assert all(value_scale.least <= tick <= value_scale.most for tick in ticks)
 
 
 def test_large_values_are_compressed() -> None:

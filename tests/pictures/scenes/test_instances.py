@@ -92,11 +92,11 @@ def test_every_program_is_small_enough_and_goes_forward(name: str) -> None:
     scop = small(name) if name in SMALL_PROGRAMS else kernel_scop(name)
     shown = visible_instances(scop)
     assert context_holds(scop.context, dict(shown.sizes))
-    assert {name for name, _ in shown.sizes} == {one.name for one in scop.parameters}
+    assert {name for name, _ in shown.sizes} == {parameter.name for parameter in scop.parameters}
     assert 0 < len(shown.dots) <= MAX_DOTS
     assert len(shown.arrows) <= MAX_ARROWS
-    for one in shown.statements:
-        assert one in scop.statements
+    for statement in shown.statements:
+        assert statement in scop.statements
     if scop.depth <= 3:
         assert all(source < sink for source, sink in shown.arrows)
     in_time = visible_instances(scop, dict(shown.sizes), original_schedule(scop))
@@ -123,13 +123,13 @@ def test_what_is_left_out_is_said() -> None:
         visible_instances(scop, None, original_schedule(scop)).extent == "first 3 of 5 dimensions"
     )
     assert visible_instances(small("y_ax")).extent == ""
-    assert all(one.depth == 2 for one in shown_statements(kernel_scop("deriche")))
+    assert all(statement.depth == 2 for statement in shown_statements(kernel_scop("deriche")))
 
 
 def test_wanted_statements_come_first() -> None:
     scop = kernel_scop("deriche")
     shown = shown_statements(scop, ("S0", "S13"))
-    assert [one.name for one in shown][:2] == ["S0", "S13"]
+    assert [statement.name for statement in shown][:2] == ["S0", "S13"]
     assert len(shown) == 6
     assert visible_instances(scop, wanted=("S0",)).statements[0].name == "S0"
 

@@ -36,10 +36,10 @@ def enumerated_pairs(
     values = dict(zip(parameter_names(scop), sizes, strict=True))
     return tuple(
         [
-            ((one.source, first), (one.sink, second))
-            for first, second in pairs(isl.Map(one.relation), values)
+            ((dependence.source, first), (dependence.sink, second))
+            for first, second in pairs(isl.Map(dependence.relation), values)
         ]
-        for one in dependences(scop)
+        for dependence in dependences(scop)
     )
 
 
@@ -83,7 +83,7 @@ def check_dimensions(scop: Scop, schedule: Schedule, *, sizes: list[int], exact:
     For fixed sizes fewer pairs may be left than for all: without ``exact`` what is enumerated must
     be possible under what is said, with it the two are the same.
     """
-    found = schedule_properties(scop, schedule)
+    properties = schedule_properties(scop, schedule)
     count = len(parameter_names(scop))
     deciding: list[set[int | None]] = [set() for _ in dependences(scop)]
     for size in sizes:
@@ -93,12 +93,12 @@ def check_dimensions(scop: Scop, schedule: Schedule, *, sizes: list[int], exact:
                 deciding, deciding_dimensions(scop, schedule, values), strict=True
             ):
                 known |= new
-    for carried, seen in zip(found.carried, deciding, strict=True):
+    for carried, seen in zip(properties.carried, deciding, strict=True):
         if exact:
             assert carried == (None if None in seen else max(k for k in seen if k is not None))
         elif carried is not None:
             assert all(k is not None and k <= carried for k in seen)
-    for part in found.statements:
+    for part in properties.statements:
         for dimension, parallel in enumerate(part.parallel):
             group = companions(schedule, part.statement, dimension)
             moved = any(
@@ -127,9 +127,11 @@ def small_schedules(draw: st.DrawFn, scop: Scop) -> Schedule:
         names,
         tuple(
             StatementSchedule(
-                one.name, one.iterators, tuple(row(one.depth, flag) for flag in constant)
+                statement.name,
+                statement.iterators,
+                tuple(row(statement.depth, flag) for flag in constant),
             )
-            for one in scop.statements
+            for statement in scop.statements
         ),
     )
 
@@ -155,15 +157,20 @@ def test_legal_schedules_agree_with_the_pairs_exactly(name: str) -> None:
 def test_a_legal_schedule_carries_every_dependence(name: str) -> None:
     scop = kernel_scop(name)
     for schedule in (original_schedule(scop), isl_schedule(scop)):
-        found = schedule_properties(scop, schedule)
-        assert None not in found.carried
-        assert [one.statement for one in found.statements] == [s.name for s in scop.statements]
-        assert found.parallel == tuple(
-            all(one.parallel[k] for one in found.statements) for k in range(found.dimensions)
+        properties = schedule_properties(scop, schedule)
+        assert None not in properties.carried
+        assert [statement.statement for statement in properties.statements] == [
+            s.name for s in scop.statements
+        ]
+        assert properties.parallel == tuple(
+            all(statement.parallel[k] for statement in properties.statements)
+            for k in range(properties.dimensions)
         )
-        for one, statement in zip(found.statements, scop.statements, strict=True):
-            assert len(one.access_strides) == 1 + len(statement.reads)
-            assert all(loop.dimension is not None for loop in one.loops)
+        for statement_properties, statement in zip(
+            properties.statements, scop.statements, strict=True
+        ):
+            assert len(statement_properties.access_strides) == 1 + len(statement.reads)
+            assert all(loop.dimension is not None for loop in statement_properties.loops)
 
 
 @pytest.mark.parametrize("name", ["gemm", "atax", "jacobi-1d", "trisolv"])
@@ -179,7 +186,7 @@ def lines(
     """Return the runs of the innermost loop, each the list of its instances in order."""
     found: dict[tuple[int, ...], list[tuple[tuple[int, ...], tuple[int, ...]]]] = {}
     source = original_schedule(scop)
-    every = [one for one in instances(scop, values) if one[0] == statement]
+    every = [instance for instance in instances(scop, values) if instance[0] == statement]
     times = [time_vector(schedule, one, values) + time_vector(source, one, values) for one in every]
     # The loops are those dimensions whose value the outer ones do not determine.
     loops = [
@@ -221,7 +228,7 @@ def check_movements(scop: Scop, schedule: Schedule, values: dict[str, int]) -> i
     """Compare direction and movements with the enumerated runs of the innermost loop."""
     compared = 0
     for statement in scop.statements:
-        found = schedule_properties(scop, schedule).of(statement.name)
+        properties = schedule_properties(scop, schedule).of(statement.name)
         runs = list(lines(scop, schedule, statement.name, values))
         steps = {
             tuple(b - a for a, b in zip(first, second, strict=True))
@@ -230,10 +237,10 @@ def check_movements(scop: Scop, schedule: Schedule, values: dict[str, int]) -> i
         }
         if not steps:
             continue
-        assert found.innermost is not None
-        assert steps == {found.innermost.displacement}
+        assert properties.innermost is not None
+        assert steps == {properties.innermost.displacement}
         accesses = (statement.write, *statement.reads)
-        for access, movement in zip(accesses, found.access_strides, strict=True):
+        for access, movement in zip(accesses, properties.access_strides, strict=True):
             relation = isl.Map(access.relation).intersect_domain(isl.Set(statement.domain))
             seen = displacements(relation, runs, values)
             if len(seen) == 1:

@@ -15,14 +15,14 @@ from tests.c_programs import SMALL_PROGRAMS, Y_AX
 
 def test_y_ax_is_as_the_example_says() -> None:
     scop = parse_text(Y_AX)
-    found = schedule_properties(
+    properties = schedule_properties(
         scop, parse_schedule("{ S[i] -> [0, i, 0]; T[i, j] -> [1, i, j] }", scop)
     )
-    assert found.carried == (0, 2)
-    first, second = found.statements
+    assert properties.carried == (0, 2)
+    first, second = properties.statements
     assert first.parallel == (False, True, True)
     assert second.parallel == (False, True, False)
-    assert found.parallel == (False, True, False)
+    assert properties.parallel == (False, True, False)
     assert first.loops == (ScheduledLoop(1, True),)
     assert second.loops == (ScheduledLoop(1, True), ScheduledLoop(2, False))
     assert (first.innermost, second.innermost) == (InnermostLoop((1,), 1), InnermostLoop((0, 1), 1))
@@ -54,12 +54,12 @@ def test_a_loop_shared_with_a_recurrence_is_not_parallel() -> None:
 
 def test_a_constant_among_loops_does_not_part_the_statements() -> None:
     scop = parse_text(SMALL_PROGRAMS["y_ax"])
-    found = schedule_properties(
+    properties = schedule_properties(
         scop, parse_schedule("{ S[i] -> [i, 0, 0]; T[i, j] -> [i, j, 1] }", scop)
     )
     # S runs at j = 0 in T's loop j, which carries T -> T; the last row orders S and T there.
-    assert found.of("S").parallel == (True, False, False)
-    assert found.of("S").loops == (ScheduledLoop(0, True),)
+    assert properties.of("S").parallel == (True, False, False)
+    assert properties.of("S").loops == (ScheduledLoop(0, True),)
 
 
 def test_a_size_is_no_constant_that_parts_the_statements() -> None:
@@ -67,10 +67,10 @@ def test_a_size_is_no_constant_that_parts_the_statements() -> None:
         "for (int i = 1; i < n; i++) {\nP: a[i] = a[i - 1];\nQ: b[i] = c[i];\n}",
         "int n, int a[n], int b[n], int c[n]",
     )
-    found = schedule_properties(
+    properties = schedule_properties(
         scop, parse_schedule("[n] -> { P[i] -> [n, i]; Q[i] -> [n + 1, i] }", scop)
     )
-    assert found.of("Q").parallel == (True, False)
+    assert properties.of("Q").parallel == (True, False)
 
 
 def test_a_schedule_that_leaves_ties_gets_the_original_loops() -> None:
@@ -104,30 +104,30 @@ def test_an_illegal_schedule_has_properties_too() -> None:
 
 def test_dependent_rows_are_no_loops() -> None:
     scop = parse_text(SMALL_PROGRAMS["y_ax"])
-    found = schedule_properties(
+    properties = schedule_properties(
         scop, parse_schedule("{ S[i] -> [i, 0]; T[i, j] -> [i + 1, 2i + 2, i + j] }", scop)
     )
-    assert [loop.dimension for loop in found.of("T").loops] == [0, 2]
-    assert found.of("T").innermost == InnermostLoop((0, 1), 1)
+    assert [loop.dimension for loop in properties.of("T").loops] == [0, 2]
+    assert properties.of("T").innermost == InnermostLoop((0, 1), 1)
 
 
 def test_a_skewed_innermost_loop_runs_along_a_wavefront() -> None:
     scop = program("for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) A[i][j] = B[j][i];")
-    (found,) = schedule_properties(
+    (properties,) = schedule_properties(
         scop, parse_schedule("{ S0[i, j] -> [2i + j, i] }", scop)
     ).statements
-    assert found.innermost == InnermostLoop((1, -2), 1)
-    assert found.access_strides == (AccessStride.FAR, AccessStride.FAR)
+    assert properties.innermost == InnermostLoop((1, -2), 1)
+    assert properties.access_strides == (AccessStride.FAR, AccessStride.FAR)
 
 
 def test_the_equations_of_a_domain_take_part() -> None:
     scop = program(
         "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) if (i == j) A[i][j] = B[0][j];"
     )
-    (found,) = schedule_properties(scop, original_schedule(scop)).statements
-    assert len(found.loops) == 1
-    assert found.innermost == InnermostLoop((1, 1), 1)
-    assert found.access_strides == (AccessStride.FAR, AccessStride.UNIT)
+    (properties,) = schedule_properties(scop, original_schedule(scop)).statements
+    assert len(properties.loops) == 1
+    assert properties.innermost == InnermostLoop((1, 1), 1)
+    assert properties.access_strides == (AccessStride.FAR, AccessStride.UNIT)
 
 
 @pytest.mark.parametrize(
@@ -147,40 +147,42 @@ def test_the_equations_of_a_domain_take_part() -> None:
 )
 def test_steps_and_movements(text: str, step: int, movement: AccessStride) -> None:
     scop = program(text)
-    (found,) = schedule_properties(scop, original_schedule(scop)).statements
-    assert found.innermost == InnermostLoop((1,), step)
-    assert found.access_strides == (movement,)
+    (properties,) = schedule_properties(scop, original_schedule(scop)).statements
+    assert properties.innermost == InnermostLoop((1,), step)
+    assert properties.access_strides == (movement,)
 
 
 def test_wrapping_around_is_an_exception_to_the_movement() -> None:
-    found = schedule_properties(
+    properties = schedule_properties(
         parse_text(SMALL_PROGRAMS["periodic"]),
         original_schedule(parse_text(SMALL_PROGRAMS["periodic"])),
     )
-    assert found.statements[0].access_strides == (AccessStride.UNIT,) * 4
+    assert properties.statements[0].access_strides == (AccessStride.UNIT,) * 4
 
 
 def test_a_read_that_never_happens_does_not_move() -> None:
     scop = parse_text(SMALL_PROGRAMS["reads_that_never_happen"])
-    found = schedule_properties(scop, original_schedule(scop)).statements
-    assert found[1].access_strides[-1] is AccessStride.SAME
+    properties = schedule_properties(scop, original_schedule(scop)).statements
+    assert properties[1].access_strides[-1] is AccessStride.SAME
     # A[0] where i is 0, and nowhere else: never twice in a row.
-    assert found[2].access_strides == (AccessStride.UNIT, AccessStride.SAME, AccessStride.UNIT)
+    assert properties[2].access_strides == (AccessStride.UNIT, AccessStride.SAME, AccessStride.UNIT)
 
 
 def test_a_read_that_happens_once_a_row_does_not_move() -> None:
     scop = program(
         "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++)\nA[i][j] = i == j ? B[i][j] : 0.0;"
     )
-    (found,) = schedule_properties(scop, parse_schedule("{ S0[i, j] -> [j, i] }", scop)).statements
-    assert found.access_strides == (AccessStride.FAR, AccessStride.SAME)
+    (properties,) = schedule_properties(
+        scop, parse_schedule("{ S0[i, j] -> [j, i] }", scop)
+    ).statements
+    assert properties.access_strides == (AccessStride.FAR, AccessStride.SAME)
 
 
 def test_without_loops_nothing_moves() -> None:
     scop = program("A[0][0] = B[0][0];")
-    (found,) = schedule_properties(scop, original_schedule(scop)).statements
-    assert (found.loops, found.innermost) == ((), None)
-    assert found.access_strides == (AccessStride.SAME, AccessStride.SAME)
+    (properties,) = schedule_properties(scop, original_schedule(scop)).statements
+    assert (properties.loops, properties.innermost) == ((), None)
+    assert properties.access_strides == (AccessStride.SAME, AccessStride.SAME)
 
 
 def test_the_work_is_bounded() -> None:

@@ -57,8 +57,8 @@ def test_they_print_and_parse(strategy: ScheduleStrategy) -> None:
 
 def test_texts() -> None:
     assert (str(ISL), str(ORIGINAL), str(AUTO)) == ("isl", "original", "auto")
-    found = parse_strategy("isl, fusion=maximum skew=on skew=off coefficient=any")
-    assert found == IslOptions(Fusion.MAXIMUM, skew=False, coefficient=-1)
+    strategy = parse_strategy("isl, fusion=maximum skew=on skew=off coefficient=any")
+    assert strategy == IslOptions(Fusion.MAXIMUM, skew=False, coefficient=-1)
 
 
 @pytest.mark.parametrize(
@@ -93,9 +93,11 @@ def check_shape(schedule: Schedule, options: IslOptions) -> None:
     for part in schedule.statements:
         for row in part.rows:
             if not options.skew:
-                assert [abs(one) for one in row.iterators if one] in ([], [1]), schedule
+                assert [abs(iterator) for iterator in row.iterators if iterator] in ([], [1]), (
+                    schedule
+                )
             if not options.negative:
-                assert all(one >= 0 for one in row.iterators + row.parameters), schedule
+                assert all(iterator >= 0 for iterator in row.iterators + row.parameters), schedule
 
 
 @pytest.mark.parametrize("options", RESTRICTED, ids=str)
@@ -105,9 +107,9 @@ def check_shape(schedule: Schedule, options: IslOptions) -> None:
 )
 def test_shapes_on_kernels(name: str, options: IslOptions) -> None:
     scop = load_scop(name) if name.startswith("tc:") else kernel_scop(name)
-    found = isl_schedule(scop, options)
-    assert is_legal(scop, found)
-    check_shape(found, options)
+    schedule = isl_schedule(scop, options)
+    assert is_legal(scop, schedule)
+    check_shape(schedule, options)
 
 
 # The others take isl seconds.
@@ -116,14 +118,14 @@ def test_shapes_on_small_programs(name: str) -> None:
     scop = parse_text(SMALL_PROGRAMS[name])
     for options in RESTRICTED:
         try:
-            found = isl_schedule(scop, options)
+            schedule = isl_schedule(scop, options)
         except InputError:
             # Only where the order of the text itself has no such shape.
             with pytest.raises(AssertionError):
                 check_shape(original_schedule(scop), options)
             continue
-        assert is_legal(scop, found)
-        check_shape(found, options)
+        assert is_legal(scop, schedule)
+        check_shape(schedule, options)
 
 
 def test_without_skewing_a_stencil_runs_step_by_step() -> None:
@@ -169,16 +171,18 @@ def test_a_downward_loop_has_no_such_schedule() -> None:
 
 def test_fusion() -> None:
     scop = load_scop("tc:mlp1")
-    first = {one: isl_schedule(scop, IslOptions(one)).statements[0].rows[0] for one in Fusion}
+    first = {
+        fusion: isl_schedule(scop, IslOptions(fusion)).statements[0].rows[0] for fusion in Fusion
+    }
     assert [one for one in Fusion if not first[one].is_constant] == [Fusion.MAXIMUM]
     assert len({isl_schedule(scop, IslOptions(one)) for one in Fusion}) == 3
 
 
 def texts(scop: Scop, strategy: str) -> list[str]:
-    found = schedule_by(parse_strategy(strategy), scop)
+    schedule = schedule_by(parse_strategy(strategy), scop)
     return [
-        ", ".join(row.text(part.iterators, found.parameters) for row in part.rows)
-        for part in found.statements
+        ", ".join(row.text(part.iterators, schedule.parameters) for row in part.rows)
+        for part in schedule.statements
     ]
 
 
@@ -190,9 +194,11 @@ def test_labels_say_nothing(seed: int, options: IslOptions) -> None:
     text = generate_source(seed)
     first = isl_schedule(parse_text(text), options)
     for beginning in ("S", "zz", "label"):
-        names = [one.statement for one in first.statements]
+        names = [schedule.statement for schedule in first.statements]
         other = renamed(labelled(text), reversing(names, beginning))
         second = isl_schedule(parse_text(other), options)
-        assert [one.rows for one in second.statements] == [one.rows for one in first.statements]
-        assert [one.statement for one in second.statements] != names
+        assert [statement_schedule.rows for statement_schedule in second.statements] == [
+            statement.rows for statement in first.statements
+        ]
+        assert [statement.statement for statement in second.statements] != names
         assert is_legal(parse_text(other), second)

@@ -69,7 +69,7 @@ def test_at_its_values_the_program_is_the_same(name: str) -> None:
 def test_schedules_are_legal_and_have_the_programs_parameters(name: str, strategy: str) -> None:
     scop = scop_of(name)
     schedule = isl_schedule(scop, parse_strategy(strategy))
-    assert schedule.parameters == tuple(one.name for one in scop.parameters)
+    assert schedule.parameters == tuple(parameter.name for parameter in scop.parameters)
     assert is_legal(scop, schedule)
 
 
@@ -77,13 +77,15 @@ def test_values_are_put_back_into_rows() -> None:
     made = with_symbolic_sizes(scop_of("two_sizes"))
     assert made is not None
     assert [(size.name, size.value) for size in made.sizes] == [("size_1", 8), ("size_2", 38)]
-    names = tuple(one.name for one in made.scop.parameters)
+    names = tuple(parameter.name for parameter in made.scop.parameters)
     row = ScheduleRow((1, 2), (*(0,) * (len(names) - 2), 3, -1), 5)
-    found = made.with_constant_sizes(
+    schedule = made.with_constant_sizes(
         Schedule(names, (StatementSchedule("S0", ("t", "i"), (row,)),))
     )
-    assert found.statements[0].rows == (ScheduleRow((1, 2), (0,) * (len(names) - 2), 5 + 24 - 38),)
-    assert found.parameters == names[:-2]
+    assert schedule.statements[0].rows == (
+        ScheduleRow((1, 2), (0,) * (len(names) - 2), 5 + 24 - 38),
+    )
+    assert schedule.parameters == names[:-2]
 
 
 def test_a_program_without_numbers_stays() -> None:

@@ -12,7 +12,10 @@ from tests.c_programs import SMALL_PROGRAMS, Y_AX
 def test_the_layout_of_y_ax() -> None:
     layout = CoordinateLayout.of(parse_text(Y_AX))
     assert layout.width == 7
-    assert [(one.statement, one.kind, one.index) for one in layout.coordinates()] == [
+    assert [
+        (coordinate.statement, coordinate.kind, coordinate.index)
+        for coordinate in layout.coordinates()
+    ] == [
         ("S", CoordinateKind.ITERATOR, 0),
         ("T", CoordinateKind.ITERATOR, 0),
         ("T", CoordinateKind.ITERATOR, 1),
@@ -40,19 +43,19 @@ def test_points_and_rows_are_inverse(name: str) -> None:
     point = tuple(range(1, layout.width + 1))
     rows = {statement: layout.row(point, statement) for statement in layout.statements}
     assert layout.point(rows) == point
-    for place, one in enumerate(layout.coordinates()):
-        row = rows[one.statement]
+    for place, coordinate in enumerate(layout.coordinates()):
+        row = rows[coordinate.statement]
         part = {
             CoordinateKind.ITERATOR: row.iterators,
             CoordinateKind.PARAMETER: row.parameters,
             CoordinateKind.CONSTANT: (row.constant,),
-        }[one.kind]
-        assert part[one.index] == point[place]
+        }[coordinate.kind]
+        assert part[coordinate.index] == point[place]
     schedule = original_schedule(scop)
     for k in range(schedule.dimensions):
         row_of = {part.statement: part.rows[k] for part in schedule.statements}
-        found = layout.point(row_of)
-        assert {name: layout.row(found, name) for name in row_of} == row_of
+        vector = layout.point(row_of)
+        assert {name: layout.row(vector, name) for name in row_of} == row_of
 
 
 def test_coordinates_of_a_statement_without_loops() -> None:

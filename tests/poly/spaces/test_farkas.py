@@ -88,21 +88,21 @@ def rows_near_the_border(
     demanded: FarkasConditions, width: int, generator: np.random.Generator
 ) -> list[Vector]:
     """Return random rows, rows that are accepted, and their neighbours."""
-    found = [tuple(map(int, generator.integers(-3, 4, width))) for _ in range(ROWS // 3)]
+    result = [tuple(map(int, generator.integers(-3, 4, width))) for _ in range(ROWS // 3)]
     cone = [LinearConstraint(form) for form in demanded.vertices + demanded.rays]
     cone += [LinearConstraint(form, 0, is_equality=True) for form in demanded.lines]
     known = enumerate_generators(cone, width, EnumerationBudget(500))
     assert known is not None
     rays = [*known.rays, *known.lines, *(tuple(-v for v in line) for line in known.lines)]
-    while rays and len(found) < ROWS:
+    while rays and len(result) < ROWS:
         chosen = generator.choice(len(rays), size=4)
         row = np.zeros(width, dtype=object)
         for k in chosen:
             row += int(generator.integers(0, 3)) * np.array(rays[k], dtype=object)
         if generator.random() < 0.6:
             row[generator.integers(width)] += generator.choice((-1, 1))
-        found.append(tuple(map(int, row)))
-    return found
+        result.append(tuple(map(int, row)))
+    return result
 
 
 def assert_exact(
@@ -251,7 +251,10 @@ def test_a_parameter_that_the_dependence_does_not_name_is_free() -> None:
 def test_the_conditions_of_y_ax() -> None:
     """The generators that the module's docstring reads off."""
     scop = parse_text(Y_AX)
-    assert [(one.source, one.sink) for one in dependences(scop)] == [("S", "T"), ("T", "T")]
+    assert [(dependence.source, dependence.sink) for dependence in dependences(scop)] == [
+        ("S", "T"),
+        ("T", "T"),
+    ]
     first, second = farkas_conditions(scop)
     assert first.vertices == ((0, 0, 0, -1, 1, -1, 1),)
     assert first.weights == (1,)
@@ -272,7 +275,10 @@ def test_the_original_order_satisfies_what_it_has_not_carried(name: str) -> None
     layout = CoordinateLayout.of(scop)
     schedule = original_schedule(scop)
     first = {part.statement: part.rows[0] for part in schedule.statements}
-    assert all(one.satisfied_weakly_by(layout.point(first)) for one in farkas_conditions(scop))
+    assert all(
+        conditions.satisfied_weakly_by(layout.point(first))
+        for conditions in farkas_conditions(scop)
+    )
 
 
 def test_the_sum_of_accepted_rows_is_accepted() -> None:

@@ -31,13 +31,13 @@ def holds(constraint: LinearConstraint, values: Vector, denominator: int) -> boo
 @st.composite
 def polyhedra(draw: st.DrawFn) -> tuple[list[LinearConstraint], int]:
     width = draw(st.integers(0, 4))
-    one = st.builds(
+    strategy = st.builds(
         LinearConstraint,
         st.tuples(*[st.integers(-3, 3)] * width),
         st.integers(-5, 5),
         st.sampled_from([False, False, False, True]),
     )
-    return draw(st.lists(one, max_size=7)), width
+    return draw(st.lists(strategy, max_size=7)), width
 
 
 def canonical(description: GeneratorSet) -> tuple[object, ...]:
@@ -57,7 +57,7 @@ def canonical(description: GeneratorSet) -> tuple[object, ...]:
         size = next(abs(value) for value in values if value)
         return tuple(value / size for value in values)
 
-    vertices = {moved(one.numerators, one.denominator) for one in description.vertices}
+    vertices = {moved(point.numerators, point.denominator) for point in description.vertices}
     return vertices, {direction(moved(ray, 1)) for ray in description.rays}, lines
 
 
@@ -65,40 +65,42 @@ def canonical(description: GeneratorSet) -> tuple[object, ...]:
 @settings(deadline=None)
 def test_generators_satisfy_the_constraints(case: tuple[list[LinearConstraint], int]) -> None:
     constraints, width = case
-    found = enumerate_generators(constraints, width)
-    assert found is not None
+    generator_set = enumerate_generators(constraints, width)
+    assert generator_set is not None
     for constraint in constraints:
-        assert all(holds(constraint, v.numerators, v.denominator) for v in found.vertices)
-        assert all(holds(constraint, ray, 0) for ray in found.rays)
-        for line in found.lines:
+        assert all(holds(constraint, v.numerators, v.denominator) for v in generator_set.vertices)
+        assert all(holds(constraint, ray, 0) for ray in generator_set.rays)
+        for line in generator_set.lines:
             assert dot(constraint.coefficients, line) == 0
-    if not found.vertices:
-        assert not found.rays
-        assert not found.lines
-    assert found.size == len(found.vertices) + len(found.rays) + len(found.lines)
+    if not generator_set.vertices:
+        assert not generator_set.rays
+        assert not generator_set.lines
+    assert generator_set.size == len(generator_set.vertices) + len(generator_set.rays) + len(
+        generator_set.lines
+    )
 
 
 @given(polyhedra())
 @settings(deadline=None)
 def test_no_point_of_a_small_grid_is_lost(case: tuple[list[LinearConstraint], int]) -> None:
     constraints, width = case
-    found = enumerate_generators(constraints, width)
-    assert found is not None
-    back = constraints_of(found, width)
+    generator_set = enumerate_generators(constraints, width)
+    assert generator_set is not None
+    back = constraints_of(generator_set, width)
     for doubled in product(range(-3, 4), repeat=width):
-        before = all(holds(one, doubled, 2) for one in constraints)
-        assert before == all(holds(one, doubled, 2) for one in back)
+        before = all(holds(constraint, doubled, 2) for constraint in constraints)
+        assert before == all(holds(linear_constraint, doubled, 2) for linear_constraint in back)
 
 
 @given(polyhedra())
 @settings(deadline=None)
 def test_constraints_and_generators_round_trip(case: tuple[list[LinearConstraint], int]) -> None:
     constraints, width = case
-    found = enumerate_generators(constraints, width)
-    assert found is not None
-    again = enumerate_generators(constraints_of(found, width), width)
+    generator_set = enumerate_generators(constraints, width)
+    assert generator_set is not None
+    again = enumerate_generators(constraints_of(generator_set, width), width)
     assert again is not None
-    assert canonical(again) == canonical(found)
+    assert canonical(again) == canonical(generator_set)
 
 
 @given(polyhedra(), st.randoms(use_true_random=False))
@@ -111,18 +113,20 @@ def test_neither_order_nor_way_matters(
     shuffled = list(constraints)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     for order in (constraints, shuffled):
-        found = enumerate_generators(order, width, PLENTY)
-        assert found is not None
+        generator_set = enumerate_generators(order, width, PLENTY)
+        assert generator_set is not None
         assert expected is not None
-        assert canonical(found) == canonical(expected)
+        assert canonical(generator_set) == canonical(expected)
 
 
 def test_the_example_of_the_module() -> None:
-    found = enumerate_generators([LinearConstraint((1, 0)), LinearConstraint((-1, 1), -1)], 2)
-    assert found is not None
-    assert found.vertices == (RationalPoint((0, 1)),)
-    assert sorted(found.rays) == [(0, 1), (1, 1)]
-    assert found.lines == ()
+    generator_set = enumerate_generators(
+        [LinearConstraint((1, 0)), LinearConstraint((-1, 1), -1)], 2
+    )
+    assert generator_set is not None
+    assert generator_set.vertices == (RationalPoint((0, 1)),)
+    assert sorted(generator_set.rays) == [(0, 1), (1, 1)]
+    assert generator_set.lines == ()
 
 
 @pytest.mark.parametrize("effort", [None, PLENTY])
@@ -137,11 +141,11 @@ def test_no_dimension_at_all(effort: EnumerationBudget | None) -> None:
 
 @pytest.mark.parametrize("effort", [None, PLENTY])
 def test_no_constraints(effort: EnumerationBudget | None) -> None:
-    found = enumerate_generators([], 3, effort)
-    assert found is not None
-    assert found.vertices == (RationalPoint((0, 0, 0)),)
-    assert found.rays == ()
-    assert echelon(found.lines) == echelon([(1, 0, 0), (0, 1, 0), (0, 0, 1)])
+    generator_set = enumerate_generators([], 3, effort)
+    assert generator_set is not None
+    assert generator_set.vertices == (RationalPoint((0, 0, 0)),)
+    assert generator_set.rays == ()
+    assert echelon(generator_set.lines) == echelon([(1, 0, 0), (0, 1, 0), (0, 0, 1)])
 
 
 @pytest.mark.parametrize("effort", [None, PLENTY])
@@ -160,18 +164,18 @@ def test_the_constraints_of_nothing_are_a_contradiction(width: int) -> None:
         GeneratorSet((), (), ()),
         GeneratorSet((), ((1,) * width,) if width else (), ()),
     ):
-        (found,) = constraints_of(nothing, width)
-        assert found.coefficients == (0,) * width
-        assert not holds(found, (0,) * width, 1)
+        (constraint,) = constraints_of(nothing, width)
+        assert constraint.coefficients == (0,) * width
+        assert not holds(constraint, (0,) * width, 1)
 
 
 def test_vertices_with_denominators_are_in_lowest_terms() -> None:
-    found = enumerate_generators(
+    generator_set = enumerate_generators(
         [LinearConstraint((6, 0), -3), LinearConstraint((0, 9), -6), LinearConstraint((-1, -1), 7)],
         2,
     )
-    assert found is not None
-    assert set(found.vertices) == {
+    assert generator_set is not None
+    assert set(generator_set.vertices) == {
         RationalPoint((3, 4), 6),
         RationalPoint((1, 13), 2),
         RationalPoint((19, 2), 3),
@@ -186,13 +190,13 @@ def test_vertices_with_denominators_are_in_lowest_terms() -> None:
 def test_numbers_of_any_size() -> None:
     large = 10**30
     constraints = [LinearConstraint((large, 1), -(large**2)), LinearConstraint((0, 1), 7)]
-    found = enumerate_generators(constraints, 2)
-    assert found is not None
-    assert found.vertices == (RationalPoint.of((large**2 + 7, -7 * large), large),)
-    assert sorted(found.rays) == [(-1, large), (1, 0)]
-    again = enumerate_generators(constraints_of(found, 2), 2, PLENTY)
+    generator_set = enumerate_generators(constraints, 2)
+    assert generator_set is not None
+    assert generator_set.vertices == (RationalPoint.of((large**2 + 7, -7 * large), large),)
+    assert sorted(generator_set.rays) == [(-1, large), (1, 0)]
+    again = enumerate_generators(constraints_of(generator_set, 2), 2, PLENTY)
     assert again is not None
-    assert canonical(again) == canonical(found)
+    assert canonical(again) == canonical(generator_set)
 
 
 def cube(width: int) -> list[LinearConstraint]:
@@ -205,9 +209,9 @@ def cube(width: int) -> list[LinearConstraint]:
 
 
 def test_a_limit_on_the_generators() -> None:
-    found = enumerate_generators(cube(6), 6, EnumerationBudget(64))
-    assert found is not None
-    assert len(found.vertices) == 64
+    generator_set = enumerate_generators(cube(6), 6, EnumerationBudget(64))
+    assert generator_set is not None
+    assert len(generator_set.vertices) == 64
     assert enumerate_generators(cube(6), 6, EnumerationBudget(63)) is None
     # The limit strikes long before the 2^40 vertices exist.
     assert enumerate_generators(cube(40), 40, EnumerationBudget(500)) is None
@@ -222,9 +226,9 @@ def test_a_cyclic_polytope_has_as_many_facets_as_a_polytope_can() -> None:
     facets = constraints_of(GeneratorSet(tuple(map(RationalPoint, points)), (), ()), 4)
     # In four dimensions a cyclic polytope with n vertices has n (n - 3) / 2 facets.
     assert len(facets) == len(points) * (len(points) - 3) // 2
-    found = enumerate_generators(facets, 4)
-    assert found is not None
-    assert {vertex.numerators for vertex in found.vertices} == set(points)
+    generator_set = enumerate_generators(facets, 4)
+    assert generator_set is not None
+    assert {vertex.numerators for vertex in generator_set.vertices} == set(points)
 
 
 HASHED = """

@@ -53,9 +53,13 @@ def vertices_of(found: GeneratorSet) -> set[Vector]:
 
 def contains(found: GeneratorSet, width: int, point: Vector) -> bool:
     values = [
-        (one, dot(one.coefficients, point) + one.constant) for one in constraints_of(found, width)
+        (constraint, dot(constraint.coefficients, point) + constraint.constant)
+        for constraint in constraints_of(found, width)
     ]
-    return all(value == 0 if one.is_equality else value >= 0 for one, value in values)
+    return all(
+        value == 0 if linear_constraint.is_equality else value >= 0
+        for linear_constraint, value in values
+    )
 
 
 @st.composite
@@ -80,9 +84,9 @@ def sets(draw: st.DrawFn, names: str, *, bounded: bool) -> isl.BasicSet:
 @given(sets("ij", bounded=True))
 @settings(deadline=None, max_examples=150)
 def test_bounded_sets_in_the_plane(subject: isl.BasicSet) -> None:
-    found = integer_hull(subject)
-    assert vertices_of(found) == corners(set(points(subject.to_set(), {})))
-    assert found.rays == found.lines == ()
+    generator_set = integer_hull(subject)
+    assert vertices_of(generator_set) == corners(set(points(subject.to_set(), {})))
+    assert generator_set.rays == generator_set.lines == ()
 
 
 @given(sets("ijk", bounded=True))
@@ -98,18 +102,21 @@ def test_bounded_sets_in_space(subject: isl.BasicSet) -> None:
 @given(sets("ij", bounded=False))
 @settings(deadline=None, max_examples=150)
 def test_unbounded_sets(subject: isl.BasicSet) -> None:
-    found = integer_hull(subject)
+    generator_set = integer_hull(subject)
     inside = {point for point in product(range(-9, 10), repeat=2) if is_in(subject, point)}
     # Nothing of the set is outside of what was found …
-    assert all(contains(found, 2, point) for point in inside)
+    assert all(contains(generator_set, 2, point) for point in inside)
     # … and what was found is made of points of the set, from which every ray stays in it.
-    assert bool(found.vertices) != subject.is_empty()
-    for vertex in (member_on(subject, one, found.lines) for one in found.vertices):
+    assert bool(generator_set.vertices) != subject.is_empty()
+    for vertex in (
+        member_on(subject, rational_point, generator_set.lines)
+        for rational_point in generator_set.vertices
+    ):
         assert is_in(subject, vertex)
-        for line in found.lines:
+        for line in generator_set.lines:
             assert stays(subject, vertex, line)
             assert stays(subject, vertex, tuple(-value for value in line))
-        for ray in found.rays:
+        for ray in generator_set.rays:
             assert stays(subject, vertex, ray)
 
 
@@ -166,11 +173,11 @@ def stays(subject: isl.BasicSet, start: Vector, along: Vector) -> bool:
 def test_named_cases(
     text: str, vertices: set[Vector] | None, rays: set[Vector], lines: tuple[Vector, ...]
 ) -> None:
-    found = integer_hull(isl.BasicSet(text))
+    generator_set = integer_hull(isl.BasicSet(text))
     if vertices is not None:
-        assert vertices_of(found) == vertices
-    assert set(found.rays) == rays
-    assert echelon(found.lines) == echelon(lines)
+        assert vertices_of(generator_set) == vertices
+    assert set(generator_set.rays) == rays
+    assert echelon(generator_set.lines) == echelon(lines)
 
 
 def test_a_knapsack() -> None:

@@ -81,9 +81,9 @@ def demanded(known: RowPolyhedra, left: frozenset[int], carried: frozenset[int])
     def form(values: Vector, constant: int = 0) -> Any:
         return library.Linear_Expression(list(values), constant)
 
-    found = farkas_conditions(known.scop)
+    conditions = farkas_conditions(known.scop)
     for index in left:
-        one = found[index]
+        one = conditions[index]
         for values, weight in zip(one.vertices, one.weights, strict=True):
             system.insert(form(values, -weight if index in carried else 0) >= 0)
         for values in one.rays:
@@ -113,14 +113,14 @@ def spanned(found: DimensionGenerators, width: int) -> Any:
 
 def questions(known: RowPolyhedra, generator: np.random.Generator) -> list[Any]:
     """Return what can be asked: nothing, everything, and random dependences carried."""
-    found = []
+    result = []
     left = known.all_carryable
     while True:
         possible = sorted(known.carryable(left))
         some = frozenset(index for index in possible if generator.random() < 0.5)
-        found += [(left, frozenset()), (left, some), (left, frozenset(possible))]
+        result += [(left, frozenset()), (left, some), (left, frozenset(possible))]
         if not possible:
-            return found
+            return result
         left -= frozenset(possible)
 
 
@@ -129,19 +129,19 @@ def test_the_generators_span_what_the_conditions_demand(name: str) -> None:
     known = RowPolyhedra(SCOPS[name], EVERYTHING)
     assert not known.never_carried
     for left, carried in questions(known, np.random.default_rng(5)):
-        found = known.generators(left, carried)
-        assert found.is_complete
-        assert spanned(found, known.layout.width) == demanded(known, left, carried)
+        generators = known.generators(left, carried)
+        assert generators.is_complete
+        assert spanned(generators, known.layout.width) == demanded(known, left, carried)
 
 
 @pytest.mark.parametrize("name", SCOPS)
 def test_generators_are_sorted_and_none_is_there_twice(name: str) -> None:
     known = RowPolyhedra(SCOPS[name], EVERYTHING)
     for left, carried in questions(known, np.random.default_rng(6)):
-        found = known.generators(left, carried)
-        assert list(found.rays) == sorted(set(found.rays), reverse=True)
-        assert len(set(found.vertices)) == len(found.vertices)
-        assert all(any(ray) for ray in found.rays)
+        generators = known.generators(left, carried)
+        assert list(generators.rays) == sorted(set(generators.rays), reverse=True)
+        assert len(set(generators.vertices)) == len(generators.vertices)
+        assert all(any(ray) for ray in generators.rays)
 
 
 @pytest.mark.parametrize("name", ["gemm", "lu", "trisolv", "jacobi-1d", "durbin"])
@@ -151,13 +151,13 @@ def test_generators_are_sorted_and_none_is_there_twice(name: str) -> None:
 def test_a_sample_satisfies_every_condition(name: str, limits: SpaceLimits) -> None:
     known = RowPolyhedra(kernel_scop(name), limits)
     left = known.all_carryable
-    found = farkas_conditions(known.scop)
+    conditions = farkas_conditions(known.scop)
     while left:
         carried = known.carryable(left)
         some = known.generators(left, carried)
         assert some.vertices
         for index in left:
-            one = found[index]
+            one = conditions[index]
             for ray in some.rays:
                 assert one.satisfied_weakly_by(ray)
             for vertex in some.vertices:
@@ -210,11 +210,11 @@ def test_the_space_of_y_ax() -> None:
     assert CoordinateLayout.of(scop).width == 7
     assert space.is_complete
     assert not space.is_empty
-    assert [len(one.generators.vertices) for one in space.dimensions] == [1, 1, 1, 1]
-    assert [len(one.generators.rays) for one in space.dimensions] == [10, 10, 10, 13]
+    assert [len(dimension.generators.vertices) for dimension in space.dimensions] == [1, 1, 1, 1]
+    assert [len(dimension.generators.rays) for dimension in space.dimensions] == [10, 10, 10, 13]
     carried = [
-        [(known.source, known.sink) for known in _selected(scop, one.carried)]
-        for one in space.dimensions
+        [(known.source, known.sink) for known in _selected(scop, space_dimension.carried)]
+        for space_dimension in space.dimensions
     ]
     assert carried == [[], [], [("S", "T")], [("T", "T")]]
     assert space.dimensions[0].generators.vertices == (RationalPoint((0,) * 7),)
@@ -235,8 +235,8 @@ def test_what_no_row_carries_has_no_generators() -> None:
     impossible = known.all_carryable - known.carryable(known.all_carryable)
     assert impossible
     for index in impossible:
-        found = known.generators(known.all_carryable, frozenset({index}))
-        assert found.is_empty
+        generators = known.generators(known.all_carryable, frozenset({index}))
+        assert generators.is_empty
         assert demanded(known, known.all_carryable, frozenset({index})).is_empty()
 
 
@@ -263,4 +263,10 @@ def test_deep_nests_stay_small() -> None:
     """The conditions within a statement are those of its differences, not of its pairs."""
     demands = farkas_conditions(SCOPS["one sum in six loops"])
     assert len(demands) == 6
-    assert max(len(one.vertices) + len(one.rays) + len(one.lines) for one in demands) <= 12
+    assert (
+        max(
+            len(conditions.vertices) + len(conditions.rays) + len(conditions.lines)
+            for conditions in demands
+        )
+        <= 12
+    )

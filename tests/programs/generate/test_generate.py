@@ -42,13 +42,13 @@ def test_what_it_computes(seed: int) -> None:
     scop = parse_text(generate_source(seed))
     sizes = {p.name: 6 + place for place, p in enumerate(scop.parameters)}
     start = random_arrays(scop, sizes, np.random.default_rng(seed))
-    expected, found, ordered = (
+    expected, arrays, ordered = (
         {name: value.copy() for name, value in start.items()} for _ in range(3)
     )
     interpret(scop, sizes, expected, None)
-    run_in_order(scop, sizes, found)
+    run_in_order(scop, sizes, arrays)
     run_natively(scop, isl_schedule(scop), sizes, ordered)
-    for name, values in found.items():
+    for name, values in arrays.items():
         assert np.isfinite(values).all()
         np.testing.assert_allclose(values, expected[name], rtol=1e-4)
         assert values.tobytes() == ordered[name].tobytes()

@@ -44,12 +44,12 @@ _UNFILLED = 10**6
 
 def own(scop: Scop) -> list[Array]:
     """Return what nobody sees but the function."""
-    written = {one.write.array for one in scop.statements}
-    return [one for one in scop.arrays if one.name in written and not one.live_out]
+    written = {statement.write.array for statement in scop.statements}
+    return [array for array in scop.arrays if array.name in written and not array.live_out]
 
 
 def small(scop: Scop) -> dict[str, int]:
-    return {one.name: 5 + place for place, one in enumerate(scop.parameters)}
+    return {parameter.name: 5 + place for place, parameter in enumerate(scop.parameters)}
 
 
 @settings(max_examples=40, deadline=None)
@@ -62,7 +62,7 @@ def test_every_seed_is_a_program(seed: int) -> None:
     assert text != generate_source(seed)
     scop = parse_text(text)
     declared = re.findall(r"int (\w+)[,)]", text.partition("\n")[0])
-    assert {one.name for one in scop.parameters} <= set(declared)
+    assert {parameter.name for parameter in scop.parameters} <= set(declared)
     assert 1 <= len(scop.statements) <= 40
     assert 1 <= scop.depth <= 5
     assert own(scop), text
@@ -102,15 +102,15 @@ def test_what_it_computes(seed: int) -> None:
     scop = parse_text(generate_source(seed, SCALARS_PREFIX))
     sizes = small(scop)
     start = random_arrays(scop, sizes, np.random.default_rng(seed))
-    expected, found, ordered = (
+    expected, arrays, ordered = (
         {name: value.copy() for name, value in start.items()} for _ in range(3)
     )
     interpret(scop, sizes, expected, None)
-    run_in_order(scop, sizes, found)
+    run_in_order(scop, sizes, arrays)
     run_natively(scop, isl_schedule(scop), sizes, ordered)
     for array in scop.arrays:
         if array.live_out:
-            values = found[array.name]
+            values = arrays[array.name]
             assert np.isfinite(values).all()
             np.testing.assert_allclose(values, expected[array.name], rtol=1e-4, atol=1e-6)
             assert values.tobytes() == ordered[array.name].tobytes()

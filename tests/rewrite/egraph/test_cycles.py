@@ -45,7 +45,9 @@ def check_that_all_can_be_made(graph: EGraph) -> None:
     while count < len(made):
         count = len(made)
         for name in graph.classes():
-            if any(made.issuperset(graph.children_of(one)) for one in graph.usable_nodes_of(name)):
+            if any(
+                made.issuperset(graph.children_of(node)) for node in graph.usable_nodes_of(name)
+            ):
                 made.add(name)
     assert made == set(graph.classes())
 
@@ -86,8 +88,8 @@ def test_rules_that_undo_things(root: Term, cycles: CycleFilter, iterations: int
     saturation(graph, UNDOING, limits, cycles)
     assert not has_cycle(graph)
     check_that_all_can_be_made(graph)
-    found = extract_greedily(graph, name, lambda head, children, data: 1.0)
-    assert found.cost <= len(set(postorder([root])))
+    extraction = extract_greedily(graph, name, lambda head, children, data: 1.0)
+    assert extraction.cost <= len(set(postorder([root])))
 
 
 @settings(max_examples=60, deadline=None)
@@ -133,7 +135,7 @@ def test_products_that_become_one_stay_beside_a_concatenation_of_themselves() ->
     graph = EGraph(Matrices())
     x, v, w = matrix("x", 4, 4), matrix("v", 4, 4), matrix("w", 4, 4)
     name = graph.add_term(term("tuple", term("matmul", x, v), term("matmul", x, w)))
-    table = [one for one in rules() if one.name in ("two-products", "concat-right")]
+    table = [rule for rule in rules() if rule.name in ("two-products", "concat-right")]
     saturation(graph, table)
     assert [graph.head_of(node) for node in graph.blacklist] == ["concat"]
     assert extract_optimally(graph, name, price).cost < extract_greedily(graph, name, price).cost

@@ -62,10 +62,10 @@ class Other:
             lines.append(f"(rule ({body}) ({head}) :ruleset {group})")
         self.run("\n".join(lines))
         names: dict[Term, str] = {}
-        for place, one in enumerate(postorder([root])):
-            names[one] = f"$node{place}"
-            inner = "".join(f" {names[child]}" for child in one.children)
-            self.run(f"(let {names[one]} ({one.head}{inner}))")
+        for place, term in enumerate(postorder([root])):
+            names[term] = f"$node{place}"
+            inner = "".join(f" {names[child]}" for child in term.children)
+            self.run(f"(let {names[term]} ({term.head}{inner}))")
 
     def run(self, text: str) -> None:
         self.graph.run_program(*self.graph.parse_program(text))
@@ -73,7 +73,7 @@ class Other:
     def counts(self) -> tuple[int, int]:
         data = json.loads(self.graph.serialize([]).to_json())
         nodes = [one for one in data["nodes"].values() if not one["op"].startswith("$")]
-        return len(nodes), len({one["eclass"] for one in nodes})
+        return len(nodes), len({node["eclass"] for node in nodes})
 
 
 def compare(

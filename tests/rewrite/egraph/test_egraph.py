@@ -18,11 +18,11 @@ PAIRS = st.lists(st.tuples(terms(), terms()), max_size=5)
 
 
 def classes_of(graph: EGraph, every: set[Term]) -> set[frozenset[Term]]:
-    found: dict[int | None, set[Term]] = {}
+    result: dict[int | None, set[Term]] = {}
     for one in every:
-        found.setdefault(graph.lookup(one), set()).add(one)
-    assert None not in found
-    return {frozenset(one) for one in found.values()}
+        result.setdefault(graph.lookup(one), set()).add(one)
+    assert None not in result
+    return {frozenset(one) for one in result.values()}
 
 
 def check(graph: EGraph) -> None:

@@ -16,7 +16,7 @@ from polygym.rewrite.term import Term, is_variable, variable_names
 from polygym.rewrite.trivial_domain import TrivialDomain
 from tests.rewrite.oracles import matches_in, terms
 
-PATTERNS = terms(("?x", "?y"), depth=4).filter(lambda one: not is_variable(one))
+PATTERNS = terms(("?x", "?y"), depth=4).filter(lambda term: not is_variable(term))
 PAIRS = st.lists(st.tuples(terms(), terms()), max_size=4)
 
 
@@ -24,8 +24,8 @@ def graph_of(roots: list[Term], equal: list[tuple[Term, Term]]) -> EGraph:
     graph = EGraph(TrivialDomain())
     for root in roots:
         graph.add_term(root)
-    for one, other in equal:
-        graph.union(graph.add_term(one), graph.add_term(other))
+    for term, other in equal:
+        graph.union(graph.add_term(term), graph.add_term(other))
     graph.rebuild()
     return graph
 
@@ -36,8 +36,8 @@ def found_by(graph: EGraph, pattern: Term, since: int = 0) -> list[tuple[int, ..
 
 def tried(graph: EGraph, pattern: Term) -> set[tuple[int, ...]]:
     names = variable_names([pattern])
-    found = matches_in(graph, pattern)
-    return {(root, *(dict(binding)[name] for name in names)) for root, binding in found}
+    result = matches_in(graph, pattern)
+    return {(root, *(dict(binding)[name] for name in names)) for root, binding in result}
 
 
 @given(st.lists(terms(depth=6), min_size=1, max_size=4), PAIRS, PATTERNS, st.data())
@@ -62,8 +62,8 @@ def test_what_changed_has_all_new_matches(
     graph = graph_of(roots, equal)
     before = tried(graph, pattern)
     since, graph.tick = graph.tick, graph.tick + 1
-    for one, other in later:
-        graph.union(graph.add_term(one), graph.add_term(other))
+    for term, other in later:
+        graph.union(graph.add_term(term), graph.add_term(other))
     graph.rebuild()
     now = tried(graph, pattern)
     known = {tuple(map(graph.find, match)) for match in before}
@@ -79,9 +79,9 @@ def test_nothing_is_looked_at_again_where_nothing_changed() -> None:
 
 
 def test_patterns_that_differ_in_names_are_one() -> None:
-    one, other = parse_term("(f ?b (g ?a) ?b)"), parse_term("(f ?x (g ?y) ?x)")
-    assert canonical_pattern(one)[0] is canonical_pattern(other)[0]
-    assert canonical_pattern(one)[0] is not canonical_pattern(parse_term("(f ?x (g ?x) ?x)"))[0]
+    term, other = parse_term("(f ?b (g ?a) ?b)"), parse_term("(f ?x (g ?y) ?x)")
+    assert canonical_pattern(term)[0] is canonical_pattern(other)[0]
+    assert canonical_pattern(term)[0] is not canonical_pattern(parse_term("(f ?x (g ?x) ?x)"))[0]
 
 
 ROWS = st.lists(st.tuples(*[st.integers(0, 3)] * 3), max_size=6, unique=True)

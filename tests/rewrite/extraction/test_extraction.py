@@ -44,10 +44,10 @@ def random_graph(seed: int, unions: int) -> tuple[EGraph, int, dict[str, float]]
 def check(graph: EGraph, root: int, found: Extraction, prices: dict[str, float]) -> None:
     assert graph.lookup(found.term) == graph.find(root)
     parts = list(postorder([found.term]))
-    assert found.cost == pytest.approx(sum(prices[str(one.head)] for one in parts), abs=1e-12)
+    assert found.cost == pytest.approx(sum(prices[str(part.head)] for part in parts), abs=1e-12)
     assert [graph.head_of(node) for node in found.nodes].count(found.term.head) >= 1
     assert sorted(str(graph.head_of(node)) for node in found.nodes) == sorted(
-        str(one.head) for one in parts
+        str(part.head) for part in parts
     )
     assert 0 <= found.lower_bound <= found.cost
 
@@ -66,17 +66,17 @@ def test_every_way_finds_what_trying_all_finds(seed: int, unions: int) -> None:
     assert first.status is ExtractionStatus.GREEDY
     assert first.cost >= best - 1e-12
     for cycles in CycleConstraints:
-        found = extract_optimally(graph, root, cost, cycles)
-        check(graph, root, found, prices)
-        assert found.greedy_cost == first.greedy_cost == first.cost
+        extraction = extract_optimally(graph, root, cost, cycles)
+        check(graph, root, extraction, prices)
+        assert extraction.greedy_cost == first.greedy_cost == first.cost
         if cycles is not CycleConstraints.NONE or not has_cycle(graph):
-            assert found.status is ExtractionStatus.OPTIMAL
-        if found.status is ExtractionStatus.OPTIMAL:
-            assert found.cost == pytest.approx(best, rel=1e-9, abs=1e-12)
-            assert found.lower_bound == found.cost
+            assert extraction.status is ExtractionStatus.OPTIMAL
+        if extraction.status is ExtractionStatus.OPTIMAL:
+            assert extraction.cost == pytest.approx(best, rel=1e-9, abs=1e-12)
+            assert extraction.lower_bound == extraction.cost
         else:
-            assert found.lower_bound <= best * (1 + 1e-6) + 1e-9
-            assert best * (1 - 1e-9) <= found.cost <= first.cost
+            assert extraction.lower_bound <= best * (1 + 1e-6) + 1e-9
+            assert best * (1 - 1e-9) <= extraction.cost <= first.cost
 
 
 def test_blacklisted_nodes_are_not_chosen() -> None:
@@ -85,8 +85,8 @@ def test_blacklisted_nodes_are_not_chosen() -> None:
     root = graph.union(dear, cheap)
     graph.rebuild()
     graph.blacklist_node(cheap)
-    for found in (extract_greedily(graph, root, _dear), extract_optimally(graph, root, _dear)):
-        assert (found.term, found.cost) == (term("dear"), 9.0)
+    for extraction in (extract_greedily(graph, root, _dear), extract_optimally(graph, root, _dear)):
+        assert (extraction.term, extraction.cost) == (term("dear"), 9.0)
 
 
 def _dear(head: Head, children: tuple[Data, ...], data: Data) -> float:
@@ -153,9 +153,9 @@ def test_sharing_is_seen_by_the_program_and_not_by_greedy() -> None:
 def test_small_and_large_costs_are_as_exact(scale: float) -> None:
     graph, root, prices = random_graph(5, 4)
     best = cheapest(graph, root, lambda head: prices[str(head)] * scale)
-    found = extract_optimally(graph, root, lambda head, *_: prices[str(head)] * scale)
-    assert found.cost == pytest.approx(best, rel=1e-9)
-    assert found.status is ExtractionStatus.OPTIMAL
+    extraction = extract_optimally(graph, root, lambda head, *_: prices[str(head)] * scale)
+    assert extraction.cost == pytest.approx(best, rel=1e-9)
+    assert extraction.status is ExtractionStatus.OPTIMAL
 
 
 def test_products_that_share_an_input_become_one() -> None:
@@ -164,11 +164,11 @@ def test_products_that_share_an_input_become_one() -> None:
     few = [rule for rule in rules() if rule.name in ("two-products", "split-first")]
     saturate(graph, few, SaturationLimits(k_multi=1))
     first = extract_greedily(graph, root, price)
-    found = [extract_optimally(graph, root, price, cycles) for cycles in CycleConstraints]
-    assert {one.status for one in found} == {ExtractionStatus.OPTIMAL}
-    assert len({round(one.cost, 6) for one in found}) == 1
-    assert found[0].cost < first.cost
-    heads = [one.head for one in postorder([found[0].term])]
+    extractions = [extract_optimally(graph, root, price, cycles) for cycles in CycleConstraints]
+    assert {extraction.status for extraction in extractions} == {ExtractionStatus.OPTIMAL}
+    assert len({round(extraction.cost, 6) for extraction in extractions}) == 1
+    assert extractions[0].cost < first.cost
+    heads = [one.head for one in postorder([extractions[0].term])]
     assert heads.count("concat") >= 2
 
 

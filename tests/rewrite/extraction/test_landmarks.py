@@ -28,12 +28,12 @@ from tests.rewrite.extraction.test_reduction import choices_of
 def test_every_answer_has_one_of_each(seed: int, is_cyclic: bool) -> None:
     choices = random_choices(seed, is_cyclic)
     making = ReachableClasses(choices)
-    bound, found = find_landmarks(making.needing, math.inf)
+    bound, landmarks = find_landmarks(making.needing, math.inf)
     rng = random.Random(seed)
     order = list(range(len(choices.costs)))
     for _ in range(5):
         rng.shuffle(order)
-        found.append(making.minimal_cut(order))
+        landmarks.append(making.minimal_cut(order))
     values = [rng.choice([0.0, 0.25, 0.5, 1.0]) for _ in order]
     wrong = violated_landmarks(making, values)
     assert all(sum(values[node] for node in mark) < 1 for mark in wrong)
@@ -41,7 +41,7 @@ def test_every_answer_has_one_of_each(seed: int, is_cyclic: bool) -> None:
         (choices.cost(chosen), {chosen[name] for name in choices.reached(chosen)})
         for chosen in answers(choices)
     ]
-    for mark in [*found, *wrong]:
+    for mark in [*landmarks, *wrong]:
         assert all(nodes & set(mark) for _, nodes in every)
     assert bound <= min(cost for cost, _ in every) + 1e-9
     assert (
@@ -122,7 +122,7 @@ def test_bound_of_two_that_share_nothing_is_their_sum() -> None:
 @given(st.integers(0, 10**6), st.booleans())
 def test_without_time_it_is_an_answer_and_a_bound(seed: int, is_cyclic: bool) -> None:
     choices = random_choices(seed, is_cyclic)
-    found = search_part(choices, CycleConstraints.LAZY, time.perf_counter() - 1)
+    part_result = search_part(choices, CycleConstraints.LAZY, time.perf_counter() - 1)
     best = least(choices)
-    assert choices.cost(found.chosen) >= best - 1e-9
-    assert found.lower_bound <= best + 1e-9
+    assert choices.cost(part_result.chosen) >= best - 1e-9
+    assert part_result.lower_bound <= best + 1e-9

@@ -67,19 +67,19 @@ def test_the_search_finds_what_the_program_of_the_whole_finds(
     if cycles is not CycleConstraints.NONE:
         model = ExtractionProgram(choices, CycleConstraints.INTEGER, 1.0)
         assert solve_program(model.program, 10.0).lower_bound == pytest.approx(best, abs=1e-6)
-    found = search_part(choices, cycles, math.inf)
-    assert is_acyclic(choices, found.chosen)
-    assert found.lower_bound <= best * (1 + 1e-6) + 1e-6
+    part_result = search_part(choices, cycles, math.inf)
+    assert is_acyclic(choices, part_result.chosen)
+    assert part_result.lower_bound <= best * (1 + 1e-6) + 1e-6
     if cycles is not CycleConstraints.NONE or not is_cyclic:
-        assert found.is_optimal
-    if found.is_optimal:
-        assert choices.cost(found.chosen) == pytest.approx(best)
+        assert part_result.is_optimal
+    if part_result.is_optimal:
+        assert choices.cost(part_result.chosen) == pytest.approx(best)
 
 
 def test_what_every_answer_needs_is_a_root_and_asked_for_no_more() -> None:
     whole = reduce_choices(blocks(2))
     assert whole.roots == {1, 2, 5, 6}, "4 is in every answer, and certain"
-    assert {one.needs for one in whole.options[1]} == {frozenset(), frozenset({3})}
+    assert {option.needs for option in whole.options[1]} == {frozenset(), frozenset({3})}
     assert sorted(whole.nodes) == [0, 6]
 
 
@@ -137,9 +137,9 @@ def blocks(count: int, dear: float = 8.0) -> ExtractionChoices:
 def test_blocks_are_parts_and_alike() -> None:
     parts = independent_parts(reduce_choices(blocks(5)))
     assert len(parts) == 5
-    keys = {(one.choices.costs, one.choices.children, one.choices.members) for one in parts}
+    keys = {(part.choices.costs, part.choices.children, part.choices.members) for part in parts}
     assert len(keys) == 1
-    assert len({one.nodes_taken for one in parts}) == 5
+    assert len({independent_part.nodes_taken for independent_part in parts}) == 5
     cost, chosen = put_together(blocks(5))
     assert (cost, blocks(5).cost(chosen)) == (45, 45)
 
@@ -150,5 +150,5 @@ def test_a_long_chain_is_as_simple_as_a_short_one() -> None:
     parts = independent_parts(whole)
     assert len(parts) == 400
     assert max(len(part.choices.members) for part in parts) == 4
-    found = search_part(parts[0].choices, CycleConstraints.LAZY, math.inf)
-    assert (found.is_optimal, parts[0].choices.cost(found.chosen)) == (True, 8.5)
+    part_result = search_part(parts[0].choices, CycleConstraints.LAZY, math.inf)
+    assert (part_result.is_optimal, parts[0].choices.cost(part_result.chosen)) == (True, 8.5)

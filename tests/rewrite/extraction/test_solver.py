@@ -47,21 +47,21 @@ def test_no_time_is_greedys_answer_or_better(large: tuple[EGraph, int], seconds:
     graph, root = large
     first = extract_greedily(graph, root, price)
     begin = time.perf_counter()
-    found = extract_optimally(graph, root, price, seconds=seconds)
+    extraction = extract_optimally(graph, root, price, seconds=seconds)
     assert time.perf_counter() - begin < seconds + 8
-    assert found.cost <= first.cost
-    assert 0 <= found.lower_bound <= found.cost
+    assert extraction.cost <= first.cost
+    assert 0 <= extraction.lower_bound <= extraction.cost
     if seconds == 0:
-        assert (found.status, found.term) == (ExtractionStatus.GREEDY, first.term)
-        assert found.lower_bound > 0
+        assert (extraction.status, extraction.term) == (ExtractionStatus.GREEDY, first.term)
+        assert extraction.lower_bound > 0
 
 
 @pytest.mark.parametrize("cycles", list(CycleConstraints))
 def test_no_time_whatever_the_cycles(large: tuple[EGraph, int], cycles: CycleConstraints) -> None:
     graph, root = large
-    found = extract_optimally(graph, root, price, cycles, seconds=0.01)
-    assert found.cost <= extract_greedily(graph, root, price).cost
-    assert found.status in (ExtractionStatus.GREEDY, ExtractionStatus.FEASIBLE)
+    extraction = extract_optimally(graph, root, price, cycles, seconds=0.01)
+    assert extraction.cost <= extract_greedily(graph, root, price).cost
+    assert extraction.status in (ExtractionStatus.GREEDY, ExtractionStatus.FEASIBLE)
 
 
 def test_the_time_limit_is_kept() -> None:

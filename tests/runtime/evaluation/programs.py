@@ -72,8 +72,8 @@ class Imposter(Compiler):
 
     def compile_schedule(self, program, schedule, *arguments, **options):
         """Return the object code given for the one schedule, the real one for all others."""
-        found = super().compile_schedule(program, schedule, *arguments, **options)
+        compiled_program = super().compile_schedule(program, schedule, *arguments, **options)
         if schedule != self._schedule:
-            return found
-        assert isinstance(found, CompiledProgram)
-        return CompiledProgram(self._code, found.buffers, found.parameters)
+            return compiled_program
+        assert isinstance(compiled_program, CompiledProgram)
+        return CompiledProgram(self._code, compiled_program.buffers, compiled_program.parameters)

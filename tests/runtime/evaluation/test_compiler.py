@@ -55,10 +55,10 @@ def test_what_it_makes(compiler):
     assert compiler.process_id is None
     problem = compiler.compile_problem(gemm())
     assert isinstance(problem, Problem)
-    found = compiler.compile_schedule(gemm(), interchanged())
-    assert isinstance(found, CompiledProgram)
-    assert found.object_code.startswith(b"\x7fELF")
-    assert found.buffers == problem.original.buffers
+    program = compiler.compile_schedule(gemm(), interchanged())
+    assert isinstance(program, CompiledProgram)
+    assert program.object_code.startswith(b"\x7fELF")
+    assert program.buffers == problem.original.buffers
     assert "for (" in compiler.c_text(gemm(), interchanged())
 
 

@@ -38,15 +38,18 @@ BASELINE = Ok((0.4, 0.3))
 
 
 def test_what_ran_has_its_speedup() -> None:
-    found = evaluation_of_run(CHOICE, CODE, Ok((0.2, 0.1)), BASELINE)
-    assert (found.status, found.speedup, found.seconds) == (
+    evaluation = evaluation_of_run(CHOICE, CODE, Ok((0.2, 0.1)), BASELINE)
+    assert (evaluation.status, evaluation.speedup, evaluation.seconds) == (
         OutcomeStatus.OK,
         pytest.approx(3.0),
         0.1,
     )
-    assert (found.samples, found.baseline_samples) == ((0.2, 0.1), (0.4, 0.3))
-    assert (found.schedule, found.mapping, found.applied_mapping) == (*CHOICE, SEQUENTIAL_MAPPING)
-    assert found.error_type == ""
+    assert (evaluation.samples, evaluation.baseline_samples) == ((0.2, 0.1), (0.4, 0.3))
+    assert (evaluation.schedule, evaluation.mapping, evaluation.applied_mapping) == (
+        *CHOICE,
+        SEQUENTIAL_MAPPING,
+    )
+    assert evaluation.error_type == ""
 
 
 def test_a_program_without_work_is_no_division_by_zero() -> None:
@@ -67,23 +70,23 @@ def test_a_program_without_work_is_no_division_by_zero() -> None:
     ids=lambda outcome: outcome.status.value,
 )
 def test_what_failed_is_the_candidate_s_doing(outcome: Outcome) -> None:
-    found = evaluation_of_run(CHOICE, CODE, outcome, BASELINE)
-    assert (found.status, found.error_type) == (outcome.status, type(outcome).__name__)
-    assert found.error_details == str(outcome)
-    assert (found.speedup, found.baseline_seconds, found.applied_mapping) == (
+    evaluation = evaluation_of_run(CHOICE, CODE, outcome, BASELINE)
+    assert (evaluation.status, evaluation.error_type) == (outcome.status, type(outcome).__name__)
+    assert evaluation.error_details == str(outcome)
+    assert (evaluation.speedup, evaluation.baseline_seconds, evaluation.applied_mapping) == (
         0.0,
         0.3,
         SEQUENTIAL_MAPPING,
     )
-    assert is_candidate_result(found)
+    assert is_candidate_result(evaluation)
 
 
 @pytest.mark.parametrize("kind", ["Timeout", "MemoryError", "InternalError"])
 def test_what_did_not_compile_is_the_candidate_s_doing(kind: str) -> None:
-    found = compile_failure(CHOICE, CompileFailure(kind, "in the third pass"))
-    assert (found.status, found.error_type) == (OutcomeStatus.DOES_NOT_COMPILE, kind)
-    assert found.error_details == "in the third pass"
-    assert expect_candidate_result(found) is found
+    evaluation = compile_failure(CHOICE, CompileFailure(kind, "in the third pass"))
+    assert (evaluation.status, evaluation.error_type) == (OutcomeStatus.DOES_NOT_COMPILE, kind)
+    assert evaluation.error_details == "in the third pass"
+    assert expect_candidate_result(evaluation) is evaluation
 
 
 @pytest.mark.parametrize(
@@ -98,9 +101,9 @@ def test_what_did_not_compile_is_the_candidate_s_doing(kind: str) -> None:
 )
 def test_what_the_machine_did_is_not_remembered(cause: Exception, status: OutcomeStatus) -> None:
     assert isinstance(cause, MACHINE_FAILURES)
-    found = machine_failure(CHOICE, cause)
-    assert (found.status, found.error_type) == (status, type(cause).__name__)
-    assert not is_candidate_result(found)
+    evaluation = machine_failure(CHOICE, cause)
+    assert (evaluation.status, evaluation.error_type) == (status, type(cause).__name__)
+    assert not is_candidate_result(evaluation)
     with pytest.raises(WorkerError, match=f"measuring failed: {type(cause).__name__}: "):
-        expect_candidate_result(found)
-    assert expect_candidate_result(replace(found, status=OutcomeStatus.OK))
+        expect_candidate_result(evaluation)
+    assert expect_candidate_result(replace(evaluation, status=OutcomeStatus.OK))

@@ -54,11 +54,11 @@ def test_illegal_schedule_is_refused(evaluator):
 
 def test_code_that_takes_for_ever_to_generate():
     with Evaluator(programs.cholesky(), programs.ONE_SECOND) as evaluator:
-        found = evaluator.evaluate(programs.endless())
-        assert found.status is OutcomeStatus.DOES_NOT_COMPILE
-        assert found.error_type == "Timeout"
-        assert found.error_details == "generating code took more than 1 s"
-        assert (found.speedup, found.seconds, found.samples) == (0.0, 0.0, ())
+        evaluation = evaluator.evaluate(programs.endless())
+        assert evaluation.status is OutcomeStatus.DOES_NOT_COMPILE
+        assert evaluation.error_type == "Timeout"
+        assert evaluation.error_details == "generating code took more than 1 s"
+        assert (evaluation.speedup, evaluation.seconds, evaluation.samples) == (0.0, 0.0, ())
         assert evaluator.evaluate(plain(programs.cholesky())).is_ok
 
 
@@ -111,12 +111,12 @@ def test_one_that_is_hopeless_beside_the_best_is_cut_off(own_evaluator):
     bad, options = interchanged(5), EvaluationOptions(timeout_factor=1e6)
     with Evaluator(gemm(), options, compiler=Imposter(bad, _LOOP_FOREVER)) as evaluator:
         patient = evaluator.measure_options().time_limit.seconds(evaluator.baseline_seconds)
-        found = evaluator.evaluate(bad, best_so_far=0.02)
-    limit = re.fullmatch(r"timeout: cut off after (.*) s", found.error_details)
+        evaluation = evaluator.evaluate(bad, best_so_far=0.02)
+    limit = re.fullmatch(r"timeout: cut off after (.*) s", evaluation.error_details)
     assert limit is not None
     assert float(limit[1]) == pytest.approx(5 * 0.02, rel=0.4)
     assert float(limit[1]) < patient / 2
-    assert found.speedup == 0
+    assert evaluation.speedup == 0
 
 
 def test_several_at_once(evaluator):
@@ -148,12 +148,12 @@ def test_code_that_fails(body, status, error_type, details):
     bad = interchanged(5)
     with Evaluator(gemm(), compiler=Imposter(bad, body)) as evaluator:
         among = evaluator.evaluate_interleaved([plain(), bad, interchanged()], 2)
-        for found in (evaluator.evaluate(bad), among[1]):
-            assert found.status is status
-            assert found.error_type == error_type
-            assert re.fullmatch(details, found.error_details)
-            assert (found.speedup, found.seconds, found.samples) == (0.0, 0.0, ())
-            assert found.baseline_seconds > 0
+        for evaluation in (evaluator.evaluate(bad), among[1]):
+            assert evaluation.status is status
+            assert evaluation.error_type == error_type
+            assert re.fullmatch(details, evaluation.error_details)
+            assert (evaluation.speedup, evaluation.seconds, evaluation.samples) == (0.0, 0.0, ())
+            assert evaluation.baseline_seconds > 0
         assert among[0].is_ok
         assert among[2].is_ok
         assert evaluator.evaluate(plain()).is_ok
@@ -177,11 +177,11 @@ def test_time_limit_follows_the_options():
 
 
 def test_run_too_short_for_the_clock():
-    found = evaluation_of_run(
+    evaluation = evaluation_of_run(
         (plain(), SEQUENTIAL_MAPPING), CompiledProgram(b"", ()), Ok((0.0, 0.0)), Ok((0.0,))
     )
-    assert found.is_ok
-    assert found.speedup == 1.0
+    assert evaluation.is_ok
+    assert evaluation.speedup == 1.0
 
 
 def test_closed_evaluator_opens_again(own_evaluator):
@@ -197,10 +197,10 @@ def test_only_the_last_problems_stay_open(monkeypatch):
     choices = [EvaluationOptions(timeout_factor=10.0 + k) for k in range(6)]
     evaluators = [evaluator_for(gemm(), options) for options in choices]
     kept = shared_evaluators._shared
-    assert all(one.evaluate(plain()).is_ok for one in evaluators)
+    assert all(evaluator.evaluate(plain()).is_ok for evaluator in evaluators)
     assert [
-        evaluator_for(gemm(), options) is one
-        for options, one in zip(choices[2:], evaluators[2:], strict=True)
+        evaluator_for(gemm(), options) is evaluator
+        for options, evaluator in zip(choices[2:], evaluators[2:], strict=True)
     ] == [True] * 4
     replaced = evaluator_for(gemm(), choices[0])
     assert replaced is not evaluators[0]
@@ -211,7 +211,7 @@ def test_only_the_last_problems_stay_open(monkeypatch):
     assert evaluators[2].evaluate(interchanged()).is_ok
     assert replaced.evaluate(plain()).is_ok
     process = kept.worker.process_id
-    assert all(one._worker.process_id == process for one in evaluators)
+    assert all(evaluator._worker.process_id == process for evaluator in evaluators)
     kept.worker.close()
     kept.compiler.close()
 

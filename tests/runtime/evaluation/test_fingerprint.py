@@ -28,7 +28,7 @@ def test_whatever_decides_times_is_another_key() -> None:
         replace(HERE, caches=HERE.caches[:1]),
         replace(HERE, llvm="20.0"),
     ]
-    keys = {one.key for one in (HERE, *others)}
+    keys = {fingerprint.key for fingerprint in (HERE, *others)}
     assert len(keys) == 6
     assert replace(HERE).key == HERE.key
     assert HERE.key == "0b8c8dbe6778", "keys are kept in files, and stay what they are"
@@ -58,7 +58,7 @@ def test_caches_are_those_that_the_system_tells(
 
 
 def test_this_machine_is_itself() -> None:
-    found = machine_fingerprint()
-    assert found.is_like(machine_fingerprint())
-    assert len(found.features) == len(found.key) == 12
-    assert found.cores >= 1
+    fingerprint = machine_fingerprint()
+    assert fingerprint.is_like(machine_fingerprint())
+    assert len(fingerprint.features) == len(fingerprint.key) == 12
+    assert fingerprint.cores >= 1

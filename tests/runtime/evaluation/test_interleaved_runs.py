@@ -51,9 +51,9 @@ class Pretender:
     def measure_together(
         self, programs: Sequence[CompiledProgram], rounds: int, options: MeasureOptions
     ) -> list[Outcome]:
-        self.ran.append(tuple(one.object_code for one in programs))
+        self.ran.append(tuple(compiled_program.object_code for compiled_program in programs))
         self.rounds = rounds
-        return [self.outcome(one) for one in programs]
+        return [self.outcome(program) for program in programs]
 
 
 class Clock:
@@ -131,13 +131,13 @@ def test_of_several_those_run_together_that_are_worth_it(
     turns: InterleavedRuns, session: Pretender
 ) -> None:
     programs = {3: LONG, 5: FAST, 7: BROKEN, 9: SLOW}
-    found, original = turns.measure_together(programs, 4)
+    outcomes, original = turns.measure_together(programs, 4)
     # What is left out is so beside the original's time at the beginning, which is 1.
-    assert found == {3: Ok((2.0,)), 5: Ok((0.5,)), 7: CRASH, 9: Ok((1.6,))}
+    assert outcomes == {3: Ok((2.0,)), 5: Ok((0.5,)), 7: CRASH, 9: Ok((1.6,))}
     assert original == Ok((1.2,))
     assert session.ran == [(b"long",), (b"fast",), (b"broken",), (b"slow",), (b"original", b"fast")]
     assert session.rounds == 4
-    assert {one.repetition for one in session.options} == {ONCE}
+    assert {options.repetition for options in session.options} == {ONCE}
 
 
 def test_a_single_one_runs_without_a_glance(turns: InterleavedRuns, session: Pretender) -> None:

@@ -156,8 +156,8 @@ def test_threads_with_more_problems_than_stay_open(monkeypatch):
 def evaluate_in_a_process(queue) -> None:
     """Run in a process of multiprocessing: report a status and the processes."""
     evaluator = evaluator_for(gemm(), EvaluationOptions())
-    found = evaluator.evaluate(interchanged())
-    queue.put((found.status.value, children_of(os.getpid())))
+    evaluation = evaluator.evaluate(interchanged())
+    queue.put((evaluation.status.value, children_of(os.getpid())))
     time.sleep(60)
 
 
@@ -197,7 +197,7 @@ def test_many_evaluations_leave_nothing_behind(own_evaluator):
     alternate(20)
     watcher = own_evaluator._compiler.process_id
     family = watcher, *children_of(watcher)
-    before, resident = what_exists(), [resident_bytes(one) for one in what_exists()[:4]]
+    before, resident = what_exists(), [resident_bytes(exist) for exist in what_exists()[:4]]
     alternate(40)
     after = what_exists()
     assert after[:4] == before[:4]

@@ -47,9 +47,9 @@ def test_the_bits_differ_and_are_accepted_only_then(dot: str) -> None:
     with Evaluator(program, EvaluationOptions(timeout_factor=100)) as evaluator:
         schedule = original_schedule(program.scop)
         assert evaluator.evaluate(schedule, DEFAULT_MAPPING).is_ok
-        found = evaluator.evaluate(schedule, Mapping(reassociate=True))
-        assert found.is_ok
-        assert found.mapping.reassociate
+        evaluation = evaluator.evaluate(schedule, Mapping(reassociate=True))
+        assert evaluation.is_ok
+        assert evaluation.mapping.reassociate
         # The same code, judged bit for bit, is refused: so it did add in another order.
         code = evaluator._compile((schedule, Mapping(reassociate=True)))
         assert isinstance(code, CompiledProgram)

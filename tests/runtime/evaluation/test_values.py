@@ -40,15 +40,15 @@ def test_json_without_what_was_done():
     """Records of older versions do not say, nor which loops these were."""
     data = GOOD.to_json()
     del data["done"], data["loops"]
-    found = Evaluation.from_json(data, gemm().scop)
-    assert (found.applied_mapping, found.canonical_key) == (None, "")
+    evaluation = Evaluation.from_json(data, gemm().scop)
+    assert (evaluation.applied_mapping, evaluation.canonical_key) == (None, "")
 
 
 def test_whole_numbers_are_numbers():
     data = {**GOOD.to_json(), "speedup": 1, "samples": [1]}
-    found = Evaluation.from_json(data, gemm().scop)
-    assert (found.speedup, found.samples) == (1.0, (1.0,))
-    assert isinstance(found.speedup, float)
+    evaluation = Evaluation.from_json(data, gemm().scop)
+    assert (evaluation.speedup, evaluation.samples) == (1.0, (1.0,))
+    assert isinstance(evaluation.speedup, float)
 
 
 @pytest.mark.parametrize(

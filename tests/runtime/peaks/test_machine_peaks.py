@@ -32,8 +32,8 @@ from tests.oracles.peaks import made_up
 
 
 def test_json_there_and_back() -> None:
-    found = made_up(2, 0.5)
-    assert Peaks.from_json(json.loads(json.dumps(found.to_json()))) == found
+    peaks = made_up(2, 0.5)
+    assert Peaks.from_json(json.loads(json.dumps(peaks.to_json()))) == peaks
     with pytest.raises(InputError, match="expected what polygym machine writes"):
         Peaks.from_json({"threads": 1})
 
@@ -43,8 +43,8 @@ def test_of_two_measurements_the_better_numbers_count() -> None:
     slow = replace(first.levels[0], bandwidth=1.0)
     second = replace(
         made_up(),
-        rates=tuple(replace(one, divide=3e9) for one in first.rates),
-        latencies=tuple(replace(one, root=9.0) for one in first.latencies),
+        rates=tuple(replace(rates, divide=3e9) for rates in first.rates),
+        latencies=tuple(replace(latencies, root=9.0) for latencies in first.latencies),
         levels=(slow, *first.levels[1:]),
     )
     best = combine_peaks(first, second)
@@ -109,11 +109,11 @@ def test_nothing_is_kept_where_the_cache_is_off(
 
 def test_a_busy_machine_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until it is ours, and if it never is, that is kept with the peaks."""
-    found = made_up()
+    peaks = made_up()
     monkeypatch.setattr(
-        calibration, "_measure_arithmetic", lambda *_: (found.rates, found.latencies)
+        calibration, "_measure_arithmetic", lambda *_: (peaks.rates, peaks.latencies)
     )
-    monkeypatch.setattr(calibration, "_measure_levels", lambda *_: found.levels)
+    monkeypatch.setattr(calibration, "_measure_levels", lambda *_: peaks.levels)
     loads = [1.5, 0.9, 0.0]
 
     class Watch:
@@ -129,26 +129,29 @@ def test_a_busy_machine_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_what_is_found_once_is_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A core that another machine has for a while is no busy one: the numbers have to say it."""
-    found = made_up()
+    peaks = made_up()
     speeds = [0.5, 0.5, 1.0, 0.97]
 
     def rates(*_: object) -> tuple[tuple[OperationRates, ...], tuple[OperationLatencies, ...]]:
         speed = speeds.pop(0)
-        return tuple(replace(one, any=speed * one.any) for one in found.rates), found.latencies
+        return tuple(
+            replace(operation_rates, any=speed * operation_rates.any)
+            for operation_rates in peaks.rates
+        ), peaks.latencies
 
     monkeypatch.setattr(calibration, "_measure_arithmetic", rates)
-    monkeypatch.setattr(calibration, "_measure_levels", lambda *_: found.levels)
+    monkeypatch.setattr(calibration, "_measure_levels", lambda *_: peaks.levels)
     monkeypatch.setattr(calibration, "LoadMonitor", lambda: SimpleNamespace(load=lambda: None))
-    assert calibration.measure_peaks(1).rates[0].any == 0.5 * found.rates[0].any
-    assert calibration.measure_peaks(1).rates == found.rates
+    assert calibration.measure_peaks(1).rates[0].any == 0.5 * peaks.rates[0].any
+    assert calibration.measure_peaks(1).rates == peaks.rates
     speeds += [0.5, 1.0, 0.97]
-    assert calibration.measure_peaks(1).rates == found.rates
+    assert calibration.measure_peaks(1).rates == peaks.rates
     assert not speeds
 
 
 def test_levels_of_machines_that_say_little() -> None:
-    one, memory = memory_loops.memory_levels((), 2, 2**30)
-    assert (one.size, memory.size) == (2 * one.bytes_per_thread, 0)
+    memory_level, memory = memory_loops.memory_levels((), 2, 2**30)
+    assert (memory_level.size, memory.size) == (2 * memory_level.bytes_per_thread, 0)
     small = memory_loops.memory_levels(
         ("L1 data 32K", "L1 instruction 32K", "L2 unified 512K"), 1, 1 << 20
     )

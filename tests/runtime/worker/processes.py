@@ -10,11 +10,11 @@ from pathlib import Path
 
 def children_of(parent: int) -> list[int]:
     """Return the ids of a process's children, zombies too."""
-    found = []
+    result = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and _state_and_parent(int(entry.name))[1] == parent:
-            found.append(int(entry.name))
-    return found
+            result.append(int(entry.name))
+    return result
 
 
 def is_running(process_id: int) -> bool:

@@ -36,9 +36,9 @@ def runner_of(worker: Worker) -> int:
     """Return the id of the one runner, which may be about to be forked."""
     supervisor = worker.process_id
     assert supervisor is not None
-    while not (found := children_of(supervisor)):
+    while not (result := children_of(supervisor)):
         time.sleep(0.001)
-    return found[0]
+    return result[0]
 
 
 def start_parent(mode: str) -> tuple[subprocess.Popen[str], list[int]]:

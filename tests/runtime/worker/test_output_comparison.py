@@ -13,7 +13,9 @@ from polygym.runtime.worker.output_comparison import Difference, first_differenc
 from polygym.runtime.worker.problem import Buffer
 
 # A bool is compared as the byte that it is.
-NUMPY = {one: dtype_of(one) for one in ScalarType} | {ScalarType.BOOL: np.dtype(np.uint8)}
+NUMPY = {scalar_type: dtype_of(scalar_type) for scalar_type in ScalarType} | {
+    ScalarType.BOOL: np.dtype(np.uint8)
+}
 
 
 def compare(scalar, expected, found, tolerance=None):
@@ -98,8 +100,8 @@ def test_no_tolerance_makes_zeros_of_sixteen_bits_right(scalar: ScalarType) -> N
     ones = {ScalarType.HALF: 0x3C00, ScalarType.BFLOAT: 0x3F80}[scalar]
     buffer = Buffer("A", scalar, 4)
     expected = np.full(4, ones, np.uint16)
-    found = np.zeros(4, np.uint16)
-    said = first_difference(buffer, expected.ctypes.data, found.ctypes.data, 1e3)
+    array1_d = np.zeros(4, np.uint16)
+    said = first_difference(buffer, expected.ctypes.data, array1_d.ctypes.data, 1e3)
     assert said is not None
     near = expected + np.uint16(2)
     assert first_difference(buffer, expected.ctypes.data, near.ctypes.data, 1e-6) is None

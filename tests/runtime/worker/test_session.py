@@ -78,7 +78,7 @@ def test_long_programs_run_once_in_a_turn(session):
     slow = objects.program(objects.sleeps(3_000))
     before = time.monotonic()
     outcomes = session.measure_together((session.problem.original, slow), 5)
-    assert all(isinstance(one, Ok) and len(one.samples) == 5 for one in outcomes)
+    assert all(isinstance(ok, Ok) and len(ok.samples) == 5 for ok in outcomes)
     assert outcomes[1].best >= 0.003
     assert time.monotonic() - before < 5 * 20 * 0.003
 

@@ -46,11 +46,11 @@ def plan(rows: int, **more: object) -> CollectPlan:
 def collected(path: Path, asked: CollectPlan) -> list[CorpusRow]:
     with open_corpus(path, begin=True) as corpus:
         Collection(corpus, asked).run()
-        return [found.row for found in corpus.all()]
+        return [stored_row.row for stored_row in corpus.all()]
 
 
 def without_times(rows: list[CorpusRow]) -> list[tuple[str, str]]:
-    return [(one.schedule, one.mapping) for one in rows]
+    return [(corpus_row.schedule, corpus_row.mapping) for corpus_row in rows]
 
 
 def test_it_goes_on_in_the_middle_of_a_visit(tmp_path: Path) -> None:
@@ -64,11 +64,11 @@ def test_it_goes_on_in_the_middle_of_a_visit(tmp_path: Path) -> None:
     with open_corpus(path) as corpus:
         assert corpus.finished(next(iter(corpus.machines())), 1, 0) == {0}
         assert corpus.check() == []
-        for found in corpus.all():
+        for stored_row in corpus.all():
             program = load_program(
-                found.visit.case.program, parameters=dict(found.visit.case.parameters)
+                stored_row.visit.case.program, parameters=dict(stored_row.visit.case.parameters)
             )
-            assert is_legal(program.scop, parse_schedule(found.row.schedule, program.scop))
+            assert is_legal(program.scop, parse_schedule(stored_row.row.schedule, program.scop))
     again = without_times(collected(tmp_path / "d.sqlite", plan(3)))
     assert again == without_times(first)[:3]
     assert first[0].mapping == "sequential"
@@ -144,7 +144,7 @@ def test_what_another_collection_adds_meanwhile_is_not_its_own(tmp_path: Path) -
 
         collection = Collection(corpus, plan(7), meanwhile)
         collection.run()
-        rows = [found.row for found in corpus.all()]
+        rows = [stored_row.row for stored_row in corpus.all()]
         own = [row for row in rows if row.detail != "of the other one"]
         assert (collection.added, collection.measured, len(own)) == (4, 4, 4)
         assert (collection.rows, len(rows)) == (7, 8)
@@ -179,7 +179,7 @@ def test_a_visit_with_a_damaged_row_is_not_finished(tmp_path: Path) -> None:
         assert corpus.finished(machine_fingerprint().key, 1, 0) == set()
         assert corpus.repair().rows == 1
         Collection(corpus, replace(asked, rows=6)).run()
-        found = without_times([one.row for one in corpus.all()])
+        found = without_times([stored_row.row for stored_row in corpus.all()])
     assert set(found) > set(whole)
     assert len(found) == 6
 
@@ -194,13 +194,13 @@ def test_a_file_is_known_by_its_name_and_its_text(tmp_path: Path) -> None:
     )
     with open_corpus(tmp_path / "c.sqlite", begin=True) as corpus:
         Collection(corpus, CollectPlan(ProgramChoice((str(mine),)), rows=3, candidates=3)).run()
-        (visit,) = (found for found, _ in corpus.visits())
+        (visit,) = (case_visit for case_visit, _ in corpus.visits())
         assert (visit.case.program, visit.text) == ("mine.c", mine.read_text())
         (group,) = case_rows(corpus, fewest=1)  # one may be an outlier on a busy machine
     mine.unlink()
-    found = training_samples([group])
-    assert len(found.samples) == len(group.rows) >= 1
-    assert found.names == (str(visit.case),)
+    samples = training_samples([group])
+    assert len(samples.samples) == len(group.rows) >= 1
+    assert samples.names == (str(visit.case),)
 
 
 def test_a_file_that_was_changed_is_another_program(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_a_file_that_was_changed_is_another_program(tmp_path: Path) -> None:
             Collection(
                 corpus, CollectPlan(ProgramChoice((str(mine),)), rows=rows, candidates=5)
             ).run()
-            texts = {visit.text: len(found) for visit, found in corpus.visits()}
+            texts = {visit.text: len(corpus_rows) for visit, corpus_rows in corpus.visits()}
             assert texts[mine.read_text()] == 3
             assert corpus.count() == rows
 
@@ -286,11 +286,11 @@ def test_sizes_within_other_bounds() -> None:
 def test_a_visit_that_stays_near() -> None:
     program = sample_sizes("2mm", np.random.default_rng(0))
     start = parse_mapping("threads=2")
-    found = CandidateSampler.of(program, start, np.random.default_rng(1), 40, near=True)
+    sampler = CandidateSampler.of(program, start, np.random.default_rng(1), 40, near=True)
     everything: list[tuple[Schedule, Mapping]] = []
-    while batch := found.ask(8):
+    while batch := sampler.ask(8):
         for number, candidate in enumerate(batch):
-            found.tell(candidate, 1.0 + number)
+            sampler.tell(candidate, 1.0 + number)
         everything += batch
     assert len(everything) == len(set(everything)) == 40
     by_default = [schedule for schedule, mapping in everything if mapping == start]
@@ -307,12 +307,12 @@ def test_a_program_that_is_changed_is_another_one(tmp_path: Path) -> None:
     asked = CollectPlan(symm, 2, 2, recipe=ProgramRecipe(storage=DefaultSource.AUTO))
     path = tmp_path / "c.sqlite"
     assert asked.visit_seed != replace(asked, recipe=UNCHANGED).visit_seed == 0
-    found = choose_program(symm, asked.visit_seed, 0, asked.recipe)
-    assert found.case.storage == "S0:temp2=expand:i,j contract"
+    chosen_program = choose_program(symm, asked.visit_seed, 0, asked.recipe)
+    assert chosen_program.case.storage == "S0:temp2=expand:i,j contract"
     with open_corpus(path, begin=True) as corpus:
         Collection(corpus, asked).run()
         (group,) = case_rows(corpus, fewest=1)
-        assert (group.visit.case, group.visit.seed) == (found.case, asked.visit_seed)
+        assert (group.visit.case, group.visit.seed) == (chosen_program.case, asked.visit_seed)
         program = program_of(group.visit, str(tmp_path))
-        assert str(program.storage) == found.case.storage
+        assert str(program.storage) == chosen_program.case.storage
         assert is_legal(program.scop, parse_schedule(group.rows[0].schedule, program.scop))

@@ -123,7 +123,7 @@ def expect_found_and_mended(path: Path, whole: set[CorpusRow]) -> None:
                 read(corpus, folder)
         corpus.repair()
         assert corpus.check() == [], complaints
-        assert {found.row for found in corpus.all()} <= whole
+        assert {stored_row.row for stored_row in corpus.all()} <= whole
         assert corpus.connection.execute("PRAGMA foreign_key_check").fetchall() == []
         corpus_statistics(corpus)
 
@@ -134,7 +134,7 @@ def test_any_value_that_is_another_one_is_found_and_taken_out(
 ) -> None:
     good = filled(tmp_path / "good.sqlite")
     with open_corpus(good) as corpus:
-        whole = {found.row for found in corpus.all()}
+        whole = {stored_row.row for stored_row in corpus.all()}
     tried = 0
     for number, value in enumerate(WRONG):
         path = tmp_path / f"{number}.sqlite"
@@ -154,7 +154,7 @@ def test_any_value_that_is_another_one_is_found_and_taken_out(
 def test_what_is_gone_is_found_and_what_is_of_it_taken_out(tmp_path: Path, table: str) -> None:
     path = filled(tmp_path / "c.sqlite")
     with open_corpus(path) as corpus:
-        whole = {found.row for found in corpus.all()}
+        whole = {stored_row.row for stored_row in corpus.all()}
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(f"DELETE FROM {table}")
     expect_found_and_mended(path, whole)
@@ -230,7 +230,7 @@ def test_a_corpus_of_version_2_becomes_one_of_this_version(tmp_path: Path) -> No
 def test_what_was_damaged_in_version_2_stays_damaged(tmp_path: Path, damage: str) -> None:
     path = of_version_2(tmp_path / "c.sqlite")
     with open_corpus(filled(tmp_path / "now.sqlite")) as now:
-        whole = {found.row for found in now.all()}
+        whole = {stored_row.row for stored_row in now.all()}
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(damage)
     expect_found_and_mended(path, whole)
@@ -246,12 +246,12 @@ def test_what_is_written_meanwhile_is_no_damage(
         asked = Corpus._asked
 
         def meanwhile(self: Corpus, query: str, values: Sequence[object] = ()) -> list[Any]:
-            found = asked(self, query, values)
+            result = asked(self, query, values)
             if "FROM machines" in query:
                 with suppress(OSError):  # it may have to wait until all is looked at
                     collection.add_machine(new, Machine())
                     collection.begin(CaseVisit(CorpusCase("gemm", ()), 9, 7, 2, new.key, 1.0))
-            return found
+            return result
 
         monkeypatch.setattr(Corpus, "_asked", meanwhile)
         assert corpus.check() == []

@@ -31,7 +31,7 @@ def program(folder: Path, loops: str) -> Program:
 
 
 def test_a_body_has_no_names_no_order_and_no_factors(tmp_path: Path) -> None:
-    one = canonical_bodies(program(tmp_path, f"{PRODUCT} C[i][j] += A[i][k] * B[k][j];"))
+    bodies = canonical_bodies(program(tmp_path, f"{PRODUCT} C[i][j] += A[i][k] * B[k][j];"))
     other = canonical_bodies(
         program(
             tmp_path,
@@ -39,8 +39,8 @@ def test_a_body_has_no_names_no_order_and_no_factors(tmp_path: Path) -> None:
             " A[y][z] = 0.5 * A[y][z] + alpha * (B[x][z] * C[y][x]);",
         )
     )
-    assert one == other
-    assert len(one) == 1
+    assert bodies == other
+    assert len(bodies) == 1
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_a_sum_in_a_scalar_is_that_in_an_element(tmp_path: Path, loops: str, ter
         begin = "double D[n][n]; double s;"
         return f"{begin} for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) {{ {text} }}"
 
-    found = canonical_bodies(program(tmp_path, whole(loops)))
-    assert found == canonical_bodies(
+    bodies = canonical_bodies(program(tmp_path, whole(loops)))
+    assert bodies == canonical_bodies(
         program(tmp_path, whole(f"for (k) {term} += A[i][k] * B[k][j];"))
     )
 
@@ -123,11 +123,11 @@ def test_pieces_of_a_body_are_there_by_themselves_and_together(tmp_path: Path) -
     loops = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) {"
     term = "C[i][j] += A[i][k] * B[k][j];"
     for_k = f"for (int k = 0; k < i; k++) {term} for (int k = i; k < n; k++) {term}"
-    found = canonical_bodies(program(tmp_path, f"{loops} {for_k} }}"))
+    bodies = canonical_bodies(program(tmp_path, f"{loops} {for_k} }}"))
     whole = canonical_bodies(program(tmp_path, f"{PRODUCT} {term}"))
-    assert half | whole <= found
+    assert half | whole <= bodies
     assert not whole <= half
-    assert len(found) == 2  # with all arrays numbered backwards, k >= i is k <= i
+    assert len(bodies) == 2  # with all arrays numbered backwards, k >= i is k <= i
 
 
 LU_TERM = "A[i][j] -= A[i][k] * A[k][j];"
@@ -245,7 +245,7 @@ def test_what_shares_an_idea_is_not_held_out(tmp_path: Path, loops: str) -> None
 
 
 def test_other_kernels_and_comprehensions_are_not_held_out() -> None:
-    others = [one.name for one in polybench.KERNELS if one.name not in TEST_KERNELS]
+    others = [kernel.name for kernel in polybench.KERNELS if kernel.name not in TEST_KERNELS]
     library = [f"{COMPREHENSION}{name}" for name in definitions()]
     assert len(others) == 20
     assert len(library) > 50
@@ -275,8 +275,8 @@ def test_a_visit_takes_none_unless_it_is_asked_for() -> None:
     name = "random:183210244"
     assert choose_program(ProgramChoice((name,)), 0, 0).case.program == name
     for number in range(12):
-        found = choose_program(DEFAULT_CHOICE, 5, number)
-        assert not is_held_out(found.case.program, found.program)
+        chosen_program = choose_program(DEFAULT_CHOICE, 5, number)
+        assert not is_held_out(chosen_program.case.program, chosen_program.program)
 
 
 def test_a_kernel_under_the_name_of_a_file_teaches_nothing(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_a_kernel_under_the_name_of_a_file_teaches_nothing(tmp_path: Path) -> No
                 corpus, CollectPlan(ProgramChoice(names), rows=corpus.count() + 6, candidates=6)
             ).run()
         kept, left = without_tests(case_rows(corpus, fewest=1))
-    assert {one.visit.case.program for one in kept} == {"mvt"}
+    assert {rows.visit.case.program for rows in kept} == {"mvt"}
     assert left == 1
 
 

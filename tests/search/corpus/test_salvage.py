@@ -59,7 +59,7 @@ def whole() -> Iterator[set[CorpusRow]]:
         path = Path(folder, "c.sqlite")
         path.write_bytes(written())
         with open_corpus(path) as corpus:
-            yield {found.row for found in corpus.all()}
+            yield {stored_row.row for stored_row in corpus.all()}
 
 
 READERS: dict[str, Callable[[Corpus, Path], object]] = {
@@ -77,7 +77,7 @@ def expect_copied(path: Path, whole: set[CorpusRow], fewest: int) -> int:
     assert mended is not None
     assert complaints(path) == []
     with open_corpus(path) as corpus:
-        left = {found.row for found in corpus.all()}
+        left = {stored_row.row for stored_row in corpus.all()}
         assert left <= whole
         assert mended.rows in (None, len(left))  # sums alone may say it: then none is copied
         assert len(left) >= fewest

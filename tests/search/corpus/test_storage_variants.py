@@ -38,13 +38,13 @@ PRIVATE = "S0:temp2=private:i,j contract"
 
 def test_visits_come_in_threes_of_one_program_at_the_same_sizes() -> None:
     symm = ProgramChoice(("symm",), LITTLE)
-    found = [choose_variant(symm, 0, number, DEFAULT_MEMORY_LIMIT) for number in range(6)]
-    assert [one.case.storage for one in found] == 2 * ["keep", EXPANDED, PRIVATE]
-    assert not any(one.is_empty for one in found)
-    for three in (found[:3], found[3:]):
+    programs = [choose_variant(symm, 0, number, DEFAULT_MEMORY_LIMIT) for number in range(6)]
+    assert [program.case.storage for program in programs] == 2 * ["keep", EXPANDED, PRIVATE]
+    assert not any(chosen_program.is_empty for chosen_program in programs)
+    for three in (programs[:3], programs[3:]):
         assert len({one.case.parameters for one in three}) == 1
         assert all(one.program.as_written == three[0].program.scop for one in three)
-    assert found[0].case.parameters != found[3].case.parameters
+    assert programs[0].case.parameters != programs[3].case.parameters
 
 
 def test_a_third_home_that_there_is_not_is_an_empty_visit() -> None:
@@ -53,7 +53,7 @@ def test_a_third_home_that_there_is_not_is_an_empty_visit() -> None:
         choose_variant(cut, 0, number, DEFAULT_MEMORY_LIMIT) for number in range(3)
     )
     assert (whole.case.splitting, pieces.case.splitting) == ("", "S0: i = k, j = k")
-    assert [one.is_empty for one in (whole, pieces, nothing)] == [False, False, True]
+    assert [program.is_empty for program in (whole, pieces, nothing)] == [False, False, True]
 
 
 def test_what_has_nothing_to_choose_from_is_left_out() -> None:
@@ -66,23 +66,26 @@ def test_what_has_nothing_to_choose_from_is_left_out() -> None:
 def test_a_kind_of_programs_is_another_one_in_each_visit() -> None:
     any_of_them = ProgramChoice.of(("scalars:*", "mvt"))
     assert any_of_them.names == ProgramChoice.of(("scalars:*, mvt",)).names == ("scalars:*", "mvt")
-    found = [choose_program(any_of_them, 0, number) for number in range(8)]
-    names = [one.case.program for one in found if one.case.program != "mvt"]
+    programs = [choose_program(any_of_them, 0, number) for number in range(8)]
+    names = [program.case.program for program in programs if program.case.program != "mvt"]
     assert len(set(names)) == len(names) > 1
     assert all(name.startswith(SCALARS_PREFIX) for name in names)
-    assert not any(is_held_out(one.case.program, one.program) for one in found)
+    assert not any(
+        is_held_out(chosen_program.case.program, chosen_program.program)
+        for chosen_program in programs
+    )
 
 
 def test_none_of_a_kind_does_what_a_test_kernel_does() -> None:
     """Dice lead to some that do, which are not taken; whoever names one gets it."""
-    found = [choose_program(ProgramChoice(("random:*",)), 1, number) for number in range(12)]
-    assert not any(is_held_out(one.case.program, one.program) for one in found)
+    programs = [choose_program(ProgramChoice(("random:*",)), 1, number) for number in range(12)]
+    assert not any(is_held_out(program.case.program, program.program) for program in programs)
 
 
 def test_homes_have_dice_of_their_own() -> None:
     usual = CollectPlan(ProgramChoice(("symm",)))
     every = [usual, replace(usual, storage_limit=10), replace(usual, storage_variants=20)]
-    assert len({one.visit_seed for one in every}) == 3
+    assert len({plan.visit_seed for plan in every}) == 3
     assert usual.visit_seed == 0
     with pytest.raises(InputError, match="homes: expected nothing beside them"):
         replace(usual, storage_limit=10, recipe=ProgramRecipe(storage=DefaultSource.AUTO))
@@ -105,10 +108,10 @@ def test_from_end_to_end(tmp_path: Path) -> None:
         kept, _ = without_tests(case_rows(corpus, fewest=1))
     assert [one.visit.case.storage for one in kept] == ["keep", EXPANDED, PRIVATE]
     assert [number for number, _ in by_variant(kept)] == [0, 0, 0]
-    found = training_samples(kept)
-    assert set(found.samples.cases) == {0}
-    assert len(found.samples) == sum(len(one.rows) for one in kept)
-    assert len(np.unique(found.samples.features, axis=0)) > 3
+    samples = training_samples(kept)
+    assert set(samples.samples.cases) == {0}
+    assert len(samples.samples) == sum(len(one.rows) for one in kept)
+    assert len(np.unique(samples.samples.features, axis=0)) > 3
 
 
 def test_an_empty_visit_is_finished_without_a_row(tmp_path: Path) -> None:
@@ -153,7 +156,7 @@ def test_times_of_homes_are_in_proportion_to_the_original_s(tmp_path: Path) -> N
                 corpus.add(place, row(candidate, now, then))
         found = by_variant(case_rows(corpus))
     assert [number for number, _ in found] == [0, 0, 2, 3, 4, 5, 6]
-    first, second, *rest = [one.rows[0].seconds for _, one in found]
+    first, second, *rest = [rows.rows[0].seconds for _, rows in found]
     assert first == 0.010
     assert second == pytest.approx(0.008 / 1.2)
     assert rest == [0.008] * 5
@@ -166,7 +169,7 @@ def test_features_are_of_the_arrays_that_code_has(tmp_path: Path) -> None:
     legal = legal_of(program, str(original_schedule(program.scop)))
 
     def new_bytes(scop: Scop) -> int:
-        new = [one for one in scop.arrays if one.storage_class is StorageClass.SCRATCH]
+        new = [array for array in scop.arrays if array.storage_class is StorageClass.SCRATCH]
         return sum(array_bytes(one, {"m": 40, "n": 50}) for one in new)
 
     assert new_bytes(program.scop) == 8 * 40 * 50

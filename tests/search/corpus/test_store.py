@@ -60,8 +60,11 @@ def test_a_row_is_there_once_and_as_it_was(tmp_path: Path) -> None:
         corpus.add(again, replace(row(3), seconds=9.0))  # the same candidate, measured again
         corpus.add(again, row(17))
         assert corpus.count() == 6
-        rows = [found.row for found in corpus.all()]
-        assert sorted(rows, key=lambda one: one.seconds) == [*map(row, range(5)), row(17)]
+        rows = [stored_row.row for stored_row in corpus.all()]
+        assert sorted(rows, key=lambda corpus_row: corpus_row.seconds) == [
+            *map(row, range(5)),
+            row(17),
+        ]
         assert corpus.check() == []
         assert corpus.known_rows(again)["schedule 3", "default"] == row(3)
         assert corpus.finished(HERE.key, 2, 7) == {0}
@@ -75,11 +78,14 @@ def test_machines_never_mix(tmp_path: Path) -> None:
     with open_corpus(ours) as corpus, open_corpus(theirs) as other:
         assert merge_corpora(corpus, other) == 6
         assert merge_corpora(corpus, other) == 0
-        assert [found.row for found in corpus.all(HERE.key)] == [row(n) for n in range(4)]
+        assert [stored_row.row for stored_row in corpus.all(HERE.key)] == [row(n) for n in range(4)]
         assert [found.row for found in corpus.all(THERE.key)] == [row(n) for n in range(6)]
-        found = corpus_statistics(corpus)
-        assert (found.rows, found.programs, found.cases) == (10, 1, 1)
-        assert {one.processor: one.rows for one in found.machines} == {
+        statistics = corpus_statistics(corpus)
+        assert (statistics.rows, statistics.programs, statistics.cases) == (10, 1, 1)
+        assert {
+            machine_statistics.processor: machine_statistics.rows
+            for machine_statistics in statistics.machines
+        } == {
             "some CPU": 4,
             "another CPU": 6,
         }
@@ -108,15 +114,18 @@ def test_files_of_one_name_and_other_texts_are_other_programs(tmp_path: Path) ->
         for number, text in enumerate(("one", "another", "one")):
             asked = replace(visit(number, case=CorpusCase("mine.c", (("n", 9),))), text=text)
             corpus.add(corpus.begin(asked), row(number))
-        found = corpus_statistics(corpus)
-    assert (found.rows, found.programs, found.cases) == (3, 2, 2)
+        statistics = corpus_statistics(corpus)
+    assert (statistics.rows, statistics.programs, statistics.cases) == (3, 2, 2)
 
 
 def test_as_many_threads_are_visits_of_their_own(tmp_path: Path) -> None:
     with open_corpus(filled(tmp_path / "c.sqlite", HERE, range(3))) as corpus:
         alone = corpus.begin(replace(visit(0), threads=1))
         corpus.add(alone, row(0))
-        assert {found.threads: len(rows) for found, rows in corpus.visits()} == {2: 3, 1: 1}
+        assert {case_visit.threads: len(rows) for case_visit, rows in corpus.visits()} == {
+            2: 3,
+            1: 1,
+        }
         assert corpus.finished(HERE.key, 1, 7) == set()
 
 
@@ -139,7 +148,7 @@ def test_damaged_files_are_refused_or_said_to_be(tmp_path: Path, seed: int) -> N
     path.write_bytes(content)
     with suppress(InputError), open_corpus(path) as corpus:
         if not corpus.check():
-            assert [found.row for found in corpus.all()] == [row(n) for n in range(200)]
+            assert [stored_row.row for stored_row in corpus.all()] == [row(n) for n in range(200)]
 
 
 def test_damaged_rows_are_found_and_taken_out(tmp_path: Path) -> None:
@@ -229,8 +238,10 @@ def test_times_of_two_visits_are_those_of_the_first(tmp_path: Path) -> None:
         for place, slow in enumerate((1.0, 2.0)):
             found = corpus.begin(visit(place))
             for number in range(6):
-                one = row(10 * place + number)
-                corpus.add(found, replace(one, seconds=slow * (number + 1), baseline_seconds=slow))
+                corpus_row = row(10 * place + number)
+                corpus.add(
+                    found, replace(corpus_row, seconds=slow * (number + 1), baseline_seconds=slow)
+                )
         (group,) = case_rows(corpus)
     assert [one.seconds for one in group.rows] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0] * 2
 

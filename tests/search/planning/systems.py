@@ -50,7 +50,7 @@ class Dice:
 
     def within(self, start: int, steps: int) -> set[int]:
         """Return what can be reached, by brute force."""
-        found = {start}
+        result = {start}
         for _ in range(steps):
-            found |= {other for one in found for other in self.successors(one)}
-        return found
+            result |= {other for one in result for other in self.successors(one)}
+        return result

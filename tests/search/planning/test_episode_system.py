@@ -44,7 +44,7 @@ def best(player: Any) -> float:
     seen, is_complete = explore("breadth", EpisodeSystem(player), player.episode, WHOLE)
     assert is_complete
     assert len(seen.states) > 2000
-    ends = [cost for one, cost in zip(seen.states, seen.costs, strict=True) if one.is_over]
+    ends = [cost for state, cost in zip(seen.states, seen.costs, strict=True) if state.is_over]
     assert len(set(ends)) > 3
     assert min(ends) == seen.costs[seen.best] < np.median(ends) < 0
     return min(ends)
@@ -58,24 +58,26 @@ def test_astar_and_mcts_find_the_best_schedule_of_all(player: Any, best: float) 
         return earliest(episode, rng)
 
     hope = PolicyValue(player, rule)
-    found = search("astar", system, player.episode, PlanningLimits(30, 700), hope)
-    assert found.cost == best
-    assert found.states_seen <= 700
-    found = search("mcts", system, player.episode, PlanningLimits(30, 1500), hope, seed=1)
-    assert found.cost == best
-    assert found.best.is_over
-    assert player.worth(found.best) == -best
+    result = search("astar", system, player.episode, PlanningLimits(30, 700), hope)
+    assert result.cost == best
+    assert result.states_seen <= 700
+    result = search("mcts", system, player.episode, PlanningLimits(30, 1500), hope, seed=1)
+    assert result.cost == best
+    assert result.best.is_over
+    assert player.worth(result.best) == -best
 
 
 def test_the_way_is_a_way(player: Any) -> None:
-    found = search("random", EpisodeSystem(player), player.episode, PlanningLimits(30, 200), seed=2)
-    at = found.states[0]
+    result = search(
+        "random", EpisodeSystem(player), player.episode, PlanningLimits(30, 200), seed=2
+    )
+    at = result.states[0]
     assert at == player.episode
-    for step, following in zip(found.steps, found.states[1:], strict=True):
+    for step, following in zip(result.steps, result.states[1:], strict=True):
         action = int(np.flatnonzero(player.allowed(at))[step])
         at = player.following(at, action)
         assert at.actions == following.actions
-    assert at.schedule() == found.best.schedule()
+    assert at.schedule() == result.best.schedule()
 
 
 def test_one_state_whichever_way_it_was_reached(player: Any) -> None:
@@ -85,7 +87,7 @@ def test_one_state_whichever_way_it_was_reached(player: Any) -> None:
     by_ways, _ = explore("breadth", ways, player.episode, PlanningLimits(9, 2000))
     by_state, _ = explore("breadth", merged, player.episode, PlanningLimits(9, 2000))
     assert len(by_state.states) <= len(by_ways.states)
-    assert {merged.key(one) for one in by_ways.states} == set(by_state.numbers)
+    assert {merged.key(state) for state in by_ways.states} == set(by_state.numbers)
 
 
 def test_what_a_rule_leads_to_is_expected(player: Any) -> None:

@@ -23,22 +23,22 @@ def test_what_sees_everything_finds_the_best(seed: int, horizon: int) -> None:
     system = Dice(seed)
     best = min(system.cost(one) for one in system.within(0, horizon))
     for name in ("astar", "greedy", "breadth"):
-        found = search(name, system, 0, PlanningLimits(horizon, 1000))
-        assert found.is_complete
-        assert found.cost == best == system.cost(found.best)
+        result = search(name, system, 0, PlanningLimits(horizon, 1000))
+        assert result.is_complete
+        assert result.cost == best == system.cost(result.best)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 6), st.sampled_from(sorted(ALGORITHMS)))
 def test_the_way_is_a_way(seed: int, horizon: int, name: str) -> None:
     system = Dice(seed)
-    found = search(name, system, 0, PlanningLimits(horizon, 30), seed=seed)
-    assert found.states[0] == 0
-    assert len(found.steps) == len(found.states) - 1 <= horizon
-    for step, one, other in zip(found.steps, found.states[:-1], found.states[1:], strict=True):
+    result = search(name, system, 0, PlanningLimits(horizon, 30), seed=seed)
+    assert result.states[0] == 0
+    assert len(result.steps) == len(result.states) - 1 <= horizon
+    for step, one, other in zip(result.steps, result.states[:-1], result.states[1:], strict=True):
         assert system.successors(one)[step] == other
-    assert found.cost == system.cost(found.best) <= found.initial_cost == system.cost(0)
-    assert found.states_seen <= 30
-    assert found == search(name, system, 0, PlanningLimits(horizon, 30), seed=seed)
+    assert result.cost == system.cost(result.best) <= result.initial_cost == system.cost(0)
+    assert result.states_seen <= 30
+    assert result == search(name, system, 0, PlanningLimits(horizon, 30), seed=seed)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 5), st.sampled_from(sorted(ALGORITHMS)))
@@ -72,9 +72,9 @@ def test_a_state_is_opened_again_with_more_steps_left() -> None:
         {"a": "bx", "b": "c", "x": "y", "y": "c", "c": "d"},
         {"a": 9, "x": 1, "y": 1, "b": 8, "c": 7, "d": 0},
     )
-    found = search("greedy", system, "a", PlanningLimits(3, 100, batch=1))
-    assert found.states == ("a", "b", "c", "d")
-    assert found.is_complete
+    result = search("greedy", system, "a", PlanningLimits(3, 100, batch=1))
+    assert result.states == ("a", "b", "c", "d")
+    assert result.is_complete
 
 
 def test_the_best_first() -> None:
@@ -91,17 +91,17 @@ class Knowing:
 
     def __call__(self, states: Sequence[str], horizon: int) -> Values:
         self.batches.append(len(states))
-        found = np.zeros((len(states), horizon + 1))
-        found[[state == "b" for state in states], 1:] = 9.0
-        return found
+        array = np.zeros((len(states), horizon + 1))
+        array[[state == "b" for state in states], 1:] = 9.0
+        return array
 
 
 def test_a_value_function_leads() -> None:
     value, system = Knowing(), Graph(STRAIGHT.following, STRAIGHT.costs)
-    found = search("astar", system, "a", PlanningLimits(5, 100, batch=1), value)
+    result = search("astar", system, "a", PlanningLimits(5, 100, batch=1), value)
     assert system.asked[:2] == ["a", "b"]
-    assert found.best == "d"
-    assert sum(value.batches) == found.states_seen == 4
+    assert result.best == "d"
+    assert sum(value.batches) == result.states_seen == 4
 
 
 def test_values_are_asked_for_in_batches() -> None:
@@ -146,8 +146,8 @@ def test_a_beam_keeps_the_best_few() -> None:
 def test_nothing_follows() -> None:
     system = Graph({}, {"a": 1})
     for name in ALGORITHMS:
-        found = search(name, system, "a", PlanningLimits(5, 50))
-        assert (found.best, found.steps, found.cost) == ("a", (), 1)
+        result = search(name, system, "a", PlanningLimits(5, 50))
+        assert (result.best, result.steps, result.cost) == ("a", (), 1)
 
 
 def test_simulations_find_what_is_behind_a_rise() -> None:

@@ -53,10 +53,10 @@ class Busy:
             is_cut_off = self.runs[schedule] <= self.cut_off.get(schedule, 0)
             status = self.failure if is_cut_off else OutcomeStatus.OK
             speedup = 2.0 if status is OutcomeStatus.OK else 0.0
-            found = Evaluation(schedule, status, speedup, mapping=mapping or DEFAULT_MAPPING)
+            evaluation = Evaluation(schedule, status, speedup, mapping=mapping or DEFAULT_MAPPING)
             if fresh:
-                return found
-            self.remembered[schedule] = found
+                return evaluation
+            self.remembered[schedule] = evaluation
         return self.remembered[schedule]
 
     def evaluate_together(
@@ -64,7 +64,8 @@ class Busy:
     ) -> tuple[Evaluation, ...]:
         assert rounds == 7
         choices = [
-            (one, DEFAULT_MAPPING) if isinstance(one, Schedule) else one for one in schedules
+            (schedule, DEFAULT_MAPPING) if isinstance(schedule, Schedule) else schedule
+            for schedule in schedules
         ]
         self.rounds.append(tuple(one for one, _ in choices))
         return tuple(self.evaluate(*choice, fresh=True) for choice in choices)
@@ -85,8 +86,12 @@ def test_one_that_is_cut_off_gets_more_chances(
 ) -> None:
     isl = SCHEDULES[1]
     machine: Any = Busy({isl: cut_off})
-    found = evaluate_with_retries(machine, isl, SEQUENTIAL_MAPPING)
-    assert (machine.runs[isl], found.status, found.mapping) == (runs, status, SEQUENTIAL_MAPPING)
+    evaluation = evaluate_with_retries(machine, isl, SEQUENTIAL_MAPPING)
+    assert (machine.runs[isl], evaluation.status, evaluation.mapping) == (
+        runs,
+        status,
+        SEQUENTIAL_MAPPING,
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,9 +110,12 @@ def test_no_other_failure_is_tried_again(failure: OutcomeStatus) -> None:
 def test_of_several_those_alone_that_were_cut_off() -> None:
     first, second = SCHEDULES
     machine: Any = Busy({second: 2})
-    found = evaluate_together_with_retries(machine, [first, (second, SEQUENTIAL_MAPPING)], 7)
-    assert [one.status for one in found] == [OutcomeStatus.OK, OutcomeStatus.OK]
-    assert [one.mapping for one in found] == [DEFAULT_MAPPING, SEQUENTIAL_MAPPING]
+    evaluations = evaluate_together_with_retries(machine, [first, (second, SEQUENTIAL_MAPPING)], 7)
+    assert [evaluation.status for evaluation in evaluations] == [OutcomeStatus.OK, OutcomeStatus.OK]
+    assert [evaluation.mapping for evaluation in evaluations] == [
+        DEFAULT_MAPPING,
+        SEQUENTIAL_MAPPING,
+    ]
     assert machine.rounds == [(first, second), (second,), (second,)]
 
 
@@ -127,8 +135,8 @@ def test_results_keep_their_places() -> None:
             for item in items
         ]
 
-    found = measure_with_retries([3, 0, 1, 2], measure)
-    assert [one.seconds for one in found] == [3.0, 0.0, 1.0, 2.0]
-    assert [one.is_ok for one in found] == [False, True, True, True]
+    evaluations = measure_with_retries([3, 0, 1, 2], measure)
+    assert [evaluation.seconds for evaluation in evaluations] == [3.0, 0.0, 1.0, 2.0]
+    assert [evaluation.is_ok for evaluation in evaluations] == [False, True, True, True]
     assert tried == {0: 1, 1: 2, 2: 3, 3: MAX_TRIES}
     assert measure_with_retries([], measure) == ()

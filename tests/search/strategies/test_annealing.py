@@ -55,7 +55,7 @@ def test_chains_climb_and_go_on_where_they_ended() -> None:
         return Candidate(ISL, replace(START, tile=(size,)))
 
     def score(candidates: Sequence[Candidate]) -> np.ndarray:
-        sizes = [(one.mapping.tile or (0,))[0] for one in candidates]
+        sizes = [(candidate.mapping.tile or (0,))[0] for candidate in candidates]
         return np.array([-abs(size - 300.0) if size < 600 else -np.inf for size in sizes])
 
     rng = np.random.default_rng(0)

@@ -23,8 +23,10 @@ def test_a_correction_sees_what_the_other_model_does_not() -> None:
     )
     wide = np.hstack([rows, rng.normal(size=(200, 2))])
     samples = TrainingSamples(wide, np.exp2(-wide[:, -1]), np.zeros(200, dtype=np.int64))
-    found = train_correction(samples, other, BoostedTreeOptions(rounds=80, min_rows_per_leaf=4))
-    assert float(np.corrcoef(found.scores(wide)[0], wide[:, -1])[0, 1]) > 0.9
+    correction = train_correction(
+        samples, other, BoostedTreeOptions(rounds=80, min_rows_per_leaf=4)
+    )
+    assert float(np.corrcoef(correction.scores(wide)[0], wide[:, -1])[0, 1]) > 0.9
 
 
 def test_a_correction_begins_with_what_another_model_knows() -> None:
@@ -35,7 +37,7 @@ def test_a_correction_begins_with_what_another_model_knows() -> None:
         TrainingSamples(rows, seconds, np.arange(400) // 20), BoostedTreeOptions(rounds=60)
     )
     own = rows[:40]
-    found = train_correction(
+    correction = train_correction(
         TrainingSamples(own, np.exp2(-own[:, 0] - own[:, 1]), np.zeros(40, dtype=np.int64)),
         other,
         BoostedTreeOptions(rounds=60, min_rows_per_leaf=4, leaves=8),
@@ -46,5 +48,5 @@ def test_a_correction_begins_with_what_another_model_knows() -> None:
     def agreement(scores: np.ndarray) -> float:
         return float(np.corrcoef(scores, truth)[0, 1])
 
-    assert agreement(found.scores(fresh)[0]) > agreement(other.scores(fresh)[0])
-    assert agreement(found.scores(fresh)[0]) > 0.75
+    assert agreement(correction.scores(fresh)[0]) > agreement(other.scores(fresh)[0])
+    assert agreement(correction.scores(fresh)[0]) > 0.75

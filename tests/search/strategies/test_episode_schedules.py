@@ -40,8 +40,8 @@ def always(_: Schedule) -> bool:
 
 
 def test_what_is_played_is_legal_and_follows_from_the_dice() -> None:
-    one, other = (EpisodeSchedules(SCOP, np.random.default_rng(3)) for _ in range(2))
-    first, second = one.sample(always, never), one.sample(always, never)
+    schedules, other = (EpisodeSchedules(SCOP, np.random.default_rng(3)) for _ in range(2))
+    first, second = schedules.sample(always, never), schedules.sample(always, never)
     assert 1 < len(first) <= TRIES
     assert all(is_legal(SCOP, schedule) for schedule in first)
     assert list(first.items()) == list(other.sample(always, never).items())
@@ -79,9 +79,9 @@ def test_where_nothing_can_be_played_it_is_tried_once(monkeypatch: pytest.Monkey
 
 def test_what_is_known_already_ends_the_playing() -> None:
     playing, asked = EpisodeSchedules(SCOP, np.random.default_rng(0)), []
-    assert [playing.sample(lambda one: bool(asked.append(one)), never) for _ in range(9)] == [
-        {}
-    ] * 9
+    assert [
+        playing.sample(lambda schedule: bool(asked.append(schedule)), never) for _ in range(9)
+    ] == [{}] * 9
     assert TRIES < len(asked) <= 3 * TRIES
 
 
@@ -103,9 +103,9 @@ def test_what_is_played_is_measured_and_gone_on_with() -> None:
     tried: list[list[Candidate]] = []
     for _ in range(5):
         tried.append(search.ask(16))
-        for one in tried[-1]:
-            search.tell(one, 4.0 if isinstance(one.source, EpisodeSchedule) else 1.0)
-            assert is_legal(SCOP, known[one.source])
+        for candidate in tried[-1]:
+            search.tell(candidate, 4.0 if isinstance(candidate.source, EpisodeSchedule) else 1.0)
+            assert is_legal(SCOP, known[candidate.source])
     played = [one for part in tried for one in part if isinstance(one.source, EpisodeSchedule)]
     assert len({one.source for one in played}) >= 3
     assert len({one.mapping for one in played}) >= 5
@@ -113,6 +113,6 @@ def test_what_is_played_is_measured_and_gone_on_with() -> None:
     # What was played and not taken is not kept, and may be played again.
     assert isinstance(search, ModelAnnealing)
     assert set(search._looked_at._candidates) <= set(search._looked_at.sources)
-    assert {one.source for one in search._looked_at._looks} <= set(search._looked_at.sources)
+    assert {look.source for look in search._looked_at._looks} <= set(search._looked_at.sources)
     assert set(known) == set(search._looked_at.sources)
     assert len(set(played)) == len(played)

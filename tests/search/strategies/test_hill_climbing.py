@@ -44,18 +44,18 @@ def tuned(count: int, start: Mapping = DEFAULT_MAPPING, seed: int = 0) -> list[E
     "start", [DEFAULT_MAPPING, replace(SEQUENTIAL_MAPPING, threads=2), Mapping(threads=4)]
 )
 def test_every_pair_is_tried_once_and_the_best_is_approached(start: Mapping) -> None:
-    found = tuned(300, start)
-    pairs = [(one.schedule, one.mapping) for one in found]
+    evaluations = tuned(300, start)
+    pairs = [(evaluation.schedule, evaluation.mapping) for evaluation in evaluations]
     assert len(set(pairs)) == len(pairs) == 300
-    assert pairs[: len(SCHEDULES)] == [(one, start) for one in SCHEDULES]
+    assert pairs[: len(SCHEDULES)] == [(schedule, start) for schedule in SCHEDULES]
     assert {mapping.threads for _, mapping in pairs} == {start.threads}
-    assert max(one.speedup for one in found) > 6
+    assert max(evaluation.speedup for evaluation in evaluations) > 6
     assert [one.mapping for one in tuned(300, start)] == [mapping for _, mapping in pairs]
 
 
 def test_what_is_known_is_not_tried_again() -> None:
     known: dict[MappedSchedule, Evaluation] = {
-        (one.schedule, one.mapping): one for one in tuned(40)
+        (evaluation.schedule, evaluation.mapping): evaluation for evaluation in tuned(40)
     }
     more = list(climb(SCHEDULES, DEFAULT_MAPPING, 0, range(40, 60), timed, known))
     assert len(more) == 20
@@ -68,23 +68,23 @@ def test_what_is_known_is_not_tried_again() -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ideas_and_changes_are_mappings_of_the_same_threads(text: str, threads: int) -> None:
     start = replace(parse_mapping(text), threads=threads)
-    found = initial_variants(start)
-    assert len(set(found)) == len(found) > 8
-    assert start not in found
-    assert {one.threads for one in found} == {threads}
+    mappings = initial_variants(start)
+    assert len(set(mappings)) == len(mappings) > 8
+    assert start not in mappings
+    assert {mapping.threads for mapping in mappings} == {threads}
     rng = np.random.default_rng(zlib.crc32(text.encode()))
-    one = start
+    mapping = start
     for _ in range(300):
-        one = mutate_mapping(one, rng)
-        assert one.threads == threads
-        assert replace(parse_mapping(str(one)), threads=threads) == one
+        mapping = mutate_mapping(mapping, rng)
+        assert mapping.threads == threads
+        assert replace(parse_mapping(str(mapping)), threads=threads) == mapping
 
 
 def test_a_tuning_that_is_resumed_knows_what_was_tried(tmp_path: Path) -> None:
     names: dict[Schedule, int | str] = {SCHEDULES[0]: "original", SCHEDULES[1]: "isl"}
     search = begin_fake(tmp_path)
-    for one in tuned(30):
-        search.add_trial(one, names)
+    for evaluation in tuned(30):
+        search.add_trial(evaluation, names)
     search.close()
     best = json.loads((tmp_path / BEST_FILE).read_text())
     with open(tmp_path / TRIALS_FILE, "a") as file:
@@ -134,4 +134,4 @@ def test_given_records_are_checked(entries: dict[str, object], expected: str) ->
 
 def test_labels() -> None:
     evaluation = timed(SCHEDULES[0], DEFAULT_MAPPING)
-    assert [Finding(one, evaluation).label for one in (3, "isl")] == ["#3", "isl"]
+    assert [Finding(literal, evaluation).label for literal in (3, "isl")] == ["#3", "isl"]

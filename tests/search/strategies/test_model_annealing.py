@@ -68,10 +68,10 @@ def searched(
     search = make_strategy(name, scop, genes, [Candidate(ISL, START)], seed, known, SIZES, led_by)
     tried = []
     while len(tried) < count:
-        for one in search.ask(each):
-            search.tell(one, fitness(one))
-            tried.append((one, fitness(one)))
-            assert is_legal(scop, known[one.source])
+        for candidate in search.ask(each):
+            search.tell(candidate, fitness(candidate))
+            tried.append((candidate, fitness(candidate)))
+            assert is_legal(scop, known[candidate.source])
     return tried
 
 
@@ -88,7 +88,7 @@ def test_the_model_and_the_filter_are_better_than_dice_and_repeat_themselves(
     rng = mean("random")
     assert mean("model") > rng + 0.5
     assert mean("filter") > rng + 0.3
-    first = [one for one, _ in searched("model", 1, 32)]
+    first = [candidate for candidate, _ in searched("model", 1, 32)]
     assert first == [one for one, _ in searched("model", 1, 32)]
     assert len(set(first)) == len(first)
     assert first[0] == Candidate(ISL, START)
@@ -99,7 +99,7 @@ def test_with_the_model_that_comes_with_polygym_it_begins_at_once(
 ) -> None:
     """Before it has measured enough to learn from, only the other model can choose."""
     monkeypatch.setattr(model_options, "matches_machine", lambda *_: True)
-    with_it = [one for one, _ in searched("model", 3, 16, each=8)]
+    with_it = [candidate for candidate, _ in searched("model", 3, 16, each=8)]
     monkeypatch.setattr(ModelChoice, "load", lambda _: None)
     without = [one for one, _ in searched("model", 3, 16, each=8)]
     assert len(set(with_it)) == len(with_it) == 16
@@ -110,7 +110,9 @@ def test_with_the_model_that_comes_with_polygym_it_begins_at_once(
     looked_at = FeatureCache(scop, SIZES, dict(schedules_of(scop, sources=(ISL,))))
 
     def mean(candidates: Sequence[Candidate]) -> float:
-        known = [one for one in candidates if one.source == ISL]  # others are edits
+        known = [
+            candidate for candidate in candidates if candidate.source == ISL
+        ]  # others are edits
         looks = [look for look in looked_at.features(known) if look is not None]
         assert len(looks) >= 5
         return float(base_scores(model, *stack_features(looks)).mean())
@@ -133,7 +135,7 @@ def test_doubt_may_be_taken_into_account(
         first, last = ([speedup for _, speedup in part] for part in (tried[:16], tried[32:]))
         gains.append(np.mean(last) - np.mean(first))
         assert gains[-1] > 0.25
-        certain = {one for one, _ in searched("model", seed, 64)}
+        certain = {candidate for candidate, _ in searched("model", seed, 64)}
         assert len(certain & {one for one, _ in tried[32:]}) < 24
     assert np.mean(gains) > 0.75
 
@@ -181,7 +183,7 @@ def test_a_network_leads_as_well(tmp_path: Path) -> None:
     looks = [look for look in looked_at.features(some) if look is not None]
     vectors, loops = stack_features(looks)
     cases = np.arange(len(looks), dtype=np.int64) // 8
-    times = 1.0 / np.array([max(0.1, fitness(one)) for one in some[: len(looks)]])
+    times = 1.0 / np.array([max(0.1, fitness(candidate)) for candidate in some[: len(looks)]])
     path = tmp_path / "network.model"
     options = TreeGRUOptions(shape=TreeGRUShape(8, 8, 2), epochs=2)
     train_tree_gru(TrainingSamples(vectors, times, cases, loops), options).save(path)
@@ -210,7 +212,7 @@ def test_a_model_of_another_machine_shares_with_dice_until_it_is_corrected(
     known: dict[ScheduleSource, Schedule] = dict(schedules_of(scop, sources=(ISL,)))
 
     def worth(some: list[Candidate]) -> float:
-        chosen = [one for one in some if one.source in known]
+        chosen = [candidate for candidate in some if candidate.source in known]
         looks = FeatureCache(scop, SIZES, known).features(chosen)
         rows = [look.vector[: len(FEATURE_NAMES)] for look in looks if look is not None]
         return float(np.mean(model.scores(np.array(rows))))
@@ -228,7 +230,7 @@ def test_loops_are_planned_for_the_machine_that_measures() -> None:
     assert not led_by.is_local(led_by.model.load())
     scop = load_program("gemm").scop
     known: dict[ScheduleSource, Schedule] = dict(schedules_of(scop, sources=(ISL,)))
-    found = make_strategy(
+    search = make_strategy(
         "model",
         scop,
         SearchSpace.for_program(scop, tuple(known), SIZES, START),
@@ -238,13 +240,13 @@ def test_loops_are_planned_for_the_machine_that_measures() -> None:
         SIZES,
         led_by,
     )
-    assert isinstance(found, model_annealing.ModelAnnealing)
-    (seen,) = found._looked_at.features([Candidate(ISL, START)])
+    assert isinstance(search, model_annealing.ModelAnnealing)
+    (seen,) = search._looked_at.features([Candidate(ISL, START)])
     found_features = [
         candidate_features(LegalSchedule(scop, known[ISL]), START, SIZES, machine)
         for machine in (there.machine, replace(there.machine, vector_bits=512))
     ]
-    vectors = [one.vector for one in found_features]
+    vectors = [features.vector for features in found_features]
     assert seen is not None
     assert np.array_equal(seen.vector[: len(FEATURE_NAMES)], vectors[0])
     assert not np.array_equal(*vectors)
@@ -291,8 +293,8 @@ def test_what_was_seen_is_forgotten_where_it_is_much(monkeypatch: pytest.MonkeyP
         tried.append(Candidate(ISL, mutate_mapping(tried[-1].mapping, rng)))
     first = [looked_at.features([one])[0] for one in tried]
     assert len(looked_at._looks) <= 21
-    for one, look in zip(tried, first, strict=True):
-        (again,) = looked_at.features([one])
+    for candidate, look in zip(tried, first, strict=True):
+        (again,) = looked_at.features([candidate])
         assert (look is None) is (again is None)
         if look is not None and again is not None:
             assert look.code == again.code
@@ -303,7 +305,7 @@ def test_what_was_seen_is_forgotten_where_it_is_much(monkeypatch: pytest.MonkeyP
 def test_the_same_code_is_not_measured_twice(name: str) -> None:
     scop = load_program("gemm").scop
     known: dict[ScheduleSource, Schedule] = dict(schedules_of(scop, sources=(ISL,)))
-    tried = [one for one, _ in searched(name, 1, 96) if one.source in known]
+    tried = [candidate for candidate, _ in searched(name, 1, 96) if candidate.source in known]
     looks = FeatureCache(scop, SIZES, known).features(tried)
     codes = [look.code for look in looks if look is not None]
     # The first 16 are by dice, and of the others one in twenty.

@@ -59,9 +59,9 @@ def test_what_is_rolled_can_be_written(seed: int, sizes: list[int], depth: int) 
 def test_orders_are_among_what_is_drawn() -> None:
     rng = np.random.default_rng(1)
     orders = [sample_value("order", (1,), 3, rng) for _ in range(400)]
-    assert {len(one) for one in orders} == {0, 1, 2}
+    assert {len(order) for order in orders} == {0, 1, 2}
     assert 200 < orders.count(()) < 360
-    assert {loop for one in orders for loop in one} == {1, 2, 3}
+    assert {loop for order in orders for loop in order} == {1, 2, 3}
     found = {mutate_mapping(parse_mapping("order=2"), rng).order for _ in range(400)}
     assert {(), (1,), (2,), (3,)} <= found
     assert any(len(one) == 2 for one in found)
@@ -82,10 +82,10 @@ def test_ideas_are_others_each_once() -> None:
         Mapping(threads=2),
         parse_mapping("tile=32 pack=off"),
     ):
-        found = initial_variants(start)
-        assert len(set(found)) == len(found) > 10
-        assert start not in found
-        assert {one.threads for one in found} == {start.threads}
+        mappings = initial_variants(start)
+        assert len(set(mappings)) == len(mappings) > 10
+        assert start not in mappings
+        assert {mapping.threads for mapping in mappings} == {start.threads}
 
 
 def test_the_best_is_changed_half_of_the_time() -> None:
@@ -99,9 +99,9 @@ def test_the_best_is_changed_half_of_the_time() -> None:
 
 def test_ideas_and_changes_keep_what_is_said_of_nests() -> None:
     start = parse_mapping("threads=2 mydefault:tile=8 S1:parallel=static")
-    found = initial_variants(start)
-    assert all(one.nests in (start.nests, ()) for one in found)
-    assert sum(one.nests == () for one in found) <= 1  # the order of the text as it is
+    mappings = initial_variants(start)
+    assert all(mapping.nests in (start.nests, ()) for mapping in mappings)
+    assert sum(mapping.nests == () for mapping in mappings) <= 1  # the order of the text as it is
     rng, mapping = np.random.default_rng(0), start
     for _ in range(200):
         mapping = mutate_mapping(mapping, rng)

@@ -46,9 +46,9 @@ def run(kind: type[RandomSearch], seed: int, generations: int = 8) -> list[Candi
     search = kind(GENES, [Candidate(ORIGINAL, START)], np.random.default_rng(seed))
     tried = []
     for _ in range(generations):
-        for one in search.ask(20):
-            search.tell(one, fitness(one))
-            tried.append(one)
+        for candidate in search.ask(20):
+            search.tell(candidate, fitness(candidate))
+            tried.append(candidate)
     return tried
 
 
@@ -72,8 +72,8 @@ def test_a_policy_finds_schedules_and_changes_the_mappings_of_the_best() -> None
     assert tried[0] == Candidate(IslOptions(), START)
     assert len({known[one.source] for one in tried}) == len(tried) == 20
     assert all(is_legal(load_scop("mvt"), schedule) for schedule in known.values())
-    for place, one in enumerate(tried):
-        search.tell(one, 1.0 + place)
+    for place, candidate in enumerate(tried):
+        search.tell(candidate, 1.0 + place)
     more = search.ask(30)
     assert not set(more) & set(tried)
     changed = [one for one in more if one.mapping != START]
@@ -87,10 +87,12 @@ def test_a_policy_finds_schedules_and_changes_the_mappings_of_the_best() -> None
 def test_a_policy_without_dice_finds_one_schedule() -> None:
     known: dict[ScheduleSource, Schedule] = {}
     search = by_policy("earliest", known)
-    found = search.ask(12)
-    played = [one for one in found if isinstance(one.source, EpisodeSchedule)]
+    candidates = search.ask(12)
+    played = [
+        candidate for candidate in candidates if isinstance(candidate.source, EpisodeSchedule)
+    ]
     assert len(played) <= 1
-    assert len(found) == 12  # the rest are dice
+    assert len(candidates) == 12  # the rest are dice
 
 
 @pytest.mark.parametrize("kind", MODEL_FREE_STRATEGIES.values())
@@ -102,11 +104,11 @@ def test_nothing_is_tried_twice_and_seeds_come_first(kind: type[RandomSearch]) -
 
 
 def test_mappings_are_ones_that_print_and_parse() -> None:
-    for one in run(RandomSearch, 3):
-        assert isinstance(one.mapping, Mapping)
-        assert parse_mapping(str(one.mapping)) == one.mapping
-        assert one.mapping.threads == 2
-        assert GENES.chosen(GENES.values(one)) == one
+    for candidate in run(RandomSearch, 3):
+        assert isinstance(candidate.mapping, Mapping)
+        assert parse_mapping(str(candidate.mapping)) == candidate.mapping
+        assert candidate.mapping.threads == 2
+        assert GENES.chosen(GENES.values(candidate)) == candidate
 
 
 def test_children_are_better_than_dice() -> None:
@@ -119,10 +121,10 @@ def test_children_are_better_than_dice() -> None:
 def test_children_have_their_parents_genes() -> None:
     search = GeneticSearch(GENES, [], np.random.default_rng(0))
     parents = [GENES.sample(np.random.default_rng(seed)) for seed in range(3)]
-    for one in parents:
-        search.tell(one, 1.0)
+    for candidate in parents:
+        search.tell(candidate, 1.0)
     search.space = replace(GENES)
-    values = [GENES.values(one) for one in parents]
+    values = [GENES.values(parent) for parent in parents]
     inherited = total = 0
     for child in search.ask(30):
         for name, value in GENES.values(child).items():
@@ -140,9 +142,9 @@ def test_failures_are_no_parents() -> None:
 
 def test_schedules_count_once() -> None:
     scop = load_scop("tc:softmax")
-    found = schedules_of(scop)
-    assert len(set(found.values())) == len(found) >= 2
-    assert all(is_legal(scop, schedule) for schedule in found.values())
+    schedules = schedules_of(scop)
+    assert len(set(schedules.values())) == len(schedules) >= 2
+    assert all(is_legal(scop, schedule) for schedule in schedules.values())
 
 
 def test_ctrl_c_while_candidates_are_chosen_keeps_what_was_found(
@@ -170,7 +172,7 @@ def test_ctrl_c_while_candidates_are_chosen_keeps_what_was_found(
 
     monkeypatch.setattr(RandomSearch, "ask", generation)
     program = load_program("mvt", dataset=Dataset.MINI)
-    found = tune(program, START, TuningPlan(3, 3, "random"), waiting=waiting)
-    assert found.interrupted
-    assert found.tried >= 3
-    assert found.best.is_ok
+    result = tune(program, START, TuningPlan(3, 3, "random"), waiting=waiting)
+    assert result.interrupted
+    assert result.tried >= 3
+    assert result.best.is_ok

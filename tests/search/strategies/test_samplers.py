@@ -84,11 +84,11 @@ def test_the_first_in_rank_of_what_is_played(name: str) -> None:
         assert isinstance(chosen, Schedule)
         seen = []
         for attempt in range(TRIES):
-            found = schedule_or_reason(playing._played(5, index, attempt))
-            if isinstance(found, Schedule):
-                legal = LegalSchedule(task.scop, found)
+            schedule = schedule_or_reason(playing._played(5, index, attempt))
+            if isinstance(schedule, Schedule):
+                legal = LegalSchedule(task.scop, schedule)
                 seen.append(
-                    (candidate_features(legal, DEFAULT_MAPPING, SIZES).vector[place], str(found))
+                    (candidate_features(legal, DEFAULT_MAPPING, SIZES).vector[place], str(schedule))
                 )
         best = max(score for score, _ in seen)
         assert (best, str(chosen)) in seen
@@ -101,11 +101,11 @@ def test_a_model_that_looks_at_loops_is_shown_them() -> None:
     assert isinstance(chosen, Schedule)
     counts = []
     for attempt in range(TRIES):
-        found = schedule_or_reason(playing._played(5, 0, attempt))
-        if isinstance(found, Schedule):
-            legal = LegalSchedule(playing.task.scop, found)
+        schedule = schedule_or_reason(playing._played(5, 0, attempt))
+        if isinstance(schedule, Schedule):
+            legal = LegalSchedule(playing.task.scop, schedule)
             counts.append(
-                (len(candidate_features(legal, DEFAULT_MAPPING, SIZES).loop_tree), str(found))
+                (len(candidate_features(legal, DEFAULT_MAPPING, SIZES).loop_tree), str(schedule))
             )
     assert (max(count for count, _ in counts), str(chosen)) in counts
     assert len({count for count, _ in counts}) > 1
@@ -142,8 +142,8 @@ def test_episodes_without_a_schedule_are_not_taken(monkeypatch: pytest.MonkeyPat
     bad = schedule_or_reason(playing(1, 0))
 
     def refused(episode: Episode) -> Schedule | str:
-        found = schedule_or_reason(episode)
-        return "too large" if found == bad else found
+        result = schedule_or_reason(episode)
+        return "too large" if result == bad else result
 
     monkeypatch.setattr(samplers, "schedule_or_reason", refused)
     other = schedule_or_reason(playing(1, 0))

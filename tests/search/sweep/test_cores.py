@@ -107,8 +107,8 @@ def test_the_next_batch_is_compiled_beside_what_is_measured() -> None:
     subject = SweepSetting().subject("mvt", Dataset.MINI)
     program = subject.program
     choices = [
-        (one, DEFAULT_MAPPING)
-        for one in (original_schedule(program.scop), isl_schedule(program.scop))
+        (schedule, DEFAULT_MAPPING)
+        for schedule in (original_schedule(program.scop), isl_schedule(program.scop))
     ]
     beside = max(os.sched_getaffinity(0))
     with closing(CompilerPool(5.0, (beside, beside), None, (beside,))) as compilers:
@@ -127,6 +127,8 @@ def test_the_next_batch_is_compiled_beside_what_is_measured() -> None:
 def test_a_batch_can_be_given_up() -> None:
     subject = SweepSetting().subject("mvt", Dataset.MINI)
     scop = subject.program.scop
-    choices = [(one, DEFAULT_MAPPING) for one in (original_schedule(scop), isl_schedule(scop))]
+    choices = [
+        (schedule, DEFAULT_MAPPING) for schedule in (original_schedule(scop), isl_schedule(scop))
+    ]
     with closing(CompilerPool(5.0, (0,))) as compilers:
         assert not compilers.compile_all(subject.program, choices, lambda: True)

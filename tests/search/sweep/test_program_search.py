@@ -83,7 +83,9 @@ def swept(folder: Path, seeds: tuple[str, ...], budget: int) -> SweepStore:
 
 
 def statuses(store: SweepStore) -> dict[str, OutcomeStatus]:
-    return {one.schedule: one.timing.status for one in reader.outcomes(store.connection)}
+    return {
+        outcome.schedule: outcome.timing.status for outcome in reader.outcomes(store.connection)
+    }
 
 
 def test_seeds_references_and_the_best_are_tried_again(
@@ -92,14 +94,16 @@ def test_seeds_references_and_the_best_are_tried_again(
     disturbed(False)
     scop = SweepSetting().subject("mvt", Dataset.MINI).program.scop
     with swept(tmp_path, SEEDS, 6) as store:
-        found = statuses(store)
-        for one in (original_schedule(scop), isl_schedule(scop)):
-            assert found.pop(str(one)) is OutcomeStatus.OK
+        outcome_statuses = statuses(store)
+        for schedule in (original_schedule(scop), isl_schedule(scop)):
+            assert outcome_statuses.pop(str(schedule)) is OutcomeStatus.OK
         # Of a thousand others one more counts for nothing.
-        assert found
-        assert set(found.values()) == {OutcomeStatus.TIMEOUT}
+        assert outcome_statuses
+        assert set(outcome_statuses.values()) == {OutcomeStatus.TIMEOUT}
         references = reader.references(store.connection, "mvt")
-        assert {(one.name, one.timing.status) for one in references} == {(ISL, OutcomeStatus.OK)}
+        assert {(timing.name, timing.timing.status) for timing in references} == {
+            (ISL, OutcomeStatus.OK)
+        }
         best = reader.confirmations(store.connection, "mvt")
         assert [one.timing.status for one in best] == [OutcomeStatus.OK] * 2
 
@@ -119,11 +123,13 @@ def test_the_same_is_found_whether_code_waits_or_is_made_ahead(
             program_search.search_program(
                 store, setting, "mvt", request, JobCores((0,), (0,)), lambda: False, beside
             )
-            schedules = {one.number: one.schedule for one in reader.outcomes(store.connection)}
+            schedules = {
+                outcome.number: outcome.schedule for outcome in reader.outcomes(store.connection)
+            }
             found.append(
                 [
-                    (one.index, one.reason or schedules[one.outcome])
-                    for one in reader.episodes(store.connection, "mvt")
+                    (episode_row.index, episode_row.reason or schedules[episode_row.outcome])
+                    for episode_row in reader.episodes(store.connection, "mvt")
                 ]
             )
     assert found[0] == found[1]
@@ -185,5 +191,5 @@ def test_what_else_the_machine_did_is_kept_for_both_sizes(
     for module in (program_search, confirmation):
         monkeypatch.setattr(module, "pin", lambda _: None)
     with swept(tmp_path, (), 1) as store:
-        found = [(one.kernel, one.others) for one in reader.disturbances(store.connection)]
+        found = [(row.kernel, row.others) for row in reader.disturbances(store.connection)]
     assert found == ([] if kept is None else [("mvt", kept)] * 2)

@@ -128,8 +128,8 @@ def test_the_seed_of_isls_is_among_the_best_even_if_others_were_confirmed(tmp_pa
             [ReferenceTiming("a", "small", ISL, timing(60.0))],
         )
     contents = read_sweep(tmp_path)
-    (found,) = summaries(contents)
-    assert (found.best, found.best_schedule, found.speedup_over_isl) == (60.0, "isl's", 1.0)
+    (summary,) = summaries(contents)
+    assert (summary.best, summary.best_schedule, summary.speedup_over_isl) == (60.0, "isl's", 1.0)
     (unseeded,) = summaries(replace(contents, setting=SETTING))
     assert (unseeded.best, unseeded.best_schedule) == (3.0, "best at mini")
 
@@ -140,11 +140,20 @@ def test_what_else_the_machine_did_is_said(tmp_path: Path) -> None:
     with open_store(tmp_path / STORE_FILE) as store:
         for kernel, others, stolen in (("gemm", 0.5, 0.0), ("gemm", 0.9, 0.3), ("lu", 0.2, 0.0)):
             store.add_background_load(BackgroundLoadRow(kernel, "small", 1.0, 60.0, others, stolen))
-    found = summaries(read_sweep(tmp_path))
-    assert [one.background_load for one in found] == pytest.approx([0.0, 1.2, 0.2])
-    assert [one.to_json()["foreign_cores"] for one in found] == pytest.approx([0.0, 1.2, 0.2])
-    assert "while a program was measured: gemm 1.2, lu 0.2. Times" in background_load_note(found)
-    many = [replace(found[1], label=f"p{index}", background_load=9.0 - index) for index in range(8)]
+    kernel_summaries = summaries(read_sweep(tmp_path))
+    assert [summary.background_load for summary in kernel_summaries] == pytest.approx(
+        [0.0, 1.2, 0.2]
+    )
+    assert [
+        kernel_summary.to_json()["foreign_cores"] for kernel_summary in kernel_summaries
+    ] == pytest.approx([0.0, 1.2, 0.2])
+    assert "while a program was measured: gemm 1.2, lu 0.2. Times" in background_load_note(
+        kernel_summaries
+    )
+    many = [
+        replace(kernel_summaries[1], label=f"p{index}", background_load=9.0 - index)
+        for index in range(8)
+    ]
     assert "p0 9.0, p1 8.0, p2 7.0, p3 6.0, p4 5.0 and 3 more. Times" in background_load_note(many)
 
 
@@ -158,17 +167,17 @@ def test_the_limit_is_no_reference_and_says_how_much_is_reached(tmp_path: Path) 
         failed = replace(timing(0, OutcomeStatus.DOES_NOT_COMPILE), detail="too long")
         store.set_reference(ReferenceTiming("b", "small", LIMIT, failed))
     contents = read_sweep(tmp_path)
-    a, b, _ = found = summaries(contents)
+    a, b, _ = kernel_summaries = summaries(contents)
     assert (a.limit, a.bound_by) == (pytest.approx(10.0), "memory")
     assert (a.share_of_limit, a.isl_of_limit) == (pytest.approx(0.8), pytest.approx(0.2))
     assert (b.share_of_limit, b.missing_compilers) == (None, {LIMIT: "does not compile: too long"})
     assert set(a.references) == {ISL}
-    assert other_compilers(found) == ()
-    assert mean_of_limit(found) == pytest.approx(0.8)
+    assert other_compilers(kernel_summaries) == ()
+    assert mean_of_limit(kernel_summaries) == pytest.approx(0.8)
     assert mean_of_limit((b,)) is None
-    drawn = sweep_figures(contents, found)
-    assert [one.name for one in drawn] == ["distribution", "best", "policies", "limits"]
+    drawn = sweep_figures(contents, kernel_summaries)
+    assert [figure.name for figure in drawn] == ["distribution", "best", "policies", "limits"]
     assert "80 %" in drawn[-1].caption
-    page = page_html(ReportPage(contents.setting, ("p",), found, drawn, contents.runs))
+    page = page_html(ReportPage(contents.setting, ("p",), kernel_summaries, drawn, contents.runs))
     assert '<th scope="col">of limit</th>' in page
     assert "<td>80 %</td><td>memory</td>" in page

@@ -36,13 +36,13 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     fill(tmp_path, ("mvt", "gemm"), episodes=5)
     contents = reader.read_sweep(tmp_path)
     assert contents.setting == SETTING
-    assert [one.name for one in contents.kernels] == ["mvt", "gemm"]
+    assert [program_row.name for program_row in contents.kernels] == ["mvt", "gemm"]
     assert len(contents.episodes) == len(contents.outcomes) == 20
-    assert {one.name for one in contents.references} == {ISL}
-    first = next(one for one in contents.outcomes if one.timing.is_ok)
+    assert {reference_timing.name for reference_timing in contents.references} == {ISL}
+    first = next(outcome for outcome in contents.outcomes if outcome.timing.is_ok)
     assert first.timing.speedup == pytest.approx(1.0 / first.timing.seconds)
-    assert {one.outcome for one in contents.confirmations} <= {
-        one.number for one in contents.outcomes
+    assert {confirmation.outcome for confirmation in contents.confirmations} <= {
+        schedule_outcome.number for schedule_outcome in contents.outcomes
     }
 
 
@@ -107,7 +107,7 @@ def test_an_episode_is_recorded_once(tmp_path: Path) -> None:
             store.add_episode(EpisodeRow("mvt", "uniform", 0, number))
         # Both were given up as a whole.
         assert len(reader.episodes(store.connection)) == 2
-        assert [one.timing.speedup for one in reader.outcomes(store.connection)] == [2.0]
+        assert [outcome.timing.speedup for outcome in reader.outcomes(store.connection)] == [2.0]
 
 
 def test_a_reader_does_not_wait_for_a_writer(tmp_path: Path) -> None:
@@ -115,9 +115,9 @@ def test_a_reader_does_not_wait_for_a_writer(tmp_path: Path) -> None:
         store.add_kernels(("mvt",))
         store.connection.execute("BEGIN IMMEDIATE")
         store.connection.execute("UPDATE kernels SET seconds = 5")
-        assert [one.seconds for one in reader.read_sweep(tmp_path).kernels] == [0.0]
+        assert [program_row.seconds for program_row in reader.read_sweep(tmp_path).kernels] == [0.0]
         store.connection.execute("COMMIT")
-        assert [one.seconds for one in reader.read_sweep(tmp_path).kernels] == [5.0]
+        assert [row.seconds for row in reader.read_sweep(tmp_path).kernels] == [5.0]
 
 
 def test_another_text_of_a_program_is_refused(tmp_path: Path) -> None:
@@ -198,8 +198,8 @@ def test_confirmations_are_of_one_go(tmp_path: Path) -> None:
     fill(tmp_path, ("mvt",), episodes=8, confirm=3)
     with open_store(tmp_path / STORE_FILE) as store:
         before = reader.confirmations(store.connection, "mvt")
-        others = {one.number for one in reader.outcomes(store.connection)}
-        other = min(others - {one.outcome for one in before})
+        others = {outcome.number for outcome in reader.outcomes(store.connection)}
+        other = min(others - {confirmation.outcome for confirmation in before})
         again = Confirmation(other, "mvt", before[0].dataset, timing(3.0))
         store.set_confirmations([again], [])
         assert reader.confirmations(store.connection, "mvt") == (again,)
@@ -217,9 +217,9 @@ def test_runs_on_another_machine_are_refused(tmp_path: Path) -> None:
         for other in (replace(RUN, cores=4), replace(RUN, processor="Another")):
             with pytest.raises(InputError, match="A processor with 2 cores"):
                 store.begin_run(other)
-        found = reader.runs(store.connection)
-    assert [one.moment for one in found] == [1.0, 2.0, 3.0]
-    assert found[0] == RUN
+        sweep_runs = reader.runs(store.connection)
+    assert [sweep_run.moment for sweep_run in sweep_runs] == [1.0, 2.0, 3.0]
+    assert sweep_runs[0] == RUN
 
 
 def test_a_store_that_knows_no_runs_is_read(tmp_path: Path) -> None:

@@ -76,12 +76,12 @@ def former(tmp_path: Path) -> Path:
 def test_it_is_read_and_drawn(former: Path) -> None:
     contents = reader.read_sweep(former)
     assert contents.setting == SETTING
-    assert [one.timing.speedup for one in contents.outcomes] == [2.0, None]
-    assert [one.version for one in contents.runs] == ["0.1.0"]
+    assert [outcome.timing.speedup for outcome in contents.outcomes] == [2.0, None]
+    assert [sweep_run.version for sweep_run in contents.runs] == ["0.1.0"]
     assert contents.background_loads == ()
-    files, (found,) = write_report(contents, former / "report.html")
+    files, (summary,) = write_report(contents, former / "report.html")
     assert all(path.stat().st_size > 0 for path in files)
-    assert (found.best, found.explored, found.background_load) == (pytest.approx(3.0), 3, 0.0)
+    assert (summary.best, summary.explored, summary.background_load) == (pytest.approx(3.0), 3, 0.0)
 
 
 def test_it_goes_on(former: Path) -> None:

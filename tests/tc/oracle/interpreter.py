@@ -54,7 +54,7 @@ def interpret(
         )
     for statement in definition.statements:
         run(statement, definition, state)
-    return {one.name: state.tensors[one.name] for one in definition.outputs}
+    return {tc_output.name: state.tensors[tc_output.name] for tc_output in definition.outputs}
 
 
 def run(statement: TcStatement, definition: TcDefinition, state: State) -> None:
@@ -109,9 +109,9 @@ def from_the_next(
         if later.tensor == statement.tensor:
             left = [index.name for index in later.indices]
             names = list(dict.fromkeys([*left, *free_names(later.value, state)]))
-            found = infer(later, [later.value], names, state, definition, {})
+            result = infer(later, [later.value], names, state, definition, {})
             mine = [index.name for index in statement.indices]
-            return dict(zip(mine, [found[name] for name in left], strict=True))
+            return dict(zip(mine, [result[name] for name in left], strict=True))
     raise NoRange("nothing follows")
 
 

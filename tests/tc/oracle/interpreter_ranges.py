@@ -37,9 +37,12 @@ def infer(
     borrowed: dict[str, tuple[int, int]],
 ) -> dict[str, tuple[int, int]]:
     ranges = dict(borrowed)
-    for one in statement.where:
-        if isinstance(one, WhereRange):
-            ranges[one.name] = (evaluate(one.lower, {}, state), evaluate(one.upper, {}, state))
+    for where in statement.where:
+        if isinstance(where, WhereRange):
+            ranges[where.name] = (
+                evaluate(where.lower, {}, state),
+                evaluate(where.upper, {}, state),
+            )
     subscripts = [entry for part in parts for entry in accesses(part, [], state)]
     shape = (
         state.tensors[statement.tensor].shape
@@ -63,7 +66,7 @@ def infer(
                     ends[used[0]] = min(end, ends.get(used[0], end))
         for name, values in good.items():
             if LARGEST - 1 in first_values(values):
-                good[name] = {one for one in values if one <= ends.get(name, LARGEST)}
+                good[name] = {value for value in values if value <= ends.get(name, LARGEST)}
         if not good:
             raise NoRange(f"{missing} ambiguous")
         for name, values in good.items():
@@ -78,10 +81,10 @@ def infer(
 
 def first_values(values: set[int]) -> set[int]:
     """Return the values from the lowest one on, up to the first that is missing."""
-    found = set()
-    while values and (one := min(values) + len(found)) in values:
-        found.add(one)
-    return found
+    result = set()
+    while values and (one := min(values) + len(result)) in values:
+        result.add(one)
+    return result
 
 
 def allowed(
@@ -106,7 +109,7 @@ def allowed(
             usable.append((guard, holds))
             mentioned |= others
     others = [n for n in ranges if n in mentioned and n != name]
-    found = set()
+    result = set()
     for value in range(LARGEST):
         fine = not reading
         for point in itertools.product(*(range(*ranges[n]) for n in others)):
@@ -114,8 +117,8 @@ def allowed(
             if all(bool(evaluate(guard, at, state)) is holds for guard, holds in usable):
                 fine = reading or (fine and 0 <= evaluate(subscript, at, state) < length)
         if fine:
-            found.add(value)
-    return found
+            result.add(value)
+    return result
 
 
 def accesses(

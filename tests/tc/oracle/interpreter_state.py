@@ -52,9 +52,10 @@ class State:
 
 
 def declared_shape(definition: TcDefinition, name: str, state: State) -> tuple[int, ...] | None:
-    for one in definition.outputs:
-        if one.name == name and one.sizes is not None:
+    for tc_output in definition.outputs:
+        if tc_output.name == name and tc_output.sizes is not None:
             return tuple(
-                state.values[s.name] if isinstance(s, NameUse) else int(s.value) for s in one.sizes
+                state.values[s.name] if isinstance(s, NameUse) else int(s.value)
+                for s in tc_output.sizes
             )
     return None

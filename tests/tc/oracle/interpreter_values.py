@@ -37,9 +37,9 @@ _INT = np.dtype(np.int32)
 
 def declared_type(definition: TcDefinition, name: str) -> np.dtype | None:
     """Return the type of an output that declares one; all floating ones are double here."""
-    for one in definition.outputs:
-        if one.name == name and one.type is not None:
-            return widened(np.dtype(DTYPES[one.type]))
+    for tc_output in definition.outputs:
+        if tc_output.name == name and tc_output.type is not None:
+            return widened(np.dtype(DTYPES[tc_output.type]))
     return None
 
 
@@ -81,13 +81,15 @@ def kind(part: Expression, state: State) -> Kind:
         case ElementOrCall(name, arguments):
             if name in state.tensors:
                 return state.tensors[name].dtype
-            found = kind(arguments[0], state)
+            result = kind(arguments[0], state)
             for argument in arguments[1:]:
-                found = unified(found, kind(argument, state))
+                result = unified(result, kind(argument, state))
             if name == "abs":
-                return promoted(found)
-            whole = found in (WHOLE, TRUTH) or (isinstance(found, np.dtype) and found.kind != "f")
-            return np.dtype(np.float64) if whole and name not in ("min", "max") else found
+                return promoted(result)
+            whole = result in (WHOLE, TRUTH) or (
+                isinstance(result, np.dtype) and result.kind != "f"
+            )
+            return np.dtype(np.float64) if whole and name not in ("min", "max") else result
         case ConvertExpression(scalar):
             return widened(np.dtype(DTYPES[scalar]))
         case PrefixExpression(prefix, operand):
@@ -181,7 +183,11 @@ def free_names(part: Expression, state: State) -> list[str]:
         case InfixExpression(_, first, second):
             return free_names(first, state) + free_names(second, state)
         case ConditionalExpression(condition, then, otherwise):
-            return [n for one in (condition, then, otherwise) for n in free_names(one, state)]
+            return [
+                n
+                for expression in (condition, then, otherwise)
+                for n in free_names(expression, state)
+            ]
         case _:
             assert_never(part)
 
@@ -219,8 +225,8 @@ def evaluate(part: Expression, at: Mapping[str, int], state: State) -> Any:
             within = promoted(unified(kind(first, state), kind(second, state)))
             left = converted(evaluate(first, at, state), within)
             right = converted(evaluate(second, at, state), within)
-            found = computed(operator, left, right)
-            return converted(found, within) if operator in ARITHMETIC else found
+            result = computed(operator, left, right)
+            return converted(result, within) if operator in ARITHMETIC else result
         case ConditionalExpression(condition, then, otherwise):
             chosen = then if evaluate(condition, at, state) else otherwise
             return converted(evaluate(chosen, at, state), kind(part, state))

@@ -36,8 +36,8 @@ SIZES = {"k": 2, "l": 3, "kn": 3, "n": 8, "m": 4, "o": 2}
 
 
 def agrees(program: TermProgram, values: dict[str, Any], options: CodeOptions = QUICK) -> bool:
-    found = to_interpreter_value(compile(program, options=options)(**values), program.result)
-    return is_close(found, evaluate(program, values), 1e-9)
+    result = to_interpreter_value(compile(program, options=options)(**values), program.result)
+    return is_close(result, evaluate(program, values), 1e-9)
 
 
 def value_of(kind: Type, rng: np.random.Generator) -> Any:
@@ -78,10 +78,10 @@ def test_random_terms_are_what_the_interpreter_computes(seed: int) -> None:
 @pytest.mark.parametrize(
     "program",
     [
-        one
+        term_program
         for name in ("gemm", "linear-algebra", "convolution-train")
-        for one in programs(name)
-        if one.name not in ("rev$matrix_multiply", "rev$expensivepool", "rev$expensive")
+        for term_program in programs(name)
+        if term_program.name not in ("rev$matrix_multiply", "rev$expensivepool", "rev$expensive")
     ],
     ids=lambda one: one.name,
 )
@@ -238,10 +238,10 @@ def test_special_numbers_are_ieees() -> None:
         " (tuple (max x y) (min x y) (div x y)))"
     )
     for one, other in ((0.0, -0.0), (np.inf, -np.inf), (np.nan, 1.0), (1.0, np.nan), (1.0, 0.0)):
-        found = np.array(both(one, other))
+        array = np.array(both(one, other))
         wanted = np.array(evaluate(both.program, {"x": one, "y": other}))
-        assert np.array_equal(found, wanted, equal_nan=True)
-        assert np.array_equal(np.signbit(found), np.signbit(wanted)) or np.isnan(wanted).any()
+        assert np.array_equal(array, wanted, equal_nan=True)
+        assert np.array_equal(np.signbit(array), np.signbit(wanted)) or np.isnan(wanted).any()
 
 
 def test_integers_go_round() -> None:

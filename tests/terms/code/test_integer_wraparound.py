@@ -28,11 +28,11 @@ A, B = "(index 0 v)", "(index 1 v)"
 def test_code_goes_round_where_the_interpreter_does(text: str) -> None:
     source = f"(def f Integer ((v : Vec 2 Integer)) {text})"
     program, code = parse_program(source), compile(source)
-    for one in ENDS:
+    for literal in ENDS:
         for other in ENDS:
-            expected = evaluate(program, {"v": [one, other]})
+            expected = evaluate(program, {"v": [literal, other]})
             if isinstance(expected, EvaluationFailure):
                 with pytest.raises(OutOfRangeError):
-                    code([one, other])
+                    code([literal, other])
             else:
-                assert code([one, other]) == expected, (one, other)
+                assert code([literal, other]) == expected, (literal, other)

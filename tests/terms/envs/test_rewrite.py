@@ -41,14 +41,14 @@ def made(**arguments: Any) -> RewriteEnv:
 def play(env: RewriteEnv, seed: int) -> list[tuple[Any, ...]]:
     """Return what comes of random actions under the mask."""
     rng = np.random.default_rng(seed)
-    found: list[tuple[Any, ...]] = [env.reset(seed=seed)]
+    result: list[tuple[Any, ...]] = [env.reset(seed=seed)]
     over = False
     while not over:
         actions = np.flatnonzero(env.action_masks())
         step = env.step(int(rng.choice(actions[1:] if len(actions) > 1 else actions)))
-        found.append(step)
+        result.append(step)
         over = step[2]
-    return found
+    return result
 
 
 @pytest.mark.filterwarnings("ignore:.*")
@@ -97,10 +97,10 @@ def test_what_is_offered_is_what_can_be_done(term: str) -> None:
 
 def places_of(root: Any) -> list[tuple[int, ...]]:
     """Return the places of a term's nodes in the order of its text, by recursion."""
-    found: list[tuple[int, ...]] = [()]
+    result: list[tuple[int, ...]] = [()]
     for at, child in enumerate(root.children):
-        found += [(at, *place) for place in places_of(child)]
-    return found
+        result += [(at, *place) for place in places_of(child)]
+    return result
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -94,10 +94,10 @@ def compare(program: TermProgram, values: dict[str, Any], rng: np.random.Generat
     for name, part in zip(names, parts, strict=True):
         wanted = list(differences(program, values, name, d))
         assert len(wanted) == len(list(numbers_in(part)))
-        for one, other in zip(numbers_in(part), wanted, strict=True):
-            if other is not None and math.isfinite(one):
+        for number, other in zip(numbers_in(part), wanted, strict=True):
+            if other is not None and math.isfinite(number):
                 scale = max(1.0, abs(other), abs(weighted(result, d)))
-                assert abs(one - other) < 1e-4 * scale, (text_of_program(program), name)
+                assert abs(number - other) < 1e-4 * scale, (text_of_program(program), name)
     return True
 
 
@@ -213,7 +213,9 @@ def test_what_is_differentiated_twice() -> None:
 
 
 def test_gradients_are_compiled() -> None:
-    program = next(one for one in programs("linear-algebra") if one.name == "rscl")
+    program = next(
+        term_program for term_program in programs("linear-algebra") if term_program.name == "rscl"
+    )
     reverse = gradient(program)
     values = {"vec_x": [1.0, 2.0, 5.0], "d$r": [0.5, 1.0, 2.0]}
     assert is_close(
@@ -232,14 +234,14 @@ def test_a_program_that_is_deep_is_differentiated() -> None:
 
 
 def test_the_gradients_that_come_along_are_those_that_are_made() -> None:
-    made = [text_of_program(gradient(one)) for one in programs("network")]
-    assert [text_of_program(one) for one in programs("gradients")] == made
+    made = [text_of_program(gradient(program)) for program in programs("network")]
+    assert [text_of_program(term_program) for term_program in programs("gradients")] == made
 
 
 def test_the_papers_gradient_of_a_convolution_is_that_which_is_made() -> None:
     """Figure 13 was made from a program that it does not show."""
     (paper,) = programs("convolution")
-    made = next(one for one in programs("gradients") if one.name == "rev$conv1d")
+    made = next(program for program in programs("gradients") if program.name == "rev$conv1d")
     rng = np.random.default_rng(6)
     kernels = rng.random((2, 3, 4)).tolist()
     image = rng.random((3, 5)).tolist()
@@ -251,7 +253,9 @@ def test_the_papers_gradient_of_a_convolution_is_that_which_is_made() -> None:
 
 @pytest.mark.parametrize("name", ["conv1d", "rectifier", "dense", "squared_error", "loss"])
 def test_layers_of_a_network(name: str) -> None:
-    program = next(one for one in programs("network") if one.name == name)
+    program = next(
+        term_program for term_program in programs("network") if term_program.name == name
+    )
     sizes = {"k": 2, "l": 2, "kn": 2, "n": 3, "o": 2}
     rng = np.random.default_rng(7)
     values = {

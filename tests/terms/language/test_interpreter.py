@@ -40,7 +40,9 @@ def computed(text: str, **values: Any) -> Any:
     ],
 )
 def test_linear_algebra(name: str, values: dict[str, Any], wanted: Any) -> None:
-    program = next(one for one in programs("linear-algebra") if one.name == name)
+    program = next(
+        term_program for term_program in programs("linear-algebra") if term_program.name == name
+    )
     np.testing.assert_allclose(np.array(evaluate(program, values)), wanted, rtol=1e-12)
 
 
@@ -138,9 +140,9 @@ def test_floats_never_fail(text: str, wanted: float) -> None:
     ],
 )
 def test_what_has_no_value_says_why(text: str, reason: str) -> None:
-    found = computed(text)
-    assert isinstance(found, EvaluationFailure)
-    assert reason in str(found)
+    failure = computed(text)
+    assert isinstance(failure, EvaluationFailure)
+    assert reason in str(failure)
 
 
 def test_only_what_is_needed_is_evaluated() -> None:
@@ -183,7 +185,7 @@ def test_depth_and_steps() -> None:
     ],
 )
 def test_values_have_to_fit(values: dict[str, Any], message: str) -> None:
-    dot = next(one for one in programs("linear-algebra") if one.name == "dot")
+    dot = next(program for program in programs("linear-algebra") if program.name == "dot")
     with pytest.raises(InputError, match=message.replace("(", r"\(")):
         evaluate(dot, values)
 

@@ -13,8 +13,8 @@ from polygym.terms.language.printer import text_of, text_of_program
 from polygym.terms.library import FILES, SETS, expressions, programs
 
 ALL = [
-    *(one for name in SETS for one in expressions(name)),
-    *(one for name in FILES for one in programs(name)),
+    *(term_program for name in SETS for term_program in expressions(name)),
+    *(program for name in FILES for program in programs(name)),
 ]
 
 
@@ -54,10 +54,10 @@ def test_what_else_is_read(text: str, written: str) -> None:
 
 
 def test_names_of_what_is_bound_make_no_difference() -> None:
-    one = parse_program("(let (a (add x 1)) (let (b a) (mul a b)))")
+    program = parse_program("(let (a (add x 1)) (let (b a) (mul a b)))")
     other = parse_program("(let (x (add x 1)) (let (q x) (mul x q)))")
-    assert one.body is other.body
-    assert one.body is not parse_program("(let (a (add x 1)) (let (b a) (mul b a)))").body
+    assert program.body is other.body
+    assert program.body is not parse_program("(let (a (add x 1)) (let (b a) (mul b a)))").body
 
 
 @pytest.mark.parametrize(
@@ -135,10 +135,10 @@ def test_errors_say_where(text: str, line: int, column: int, message: str) -> No
 @given(st.text(alphabet='()xy01.:;?%" \nletamdbuv+-', max_size=60))
 def test_whatever_is_written_is_read_or_refused(text: str) -> None:
     try:
-        found = parse_programs(text)
+        term_programs = parse_programs(text)
     except InputError:
         return
-    assert found[0].body is parse_programs(text_of_program(found[0]))[0].body
+    assert term_programs[0].body is parse_programs(text_of_program(term_programs[0]))[0].body
 
 
 @given(

@@ -69,31 +69,31 @@ def edges_of(root: Term) -> tuple[list[str], list[tuple[int, int, int]]]:
     walk(root)
     edges += [
         (IDENTICAL, at, other)
-        for at, one in enumerate(nodes)
+        for at, node in enumerate(nodes)
         for other, same in enumerate(nodes)
-        if one is same and at != other
+        if node is same and at != other
     ]
-    return [kind_of(one) for one in nodes], sorted(edges)
+    return [kind_of(node) for node in nodes], sorted(edges)
 
 
 def edges_in(batch: TermGraphBatch) -> list[tuple[int, int, int]]:
     """The edges of a batch of one graph."""
-    found = [
+    result = [
         (kind, source, target)
         for kind, (sources, targets) in enumerate(batch.edges)
         for source, target in zip(sources.tolist(), targets.tolist(), strict=True)
     ]
     alike = list(zip(batch.identical_nodes.tolist(), batch.classes.tolist(), strict=True))
-    found += [
+    result += [
         (IDENTICAL, one, other) for one, a in alike for other, b in alike if a == b and one != other
     ]
-    return sorted(found)
+    return sorted(result)
 
 
 TERMS = [
-    *(one.body for one in expressions("test")[:3]),
-    *(one.body for one in programs("linear-algebra")),
-    *(one.body for one in programs("convolution")),
+    *(program.body for program in expressions("test")[:3]),
+    *(term_program.body for term_program in programs("linear-algebra")),
+    *(program.body for program in programs("convolution")),
     parse_program("(tuple x (add x y) (log x) (add x y) (log x) 1.0)").body,
     parse_program("(div 1.0 (sub 0.0 (mul -1.0 7.0)))").body,
     parse_program("x").body,
@@ -103,9 +103,9 @@ TERMS = [
 @pytest.mark.parametrize("small", [600, 0], ids=["part by part", "in one go"])
 def test_graphs_are_what_the_definition_says(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graph_encoding, "_SMALL", small)
-    for one in TERMS:
-        batch = GraphEncoder().batch([one])
-        kinds, edges = edges_of(one)
+    for term in TERMS:
+        batch = GraphEncoder().batch([term])
+        kinds, edges = edges_of(term)
         named = [KINDS[kind] for kind in batch.kinds]
         assert [kind if kind in kinds else "constant" for kind in named] == kinds
         assert edges_in(batch) == edges
@@ -123,8 +123,8 @@ def test_graphs_side_by_side_do_not_touch() -> None:
     together = value(TERMS, 5)
     assert together.shape == (len(TERMS), 6)
     assert (together[:, 0] == 0).all()
-    for row, one in zip(together, TERMS, strict=True):
-        alone = NetworkValue(value.network)([one], 5)[0]
+    for row, term in zip(together, TERMS, strict=True):
+        alone = NetworkValue(value.network)([term], 5)[0]
         np.testing.assert_allclose(alone, row, rtol=1e-4, atol=1e-5)
 
 
@@ -136,15 +136,15 @@ def test_numpy_and_torch_say_the_same(rounds: int) -> None:
     batch = GraphEncoder().batch(TERMS)
     with torch.no_grad():
         wanted = made(batch).numpy()
-    found = to_numpy(made)(batch)
+    floats = to_numpy(made)(batch)
     assert np.ptp(wanted) > 0.1
-    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(floats, wanted, rtol=1e-5, atol=1e-5)
 
 
 def test_messages_are_those_of_the_definition() -> None:
     """One round by hand: what nodes hear is a sum over edges, of identical nodes one message."""
-    made, one = network(), TERMS[0]
-    batch, (_, edges) = GraphEncoder().batch([one]), edges_of(one)
+    made, term = network(), TERMS[0]
+    batch, (_, edges) = GraphEncoder().batch([term]), edges_of(term)
     own = to_numpy(made)
     state = np.random.default_rng(0).normal(size=(len(batch.kinds), SMALL.width))
     heard, is_told = np.zeros_like(state), set[int]()
@@ -159,12 +159,12 @@ def test_messages_are_those_of_the_definition() -> None:
 
 def test_names_make_no_difference_and_structure_does() -> None:
     value = NetworkValue(to_numpy(network()))
-    one, other, another = (
+    term, other, another = (
         parse_program(text).body
         for text in ("(add (mul x y) x)", "(add (mul b a) b)", "(add (mul x y) y)")
     )
-    np.testing.assert_allclose(value([one], 5), value([other], 5), rtol=1e-5)
-    assert abs(value([one], 5) - value([another], 5)).max() > 1e-3
+    np.testing.assert_allclose(value([term], 5), value([other], 5), rtol=1e-5)
+    assert abs(value([term], 5) - value([another], 5)).max() > 1e-3
 
 
 def test_more_steps_than_are_known_save_as_much() -> None:
@@ -197,16 +197,21 @@ def test_examples_are_what_searches_could_have_saved() -> None:
         explore("breadth", TermSystem(rules_named(name)), body, plan)[0]
         for name in ("binding", "simple")
     ]
-    found = {one.term: one for one in sample_examples(seen, 1000, rng)}
-    assert len(found) > max(len(one.states) for one in seen) / 2
-    for one in seen:
-        for state, targets, left in zip(one.states, one.targets(), one.steps_left, strict=True):
+    examples = {example.term: example for example in sample_examples(seen, 1000, rng)}
+    assert len(examples) > max(len(search_graph.states) for search_graph in seen) / 2
+    for graph in seen:
+        for state, targets, left in zip(
+            graph.states, graph.targets(), graph.steps_left, strict=True
+        ):
             if left > 0:
-                assert (found[state].targets >= targets[1:].astype(np.float32)).all()
-                assert found[state].known_steps >= left
+                assert (examples[state].targets >= targets[1:].astype(np.float32)).all()
+                assert examples[state].known_steps >= left
     some = sample_examples(seen, 40, rng)
     assert len(some) == 40
-    assert sum(one.targets[one.known_steps - 1] > 0.05 for one in some) >= 20
+    assert (
+        sum(value_example.targets[value_example.known_steps - 1] > 0.05 for value_example in some)
+        >= 20
+    )
 
 
 def test_examples_are_kept(tmp_path: Path) -> None:
@@ -218,11 +223,11 @@ def test_examples_are_kept(tmp_path: Path) -> None:
     examples.save(tmp_path / "a.npz")
     again = ReplayBuffer(60)
     again.load(tmp_path / "a.npz")
-    for one, other in zip(examples._held, again._held, strict=True):
-        assert one.term is other.term
-        assert one.known_steps == other.known_steps
-        np.testing.assert_array_equal(one.targets, other.targets)
-    assert len({id(one) for one in again.sample(60, rng)}) == 60
+    for example, other in zip(examples._held, again._held, strict=True):
+        assert example.term is other.term
+        assert example.known_steps == other.known_steps
+        np.testing.assert_array_equal(example.targets, other.targets)
+    assert len({id(value_example) for value_example in again.sample(60, rng)}) == 60
     assert len(again.sample(100, rng)) == 100
     (tmp_path / "a.npz").write_bytes(b"nothing")
     with pytest.raises(InputError, match="expected examples"):
@@ -260,7 +265,7 @@ def test_weights_are_kept(tmp_path: Path) -> None:
             ValueWeights.load(tmp_path / "b.npz")
     with pytest.raises(InputError, match="expected weights"):
         ValueWeights.load(tmp_path / "c.npz")
-    missing = {name: one for name, one in own.weights.items() if name != "gate.bias"}
+    missing = {name: floats for name, floats in own.weights.items() if name != "gate.bias"}
     with pytest.raises(InputError, match="a graph network"):
         NumpyNetwork(2, missing)
 
@@ -276,18 +281,18 @@ def test_weights_for_other_kinds_are_refused(
 
 def test_what_comes_with_polygym() -> None:
     """Small, with a card, for all steps of the paper; and it knows what sharing saves."""
-    found = shipped_weights()
+    weights = shipped_weights()
     assert PATH.stat().st_size < 1 << 20
-    assert found.network.horizon == 10
-    assert found.card.kind == CARD.kind
-    assert found.card.machine
-    assert found.card.seconds > 0
-    assert found.card.notes["experiment"]["polygym/Rewrite-v0"]["kernels"] == "train"
-    one, other = (
+    assert weights.network.horizon == 10
+    assert weights.card.kind == CARD.kind
+    assert weights.card.machine
+    assert weights.card.seconds > 0
+    assert weights.card.notes["experiment"]["polygym/Rewrite-v0"]["kernels"] == "train"
+    term, other = (
         parse_program(f"(mul (div x (sub y 1)) (add 2.0 (div x (sub {name} 1))))").body
         for name in ("y", "z")
     )
-    (shared,), (plain_one,) = (shipped_value()([each], 10) for each in (one, other))
+    (shared,), (plain_one,) = (shipped_value()([each], 10) for each in (term, other))
     assert shared[10] > plain_one[10] + 0.25
 
 
@@ -304,7 +309,7 @@ def test_a_network_is_trusted_so_many_times() -> None:
 
 def test_both_expect_what_one_of_them_does() -> None:
     """On training expressions, whoever knows more of a state."""
-    states = [one.body for one in expressions("train")]
+    states = [program.body for program in expressions("train")]
     parts = [value_function_named(name)(states, 10) for name in ("learned", "counted")]
     found = value_function_named("both")(states, 10)
     np.testing.assert_array_equal(found, np.maximum(*parts))

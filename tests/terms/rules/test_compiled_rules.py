@@ -20,11 +20,11 @@ from polygym.terms.term_system import TermSystem
 def nodes() -> list[Term]:
     """Nodes of terms that walks come through, with binders and without."""
     roots = [*expressions("train")[::6], *programs("linear-algebra"), *programs("convolution")]
-    system, found = TermSystem(rules_named("all")), list[Term]()
+    system, terms = TermSystem(rules_named("all")), list[Term]()
     for number, program in enumerate(roots):
         seen, _ = explore("random", system, program.body, PlanningLimits(8, 25), seed=number)
-        found += seen.states
-    return list(postorder(found))
+        terms += seen.states
+    return list(postorder(terms))
 
 
 def test_compiled_rules_do_what_rules_do(nodes: list[Term]) -> None:
@@ -33,9 +33,9 @@ def test_compiled_rules_do_what_rules_do(nodes: list[Term]) -> None:
         if not isinstance(rule, PatternRule | SelectRule):
             continue
         work = compile_rule(rule)
-        for one in nodes:
-            made = work(one) if one.children else None
-            assert made is (apply_rule(rule, one) if one.children else None), (rule.name, one)
+        for term in nodes:
+            made = work(term) if term.children else None
+            assert made is (apply_rule(rule, term) if term.children else None), (rule.name, term)
             count += made is not None
     assert count > 1000
 
@@ -44,7 +44,7 @@ def test_what_is_offered_is_what_there_is(nodes: list[Term]) -> None:
     """Rules by number with how many more nodes there are, as applying them has it."""
     rewriter = Rewriter(rules_named("all"))
     rng = np.random.default_rng(0)
-    large = [one for one in nodes if term_facts(one).nodes > 12]
+    large = [term for term in nodes if term_facts(term).nodes > 12]
     kinds = set()
     for at in rng.permutation(len(large))[:60].tolist():
         root = large[at]

@@ -65,19 +65,19 @@ def test_errors_say_where(text: str, column: int, message: str) -> None:
 def test_names_are_there_once() -> None:
     with pytest.raises(InputError, match="expected one rule named r, found two"):
         parse_rules("r: (neg ?a) => ?a\nr: (neg ?a) => ?a")
-    [one] = parse_rules("add-zero: (neg (neg ?a)) => ?a")
+    [term_rule] = parse_rules("add-zero: (neg (neg ?a)) => ?a")
     with pytest.raises(InputError, match="expected one rule named add-zero, found two"):
-        merge_rules([rules_named("simple"), [one]])
+        merge_rules([rules_named("simple"), [term_rule]])
 
 
 def after(rule: str, source: str) -> str | None:
     """Return what a rule, a name of the tables or a text, makes of a program's root."""
     if ":" in rule:
-        [found] = parse_rules(rule)
+        [term_rule] = parse_rules(rule)
     else:
-        found = next(one for one in rules_named("all") if one.name == rule)
-    assert isinstance(found, PatternRule)
-    made = apply_rule(found, parse_program(source).body)
+        term_rule = next(one for one in rules_named("all") if one.name == rule)
+    assert isinstance(term_rule, PatternRule)
+    made = apply_rule(term_rule, parse_program(source).body)
     return None if made is None else text_of(made)
 
 

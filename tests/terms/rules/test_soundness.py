@@ -154,11 +154,15 @@ def test_rules_that_never_apply_are_refused(text: str, message: str) -> None:
 def test_a_counterexample_can_be_checked_by_hand() -> None:
     [rule] = parse_rules("wrong: (sub ?a ?b) => (sub ?b ?a) if (float ?a)")
     assert isinstance(rule, PatternRule)
-    found = find_counterexample(rule)
-    assert found is not None
-    assert evaluate_term(found.source, dict(found.values)) == found.expected
-    assert evaluate_term(found.target, dict(found.values)) == found.actual
-    assert not is_close(found.expected, found.actual)
+    counterexample = find_counterexample(rule)
+    assert counterexample is not None
+    assert (
+        evaluate_term(counterexample.source, dict(counterexample.values)) == counterexample.expected
+    )
+    assert (
+        evaluate_term(counterexample.target, dict(counterexample.values)) == counterexample.actual
+    )
+    assert not is_close(counterexample.expected, counterexample.actual)
 
 
 # What a loop that never runs hides comes to light where these take it out of the loop.
@@ -179,13 +183,13 @@ def test_whatever_is_rewritten_computes_the_same(seed: int) -> None:
         expected = evaluate_term(start, values, 20_000)
     except LimitError:
         return
-    for step, one in zip(REWRITER.steps(start), REWRITER.successors(start)[:80], strict=False):
-        check_bound(one)
-        assert term_facts(one).type == term_facts(start).type
+    for step, term in zip(REWRITER.steps(start), REWRITER.successors(start)[:80], strict=False):
+        check_bound(term)
+        assert term_facts(term).type == term_facts(start).type
         if not is_regular(expected):
             continue
         try:
-            found = evaluate_term(one, values, 40_000)
+            found = evaluate_term(term, values, 40_000)
         except LimitError:
             continue
         if step.rule.name in HOISTING and not is_regular(found):

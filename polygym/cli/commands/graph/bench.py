@@ -56,7 +56,7 @@ def command(
     """
     from polygym.graphs.benchmark import Backend, BenchmarkEntry, ModelBenchmark, run_benchmark
 
-    known = [one.value for one in Backend if one is not Backend.POLYGYM]
+    known = [backend.value for backend in Backend if backend is not Backend.POLYGYM]
     names = listed(against)
     for name in names:
         if name not in known:
@@ -81,26 +81,28 @@ def command(
 
 def _finishes(done: Mapping[str, BenchmarkResult]) -> dict[str, Any]:
     own = done["polygym"]
-    found: dict[str, Any] = {}
-    for name, one in done.items():
-        trouble = one.problem
-        if not trouble and not one.is_correct:
-            trouble = f"another result: {one.error:.2g} off"
-        found[name] = {
-            "seconds": one.seconds,
-            "error": one.error,
+    result: dict[str, Any] = {}
+    for name, benchmark_result in done.items():
+        trouble = benchmark_result.problem
+        if not trouble and not benchmark_result.is_correct:
+            trouble = f"another result: {benchmark_result.error:.2g} off"
+        result[name] = {
+            "seconds": benchmark_result.seconds,
+            "error": benchmark_result.error,
             "trouble": trouble,
-            "ratio": one.seconds / own.seconds if one.seconds and own.seconds else None,
+            "ratio": benchmark_result.seconds / own.seconds
+            if benchmark_result.seconds and own.seconds
+            else None,
         }
-    return found
+    return result
 
 
 def _print_race(model: str, entrants: Mapping[str, Any]) -> None:
     heading(model)
     rows = []
-    for name, one in entrants.items():
-        if one["trouble"]:
-            rows.append((name, "-", "-", one["trouble"]))
+    for name, entrant in entrants.items():
+        if entrant["trouble"]:
+            rows.append((name, "-", "-", entrant["trouble"]))
         else:
-            rows.append((name, format_seconds(one["seconds"]), f"{one['ratio']:.2f}", ""))
+            rows.append((name, format_seconds(entrant["seconds"]), f"{entrant['ratio']:.2f}", ""))
     print_table(("WHO", "TIME", "/ POLYGYM", ""), rows, "lrrl")

@@ -162,11 +162,13 @@ def command(
     rules = load_rules(rule_files)
     costs = make_costs(kind, threads)
     tell = _silent if as_json else _told
-    found: OptimizationResult
+    result: OptimizationResult
     deep: dict[str, int] = {}
     if method == "backtracking":
         steps = _STEPS if iterations is None else iterations
-        found = optimize_by_backtracking(source.graph, costs, rules, alpha, steps, time_limit, tell)
+        result = optimize_by_backtracking(
+            source.graph, costs, rules, alpha, steps, time_limit, tell
+        )
     else:
         usual = _K_STATIC if kind == "static" else _K_MEASURED
         deep["k_multi"] = usual if k_multi is None else k_multi
@@ -175,20 +177,20 @@ def command(
         options = OptimizationOptions(
             limits, extraction=ExtractionMethod(extract), extraction_seconds=extract_limit
         )
-        found = optimize_graph(source.graph, costs, options, rules, tell)
+        result = optimize_graph(source.graph, costs, options, rules, tell)
     report: dict[str, Any] = {"model": model, "threads": threads, "seed": seed, "method": method}
-    report |= {**deep, **result_summary(found, costs)}
+    report |= {**deep, **result_summary(result, costs)}
     code = 0
     if kind == "measured" if timed is None else timed:
         tell("running both graphs end to end")
-        found, report["end_to_end"] = _confirmed(source, shapes, seed, threads, found)
-        report["changed"] = found.is_changed
+        result, report["end_to_end"] = _confirmed(source, shapes, seed, threads, result)
+        report["changed"] = result.is_changed
         code = int(bool(report["end_to_end"]["trouble"]))
     if out is not None:
-        _write(out, source, found, report)
+        _write(out, source, result, report)
     if as_json:
         return CommandResult(code, report)
-    _print(found, report, out)
+    _print(result, report, out)
     return CommandResult(code)
 
 

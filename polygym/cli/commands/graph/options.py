@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def _parsed_shapes(
     _: click.Context, __: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, tuple[int, ...]]:
-    found: dict[str, tuple[int, ...]] = {}
+    result: dict[str, tuple[int, ...]] = {}
     for value in values:
         name, equals, text = value.rpartition("=")
         try:
@@ -29,8 +29,8 @@ def _parsed_shapes(
             raise click.BadParameter(
                 f"expected NAME=EXTENT,EXTENT such as x=1,3,224,224, found {shorten(value)!r}"
             )
-        found[name] = extents
-    return found
+        result[name] = extents
+    return result
 
 
 def shape_option(function: Any) -> Any:
@@ -74,10 +74,10 @@ def load_rules(files: Sequence[Path]) -> list[Rule]:
     """Return polygym's rules and those of files, each of which is checked."""
     from polygym.graphs import rules
 
-    found = rules.standard_rules()
+    result = rules.standard_rules()
     for path in files:
-        found += rules.load_rule_file(path)
-    return found
+        result += rules.load_rule_file(path)
+    return result
 
 
 def make_costs(kind: str, threads: int) -> NodeCosts:

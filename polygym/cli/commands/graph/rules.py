@@ -62,17 +62,17 @@ def command(
         raise InputError("expected --check or --generate, found both")
     if target is not None:
         return _generated(target, minutes, seed, as_json=as_json)
-    found = [rule for file in files for rule in rules.load_rule_file(file)]
+    result = [rule for file in files for rule in rules.load_rule_file(file)]
     if not files:
-        found = rules.standard_rules()
+        result = rules.standard_rules()
     if as_json:
-        return CommandResult(document=[{"name": one.name, "rule": str(one)} for one in found])
+        return CommandResult(document=[{"name": one.name, "rule": str(one)} for one in result])
     if files:
-        write_text(f"{len(found)} rules, all of which hold", fg="green")
+        write_text(f"{len(result)} rules, all of which hold", fg="green")
         return CommandResult()
-    several = sum(one.is_multiple for one in found)
-    heading(f"{len(found)} rules, {several} of several results")
-    for one in found:
+    several = sum(one.is_multiple for one in result)
+    heading(f"{len(result)} rules, {several} of several results")
+    for one in result:
         click.echo(str(one))
     return CommandResult()
 

@@ -58,15 +58,15 @@ def command(
     peaks = cached_peaks(threads)
     steps = profile_steps(compiled.steps, compiled.profile(*arrays), peaks)
     operators = totals_by_operator(steps)
-    total = sum(one.seconds for one in steps)
+    total = sum(profile.seconds for profile in steps)
     if as_json:
         return CommandResult(
             document={
                 "model": model,
                 "threads": threads,
                 "seconds": total,
-                "steps": [_entry(one, total) for one in steps],
-                "operators": [_entry(one, total) for one in operators],
+                "steps": [_entry(step_profile, total) for step_profile in steps],
+                "operators": [_entry(operator, total) for operator in operators],
             }
         )
     heading(f"{model}: {format_seconds(total)} in {len(steps)} steps, {threads} threads")
@@ -96,15 +96,15 @@ def _print(rows: Sequence[StepProfile], total: float) -> None:
         ("STEP", "TIMES", "TIME", "SHARE", "GFLOP/S", "MB", "OF LIMIT"),
         [
             (
-                one.label,
-                str(one.count),
-                format_seconds(one.seconds),
-                f"{one.seconds / total:.1%}",
-                f"{one.rate / 1e9:.1f}",
-                f"{one.bytes / 1e6:.2f}",
-                "-" if one.of_limit is None else f"{one.of_limit:.0%}",
+                profile.label,
+                str(profile.count),
+                format_seconds(profile.seconds),
+                f"{profile.seconds / total:.1%}",
+                f"{profile.rate / 1e9:.1f}",
+                f"{profile.bytes / 1e6:.2f}",
+                "-" if profile.of_limit is None else f"{profile.of_limit:.0%}",
             )
-            for one in rows
+            for profile in rows
         ],
         "lrrrrrr",
     )

@@ -41,13 +41,15 @@ def command(
     counts: dict[str, int] = {}
     for head, _, _ in typed_nodes(graph):
         counts[str(head)] = counts.get(str(head), 0) + 1
-    elements = sum(one.tensor.elements for one in graph.weights)
+    elements = sum(weight.tensor.elements for weight in graph.weights)
     cost = graph_cost(graph, RooflineCosts())
     if as_json:
         document = {
             "graph": graph.name,
-            "inputs": {one.name: list(one.tensor.shape) for one in graph.signatures},
-            "outputs": {name: list(graph.tensor(one).shape) for name, one in graph.outputs},
+            "inputs": {
+                signature.name: list(signature.tensor.shape) for signature in graph.signatures
+            },
+            "outputs": {name: list(graph.tensor(term).shape) for name, term in graph.outputs},
             "operators": counts,
             "weights": elements,
             "static_cost": cost,
@@ -58,8 +60,8 @@ def command(
         click.echo(graph_text(graph), nl=False)
         return CommandResult()
     heading(graph.name)
-    for one in graph.signatures:
-        write_text(f"  input {one.name}: {one.tensor}")
+    for signature in graph.signatures:
+        write_text(f"  input {signature.name}: {signature.tensor}")
     for name, result in graph.outputs:
         write_text(f"  result {name}: {graph.tensor(result)}")
     write_text(f"  {elements:,} weights; {cost:.1f} µs under the static roofline")

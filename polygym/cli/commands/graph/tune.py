@@ -48,11 +48,11 @@ def command(
     documents: list[dict[str, Any]] = []
     for model in models:
         source = open_source(model, shapes, seed)
-        found = tune_model(source.model, forms, threads, None if as_json else _tell)
+        kernels = tune_model(source.model, forms, threads, None if as_json else _tell)
         choices = tuned_fusions(source.model, forms)
-        documents.append(_document(model, threads, found, choices))
+        documents.append(_document(model, threads, kernels, choices))
         if not as_json:
-            _print(model, found)
+            _print(model, kernels)
             _print_choices(choices)
     return CommandResult(document=documents if as_json else None)
 
@@ -72,37 +72,39 @@ def _document(
     return {
         "model": model,
         "threads": threads,
-        "usual_seconds": sum(one.count * one.default_seconds for one in found),
+        "usual_seconds": sum(
+            tuned_kernel.count * tuned_kernel.default_seconds for tuned_kernel in found
+        ),
         "seconds": sum(one.count * one.best_seconds for one in found),
         "kernels": [
             {
-                "step": one.step.label,
-                "reads": list(one.step.reads),
-                "count": one.count,
-                "usual_seconds": one.default_seconds,
-                "seconds": one.best_seconds,
-                "form": one.variant,
+                "step": kernel.step.label,
+                "reads": list(kernel.step.reads),
+                "count": kernel.count,
+                "usual_seconds": kernel.default_seconds,
+                "seconds": kernel.best_seconds,
+                "form": kernel.variant,
             }
-            for one in found
+            for kernel in found
         ],
         "choices": [
             {
-                "step": one.label,
-                "fused": one.times.is_faster_fused,
-                "expected": one.expected,
-                "seconds_fused": one.times.fused,
-                "seconds_alone": one.times.unfused_head,
-                "seconds_rest": one.times.unfused_tail,
+                "step": fusion.label,
+                "fused": fusion.times.is_faster_fused,
+                "expected": fusion.expected,
+                "seconds_fused": fusion.times.fused,
+                "seconds_alone": fusion.times.unfused_head,
+                "seconds_rest": fusion.times.unfused_tail,
             }
-            for one in choices
+            for fusion in choices
         ],
     }
 
 
 def _print(model: str, found: Sequence[TunedKernel]) -> None:
     """Print the kernels of which another form is faster, those that gain the most first."""
-    usual = sum(one.count * one.default_seconds for one in found)
-    best = sum(one.count * one.best_seconds for one in found)
+    usual = sum(kernel.count * kernel.default_seconds for kernel in found)
+    best = sum(tuned_kernel.count * tuned_kernel.best_seconds for tuned_kernel in found)
     heading(
         f"{model}: products and convolutions {format_seconds(usual)} as usual, "
         f"{format_seconds(best)} tuned"
@@ -129,9 +131,9 @@ def _print(model: str, found: Sequence[TunedKernel]) -> None:
 
 def _print_choices(choices: Sequence[TunedFusion]) -> None:
     """Print where functions of elements have a kernel of their own, though one was expected."""
-    fused = sum(one.times.is_faster_fused for one in choices)
+    fused = sum(tuned_fusion.times.is_faster_fused for tuned_fusion in choices)
     write_text(f"functions of elements: {fused} of {len(choices)} times in the kernel before them")
-    surprising = [one for one in choices if one.times.is_faster_fused != one.expected]
+    surprising = [fusion for fusion in choices if fusion.times.is_faster_fused != fusion.expected]
     if surprising:
         print_table(
             ("STEP", "ONE KERNEL", "TWO", "EXPECTED"),

@@ -53,6 +53,6 @@ def _operation_text(step: SpecialOperation) -> str:
             return "{} < {} ? {} : {}".format(*names)
         case CallOperation(function, arguments):
             called = function.c_name(ScalarType.DOUBLE)
-            return f"{called}({', '.join(_variable_name(one) for one in arguments)})"
+            return f"{called}({', '.join(_variable_name(argument) for argument in arguments)})"
         case _:
             assert_never(step)

@@ -122,7 +122,7 @@ class TracedValue:
         """Return a function of this and of further arguments."""
         arguments = (self, *(self.constant(one) for one in others))
         return self.operations.append(
-            CallOperation(function, tuple(one.number for one in arguments))
+            CallOperation(function, tuple(argument.number for argument in arguments))
         )
 
     def _with(self, operator: str, other: TracedValue | float) -> TracedValue:

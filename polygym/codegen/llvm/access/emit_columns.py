@@ -36,7 +36,7 @@ _MAX_COLUMNS = 16
 def group_columns(cells: Sequence[Cell]) -> list[Column]:
     """Return groups of cells that are neighbours in every lane, in the order of their places."""
     left = [cell for cell in cells if _has_row_lanes(cell)]
-    found: list[Column] = []
+    columns: list[Column] = []
     while left:
         first = left[0]
         places = {
@@ -46,11 +46,11 @@ def group_columns(cells: Sequence[Cell]) -> list[Column]:
         run: list[Cell] = []
         for shift in sorted(places):
             if run and (shift - 1 not in places or len(run) == _element_width(first)):
-                found.append(tuple(run))
+                columns.append(tuple(run))
                 run = []
             run.append(places[shift])
-        found.append(tuple(run))
-    return [column for column in found if len(column) >= _MIN_COLUMNS]
+        columns.append(tuple(run))
+    return [column for column in columns if len(column) >= _MIN_COLUMNS]
 
 
 def emit_column(

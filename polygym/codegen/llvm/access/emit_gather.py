@@ -78,13 +78,16 @@ def begin_subscript_checks(
     builder: ir.IRBuilder, program: LoopProgram, *, is_instrumented: bool = False
 ) -> SubscriptChecks | None:
     """Return the checks of a kernel that begins at the builder, None where it needs none."""
-    found = computed_subscripts(program.scop)
-    if not (found or program.unproved_accesses or is_instrumented):
+    subscripts = computed_subscripts(program.scop)
+    if not (subscripts or program.unproved_accesses or is_instrumented):
         return None
     names = (array.name for array in program.scop.arrays)
     return SubscriptChecks(
-        begin_runtime_checks(builder, len(found)),
-        {(one.statement, one.read, one.dimension): k for k, one in enumerate(found)},
+        begin_runtime_checks(builder, len(subscripts)),
+        {
+            (subscript.statement, subscript.read, subscript.dimension): k
+            for k, subscript in enumerate(subscripts)
+        },
         dict(zip(names, program.extents, strict=True)),
     )
 
@@ -105,10 +108,10 @@ def emit_gather(
     alike = lanes is None or _is_uniform(site, node, lanes)
     if lanes is not None and alike:
         values = [builder.extract_element(value, ir.Constant(I32, 0)) for value in values]
-    found, environment, _ = _checked_subscripts(
+    indices, environment, _ = _checked_subscripts(
         builder, checks, parameters, site, node.access, node.subscripts, values
     )
-    where = (node.access.array, found, environment)
+    where = (node.access.array, indices, environment)
     if lanes is None:
         return memo.load(*where, check=check)
     if alike:
@@ -135,11 +138,11 @@ def emit_update(
         memo.store(value, access.array, subscripts, site.environment, check=check)
         return
     assert checks is not None
-    found, environment, outside = _checked_subscripts(
+    indices, environment, outside = _checked_subscripts(
         builder, checks, parameters, site, access, node.subscripts, values
     )
     with builder.if_then(builder.not_(reduce(builder.or_, outside))):
-        memo.store(value, access.array, found, environment, check=check)
+        memo.store(value, access.array, indices, environment, check=check)
 
 
 def _checked_subscripts(
@@ -190,9 +193,9 @@ def _is_uniform(site: CheckedAccess, node: Gather, lanes: LaneSet) -> bool:
     values = dict(zip(site.statement.iterators, site.instance.iterators, strict=True))
     indices = [index for subscripts in read for index in subscripts]
     indices += [
-        values[one.name]
+        values[expression.name]
         for subscript in node.subscripts
-        for one in walk(subscript)
-        if isinstance(one, IteratorValue)
+        for expression in walk(subscript)
+        if isinstance(expression, IteratorValue)
     ]
     return all(coefficient(index, lanes.variable) == 0 for index in indices)

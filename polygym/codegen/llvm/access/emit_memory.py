@@ -86,10 +86,10 @@ class MemoryEmitter:
         with builder.if_then(builder.not_(outside)):
             value = builder.load(self.address(array, subscripts, environment), typ=element)
             inside = builder.block
-        found = builder.phi(element)
-        found.add_incoming(ir.Constant(element, 0), before)
-        found.add_incoming(value, inside)
-        return found
+        phi_instr = builder.phi(element)
+        phi_instr.add_incoming(ir.Constant(element, 0), before)
+        phi_instr.add_incoming(value, inside)
+        return phi_instr
 
     def store(
         self,
@@ -162,7 +162,7 @@ class MemoryEmitter:
         """Return whether an element is outside its array, after noting that it is."""
         assert self.checks is not None
         builder = self.builder
-        found = reduce(
+        icmpinstr = reduce(
             builder.or_,
             (
                 # One comparison for both ends: without its sign, a negative number is a large one.
@@ -170,8 +170,8 @@ class MemoryEmitter:
                 for subscript, extent in zip(subscripts, self.extents[array], strict=True)
             ),
         )
-        self.checks.record_violation(builder, BrokenAssumption.OUT_OF_BOUNDS, found)
-        return found
+        self.checks.record_violation(builder, BrokenAssumption.OUT_OF_BOUNDS, icmpinstr)
+        return icmpinstr
 
     def load_lanes(
         self,
@@ -341,9 +341,9 @@ class MemoryEmitter:
 
     def _steps(self, subscripts: Sequence[Index], lanes: LaneSet) -> tuple[int, ...] | None:
         """Return by how much each subscript grows from lane to lane; None if one varies."""
-        found = [coefficient(subscript, lanes.variable) for subscript in subscripts]
-        known = tuple(step for step in found if step is not None)
-        return known if len(known) == len(found) else None
+        result = [coefficient(subscript, lanes.variable) for subscript in subscripts]
+        known = tuple(step for step in result if step is not None)
+        return known if len(known) == len(result) else None
 
     def _addresses(
         self,

@@ -9,9 +9,9 @@ def declare_function(
     module: ir.Module, name: str, kind: ir.FunctionType, *attributes: str
 ) -> ir.Function:
     """Return a function of this name and type, declared with its attributes where it is not yet."""
-    found = module.globals.get(name)
-    if found is None:
-        found = ir.Function(module, kind, name)
+    function = module.globals.get(name)
+    if function is None:
+        function = ir.Function(module, kind, name)
         for attribute in attributes:
-            found.attributes.add(attribute)
-    return found
+            function.attributes.add(attribute)
+    return function

@@ -46,14 +46,16 @@ class RuntimeChecks:
     def _record(self, builder: ir.IRBuilder, number: int, bad: Any) -> None:
         if isinstance(bad.type, ir.VectorType):
             bad = _any_lane(builder, bad)
-        found = builder.select(bad, ir.Constant(I32, number), ir.Constant(I32, 0))
-        builder.store(_maximum(builder, builder.load(self.local, typ=I32), found), self.local)
+        instr = builder.select(bad, ir.Constant(I32, number), ir.Constant(I32, 0))
+        builder.store(_maximum(builder, builder.load(self.local, typ=I32), instr), self.local)
 
     def publish(self, builder: ir.IRBuilder) -> None:
         """Tell the others what this function has noted, if it has."""
-        found = builder.load(self.local, typ=I32)
-        with builder.if_then(builder.icmp_unsigned("!=", found, ir.Constant(I32, 0)), likely=False):
-            builder.atomic_rmw("umax", self.shared, found, "monotonic")
+        load_instr = builder.load(self.local, typ=I32)
+        with builder.if_then(
+            builder.icmp_unsigned("!=", load_instr, ir.Constant(I32, 0)), likely=False
+        ):
+            builder.atomic_rmw("umax", self.shared, load_instr, "monotonic")
 
     def return_code(self, builder: ir.IRBuilder) -> Any:
         """Return what the kernel returns when all is done.
@@ -61,12 +63,12 @@ class RuntimeChecks:
         With g gathers, the note g - k stands for gather k, the note g + k for the code -k.
         """
         own, shared = (builder.load(place, typ=I32) for place in (self.local, self.shared))
-        found = _maximum(builder, own, shared)
+        result = _maximum(builder, own, shared)
         zero, gathers = ir.Constant(I32, 0), ir.Constant(I32, self.gather_count)
         first = ir.Constant(I32, FIRST_OUT_OF_RANGE + self.gather_count)
-        is_gather = builder.icmp_unsigned("<=", found, gathers)
-        code = builder.select(is_gather, builder.sub(first, found), builder.sub(gathers, found))
-        return builder.select(builder.icmp_unsigned("==", found, zero), zero, code)
+        is_gather = builder.icmp_unsigned("<=", result, gathers)
+        code = builder.select(is_gather, builder.sub(first, result), builder.sub(gathers, result))
+        return builder.select(builder.icmp_unsigned("==", result, zero), zero, code)
 
 
 def begin_runtime_checks(builder: ir.IRBuilder, gathers: int) -> RuntimeChecks:

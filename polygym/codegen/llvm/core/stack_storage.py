@@ -18,12 +18,12 @@ STACK_STORAGE = frozenset({StorageClass.TILE, StorageClass.PRIVATE})
 
 def allocate_stack_arrays(builder: ir.IRBuilder, program: LoopProgram) -> dict[str, Any]:
     """Return room on a function's stack for what is its own; unused room is no cost."""
-    found = {}
+    result = {}
     for array, extents in zip(program.scop.arrays, program.extents, strict=True):
         if array.storage_class in STACK_STORAGE:
             sizes = [extent.value for extent in extents if isinstance(extent, IndexConstant)]
             place = builder.alloca(LLVM_TYPE[array.type], prod(sizes), name=array.name)
             place.align = CACHE_LINE
             place.type = POINTER
-            found[array.name] = place
-    return found
+            result[array.name] = place
+    return result

@@ -17,7 +17,7 @@ from polygym.ir.types import ScalarType
 
 def emit_exponential(builder: ir.IRBuilder, scalar: ScalarType, value: Any) -> Any:
     """Return exp of a value, whose type is FLOAT or DOUBLE, or of every lane."""
-    found = EXPONENTIALS[scalar]
+    exponential = EXPONENTIALS[scalar]
     kind = value.type
     lanes = kind.count if isinstance(kind, ir.VectorType) else None
     whole = value_type(I32 if scalar is ScalarType.FLOAT else I64, lanes)
@@ -29,18 +29,20 @@ def emit_exponential(builder: ir.IRBuilder, scalar: ScalarType, value: Any) -> A
         return ir.Constant(whole, constant if lanes is None else [constant] * lanes)
 
     def power_of_two(exponent: Any) -> Any:
-        biased = builder.add(exponent, integer(found.bias))
-        return builder.bitcast(builder.shl(biased, integer(found.digits)), kind)
+        biased = builder.add(exponent, integer(exponential.bias))
+        return builder.bitcast(builder.shl(biased, integer(exponential.digits)), kind)
 
-    greatest, least = number(found.upper_limit), number(found.lower_limit)
+    greatest, least = number(exponential.upper_limit), number(exponential.lower_limit)
     value = builder.select(builder.fcmp_ordered(">", value, greatest), greatest, value)
     value = builder.select(builder.fcmp_ordered("<", value, least), least, value)
-    shifted = builder.fadd(builder.fmul(value, number(found.inverse)), number(found.shift))
-    power = builder.sub(builder.bitcast(shifted, whole), integer(found.shift_bits))
-    nearest = builder.fsub(shifted, number(found.shift))
-    for part in (found.high, found.low):
+    shifted = builder.fadd(
+        builder.fmul(value, number(exponential.inverse)), number(exponential.shift)
+    )
+    power = builder.sub(builder.bitcast(shifted, whole), integer(exponential.shift_bits))
+    nearest = builder.fsub(shifted, number(exponential.shift))
+    for part in (exponential.high, exponential.low):
         value = builder.fsub(value, builder.fmul(nearest, number(part)))
-    first, *others = found.coefficients
+    first, *others = exponential.coefficients
     result = number(first)
     for coefficient in others:
         result = builder.fadd(builder.fmul(result, value), number(coefficient))

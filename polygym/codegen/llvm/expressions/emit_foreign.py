@@ -28,7 +28,9 @@ def emit_foreign(
     if function.library:
         name = foreign_symbol(function.digest, name)
         _reference_library(module, function)
-    kind = ir.FunctionType(LLVM_TYPE[type_], [LLVM_TYPE[one] for one in function.parameter_types])
+    kind = ir.FunctionType(
+        LLVM_TYPE[type_], [LLVM_TYPE[scalar_type] for scalar_type in function.parameter_types]
+    )
     return builder.call(declare_function(module, name, kind, "nounwind", "readnone"), arguments)
 
 

@@ -75,7 +75,7 @@ def _emit_operations(
                 holds = builder.fcmp_ordered("<", of(first), of(second))
                 return builder.select(holds, of(then), of(otherwise))
             case CallOperation(called, arguments):
-                return library(builder, called, [of(one) for one in arguments])
+                return library(builder, called, [of(argument) for argument in arguments])
             case _:
                 assert_never(step)
 

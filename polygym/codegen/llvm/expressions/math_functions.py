@@ -61,8 +61,8 @@ def _min_max(builder: ir.IRBuilder, operator: str, first: Any, second: Any) -> A
     LLVM has intrinsics for these, but its vectoriser loses elements of rows where a loop has
     several of them (seen in LLVM 22: eight rows' maxima together, rows of 6, 7 or 10 elements).
     """
-    found = builder.select(builder.fcmp_ordered(operator, first, second), first, second)
-    return builder.select(builder.fcmp_unordered("uno", second, second), first, found)
+    instr = builder.select(builder.fcmp_ordered(operator, first, second), first, second)
+    return builder.select(builder.fcmp_unordered("uno", second, second), first, instr)
 
 
 def _absolute(builder: ir.IRBuilder, value: Any) -> Any:

@@ -61,7 +61,11 @@ def emit_loop_carried(
     builder = emitter.builder
     with builder.if_then(builder.icmp_signed("<=", lower, upper)):
         first = environment | {loop.variable: lower}
-        begun = {cell: load_cell(emitter, cell, first) for one in chains for cell in one.earlier}
+        begun = {
+            cell: load_cell(emitter, cell, first)
+            for carried_element in chains
+            for cell in carried_element.earlier
+        }
         start = builder.block
         body = builder.append_basic_block(f"{loop.variable}.body")
         after = builder.append_basic_block(f"{loop.variable}.after")
@@ -73,11 +77,14 @@ def emit_loop_carried(
         for cell, phi in phis.items():
             phi.add_incoming(begun[cell], start)
         emitter.carried.update(phis)
-        emitter.results.update({one.written: None for one in chains})
+        emitter.results.update({chain.written: None for chain in chains})
         emitter.emit_node(loop.body, environment | {loop.variable: counter})
-        for one in chains:
-            values = (emitter.results.pop(one.written), *(phis[cell] for cell in one.earlier[:-1]))
-            for cell, value in zip(one.earlier, values, strict=True):
+        for element in chains:
+            values = (
+                emitter.results.pop(element.written),
+                *(phis[cell] for cell in element.earlier[:-1]),
+            )
+            for cell, value in zip(element.earlier, values, strict=True):
                 phis[cell].add_incoming(value, builder.block)
         for cell in phis:
             del emitter.carried[cell]
@@ -91,15 +98,15 @@ def emit_loop_carried(
 
 def _is_unrolled_or_vector(instances: Sequence[Instance]) -> bool:
     """Whether iterations of a loop around run in lanes, or in copies; else LLVM sees it all."""
-    names = [one.statement for one in instances]
-    return len({*names}) < len(names) or all(one.lanes is not None for one in instances)
+    names = [instance.statement for instance in instances]
+    return len({*names}) < len(names) or all(instance.lanes is not None for instance in instances)
 
 
 def _carried_elements(
     emitter: LoopCarriedEmitter, variable: str, instances: Sequence[Instance]
 ) -> Iterator[_CarriedElement]:
     """Yield what is carried."""
-    written = [cell_of(emitter.statements[one.statement], one) for one in instances]
+    written = [cell_of(emitter.statements[instance.statement], instance) for instance in instances]
     pairs = tuple(zip(instances, written, strict=True))
     anywhere = {cell[0] for one, cell in pairs if _is_conditional(emitter, one)}
     for instance, cell in pairs:
@@ -132,7 +139,7 @@ def _carried_reads(
 ) -> Iterator[tuple[int, Cell]]:
     """Yield the reads of what was written before, and how many iterations before."""
     array, subscripts, lanes = cell
-    if not any(depends_on(one, variable) for one in subscripts):
+    if not any(depends_on(index, variable) for index in subscripts):
         return
     moved = {
         back: _shifted_back(subscripts, variable, back) for back in range(1, _MAX_DISTANCE + 1)

@@ -46,15 +46,15 @@ def min_max_updates_in(
     loop: Loop, statements: Mapping[str, Statement], unproved: frozenset[tuple[str, int]]
 ) -> dict[str, MinMaxUpdate] | None:
     """Return what the statements of a loop keep, None if anything else happens in it."""
-    found: dict[str, MinMaxUpdate] = {}
+    updates: dict[str, MinMaxUpdate] = {}
     for part in sequence_parts(loop.body) if isinstance(loop.body, Block) else (loop.body,):
         if not isinstance(part, Instance) or part.lanes is not None:
             return None
         extreme = float_min_max_of(statements[part.statement])
         if extreme is None or any(name == part.statement for name, _ in unproved):
             return None
-        found[part.statement] = extreme
-    return found or None
+        updates[part.statement] = extreme
+    return updates or None
 
 
 def key_of(builder: ir.IRBuilder, number: Any) -> Any:

@@ -191,7 +191,9 @@ def _emit_region(
     held = loop.annotation.scalar_replacement if isinstance(loop.annotation, ParallelLoop) else None
     chunk = loop if held is None else replace(loop, annotation=held)
     inner.emit_counted_loop(chunk, lower, upper, parameters | counters)
-    if not program.nontemporal_stores.isdisjoint(one.statement for one in instances_in(loop.body)):
+    if not program.nontemporal_stores.isdisjoint(
+        instance.statement for instance in instances_in(loop.body)
+    ):
         settle(emitter.module, builder)
     if checks is not None:
         checks.runtime_checks.publish(builder)

@@ -56,16 +56,16 @@ def reduction_copies(
     emitter: OutliningEmitter, sums: Sequence[tuple[str, ReductionOperator]]
 ) -> tuple[ReductionCopy, ...]:
     """Return the copies that a chunk needs, one behind the other."""
-    found: list[ReductionCopy] = []
+    copies: list[ReductionCopy] = []
     for name, operator in sums:
         elements = 1
         for extent in emitter.extents[name]:
             assert isinstance(extent, ir.Constant)
             elements *= extent.constant
         scalar = emitter.program.scop.array(name).type
-        offset = found[-1].end if found else 0
-        found.append(ReductionCopy(name, operator, scalar, elements, offset))
-    return tuple(found)
+        offset = copies[-1].end if copies else 0
+        copies.append(ReductionCopy(name, operator, scalar, elements, offset))
+    return tuple(copies)
 
 
 def allocate_copies(

@@ -76,15 +76,15 @@ def _initialized_cells(
     if not (run and isinstance(part, Loop) and isinstance(part.annotation, ScalarReplacement)):
         return {}
     held = set(_replaceable_cells(emitter, part, part.annotation))
-    found: dict[Cell, bool] = {}
+    result: dict[Cell, bool] = {}
     for instance in run:
         statement = emitter.statements[instance.statement]
         cell = cell_of(statement, instance)
-        if cell in held and cell not in emitter.held and cell not in found:
-            found[cell] = bool(statement.accumulator_reads)
+        if cell in held and cell not in emitter.held and cell not in result:
+            result[cell] = bool(statement.accumulator_reads)
     return {
         cell: is_read
-        for cell, is_read in found.items()
+        for cell, is_read in result.items()
         if all(_does_not_alias(emitter, instance, cell) for instance in run)
     }
 
@@ -206,17 +206,20 @@ def _emit_min_max(
     See :mod:`polygym.codegen.llvm.loops.emit_min_max`: as keys, and then as it is written where
     they do not say which number is kept.
     """
-    found = min_max_updates_in(loop, emitter.statements, emitter.program.unproved_accesses)
+    updates = min_max_updates_in(loop, emitter.statements, emitter.program.unproved_accesses)
     instances = [instance for _, instance in _instances_with_counters(loop)]
-    kinds = {cell_of(emitter.statements[one.statement], one): one for one in instances}
-    if found is None or set(kinds) != set(cells) or len(kinds) < len(instances):
+    kinds = {
+        cell_of(emitter.statements[instance.statement], instance): instance
+        for instance in instances
+    }
+    if updates is None or set(kinds) != set(cells) or len(kinds) < len(instances):
         return False
     builder = emitter.builder
     before = {cell: emitter.held[cell] for cell in cells}
-    upwards = {cell: found[one.statement].is_maximum for cell, one in kinds.items()}
+    upwards = {cell: updates[kind.statement].is_maximum for cell, kind in kinds.items()}
     for cell in cells:
         emitter.held[cell] = first_key(builder, before[cell], upwards[cell])
-    emitter.min_max_keys.update({cell: found[one.statement] for cell, one in kinds.items()})
+    emitter.min_max_keys.update({cell: updates[kind.statement] for cell, kind in kinds.items()})
     _emit_reduction(emitter, loop, lower, upper, cells, environment)
     for cell in cells:
         del emitter.min_max_keys[cell]
@@ -249,7 +252,10 @@ def _emit_reduction(
         loop.annotation.accumulators,
         [one for _, one in _instances_with_counters(loop)],
     )
-    written = {cell_of(emitter.statements[one.statement], one): one for one in instances}
+    written = {
+        cell_of(emitter.statements[instance.statement], instance): instance
+        for instance in instances
+    }
     if chains is None or set(written) != set(cells) or len(written) < len(instances):
         _emit_loop(emitter, loop, lower, upper, cells, environment)
         return

@@ -69,14 +69,14 @@ def emit_split_accumulators(
     last = builder.sub(upper, ir.Constant(I64, loop.step * (chains.width * chains.count - 1)))
 
     def whole(counter: Any, values: _Accumulators) -> _Accumulators:
-        found: _Accumulators = []
+        accumulators: _Accumulators = []
         for number in range(chains.count):
             own = values[number * len(parts) : (number + 1) * len(parts)]
             shift = ir.Constant(I64, number * loop.step * chains.width)
             there = builder.add(counter, shift, flags=["nsw"])
             inside = environment | {loop.variable: there}
-            found += _emit_terms(emitter, loop, parts, own, chains.width, None, inside)
-        return found
+            accumulators += _emit_terms(emitter, loop, parts, own, chains.width, None, inside)
+        return accumulators
 
     def rest(counter: Any, values: _Accumulators) -> _Accumulators:
         left = builder.add(builder.sub(upper, counter), ir.Constant(I64, 1))
@@ -94,8 +94,8 @@ def emit_split_accumulators(
         ]
     single = ir.Constant(I64, loop.step * chains.width)
     _, together = emit_accumulating_loop(builder, counter, upper, single, together, rest)
-    for part, before, found in zip(parts, first, together, strict=True):
-        value = _reduce_lanes(emitter, part, found)
+    for part, before, result in zip(parts, first, together, strict=True):
+        value = _reduce_lanes(emitter, part, result)
         if not _operator_of(emitter, part).is_idempotent:
             value = _combine(emitter, part, before, value)
         emitter.held[part[0]] = value
@@ -129,10 +129,10 @@ def emit_accumulating_loop(
         phi.add_incoming(value, before)
     builder.cbranch(builder.icmp_signed("<=", counter, upper), inside, after)
     builder.position_at_end(inside)
-    found = body(counter, phis)
+    accumulators = body(counter, phis)
     # No wrap, as in any other loop (emit_function).
     counter.add_incoming(builder.add(counter, step, flags=["nsw"]), builder.block)
-    for phi, value in zip(phis, found, strict=True):
+    for phi, value in zip(phis, accumulators, strict=True):
         phi.add_incoming(value, builder.block)
     builder.branch(head)
     builder.position_at_end(after)
@@ -163,22 +163,22 @@ def _emit_terms(
             emitter.min_max_keys[there[cell]] = emitter.min_max_keys[cell]
     for _, instance in parts:
         emitter.emit_node(replace(instance, lanes=lanes), environment)
-    found = [emitter.held.pop(there[cell]) for cell, _ in parts]
+    result = [emitter.held.pop(there[cell]) for cell, _ in parts]
     for cell in there.values():
         emitter.min_max_keys.pop(cell, None)
     if active is None:
-        return found
+        return result
     mask = emitter.lane_set(lanes, environment).mask
     builder = emitter.builder
-    return [builder.select(mask, *pair) for pair in zip(found, values, strict=True)]
+    return [builder.select(mask, *pair) for pair in zip(result, values, strict=True)]
 
 
 def _operator_of(
     emitter: ScalarReplacementEmitter, part: tuple[Cell, Instance]
 ) -> ReductionOperator:
-    found = reduction_operator(emitter.statements[part[1].statement])
-    assert found is not None
-    return found
+    operator = reduction_operator(emitter.statements[part[1].statement])
+    assert operator is not None
+    return operator
 
 
 def _initial_accumulator(

@@ -150,19 +150,21 @@ def find_early_terms(
         return None
     below = _tile_context(band, terms, loop_context)
     alone = replace(alone, members=below.with_coincidence(alone.members, (name,)))
-    found = distributed_arrangement(alone, below, context)
-    if found is None or not any(
-        one.roles.has_all_roles and one.replaced_statements for one in found.groups
+    arrangement = distributed_arrangement(alone, below, context)
+    if arrangement is None or not any(
+        group.roles.has_all_roles and group.replaced_statements for group in arrangement.groups
     ):
         return None
     rows = [
-        row if one == name else _zero_row(scop.statement(one).depth, len(loop_context.parameters))
-        for one in band.statements
+        row
+        if statement == name
+        else _zero_row(scop.statement(statement).depth, len(loop_context.parameters))
+        for statement in band.statements
     ]
     where = TilePredicate(own, conditions, statement=name, reductions=terms.reductions)
     every = (*numbers, FlooredRow(tuple(rows), size))
     rest = replace(where, tile_coordinates=every, is_complement=True)
-    return EarlyTerms(alone, along, found, where, rest, context)
+    return EarlyTerms(alone, along, arrangement, where, rest, context)
 
 
 def _with_narrow_vectors(size: int, name: str, context: PlannerContext) -> PlannerContext:
@@ -175,8 +177,8 @@ def _with_narrow_vectors(size: int, name: str, context: PlannerContext) -> Plann
 
 def _point_members(band: Band, name: str, along: BandMember) -> tuple[BandMember, ...]:
     """Return the loops over points around a term, as if they had nothing to wait for."""
-    own = (restrict_member(one, band.statements, (name,)) for one in band.members)
-    return (*(replace(one, coincident=True) for one in own), along)
+    own = (restrict_member(band_member, band.statements, (name,)) for band_member in band.members)
+    return (*(replace(member, coincident=True) for member in own), along)
 
 
 def _is_product(
@@ -197,8 +199,8 @@ def _tile_context(band: Band, terms: EarlyTermsCandidate, loop_context: LoopCont
     pairs = own.pairs
     for member in band.members:
         row = member.rows[place]
-        pairs = tuple(one.unordered_by(one.distance(row, row, own.parameters)) for one in pairs)
-    left = tuple(one for one in pairs if not one.is_empty)
+        pairs = tuple(pair.unordered_by(pair.distance(row, row, own.parameters)) for pair in pairs)
+    left = tuple(dependence_pairs for dependence_pairs in pairs if not dependence_pairs.is_empty)
     return replace(own, pairs=left, is_parallel=True)
 
 

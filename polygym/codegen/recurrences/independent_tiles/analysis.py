@@ -117,23 +117,32 @@ def find_independent_tiles(
         return None
     conditions, names = told
     places = [band.statements.index(name) for name in names]
-    own = tuple(FlooredRow(tuple(one.rows[k] for k in places), one.size) for one in numbers)
-    members = tuple(restrict_member(one, band.statements, names) for one in band.members)
+    own = tuple(
+        FlooredRow(tuple(floored_row.rows[k] for k in places), floored_row.size)
+        for floored_row in numbers
+    )
+    members = tuple(
+        restrict_member(band_member, band.statements, names) for band_member in band.members
+    )
     child: Tree = Leaf()
     if len(names) > 1:
         child = SequenceNode(tuple(Branch((name,), Leaf()) for name in names))
     pairs = tuple(tiles.reduction_pairs(pair, sums, loop_context) for pair in loop_context.pairs)
     below = replace(
-        loop_context, pairs=tuple(one for one in pairs if not one.is_empty), is_parallel=True
+        loop_context,
+        pairs=tuple(
+            dependence_pairs for dependence_pairs in pairs if not dependence_pairs.is_empty
+        ),
+        is_parallel=True,
     ).for_branch(names)
     alone = Band(names, below.with_coincidence(members, names), child)
-    found = distributed_arrangement(alone, below, context)
-    if found is None or not any(
-        _is_profitable(one.roles, len(band.members)) and one.replaced_statements
-        for one in found.groups
+    arrangement = distributed_arrangement(alone, below, context)
+    if arrangement is None or not any(
+        _is_profitable(group.roles, len(band.members)) and group.replaced_statements
+        for group in arrangement.groups
     ):
         return None
-    return IndependentTiles(alone, numbers, TilePredicate(own, conditions), found, context)
+    return IndependentTiles(alone, numbers, TilePredicate(own, conditions), arrangement, context)
 
 
 def _tile_conditions(
@@ -166,13 +175,13 @@ def _reduction_members(
     band: Band, loop_context: LoopContext, context: PlannerContext
 ) -> dict[str, tuple[int, bool]]:
     """Return the member along which a statement adds up, and whether it would be a product."""
-    found: dict[str, tuple[int, bool]] = {}
+    result: dict[str, tuple[int, bool]] = {}
     for name in band.statements:
         if not context.scop.statement(name).accumulator_reads:
             continue
         members = tuple(
-            replace(restrict_member(one, band.statements, (name,)), coincident=True)
-            for one in band.members
+            replace(restrict_member(band_member, band.statements, (name,)), coincident=True)
+            for band_member in band.members
         )
         moves = context.access_strides((name,), loop_context.rows, members)
         held = [place for place, row in enumerate(moves) if row[name].write is StrideKind.ZERO]
@@ -180,8 +189,8 @@ def _reduction_members(
             continue
         chosen = assign_roles(members, moves, has_vectors=True, registers=True)
         useful = _is_profitable(chosen, len(members)) and chosen.reduction == held[-1]
-        found[name] = held[-1], useful
-    return found
+        result[name] = held[-1], useful
+    return result
 
 
 def _is_profitable(chosen: LoopRoles, members: int) -> bool:

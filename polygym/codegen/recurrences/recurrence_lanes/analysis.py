@@ -116,7 +116,7 @@ def find_lane_recurrence(
     lanes = context.lanes(statements)
     if lanes < _MIN_LANES or len(statements) == 1:
         return None
-    found: LaneRecurrence | None = None
+    recurrence: LaneRecurrence | None = None
     for row in reversed(coincident):
         for along in reversed(waiting):
             if not _has_enough_iterations(
@@ -127,8 +127,10 @@ def find_lane_recurrence(
             if work is not None and _is_profitable(work, lanes):
                 return LaneRecurrence(LoopRoles(None, along, row), is_profitable=True)
             if work is not None:
-                found = found or LaneRecurrence(LoopRoles(None, along, row), is_profitable=False)
-    return found
+                recurrence = recurrence or LaneRecurrence(
+                    LoopRoles(None, along, row), is_profitable=False
+                )
+    return recurrence
 
 
 def _is_profitable(work: _PointWork, lanes: int) -> bool:

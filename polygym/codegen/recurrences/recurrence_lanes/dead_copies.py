@@ -25,7 +25,7 @@ from polygym.codegen.transforms.vectorization import statements_in
 def remove_dead_copies(program: LoopProgram, backs: Collection[str]) -> LoopProgram:
     """Return the program that runs none of the statements ``backs`` that copy for nobody."""
     scop = program.scop
-    statements = {one.name: one for one in scop.statements}
+    statements = {statement.name: statement for statement in scop.statements}
     read = {
         access.array for name in statements_in(program.body) for access in statements[name].reads
     }
@@ -49,10 +49,10 @@ def _remove_statements(node: Node, dead: Collection[str]) -> Node | None:
             return None if statement in dead else node
         case Block(children):
             kept = [_remove_statements(child, dead) for child in children]
-            found = tuple(one for one in kept if one is not None)
-            if len(found) == len(children):
-                return Block(found)
-            return Block(found) if len(found) > 1 else next(iter(found), None)
+            nodes = tuple(one for one in kept if one is not None)
+            if len(nodes) == len(children):
+                return Block(nodes)
+            return Block(nodes) if len(nodes) > 1 else next(iter(nodes), None)
         case Loop(body=body):
             inside = _remove_statements(body, dead)
             return None if inside is None else replace(node, body=inside)

@@ -231,13 +231,13 @@ def _row_groups(
     for (family, shift), touches in places.items():
         offsets = [to_linear_sum(touch.subscripts[-1])[1] for touch in touches]
         families.setdefault(family, []).append(NearRow(shift, min(offsets), max(offsets)))
-    found: dict[ShiftedRow, RowGroup] = {}
+    row_groups: dict[ShiftedRow, RowGroup] = {}
     for family, near in families.items():
         line = CACHE_LINE // scop.array(family[0]).type.size
         for run in group_rows(near, TileFormat(height, line, _MAX_COLUMNS, _MIN_COLUMNS)):
             shifts = tuple(row.shift for row in run)
-            found |= {(family, shift): (family, shifts) for shift in shifts}
-    return tuple(dict.fromkeys(found[where] for where in places))
+            row_groups |= {(family, shift): (family, shifts) for shift in shifts}
+    return tuple(dict.fromkeys(row_groups[where] for where in places))
 
 
 def _accesses(instances: Sequence[Instance], scop: Scop) -> Iterator[_RowAccess]:
@@ -316,15 +316,15 @@ def _prefill(
     writer = next((touch.instance_number for touch in touches if touch.writes), None)
     if written is None or writer is None:
         return TilePrefill.ALL
-    found = TilePrefill.NONE
+    literal = TilePrefill.NONE
     for touch, offset in zip(touches, offsets, strict=True):
         behind = direction * (written - offset)
         if touch.writes or (behind == 0 and touch.instance_number > writer):
             continue
         if behind <= 0:
             return TilePrefill.ALL
-        found = TilePrefill.IN_FRONT
-    return found
+        literal = TilePrefill.IN_FRONT
+    return literal
 
 
 def _block_columns(tiles: Sequence[RowTile], height: int, max_bytes: int) -> int:

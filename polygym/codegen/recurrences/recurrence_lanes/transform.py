@@ -96,8 +96,8 @@ def apply_recurrence_lanes(program: LoopProgram) -> LoopProgram:
         statements=(*program.scop.statements, *turning.statements),
     )
     extents = (*program.extents, *turning.extents)
-    found = replace(program, scop=scop, body=body, extents=extents)
-    return remove_dead_copies(found, turning.backs)
+    loop_program = replace(program, scop=scop, body=body, extents=extents)
+    return remove_dead_copies(loop_program, turning.backs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,17 +185,17 @@ class _RecurrenceLanes:
         if size > self.room or any(_common_iterations(plan, start, last) is None for plan in known):
             return None
         self.room -= size
-        found: list[Node] = []
+        nodes: list[Node] = []
         for part, plan in zip(parts, plans, strict=True):
             if plan is None:
-                found.append(Loop(rows.variable, start, last, 1, part))
+                nodes.append(Loop(rows.variable, start, last, 1, part))
                 continue
             made = [self._tile(tile, plan) for tile in plan.tiles]
             counters = BlockCounters.for_plan(plan, self.names)
-            found.append(
+            nodes.append(
                 _StripLoops(plan, made, self._body(plan, made), counters).node(start, last)
             )
-        inside = Block(tuple(found)) if len(found) > 1 else found[0]
+        inside = Block(tuple(nodes)) if len(nodes) > 1 else nodes[0]
         return Loop(strip, rows.lower, rows.upper, height, inside)
 
     def _tile(self, tile: RowTile, plan: RowPlan) -> _DeclaredRowTile:
@@ -206,19 +206,19 @@ class _RecurrenceLanes:
         self.extents.append(tuple(map(IndexConstant, lengths)))
         iterators = tuple(self.names.fresh(f"{name}_{k}") for k in range(tile.array.rank))
         back = self.names.fresh(f"{name}_back")
-        found = _DeclaredRowTile(
+        row_tile = _DeclaredRowTile(
             tile,
             array,
             copy_in_statement(tile.array, name, iterators, ["0", "0"]),
             copy_back_statement(tile.array, name, back, iterators, ["0", "0"]),
         )
-        self.statements += [found.copy_in, found.copy_back]
+        self.statements += [row_tile.copy_in, row_tile.copy_back]
         self.backs.append(back)
-        return found
+        return row_tile
 
     def _body(self, plan: RowPlan, made: Sequence[_DeclaredRowTile]) -> tuple[Statement, ...]:
         """Return the statements that use the tiles."""
-        found = []
+        result = []
         for number, instance in enumerate(plan.instances):
             statement = self.program.scop.statement(instance.statement)
             name = self.names.fresh(f"{statement.name}_rows")
@@ -231,9 +231,9 @@ class _RecurrenceLanes:
                 else _redirect_access(statement.write, made[place.tile])
             )
             body = replace_accesses(statement.body, elsewhere)
-            found.append(replace(statement, name=name, write=write, body=body))
-        self.statements += found
-        return tuple(found)
+            result.append(replace(statement, name=name, write=write, body=body))
+        self.statements += result
+        return tuple(result)
 
 
 def _bytes_per_recurrence(program: LoopProgram) -> int:
@@ -302,11 +302,13 @@ class _StripLoops:
 
     def _block(self, place: _BlockRange) -> Node:
         """Return what runs for a block of columns."""
-        before = [self._fill_loops(one, place) for one in self.tiles]
+        before = [self._fill_loops(tile, place) for tile in self.tiles]
         after = [
-            self._copy_back_loops(one, place) for one in self.tiles if one.tile.written is not None
+            self._copy_back_loops(row_tile, place)
+            for row_tile in self.tiles
+            if row_tile.tile.written is not None
         ]
-        parts = [one for one in before if one is not None]
+        parts = [node for node in before if node is not None]
         return Block((*parts, self._compute_loops(place), *after))
 
     def _compute_loops(self, place: _BlockRange) -> Node:

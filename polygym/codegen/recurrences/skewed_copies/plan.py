@@ -111,9 +111,8 @@ class Skew:
         """The same as a relation."""
         names = [f"x{place}" for place in range(len(self.stride))]
         there = self.skewed_subscripts([IndexVariable(name) for name in names])
-        return (
-            f"{{ [{', '.join(names)}] -> [{', '.join(isl_index_text(one, {}) for one in there)}] }}"
-        )
+        subscripts = ", ".join(isl_index_text(index, {}) for index in there)
+        return f"{{ [{', '.join(names)}] -> [{subscripts}] }}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +146,10 @@ class SkewedCopy:
     def copy_subscripts(self, subscripts: Sequence[Index]) -> tuple[Index, ...]:
         """Return where in the copy an element is."""
         return tuple(
-            subtract_indices(one, first)
-            for one, first in zip(self.skew.skewed_subscripts(subscripts), self.origin, strict=True)
+            subtract_indices(index, first)
+            for index, first in zip(
+                self.skew.skewed_subscripts(subscripts), self.origin, strict=True
+            )
         )
 
 
@@ -186,7 +187,7 @@ def plan_copies(region: SkewRegion) -> tuple[SkewedCopy, ...] | None:
     skews = _plan_skews(region)
     if skews is None:
         return None
-    found = []
+    result = []
     left = _MAX_COPY_BYTES
     try:
         with unbounded_operations(), attempt_bounded(_MAX_ISL_OPERATIONS):
@@ -195,14 +196,14 @@ def plan_copies(region: SkewRegion) -> tuple[SkewedCopy, ...] | None:
                 if copy is None or copy.size > left:
                     return None
                 left -= copy.size
-                found.append(copy)
+                result.append(copy)
     except isl.Error:
         return None
     copied = sum(
         prod(copy.lengths) * sum(one is not None for one in (copy.read, copy.written))
-        for copy in found
+        for copy in result
     )
-    return tuple(found) if is_profitable(region.node, region.program.scop, copied) else None
+    return tuple(result) if is_profitable(region.node, region.program.scop, copied) else None
 
 
 def _plan_skews(region: SkewRegion) -> tuple[Skew, ...] | None:
@@ -230,19 +231,19 @@ def _plan_skews(region: SkewRegion) -> tuple[Skew, ...] | None:
                     return None
     if not is_skewable(steps.values()):
         return None
-    found = tuple(
+    skews = tuple(
         Skew(scop.array(name), step) for name, step in steps.items() if is_skewable([step])
     )
-    names = {skew.array.name for skew in found}
+    names = {skew.array.name for skew in skews}
     if not all(
         _has_exact_accesses(region.program, name, names) for name in statements_in(region.node)
     ):
         return None
-    if any(skew.array.storage_class in _OWN_STORAGE for skew in found) or _is_reduced_outside(
+    if any(skew.array.storage_class in _OWN_STORAGE for skew in skews) or _is_reduced_outside(
         region, names
     ):
         return None
-    return found
+    return skews
 
 
 def _is_sequential(region: SkewRegion) -> bool:
@@ -334,15 +335,15 @@ def _footprint(
     if not groups:
         return None, []
     names = [f"x{place}" for place in range(array.rank)]
-    found = []
+    result = []
     for touch, offsets in groups.values():
         moves = "; ".join(
             f"[{', '.join(names)}] -> [{', '.join(map('{} + {}'.format, names, offset))}]"
             for offset in offsets
         )
         move = isl.Map(f"{{ {moves} }}").coalesce()
-        found.append(at_depth(access_relation(touch, program), depth).apply_range(move))
-    return _union(found), [touch for touch, _ in groups.values()]
+        result.append(at_depth(access_relation(touch, program), depth).apply_range(move))
+    return _union(result), [touch for touch, _ in groups.values()]
 
 
 def _union(relations: Sequence[isl.Map]) -> isl.Map:
@@ -355,11 +356,11 @@ def _union(relations: Sequence[isl.Map]) -> isl.Map:
 def has_exact_footprint(region: SkewRegion, node: Node, array: str, wanted: isl.Map) -> bool:
     """Whether loops in the place of a region touch of an array what is wanted, no more, no less."""
     program = region.isolated_program(node)
-    found = [
+    maps = [
         at_depth(access_relation(touch, program), region.depth)
         for touch in accesses_of(program, array)
     ]
-    return bool(_union(found).is_equal(wanted))
+    return bool(_union(maps).is_equal(wanted))
 
 
 def _multiply(index: Index, factor: int) -> Index:

@@ -137,15 +137,15 @@ class _SkewedCopies:
             return None
         if None in made:
             return None
-        found = [one for one in made if one is not None]
-        for one in found:
-            self.room -= one.copy.size
-            self.arrays.append(one.array)
-            self.extents.append(tuple(map(IndexConstant, one.copy.padded_lengths)))
-        there = [one.copy_in for one in found if one.copy_in is not None]
-        back = [one.copy_back for one in found if one.copy_back is not None]
+        declared_copies = [one for one in made if one is not None]
+        for declared_copy in declared_copies:
+            self.room -= declared_copy.copy.size
+            self.arrays.append(declared_copy.array)
+            self.extents.append(tuple(map(IndexConstant, declared_copy.copy.padded_lengths)))
+        there = [copy_.copy_in for copy_ in declared_copies if copy_.copy_in is not None]
+        back = [copy_.copy_back for copy_ in declared_copies if copy_.copy_back is not None]
         self.statements += [statement for _, statement in (*there, *back)]
-        moved = self._redirect_accesses(node, found)
+        moved = self._redirect_accesses(node, declared_copies)
         return Block((*(loops for loops, _ in there), moved, *(loops for loops, _ in back)))
 
     def _declare_copy(self, copy: SkewedCopy, region: SkewRegion) -> _DeclaredCopy | None:
@@ -160,10 +160,10 @@ class _SkewedCopies:
             copy_in_statement(array, name, iterators, here),
             copy_back_statement(array, name, back_name, iterators, here),
         )
-        found: list[tuple[Node, Statement] | None] = []
+        result: list[tuple[Node, Statement] | None] = []
         for statement, wanted in zip(statements, (copy.read, copy.written), strict=True):
             if wanted is None:
-                found.append(None)
+                result.append(None)
                 continue
             loops = self._copy_loops(copy, region, statement, wanted)
             alone = replace(
@@ -183,8 +183,8 @@ class _SkewedCopies:
             )
             if not has_exact_footprint(alone, loops, array.name, wanted):
                 return None
-            found.append((loops, statement))
-        return _DeclaredCopy(copy, declared, found[0], found[1])
+            result.append((loops, statement))
+        return _DeclaredCopy(copy, declared, result[0], result[1])
 
     def _copy_loops(
         self, copy: SkewedCopy, region: SkewRegion, statement: Statement, wanted: isl.Map
@@ -204,24 +204,24 @@ class _SkewedCopies:
 
     def _fresh_counter(self, name: str) -> str:
         """Return a name for a counter that nothing has yet."""
-        found = self.names.fresh(name)
-        while found in self.counters:
-            found = self.names.fresh(f"{found}_")
-        self.counters.add(found)
-        return found
+        result = self.names.fresh(name)
+        while result in self.counters:
+            result = self.names.fresh(f"{result}_")
+        self.counters.add(result)
+        return result
 
     def _redirect_accesses(self, node: Node, made: Sequence[_DeclaredCopy]) -> Node:
         """Return a region whose statements use the copies, and whose diagonals run in vectors."""
-        copies = {one.copy.skew.array.name: one for one in made}
+        copies = {copy.copy.skew.array.name: copy for copy in made}
         renamed: dict[str, str] = {}
         scop = self.program.scop
         for name in sorted(statements_in(node)):
             statement = scop.statement(name)
             accesses = (statement.write, *statement.reads)
             elsewhere = {
-                one: replace(one, array=copies[one.array].array.name)
-                for one in accesses
-                if one.array in copies
+                access: replace(access, array=copies[access.array].array.name)
+                for access in accesses
+                if access.array in copies
             }
             if elsewhere:
                 renamed[name] = self.names.fresh(f"{name}_skewed")
@@ -249,7 +249,7 @@ class _SkewedCopies:
                         part,
                         statement=renamed[name],
                         write=place(statement.write.array, part.write),
-                        reads=tuple(place(read.array, one) for read, one in reads),
+                        reads=tuple(place(read.array, indices) for read, indices in reads),
                     )
                 case _:
                     return map_children(part, walk)

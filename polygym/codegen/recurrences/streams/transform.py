@@ -73,8 +73,8 @@ def apply_streams(program: LoopProgram, min_bytes: int = LAST_LEVEL_CACHE) -> Lo
 
     That matters for arrays of ``min_bytes`` bytes or more.
     """
-    found = _StreamPlanner(program, min_bytes)
-    if not found.large:
+    planner = _StreamPlanner(program, min_bytes)
+    if not planner.large:
         return program
     past: set[str] = set()
     elsewhere: set[str] = set()
@@ -82,7 +82,7 @@ def apply_streams(program: LoopProgram, min_bytes: int = LAST_LEVEL_CACHE) -> Lo
     for nest in sequence_parts(program.body):
         visits = tuple(instances_with_paths(nest))
         own = (
-            set(found.nontemporal_statements(nest, visits))
+            set(planner.nontemporal_statements(nest, visits))
             if has_nontemporal_stores()
             else set[str]()
         )
@@ -90,8 +90,8 @@ def apply_streams(program: LoopProgram, min_bytes: int = LAST_LEVEL_CACHE) -> Lo
         past |= own - elsewhere
         past -= names - own
         elsewhere |= names
-        for one in found.prefetched_reads(visits, own):
-            ahead.setdefault((one.statement, one.read), one)
+        for prefetch in planner.prefetched_reads(visits, own):
+            ahead.setdefault((prefetch.statement, prefetch.read), prefetch)
     return replace(
         program, nontemporal_stores=frozenset(past), prefetches=frozenset(ahead.values())
     )
@@ -216,10 +216,10 @@ class _StreamPlanner:
             for instance, way in own:
                 cell = (array, instance.reads[number], instance.lanes)
                 inner = way.loops[-1].variable if way.loops else ""
-                one = self._prefetch_loop(instance, way, number, self.large[array])
-                if one is not None and (inner, cell) not in asked:
+                prefetch = self._prefetch_loop(instance, way, number, self.large[array])
+                if prefetch is not None and (inner, cell) not in asked:
                     asked.add((inner, cell))
-                    yield one
+                    yield prefetch
 
     def _prefetch_loop(
         self, instance: Instance, way: InstancePath, number: int, known: _LargeArray
@@ -319,15 +319,15 @@ def _sequence_parts(node: Node) -> tuple[Node, ...]:
 
 def _register_statements(nest: Node) -> frozenset[str]:
     """Return the statements whose elements loops keep in registers or in copies of their own."""
-    found: set[str] = set()
+    result: set[str] = set()
     for loop in loops_in(nest):
         match loop.annotation:
             case ScalarReplacement(statements):
-                found |= statements
+                result |= statements
             case ParallelLoop(_, sums, held):
-                found |= frozenset() if held is None else held.statements
+                result |= frozenset() if held is None else held.statements
                 if sums:
-                    found |= {instance.statement for instance in instances_in(loop)}
+                    result |= {instance.statement for instance in instances_in(loop)}
             case _:
                 pass
-    return frozenset(found)
+    return frozenset(result)

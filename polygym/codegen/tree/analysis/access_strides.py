@@ -133,14 +133,14 @@ def repeated_reads(statement: Statement, loop: InnermostLoop) -> int:
     ``A[i - 1][j] + A[i][j - 1] + A[i][j] + A[i][j + 1] + A[i + 1][j]`` two do along i, two along j.
     """
     reads = tuple(dict.fromkeys(read for read in statement.reads if not read.gathered))
-    found = 0
+    literal = 0
     for read in reads:
         moved = displacement(statement, read, loop)
         if moved is None or not any(moved):
             continue
         others = (other for other in reads if other.array == read.array and other is not read)
-        found += any(access_offset(read.relation, other.relation) == moved for other in others)
-    return found
+        literal += any(access_offset(read.relation, other.relation) == moved for other in others)
+    return literal
 
 
 def displacements(

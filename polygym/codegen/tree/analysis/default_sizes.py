@@ -158,9 +158,9 @@ def reduction_block(
     ]
     return min(
         choices,
-        key=lambda found: (
-            block_cycles(found, rows, columns, width, shared=shared, load=load),
-            -found.unroll_jam * found.vector_copies,
+        key=lambda block: (
+            block_cycles(block, rows, columns, width, shared=shared, load=load),
+            -block.unroll_jam * block.vector_copies,
         ),
     )
 

@@ -35,8 +35,8 @@ OriginalLoops: TypeAlias = Mapping[str, tuple[ScheduleRow, ...]]
 
 def loops_of(tree: Tree, statements: tuple[str, ...]) -> OriginalLoops:
     """Return the loops of the tree of a schedule."""
-    found = loop_paths(tree, statements)
-    return {name: tuple(member.rows[0] for member in members) for name, members in found}
+    result = loop_paths(tree, statements)
+    return {name: tuple(member.rows[0] for member in members) for name, members in result}
 
 
 def loop_numbers(
@@ -48,17 +48,17 @@ def loop_numbers(
     With rows S(s): (s, s) and T(s, i): (s, i) it takes T to tell the two loops apart; where S is
     alone they are told apart by their order, though nothing depends on it.
     """
-    found: list[int] = []
+    result: list[int] = []
     for member in members:
         rows = list(zip(statements, member.rows, strict=True))
         known = (
             number
             for number in range(1, 1 + min(len(loops[name]) for name in statements))
-            if number not in found and all(loops[name][number - 1] == row for name, row in rows)
+            if number not in result and all(loops[name][number - 1] == row for name, row in rows)
         )
         is_loop = any(any(row.iterators) for _, row in rows)
-        found.append(next(known, 0) if is_loop else 0)
-    return tuple(found)
+        result.append(next(known, 0) if is_loop else 0)
+    return tuple(result)
 
 
 def innermost_positions(order: Many[int], numbers_of_members: Many[int]) -> tuple[int, ...]:

@@ -98,11 +98,11 @@ def _vector_member(members: Sequence[BandMember], table: StrideTable) -> int | N
     """Return the coincident member with the most accesses that go to their neighbours."""
     best, most = None, 0
     for place, member in enumerate(members):
-        found = [moves for moves in table[place].values()]
-        moving = [move for moves in found for move in moves.all]
+        strides = [moves for moves in table[place].values()]
+        moving = [move for moves in strides for move in moves.all]
         if not member.coincident or StrideKind.OTHER in moving:
             continue
-        if any(moves.write is not StrideKind.UNIT for moves in found):
+        if any(moves.write is not StrideKind.UNIT for moves in strides):
             continue
         gain = moving.count(StrideKind.UNIT)
         if gain >= most:
@@ -135,5 +135,5 @@ def _shares_all_vectors(
 def _has_reuse(moves: Mapping[str, AccessStrides]) -> bool:
     """Whether some read stays where it is, or goes to where another one was."""
     return any(
-        found.overlapping_reads or StrideKind.ZERO in found.reads for found in moves.values()
+        strides.overlapping_reads or StrideKind.ZERO in strides.reads for strides in moves.values()
     )

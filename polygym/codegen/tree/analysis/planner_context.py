@@ -82,7 +82,7 @@ class PlannerContext:
         if not self.mapping.order:
             return True
         own = self._loop_numbers(band.statements, band.members)
-        order = [one for one in self._loop_numbers((name,), found) if one in own]
+        order = [number for number in self._loop_numbers((name,), found) if number in own]
         asked = [one for one in self.mapping.order if one in order]
         return order[len(order) - len(asked) :] == asked
 
@@ -128,7 +128,7 @@ class PlannerContext:
         members: Sequence[BandMember],
     ) -> tuple[Dictionary[str, AccessStrides], ...]:
         """Return how accesses move with every member, inside of loops with the ``outer`` rows."""
-        rows = tuple(one.rows for one in members)
+        rows = tuple(band_member.rows for band_member in members)
         around = tuple(tuple(outer[name]) for name in statements)
         return self.memo.get_or_compute(
             ("moves", statements, around, rows, self.packing),

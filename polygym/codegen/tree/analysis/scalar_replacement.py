@@ -131,8 +131,8 @@ def _instance_to_element(
 @lru_cache(maxsize=1024)
 def _write_relation(domain: str, relation: str) -> isl.Map:
     """Return the map from the instances of a domain to the element of an access."""
-    found = isl.Map(relation).reset_tuple_id(isl.dim_type.out)
-    return found.intersect_domain(isl.Set(domain))
+    result = isl.Map(relation).reset_tuple_id(isl.dim_type.out)
+    return result.intersect_domain(isl.Set(domain))
 
 
 def _instance_to_loops(scop: Scop, statement: Statement, rows: Sequence[ScheduleRow]) -> isl.Map:
@@ -140,11 +140,11 @@ def _instance_to_loops(scop: Scop, statement: Statement, rows: Sequence[Schedule
     names = tuple(parameter.name for parameter in scop.parameters)
     space = _instance_space(statement.name, statement.depth, names)
     zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
-    found = isl.MultiAff.zero(space.from_domain().add_dims(isl.dim_type.out, len(rows)))
+    multi_aff = isl.MultiAff.zero(space.from_domain().add_dims(isl.dim_type.out, len(rows)))
     for place, row in enumerate(rows):
         form = affine_form(zero, row.iterators, row.parameters, row.constant)
-        found = found.set_aff(place, form)
-    return isl.Map.from_multi_aff(found)
+        multi_aff = multi_aff.set_aff(place, form)
+    return isl.Map.from_multi_aff(multi_aff)
 
 
 @lru_cache(maxsize=1024)

@@ -61,8 +61,8 @@ class TileCoordinates:
     def condition_text(self, conditions: tuple[tuple[Inequality, ...], ...]) -> str:
         """Return the tiles of some conditions as isl's text."""
         names = {part: f"t{place}" for place, part in enumerate(self.terms)}
-        found = TilePredicate(self.terms, conditions).text(names.__getitem__)
-        return f"{{ [{', '.join(names.values())}] : {found} }}"
+        result = TilePredicate(self.terms, conditions).text(names.__getitem__)
+        return f"{{ [{', '.join(names.values())}] : {result} }}"
 
     def coordinate_texts(self, place: int, iterators: list[str]) -> str:
         """Return the numbers of the tiles of a statement's instances."""
@@ -96,13 +96,13 @@ def separating_conditions(
     free = free.gist(every.simple_hull()).coalesce()
     if free.n_basic_set() > _MAX_CONDITIONS:
         return None
-    found = []
+    result = []
     for piece in free.get_basic_sets():
         every_one: list[Inequality] = []
         for constraint in piece.get_constraints():
             factors = coefficients(constraint, isl.dim_type.set)
             every_one.append((factors, constant_term(constraint)))
             if constraint.is_equality():
-                every_one.append((tuple(-one for one in factors), -constant_term(constraint)))
-        found.append(tuple(every_one))
-    return tuple(found) if all(found) else None
+                every_one.append((tuple(-factor for factor in factors), -constant_term(constraint)))
+        result.append(tuple(every_one))
+    return tuple(result) if all(result) else None

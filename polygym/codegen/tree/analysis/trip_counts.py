@@ -54,7 +54,10 @@ def member_trip_counts(
     sizes: Sizes,
 ) -> tuple[int, ...]:
     """Return the lengths of several members of a band."""
-    return tuple(member_trip_count(scop, statements, one, parameters, sizes) for one in members)
+    return tuple(
+        member_trip_count(scop, statements, band_member, parameters, sizes)
+        for band_member in members
+    )
 
 
 def inner_trip_count(
@@ -76,7 +79,10 @@ def inner_trip_count(
             combine_rows(row, other, 1, -factor)
             for factor in range(-_MAX_COEFFICIENT, _MAX_COEFFICIENT + 1)
         )
-        return min(row_trip_count(scop.statement(name), one, parameters, sizes) for one in skewed)
+        return min(
+            row_trip_count(scop.statement(name), schedule_row, parameters, sizes)
+            for schedule_row in skewed
+        )
 
     return max(map(reach, statements, member.rows, outer.rows))
 

@@ -169,8 +169,8 @@ def distributed_arrangement(
         return _with_scalar_replacement(
             _fused_arrangement(band, loop_context, (), context), context
         )
-    found = _distributed_arrangement(band, loop_context, (), context)
-    return None if found is None else _with_scalar_replacement(found, context)
+    arrangement = _distributed_arrangement(band, loop_context, (), context)
+    return None if arrangement is None else _with_scalar_replacement(arrangement, context)
 
 
 def apply_arrangement(band: Band, arrangement: Arrangement, context: PlannerContext) -> Band:
@@ -185,7 +185,10 @@ def apply_arrangement(band: Band, arrangement: Arrangement, context: PlannerCont
             below = inner
         case groups:
             below = SequenceNode(
-                tuple(Branch(one.statements, _group_band(one, Leaf(), context)) for one in groups)
+                tuple(
+                    Branch(group.statements, _group_band(group, Leaf(), context))
+                    for group in groups
+                )
             )
             if not outer:
                 # A band without members: nothing is around the sequence.
@@ -290,7 +293,7 @@ def _outer_members(count: int, last: tuple[int, ...] = ()) -> Iterator[tuple[int
     """
     if last:
         others = tuple(place for place in range(count) if place not in last)
-        first = [tuple(others[place] for place in one) for one in _outer_members(len(others))]
+        first = [tuple(others[place] for place in member) for member in _outer_members(len(others))]
         behind = [(*others, *last[:size]) for size in range(len(last))]
         yield from dict.fromkeys((*first, *behind))
         return

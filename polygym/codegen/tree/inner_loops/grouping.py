@@ -55,10 +55,10 @@ def make_group(
         )
         if across is None:
             return StatementGroup(statements, members, loop_context, moves, chosen)
-        found = StatementGroup(
+        group = StatementGroup(
             statements, members, loop_context, moves, across.roles, is_along_rows=True
         )
-        return replace(found, has_recurrence_lanes=across.is_profitable)
+        return replace(group, has_recurrence_lanes=across.is_profitable)
     innermost = last[-1]
     chosen = assign_roles(
         members, moves, has_vectors=has_vectors, registers=registers, innermost=innermost
@@ -80,10 +80,10 @@ def _is_row_reduction(chosen: LoopRoles, moves: StrideTable, context: PlannerCon
     """Whether the held member has sums alone, along rows: these have chains of their own."""
     if chosen.reduction is None or chosen.vector is not None:
         return False
-    for name, found in moves[chosen.reduction].items():
-        is_once = all(move is StrideKind.ZERO for move in found.all)
+    for name, strides in moves[chosen.reduction].items():
+        is_once = all(move is StrideKind.ZERO for move in strides.all)
         is_sum = (
-            found.write is StrideKind.ZERO
+            strides.write is StrideKind.ZERO
             and reduction_operator(context.scop.statement(name)) is not None
         )
         if not (is_once or is_sum):
@@ -97,13 +97,13 @@ def with_scalar_replacement(group: StatementGroup, context: PlannerContext) -> S
     if place is None or not context.mapping.registers:
         return group
     standing = _outer_rows(group, {place})
-    found = context.memo.get_or_compute(
+    result = context.memo.get_or_compute(
         ("held", group.statements, tuple(standing.items())),
         lambda: replaceable(context.scop, group.statements, group.statements, standing),
     )
-    if found and not _is_replaceable_in_copies(group, context):
+    if result and not _is_replaceable_in_copies(group, context):
         group = replace(group, roles=replace(group.roles, jammed=None))
-    return replace(group, replaced_statements=found)
+    return replace(group, replaced_statements=result)
 
 
 def _outer_rows(group: StatementGroup, advancing: Set[int]) -> dict[str, tuple[ScheduleRow, ...]]:

@@ -136,9 +136,12 @@ def _plan_nested_reduction(
     if order is None or not split.free:
         return None
     chosen = _statement_choices(split, [name for (name,) in order], loop_context, context)
-    if not any(one.is_replaced and len(one.loops.reduction_members) > 1 for one in chosen):
+    if not any(
+        reduction_choice.is_replaced and len(reduction_choice.loops.reduction_members) > 1
+        for reduction_choice in chosen
+    ):
         return None
-    busy = frozenset(place for one in chosen for place in one.annotations)
+    busy = frozenset(place for choice in chosen for place in choice.annotations)
     reach = member_trip_counts(
         context.scop, band.statements, split.free, loop_context.parameters, sizes
     )
@@ -182,7 +185,9 @@ def _changes_written_element(
 ) -> bool:
     """Whether some statement writes another element when the member of its band advances."""
     for name in band.statements:
-        own = [restrict_member(one, band.statements, (name,)) for one in band.members]
+        own = [
+            restrict_member(band_member, band.statements, (name,)) for band_member in band.members
+        ]
         moves = context.access_strides(
             (name,), loop_context.rows, [*own, *loop_path(band.child, name)]
         )
@@ -195,13 +200,13 @@ def _statement_choices(
     split: _BandSplit, order: Many[str], loop_context: LoopContext, context: PlannerContext
 ) -> tuple[ReductionChoice, ...]:
     """Return what the statements do, in their order; nothing where one of them is unfit."""
-    found = []
+    result = []
     for name in order:
-        one = choose_reduction(split.loops(name), loop_context, context)
-        if one is None:
+        choice = choose_reduction(split.loops(name), loop_context, context)
+        if choice is None:
             return ()
-        found.append(one)
-    return tuple(found)
+        result.append(choice)
+    return tuple(result)
 
 
 def _shared_tree(
@@ -218,7 +223,8 @@ def _shared_tree(
     )
     common = tuple(free[place] for place in order if place not in busy)
     branches = tuple(
-        Branch((one.loops.statement,), _statement_band(one, busy, ranks)) for one in choices
+        Branch((choice.loops.statement,), _statement_band(choice, busy, ranks))
+        for choice in choices
     )
     below = branches[0].child if len(branches) == 1 else SequenceNode(branches)
     return Band(statements, (*common, *split.outer), below)
@@ -226,7 +232,7 @@ def _shared_tree(
 
 def _reloads_vectors(place: int, choices: Many[ReductionChoice]) -> bool:
     """Whether sums need the same vectors in every iteration of a free member."""
-    return all(place in one.reloading_members for one in choices if one.is_replaced)
+    return all(place in choice.reloading_members for choice in choices if choice.is_replaced)
 
 
 def _statement_band(choice: ReductionChoice, busy: Many[int], member_ranks: Many[int]) -> Band:

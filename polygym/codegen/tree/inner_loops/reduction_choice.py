@@ -95,17 +95,17 @@ def choose_reduction(
     summed = [row[loops.statement] for row in moves[count:]]
     touched = _footprints(statement, summed, reach[count:], context)
     bytes_ = context.vector_bits // 8
-    found = ReductionShape(statement, own, reach[:count], terms, is_held, bytes_, touched)
-    choice = _vector_choice(found, loops, moves, context)
+    shape = ReductionShape(statement, own, reach[:count], terms, is_held, bytes_, touched)
+    choice = _vector_choice(shape, loops, moves, context)
     if choice is None:
         return None
     number = apply_requested(choice.copies, context)
-    if number.vector_copies > found.vectors_in_cache(context.machine):
+    if number.vector_copies > shape.vectors_in_cache(context.machine):
         return None
     given = make_annotations(choice.vector, choice.jammed, number, context.vector_bits)
-    again = found.reloading_loops(choice.vector)
+    again = shape.reloading_loops(choice.vector)
     return ReductionChoice(
-        loops, is_held, given, again, _vector_tiles(found, choice, number, again, context)
+        loops, is_held, given, again, _vector_tiles(shape, choice, number, again, context)
     )
 
 
@@ -117,14 +117,14 @@ def _footprints(
 ) -> tuple[ReadFootprint, ...]:
     """Return what each read of a statement touches in the loops of its sum, and its array."""
     assert context.sizes is not None
-    found = []
+    result = []
     for read, access in enumerate(statement.reads):
         array = context.scop.array(access.array)
         moving = zip(summed, lengths, strict=True)
         column = prod(n for moves, n in moving if moves.reads[read] is not StrideKind.ZERO)
         every = element_count(array, context.sizes)
-        found.append(ReadFootprint(column * array.type.size, every * array.type.size))
-    return tuple(found)
+        result.append(ReadFootprint(column * array.type.size, every * array.type.size))
+    return tuple(result)
 
 
 def _is_replaceable(

@@ -122,32 +122,38 @@ def apply_requested(default: RegisterBlock, context: PlannerContext) -> Register
 def annotations_of(group: StatementGroup, context: PlannerContext) -> dict[int, LoopAnnotation]:
     """Return what the members of a group are given to do, by their place."""
     chosen = group.roles
-    found: dict[int, LoopAnnotation] = {}
+    loop_annotations: dict[int, LoopAnnotation] = {}
     if group.has_recurrence_lanes and chosen.jammed is not None:
         number = choose_block(group, context)
         usual = 1 if _exceeds_cache(group, context) else VECTORS
         vectors = context.mapping.vector_copies or usual
-        found = {chosen.jammed: LaneRows(context.vector_bits, vectors, number.unroll_jam)}
+        loop_annotations = {
+            chosen.jammed: LaneRows(context.vector_bits, vectors, number.unroll_jam)
+        }
     elif chosen.vector is not None or chosen.jammed is not None:
         number = choose_block(group, context)
-        found = make_annotations(chosen.vector, chosen.jammed, number, context.vector_bits)
-        if chosen.jammed in found and skewed_arrays(group, context):
-            found[chosen.jammed] = DiagonalLoop(skewed_vector_bits(context), number.unroll_jam)
+        loop_annotations = make_annotations(
+            chosen.vector, chosen.jammed, number, context.vector_bits
+        )
+        if chosen.jammed in loop_annotations and skewed_arrays(group, context):
+            loop_annotations[chosen.jammed] = DiagonalLoop(
+                skewed_vector_bits(context), number.unroll_jam
+            )
     if chosen.reduction is not None and group.replaced_statements:
-        found[chosen.reduction] = ScalarReplacement(group.replaced_statements)
-    return found
+        loop_annotations[chosen.reduction] = ScalarReplacement(group.replaced_statements)
+    return loop_annotations
 
 
 def make_annotations(
     vector: int | None, jammed: int | None, copies: RegisterBlock, bits: int
 ) -> dict[int, LoopAnnotation]:
     """Return what the loop that runs in vectors and the jammed one are given to do."""
-    found: dict[int, LoopAnnotation] = {}
+    loop_annotations: dict[int, LoopAnnotation] = {}
     if vector is not None:
-        found[vector] = VectorLoop(bits, copies.vector_copies)
+        loop_annotations[vector] = VectorLoop(bits, copies.vector_copies)
     if jammed is not None and copies.unroll_jam > 1:
-        found[jammed] = UnrollAndJam(copies.unroll_jam)
-    return found
+        loop_annotations[jammed] = UnrollAndJam(copies.unroll_jam)
+    return loop_annotations
 
 
 def _small_reduction_block(group: StatementGroup, context: PlannerContext) -> RegisterBlock | None:

@@ -30,17 +30,17 @@ def permutable_groups(
     tree: Tree, loop_context: LoopContext, loops: OriginalLoops, *, with_moved_points: bool
 ) -> LoopGroups:
     """Return the groups of all statements, the largest ones; those of moved points if they are."""
-    found: dict[frozenset[int], None] = {}
+    result: dict[frozenset[int], None] = {}
     for band in _permutable_bands(tree, loop_context, with_moved_points=with_moved_points):
         numbered = loop_numbers(band.statements, band.members, loops)
         for place in range(len(band.statements)):
             both = zip(numbered, band.members, strict=True)
             group = {one for one, member in both if any(member.rows[place].iterators)}
-            found[frozenset(group) - {0}] = None
+            result[frozenset(group) - {0}] = None
     return tuple(
         tuple(sorted(group))
-        for group in found
-        if len(group) > 1 and not any(group < other for other in found)
+        for group in result
+        if len(group) > 1 and not any(group < other for other in result)
     )
 
 
@@ -60,9 +60,9 @@ def _permutable_bands(
                 )
         case Band():
             if with_moved_points and (sunk := sink_points(tree, loop_context)) is not None:
-                for one in sunk:
-                    below = loop_context.for_branch(one.band.statements)
-                    yield from _permutable_bands(one.band, below, with_moved_points=True)
+                for sunk_branch in sunk:
+                    below = loop_context.for_branch(sunk_branch.band.statements)
+                    yield from _permutable_bands(sunk_branch.band, below, with_moved_points=True)
                 return
             yield tree
             if (

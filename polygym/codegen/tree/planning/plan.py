@@ -115,11 +115,11 @@ def plan_tree(
         )
         packing = packing_in(groups, legal.scop, mapping.pack, sizes, memo)
         setting = PlannerContext(legal.scop, mapping, machine, packing, known, memo, loops)
-        found = _TreePlanner(setting, threads, keep_term_order).tree(tree, around)
+        result = _TreePlanner(setting, threads, keep_term_order).tree(tree, around)
         if not (mapping.reassociate and mapping.is_parallel) or known is None:
-            return found
+            return result
         sums = ReductionParallelizer(legal.scop, mapping, parameters, known, machine.level_2 // 2)
-        return sums.parallelize_tree(found, around.pairs)
+        return sums.parallelize_tree(result, around.pairs)
 
 
 def packing_in(
@@ -201,8 +201,8 @@ class _TreePlanner:
         if sinks:
             if (branches := sink_points(band, loop_context)) is not None:
                 return self._tile_sunk(band, branches, tiled, loop_context)
-            if (found := plan_nested_reduction(band, loop_context, self.context)) is not None:
-                return self._tile_reduction(band, found, tiled, loop_context)
+            if (reduction := plan_nested_reduction(band, loop_context, self.context)) is not None:
+                return self._tile_reduction(band, reduction, tiled, loop_context)
             if (through := self._interchange(band, loop_context)) is not None:
                 ran = self._tile_interchanged(band, through, tiled, loop_context)
                 if ran is not None:
@@ -218,7 +218,7 @@ class _TreePlanner:
 
     def _points(self, band: Band, tiled: tuple[int, ...], loop_context: LoopContext) -> Tree:
         """Map a band below which there are no more loops."""
-        found, points = self._arrange(band, loop_context)
+        arrangement, points = self._arrange(band, loop_context)
         if may_have_independent_tiles(band, loop_context, self.context):
             sizes = independent_tile_sizes(band, tiled, loop_context, self.context)
             tiles = self._tiles(band, sizes, loop_context)
@@ -229,7 +229,7 @@ class _TreePlanner:
                 return tiles.around(
                     self._split_independent(points, band.statements, free, tiles.is_parallel)
                 )
-        sizes = point_band_sizes(band, found, tiled, loop_context, self.context)
+        sizes = point_band_sizes(band, arrangement, tiled, loop_context, self.context)
         tiles = self._tiles(band, sizes, loop_context)
         return tiles.around(self.parallelizer.parallelize_tree(points, parallel=tiles.is_parallel))
 
@@ -237,8 +237,8 @@ class _TreePlanner:
         """Return who does what among the points of a band, and their loops."""
 
         def arrange(setting: PlannerContext) -> tuple[Arrangement, Tree]:
-            found = choose_arrangement(band, loop_context, setting)
-            return found, apply_arrangement(band, found, setting)
+            arrangement = choose_arrangement(band, loop_context, setting)
+            return arrangement, apply_arrangement(band, arrangement, setting)
 
         return self.context.memoized("points", band, loop_context, arrange)
 
@@ -342,10 +342,10 @@ class _TreePlanner:
         if (whole := self.mapping.tile_for(len(band.members))) is not None:
             sizes = tuple(whole[place] for place in through.moved_positions)
         elif is_innermost(inside):
-            found = choose_arrangement(inside, below, self.context)
-            if not found.is_profitable:
+            arrangement = choose_arrangement(inside, below, self.context)
+            if not arrangement.is_profitable:
                 return None
-            every = point_band_sizes(inside, found, (*before, *rest), below, self.context)
+            every = point_band_sizes(inside, arrangement, (*before, *rest), below, self.context)
             own = every[: len(points)]
             sizes = own if any(size > 1 for size in own) else sizes
         sizes = _remaining_sizes(sizes, before)

@@ -134,7 +134,11 @@ def _streamed_row_sizes(
     mapping, member = context.mapping, band.members[streamed]
     if context.sizes is None:
         return None
-    others = (one.coincident for place, one in enumerate(band.members) if place != streamed)
+    others = (
+        band_member.coincident
+        for place, band_member in enumerate(band.members)
+        if place != streamed
+    )
     alone = not (loop_context.is_parallel or any(others))
     names, parameters = band.statements, loop_context.parameters
     long = member_trip_count(context.scop, names, member, parameters, context.sizes)

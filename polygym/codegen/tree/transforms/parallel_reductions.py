@@ -114,10 +114,10 @@ class ReductionParallelizer:
                 if sums and self._is_profitable(band, place, sums):
                     return self._parallelized(band, place, sums)
             pairs = _unordered_pairs(pairs, band.statements, member, self.parameters)
-        found = self.parallelize_tree(band.child, pairs)
-        if found == band.child and (apart := self._distributed(band, alive)) is not None:
+        tree = self.parallelize_tree(band.child, pairs)
+        if tree == band.child and (apart := self._distributed(band, alive)) is not None:
             return apart
-        return replace(band, child=found)
+        return replace(band, child=tree)
 
     def _distributed(self, band: Band, pairs: tuple[DependencePairs, ...]) -> Tree | None:
         """Return a band in threads whose statements part ways first; None where that is no help.
@@ -141,8 +141,8 @@ class ReductionParallelizer:
         if order is None:
             return None
         branches = tuple(Branch(group, _restrict_tree(band, group)) for group in order)
-        found = self.parallelize_tree(SequenceNode(branches), pairs)
-        return found if any(one.reductions for one in _parallel_annotations(found)) else None
+        tree = self.parallelize_tree(SequenceNode(branches), pairs)
+        return tree if any(loop.reductions for loop in _parallel_annotations(tree)) else None
 
     def _uses_otherwise(self, name: str, reduced: Collection[str]) -> bool:
         """Whether a statement does something else with arrays that others reduce."""
@@ -173,7 +173,7 @@ class ReductionParallelizer:
                 return ()
             found[array] = None
         operators = tuple((array, self._operator(band, array)) for array in found)
-        kept = tuple((array, one) for array, one in operators if one is not None)
+        kept = tuple((array, operator) for array, operator in operators if operator is not None)
         return kept if len(kept) == len(operators) else ()
 
     def _operator(self, band: Band, array: str) -> ReductionOperator | None:

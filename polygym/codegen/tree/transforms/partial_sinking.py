@@ -83,23 +83,25 @@ def _vectorized_statements(
             return frozenset()
         case SequenceNode(branches):
             parts = [
-                _vectorized_statements(one.child, loop_context.for_branch(one.statements), context)
-                for one in branches
+                _vectorized_statements(
+                    branch.child, loop_context.for_branch(branch.statements), context
+                )
+                for branch in branches
             ]
             return frozenset().union(*parts)
         case Band() if is_innermost(tree):
             groups = choose_arrangement(tree, loop_context, context).groups
-            names = [one.statements for one in groups if one.has_vectors]
+            names = [group.statements for group in groups if group.has_vectors]
             return frozenset().union(*names)
         case Band(statements, members, child):
             if (sunk := sink_points(tree, loop_context)) is None:
                 return _vectorized_statements(
                     child, loop_context.inside_members(members, statements), context
                 )
-            found = [
+            result = [
                 _vectorized_statements(
-                    one.band, loop_context.for_branch(one.band.statements), context
+                    sunk_branch.band, loop_context.for_branch(sunk_branch.band.statements), context
                 )
-                for one in sunk
+                for sunk_branch in sunk
             ]
-            return frozenset().union(*found)
+            return frozenset().union(*result)

@@ -52,15 +52,15 @@ def tile_bands(
             sizes = tuple(
                 sizes[second] if place == first else size for place, size in enumerate(sizes)
             )
-    found = [tile_members(shapes, sizes)]
+    band_members = [tile_members(shapes, sizes)]
     larger = _outer_level_sizes(sizes, mapping.outer_tile_for(len(sizes)))
     if any(size > 1 for size in larger):
-        found.insert(0, tile_members(shapes, larger))
-    outermost = found[0]
-    found[0] = (
+        band_members.insert(0, tile_members(shapes, larger))
+    outermost = band_members[0]
+    band_members[0] = (
         wavefront_members(outermost) if wave and len(outermost) > 1 else coincident_first(outermost)
     )
-    return tuple(found)
+    return tuple(band_members)
 
 
 def _wants_wavefront(

@@ -143,25 +143,27 @@ class FeatureExtractor:
         An error stands in the place of what isl would take too long for. ``is_stopped`` is asked
         before each; those that come after it says so are left out.
         """
-        found: list[_PlannedCandidate | PolygymError] = []
+        candidates: list[_PlannedCandidate | PolygymError] = []
         for mapping in mappings:
             if is_stopped():
                 break
             try:
-                found.append(self._answers.get_or_compute(mapping, self._plan))
+                candidates.append(self._answers.get_or_compute(mapping, self._plan))
             except PolygymError as error:
-                found.append(error)
+                candidates.append(error)
         self._compute_features(
-            dict.fromkeys(one for one in found if isinstance(one, _PlannedCandidate))
+            dict.fromkeys(
+                candidate for candidate in candidates if isinstance(candidate, _PlannedCandidate)
+            )
         )
-        return [_features_or_error(one) for one in found]
+        return [_features_or_error(candidate) for candidate in candidates]
 
     def _plan(self, mapping: Mapping) -> _PlannedCandidate:
         """Return the loops that a mapping makes of the schedule."""
         tree = plan_tree(self._tree, self._legal, mapping, self._machine, self._sizes, self._memory)
-        found = dict(self._nests(tree, tuple(self._work_of), mapping.pack))
+        nests = dict(self._nests(tree, tuple(self._work_of), mapping.pack))
         return _PlannedCandidate(
-            tree, tuple([found[work.name] for work in self._works]), mapping.threads
+            tree, tuple([nests[work.name] for work in self._works]), mapping.threads
         )
 
     def _nests(
@@ -209,21 +211,23 @@ class FeatureExtractor:
         """Work out the features of candidates, all of them together."""
         if len(self._columns) > _MAX_NESTS:
             self._columns.clear()
-        left = [one for one in planned if one.features is None]
+        left = [
+            planned_candidate for planned_candidate in planned if planned_candidate.features is None
+        ]
         new: dict[tuple[StatementNest, int], int] = {}
-        for one in left:
-            for place, own in enumerate(one.nests):
-                if (own, one.threads) not in self._columns:
-                    new[own, one.threads] = place
+        for candidate in left:
+            for place, own in enumerate(candidate.nests):
+                if (own, candidate.threads) not in self._columns:
+                    new[own, candidate.threads] = place
         if new:
             nests, threads = zip(*new, strict=True)
-            found = nest_columns(self._statements.select(tuple(new.values())), nests, threads)
-            self._columns.update(zip(new, zip(*found, strict=True), strict=True))
-        for one in left:
-            rows = [self._columns[own, one.threads] for own in one.nests]
+            floats = nest_columns(self._statements.select(tuple(new.values())), nests, threads)
+            self._columns.update(zip(new, zip(*floats, strict=True), strict=True))
+        for candidate in left:
+            rows = [self._columns[own, candidate.threads] for own in candidate.nests]
             known, related = (np.array(part) for part in zip(*rows, strict=True))
-            one.features = CandidateFeatures(
-                _combine_statements(known, related), one.tree, one.nests, known
+            candidate.features = CandidateFeatures(
+                _combine_statements(known, related), candidate.tree, candidate.nests, known
             )
 
 
@@ -276,10 +280,10 @@ def candidate_features(
         LimitError: isl would take too long.
     """
     known = _feature_extractor(legal, tuple(sizes.items()), machine or this_machine())
-    (found,) = known.features([mapping])
-    if isinstance(found, PolygymError):
-        raise found
-    return found
+    (error,) = known.features([mapping])
+    if isinstance(error, PolygymError):
+        raise error
+    return error
 
 
 def _features_or_error(one: _PlannedCandidate | PolygymError) -> CandidateFeatures | PolygymError:

@@ -99,10 +99,10 @@ class LoopForest:
                 np.zeros((0, len(NODE_COLUMNS)), np.float32), none, none, np.zeros(1, np.int64)
             )
         return LoopForest(
-            np.concatenate([one.rows for one in trees]),
-            np.concatenate([one.parents for one in trees]),
-            np.concatenate([one.levels for one in trees]),
-            np.concatenate([[0], np.cumsum([len(one) for one in trees])]).astype(np.int64),
+            np.concatenate([loop_tree.rows for loop_tree in trees]),
+            np.concatenate([tree.parents for tree in trees]),
+            np.concatenate([tree.levels for tree in trees]),
+            np.concatenate([[0], np.cumsum([len(tree) for tree in trees])]).astype(np.int64),
         )
 
     def __len__(self) -> int:
@@ -125,7 +125,12 @@ class LoopForest:
 def build_loop_tree(tree: Tree, statements: Sequence[StatementLeaf]) -> LoopTree:
     """Return the loops of a planned tree, given what is known of its statements."""
     around = dict(
-        _loop_numbers(tree, tuple(one.name for one in statements), (), iter(range(1 << 30)))
+        _loop_numbers(
+            tree,
+            tuple(statement_leaf.name for statement_leaf in statements),
+            (),
+            iter(range(1 << 30)),
+        )
     )
     rows: list[Floats] = []
     parents: list[int] = []
@@ -139,16 +144,16 @@ def build_loop_tree(tree: Tree, statements: Sequence[StatementLeaf]) -> LoopTree
         return len(rows) - 1
 
     # Who is heavier comes first, so that the first one under a loop is the heaviest under it.
-    for one in sorted(statements, key=_statement_order, reverse=True):
-        loops = around[one.name]
+    for leaf in sorted(statements, key=_statement_order, reverse=True):
+        loops = around[leaf.name]
         if rows and len(rows) + 1 + sum(loop not in node_of for loop in loops) > MAX_NODES:
             continue
         parent = -1
-        for level, (loop, row) in enumerate(zip(loops, _loop_rows(one.footprint), strict=True)):
+        for level, (loop, row) in enumerate(zip(loops, _loop_rows(leaf.footprint), strict=True)):
             if loop not in node_of:
                 node_of[loop] = add(row, parent, level)
             parent = node_of[loop]
-        add(_leaf_row(one), parent, len(loops))
+        add(_leaf_row(leaf), parent, len(loops))
     return LoopTree(
         np.array(rows, dtype=np.float32),
         np.array(parents, dtype=np.int64),

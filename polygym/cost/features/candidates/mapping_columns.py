@@ -26,7 +26,7 @@ MAPPING_COLUMNS = (
 """What the columns of :func:`mapping_vector` are; -1 stands for what is left to the model. Orders
 begin with the loop that runs innermost."""
 
-_PARALLEL_CODES = {one: number for number, one in enumerate(WorkSharing)}
+_PARALLEL_CODES = {sharing: number for number, sharing in enumerate(WorkSharing)}
 
 
 def mapping_vector(mapping: Mapping) -> Floats:
@@ -41,15 +41,15 @@ def mapping_vector(mapping: Mapping) -> Floats:
         mapping.wavefront, mapping.diamond,
     )  # fmt: skip
     numbers = (mapping.vector_bits, mapping.vector_copies, mapping.unroll_jam)
-    found = (
+    result = (
         *_padded(mapping.tile or ()),
         *_padded(mapping.outer_tile or ()),
         *switches,
-        *(-1 if one is None else one for one in numbers),
+        *(-1 if number is None else number for number in numbers),
         _PARALLEL_CODES[mapping.parallel],
         *(*mapping.order[::-1], *(-1,) * MAX_ORDERED_LOOPS)[:MAX_ORDERED_LOOPS],
     )
-    return np.array(found, dtype=np.float64)
+    return np.array(result, dtype=np.float64)
 
 
 def _padded(sizes: tuple[int, ...]) -> tuple[int, ...]:

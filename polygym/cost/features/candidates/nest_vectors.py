@@ -145,24 +145,24 @@ def nest_columns(
     Each is of the statement with its number, and may use so many threads. What comes out of a nest
     does not depend on the others, to the last bit.
     """
-    found = _stacked_loops(nests, statements.references)
-    seen = stacked_footprints(statements.references, found)
+    loops = _stacked_loops(nests, statements.references)
+    seen = stacked_footprints(statements.references, loops)
     working = working_sets(statements.references, seen)
     alone = traffic_and_length_columns(
         statements.operations,
         statements.instances,
-        found.counts,
-        found.lengths,
+        loops.counts,
+        loops.lengths,
         working,
-        cache_traffic(statements.references, found, seen, working),
+        cache_traffic(statements.references, loops, seen, working),
     )
-    blocks = _VectorBlocks.of(nests, found.lengths.shape[1])
-    lanes, jams = _vector_lanes(statements, blocks), _jam_factors(found, blocks)
-    copies = estimate_packs(nests, blocks.vector, statements.references, found)
-    accesses = _accesses_per_operation(statements, found, blocks, lanes, jams, copies)
-    chain = _chain_cycles(statements, found, blocks, jams)
-    sharing = _thread_shares(statements, found, blocks, np.array(threads, dtype=np.float64))
-    filled = _lane_utilization(found, blocks, lanes)
+    blocks = _VectorBlocks.of(nests, loops.lengths.shape[1])
+    lanes, jams = _vector_lanes(statements, blocks), _jam_factors(loops, blocks)
+    copies = estimate_packs(nests, blocks.vector, statements.references, loops)
+    accesses = _accesses_per_operation(statements, loops, blocks, lanes, jams, copies)
+    chain = _chain_cycles(statements, loops, blocks, jams)
+    sharing = _thread_shares(statements, loops, blocks, np.array(threads, dtype=np.float64))
+    filled = _lane_utilization(loops, blocks, lanes)
     needed = np.maximum(0.5, np.maximum(accesses[:, 0], chain))
     by_name = {
         **alone,
@@ -178,13 +178,13 @@ def nest_columns(
         **dict(zip(_PER_OPERATION, accesses.T, strict=True)),
         "copied_per_operation": _copied_per_operation(statements, copies),
         "chain": chain,
-        "unit_strides": _unit_strides(statements.references, found),
+        "unit_strides": _unit_strides(statements.references, loops),
         "cycles": alone["operations"] / filled * needed / sharing.threads * sharing.imbalance,
         "loop_overhead": alone["loop_overhead"] / sharing.threads,
     }
     known = np.stack([by_name[name] for name in NEST_COLUMNS], axis=1)
     known = np.asarray(np.where(UNSCALED, known, signed_log(known)))
-    return known, relation_features(statements.references, statements.instances, found, seen)
+    return known, relation_features(statements.references, statements.instances, loops, seen)
 
 
 _PER_OPERATION = tuple(
@@ -212,21 +212,21 @@ def _subscript_strides(references: StackedReferences, directions: Floats) -> Flo
     (Libraries add in another order where there is more to add, and what is known of a nest would
     depend on which others stand beside it.)
     """
-    found = np.zeros((*references.access_strides.shape[:2], directions.shape[2]))
+    array = np.zeros((*references.access_strides.shape[:2], directions.shape[2]))
     for place in range(directions.shape[1]):
-        found += (
+        array += (
             references.access_strides[:, :, place, None]
             * directions[references.owners, None, place, :]
         )
-    return found
+    return array
 
 
 def _element_strides(references: StackedReferences, moves: Floats) -> Floats:
     """Return by how many elements references move in memory."""
-    found = np.zeros((moves.shape[0], moves.shape[2]))
+    array = np.zeros((moves.shape[0], moves.shape[2]))
     for place in range(moves.shape[1]):
-        found += references.strides[:, place, None] * moves[:, place]
-    return found
+        array += references.strides[:, place, None] * moves[:, place]
+    return array
 
 
 def _vector_lanes(statements: StatementArrays, blocks: _VectorBlocks) -> Floats:

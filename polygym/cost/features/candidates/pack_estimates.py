@@ -68,7 +68,7 @@ def estimate_packs(
     ``vector`` says which of the loops of each nest runs in vectors, -1 for none.
     """
     owners, count = references.owners, len(references.owners)
-    found = PackedReferences(np.zeros(count, dtype=np.bool_), np.zeros(count))
+    packed_references = PackedReferences(np.zeros(count, dtype=np.bool_), np.zeros(count))
     along = loops.access_strides[np.arange(count), :, vector[owners]]
     one_step = (vector >= 0)[owners] & (np.count_nonzero(along, axis=1) == 1)
     one_step &= _is_one(along.sum(axis=1)) & ~references.writes
@@ -76,7 +76,7 @@ def estimate_packs(
     is_crowded = references.extents[:, -1] * references.bytes % CONFLICT_STRIDE == 0.0
     places = np.flatnonzero(one_step & (goes_down | is_crowded))
     if not len(places) or not len(reads := _candidate_reads(nests, references, places)):
-        return found
+        return packed_references
     places = places[reads[:, 0].astype(np.int64)]
     chosen = _PackCandidates.of(nests, owners[places], reads)
     moves, lengths = loops.access_strides[places], loops.lengths[owners[places]]
@@ -85,9 +85,11 @@ def estimate_packs(
     down = (moves[:, :-1] != 0.0).any(axis=1) & chosen.is_reduction
     is_whole = chosen.whole_arrays & ~has_tile & (goes_down[places] | down.any(axis=1))
     every = references.extents[places].prod(axis=1)
-    found.reads[places] = has_tile | is_whole
-    found.elements[places] = np.where(has_tile, elements, np.where(is_whole, every, 0.0))
-    return found
+    packed_references.reads[places] = has_tile | is_whole
+    packed_references.elements[places] = np.where(
+        has_tile, elements, np.where(is_whole, every, 0.0)
+    )
+    return packed_references
 
 
 def _is_one(values: Floats) -> Flags:
@@ -103,7 +105,7 @@ def _candidate_reads(
     tile, and in how many places is read what moves alike.
     """
     owners, starts = references.owners.tolist(), references.starts.tolist()
-    found = []
+    result = []
     for number, place in enumerate(places.tolist()):
         nest = nests[owners[place]]
         packs = nest.packable
@@ -111,8 +113,8 @@ def _candidate_reads(
         whole, steady = name in packs.whole_arrays, name in packs.disjoint_tile_copies
         in_tiles = name in packs.tile_copies and nest.is_box
         if whole or steady or in_tiles:
-            found.append((number, whole, in_tiles, steady, count))
-    return np.array(found, dtype=np.float64)
+            result.append((number, whole, in_tiles, steady, count))
+    return np.array(result, dtype=np.float64)
 
 
 @lru_cache(maxsize=4096)
@@ -121,14 +123,14 @@ def _read_counts(work: StatementWork) -> tuple[tuple[str, int], ...]:
 
     Where a subscript may be anything, there are no copies, and no name.
     """
-    found: dict[SubscriptedArray, set[tuple[int, ...]]] = {}
+    result: dict[SubscriptedArray, set[tuple[int, ...]]] = {}
     for touch in work.accesses:
-        places = found.setdefault((touch.array, touch.subscripts), set())
+        places = result.setdefault((touch.array, touch.subscripts), set())
         if not touch.writes:
             places.add(touch.offsets)
     return tuple(
         ("" if None in subscripts else array, len(places))
-        for (array, subscripts), places in found.items()
+        for (array, subscripts), places in result.items()
     )
 
 

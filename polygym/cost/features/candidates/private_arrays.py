@@ -51,8 +51,8 @@ def with_private_arrays(scop: Scop, tree: Tree) -> Scop:
 def has_private_arrays(legal: LegalSchedule) -> bool:
     """Whether threads have something for themselves under a schedule, as far as its tree tells."""
     return any(
-        one.storage_class in PRIVATE_STORAGE_CLASSES
-        for one in with_private_arrays_under(legal).arrays
+        array.storage_class in PRIVATE_STORAGE_CLASSES
+        for array in with_private_arrays_under(legal).arrays
     )
 
 
@@ -65,9 +65,13 @@ def with_private_arrays_under(legal: LegalSchedule) -> Scop:
 
 def _is_private(scop: Scop, tree: Tree, array: Array) -> bool:
     touching = {
-        one: own
-        for one in scop.statements
-        if (own := [each for each in (one.write, *one.reads) if each.array == array.name])
+        statement: own
+        for statement in scop.statements
+        if (
+            own := [
+                each for each in (statement.write, *statement.reads) if each.array == array.name
+            ]
+        )
     }
     names = frozenset(one.name for one in touching)
     common = list(_common_loops(tree, names))
@@ -104,13 +108,16 @@ def _are_disjoint(
 ) -> bool:
     """Whether every element is touched in one iteration of some loops alone."""
     parameters = parameter_names(scop)
-    found: isl.Map | None = None
+    result: isl.Map | None = None
     for statement, accesses in touching.items():
-        rows = [one[statement.name].text(statement.iterators, parameters) for one in loops]
+        rows = [
+            schedule_rows[statement.name].text(statement.iterators, parameters)
+            for schedule_rows in loops
+        ]
         where = f"{statement.name}[{', '.join(statement.iterators)}]"
         times = isl.Map(f"[{', '.join(parameters)}] -> {{ {where} -> [{', '.join(rows)}] }}")
         times = times.intersect_domain(isl.Set(statement.domain))
         for access in accesses:
             own = isl.Map(access.relation).reverse().apply_range(times)
-            found = own if found is None else found.union(own)
-    return found is None or bool(found.is_single_valued())
+            result = own if result is None else result.union(own)
+    return result is None or bool(result.is_single_valued())

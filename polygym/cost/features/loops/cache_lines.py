@@ -68,18 +68,20 @@ def reference_footprint(nest: StatementNest, reference: ArrayReference) -> tuple
         if place < count:
             # What this loop and those inside it do together.
             steps = lengths[place] - 1.0
-            for one in dimensions:
-                reach[one] += moves[one][place] * steps
-            if any(moves[one][place] > 0 for one in dimensions):
+            for dimension in dimensions:
+                reach[dimension] += moves[dimension][place] * steps
+            if any(moves[dimension][place] > 0 for dimension in dimensions):
                 most *= lengths[place]
         ranges = [
             min(
                 box[place]
-                if reference.unbounded[one]
-                else (reach[one] + reference.spread[one]) / reference.granularity[one] + 1.0,
-                float(reference.extents[one]),
+                if reference.unbounded[dimension]
+                else (reach[dimension] + reference.spread[dimension])
+                / reference.granularity[dimension]
+                + 1.0,
+                float(reference.extents[dimension]),
             )
-            for one in dimensions
+            for dimension in dimensions
         ]
         found = math.prod(ranges)
         if not any_free:

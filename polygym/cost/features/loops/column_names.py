@@ -142,8 +142,8 @@ class NestFootprint:
     @lru_cache(maxsize=4096)
     def of(nest: StatementNest) -> NestFootprint:
         """Look at a nest; what was seen is remembered."""
-        found = [reference_footprint(nest, one) for one in nest.references]
-        return NestFootprint(nest, tuple(one for one, _ in found), tuple(two for _, two in found))
+        floats = [reference_footprint(nest, reference) for reference in nest.references]
+        return NestFootprint(nest, tuple(one for one, _ in floats), tuple(two for _, two in floats))
 
 
 def context_rows(footprint: NestFootprint) -> Floats:
@@ -170,9 +170,9 @@ def context_rows(footprint: NestFootprint) -> Floats:
 
 def _reference_order(footprint: NestFootprint, position: int) -> tuple[float, ...]:
     """Return where an array stands among others, whatever order they come in."""
-    one, elements = footprint.nest.references[position], footprint.elements[position].tolist()
-    accesses = float(one.reads + one.writes)
-    moves = (*one.stride.tolist(), *footprint.bytes[position].tolist())
+    reference, elements = footprint.nest.references[position], footprint.elements[position].tolist()
+    accesses = float(reference.reads + reference.writes)
+    moves = (*reference.stride.tolist(), *footprint.bytes[position].tolist())
     return (-accesses, -elements[0], *elements, *moves)
 
 
@@ -198,4 +198,4 @@ def _annotation_columns(
 
 def vector_lanes(bits: int, nest: StatementNest) -> float:
     """Return how many of the widest elements of a nest a vector has."""
-    return max(1.0, bits / (8 * max((one.bytes for one in nest.references), default=8)))
+    return max(1.0, bits / (8 * max((reference.bytes for reference in nest.references), default=8)))

@@ -132,12 +132,12 @@ def _line_counts(
     if references.is_unbounded.any():
         moved = np.where(references.is_unbounded[:, :, None], ends, moved)
     apart = np.minimum(moved + references.spread[:, :, None], ends)
-    own, together = ((one * steps)[:, ::-1].cumsum(axis=1) + 1.0 for one in (moved, apart))
+    own, together = ((array * steps)[:, ::-1].cumsum(axis=1) + 1.0 for array in (moved, apart))
     accesses = (references.reads + references.writes)[:, None, None]
     values, all_ = ranges[:, ::-1].cumprod(axis=1), elements[:, None]
     runs = all_ / np.minimum(values, all_)
-    found = (runs * np.minimum(together, own * accesses)).min(axis=1)
-    return np.asarray(np.minimum(found, elements))
+    result = (runs * np.minimum(together, own * accesses)).min(axis=1)
+    return np.asarray(np.minimum(result, elements))
 
 
 def working_sets(references: StackedReferences, footprints: StackedFootprints) -> Floats:
@@ -186,5 +186,5 @@ def relation_features(
     reuse = np.where(is_loop, signed_log(inner / footprints.elements[:, :width]), 0.0)
     outer = np.where(is_loop, signed_log(outer), 0.0)
     below = footprints.bytes[:, :width, None] < _FOOTPRINT_THRESHOLDS
-    best = [np.where(below, one[:, :, None], 0.0).max(axis=1) for one in (reuse, outer)]
+    best = [np.where(below, array[:, :, None], 0.0).max(axis=1) for array in (reuse, outer)]
     return np.asarray(np.maximum.reduceat(np.concatenate(best, axis=1), references.starts, axis=0))

@@ -82,7 +82,7 @@ class StatementNest:
     @property
     def spans(self) -> tuple[int, ...]:
         """How many values lie between the ends of the rows of points, 1 for other loops."""
-        return tuple([1 if one is None else one for one in self.points])
+        return tuple([1 if point is None else point for point in self.points])
 
     @property
     def is_box(self) -> bool:
@@ -114,12 +114,12 @@ class StatementNest:
         if not self.point_loops:
             return np.asarray(np.cumprod(runs[::-1])[::-1])
         most = [math.inf if span is None else float(span) for span in self.points]
-        values, found = [1.0] * len(runs), list(runs)
+        values, result = [1.0] * len(runs), list(runs)
         for place in range(len(runs) - 1, -1, -1):
             row = self.point_loops[place]
             values[row] = min(values[row] * runs[place], most[row])
-            found[place] = math.prod(values)
-        return np.array(found)
+            result[place] = math.prod(values)
+        return np.array(result)
 
 
 def untiled_nest(
@@ -162,14 +162,14 @@ def array_references(work: StatementWork, directions: Floats) -> tuple[ArrayRefe
     groups: dict[tuple[str, tuple[tuple[int, ...] | None, ...]], list[StatementAccess]] = {}
     for touch in work.accesses:
         groups.setdefault((touch.array, touch.subscripts), []).append(touch)
-    found = []
+    result = []
     for (array, subscripts), group in groups.items():
         matrix = np.array(
             [row if row is not None else (0,) * directions.shape[0] for row in subscripts],
             dtype=np.float64,
         ).reshape(len(subscripts), directions.shape[0])
         offsets = list(zip(*(touch.offsets for touch in group), strict=True))
-        found.append(
+        result.append(
             ArrayReference(
                 array,
                 group[0].bytes,
@@ -186,7 +186,7 @@ def array_references(work: StatementWork, directions: Floats) -> tuple[ArrayRefe
                 float(max(1, work.footprints.get((array, subscripts), math.inf))),
             )
         )
-    return tuple(found)
+    return tuple(result)
 
 
 def _subscript_granularity(work: StatementWork, row: Factors | None, offsets: Sequence[int]) -> int:

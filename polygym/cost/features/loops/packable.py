@@ -42,18 +42,18 @@ def packable_arrays(packing: PackingCandidates | None) -> PackableByStatement:
     """Return what may be packed, by statement and whether its tiles are free."""
     if packing is None:
         return {}
-    found: PackableByStatement = {}
+    by_statement: PackableByStatement = {}
     steady = PackingCandidates(packing.scop, packing.sizes, packing.parts, is_read_only=True)
     for statement in packing.scop.statements:
-        beside = frozenset().union(*(one for one in packing.parts if statement.name in one))
+        beside = frozenset().union(*(part for part in packing.parts if statement.name in part))
         written = {packing.scop.statement(name).write.array for name in beside}
         whole, tiles, own = _readable_copies(packing, statement), frozenset[str](), frozenset[str]()
         if not any(access.gathered for access in statement.reads):
             tiles = _transposable_arrays(packing, statement).difference(written)
             own = _readable_copies(steady, statement).intersection(written)
-        found[statement.name, False] = PackableArrays(whole, tiles)
-        found[statement.name, True] = PackableArrays(whole, tiles, own)
-    return found
+        by_statement[statement.name, False] = PackableArrays(whole, tiles)
+        by_statement[statement.name, True] = PackableArrays(whole, tiles, own)
+    return by_statement
 
 
 def _readable_copies(packing: PackingCandidates, statement: Statement) -> frozenset[str]:
@@ -79,14 +79,14 @@ def statements_in_independent_tiles(tree: Tree) -> frozenset[str]:
         case Band(_, _, child):
             return statements_in_independent_tiles(child)
         case SequenceNode(branches):
-            found: frozenset[str] = frozenset()
+            result: frozenset[str] = frozenset()
             for branch in branches:
                 is_free = branch.predicate is not None and not branch.predicate.is_complement
                 own: Iterable[str] = (
                     branch.statements if is_free else statements_in_independent_tiles(branch.child)
                 )
-                found = found.difference(branch.statements).union(own)
-            return found
+                result = result.difference(branch.statements).union(own)
+            return result
         case _:
             assert_never(tree)
 

@@ -104,7 +104,10 @@ def planned_nest(
     ``offsets`` are the constants of the rows of every member's parts, parameters counted in.
     """
     shape = tuple(
-        [tuple([(part.rows[0].iterators, part.size > 1) for part in one.terms]) for one in members]
+        [
+            tuple([(part.rows[0].iterators, part.size > 1) for part in band_member.terms])
+            for band_member in members
+        ]
     )
     frame = _nest_frame(work, shape)
     lengths: list[float] = []
@@ -116,7 +119,7 @@ def planned_nest(
         )
         if frame.tiled[place]:
             tiles += [(row, size) for (row, _), size in zip(shape[place], sizes, strict=True)]
-    steps = [max(one.terms[0].size, by) for one, by in zip(members, frame.steps, strict=True)]
+    steps = [max(member.terms[0].size, by) for member, by in zip(members, frame.steps, strict=True)]
     return StatementNest(
         work,
         np.array(lengths, dtype=np.float64),
@@ -153,15 +156,17 @@ def _loop_length(
     tiles: Sequence[tuple[Factors, int]],
 ) -> float:
     """Return how many values a loop takes inside the tiles and points around it, at most."""
-    found = 1
+    literal = 1
     for (least, greatest), size, constant in zip(
         frame.ends[position], sizes, constants, strict=True
     ):
-        found += (greatest + constant) // size - (least + constant) // size
-    found = max(1, found)
+        literal += (greatest + constant) // size - (least + constant) // size
+    literal = max(1, literal)
     if len(sizes) > 1:
-        return float(found)
-    return float(min(found, frame.values[position], _tile_count(frame, position, sizes[0], tiles)))
+        return float(literal)
+    return float(
+        min(literal, frame.values[position], _tile_count(frame, position, sizes[0], tiles))
+    )
 
 
 def _tile_count(
@@ -218,15 +223,15 @@ def _loop_directions(
     points = [place for place, one in enumerate(is_point) if one]
     places, inverse = row_basis(tuple(rows[place] for place in points), depth)
     kept = [points[place] for place in places]
-    found = np.zeros((depth, len(rows)))
+    array = np.zeros((depth, len(rows)))
     of_row = {rows[place]: inverse[:, column] for column, place in enumerate(kept)}
     for place, row in enumerate(rows):
         if row in of_row:
-            found[:, place] = of_row[row]
+            array[:, place] = of_row[row]
         elif any(row):
             vector = np.array(row, dtype=np.float64)
-            found[:, place] = vector / (vector @ vector)
-    return frozenset(kept), found
+            array[:, place] = vector / (vector @ vector)
+    return frozenset(kept), array
 
 
 __all__ = ["planned_nest"]

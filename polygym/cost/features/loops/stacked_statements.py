@@ -47,19 +47,24 @@ class StackedReferences:
         """Put the references of statements on top of each other, as their iterators move them."""
         depth = max(1, *(work.depth for work in works))
         statements = [array_references(work, np.eye(work.depth)) for work in works]
-        every = [one for found in statements for one in found]
+        every = [array_reference for references in statements for array_reference in references]
         lengths = [len(found) for found in statements]
         most, count = max(1, *(len(one.extents) for one in every)), len(every)
         moves = np.zeros((count, most, depth))
         strides, spread = np.zeros((count, most)), np.zeros((count, most))
         extents, anywhere = np.ones((count, most)), np.zeros((count, most), dtype=np.bool_)
         grain = np.ones((count, most))
-        for place, one in enumerate(every):
-            first = most - len(one.extents)
-            moves[place, first:, : one.access_strides.shape[1]] = one.access_strides
-            strides[place, first:] = np.cumprod([1, *one.extents[:0:-1]])[::-1][: len(one.extents)]
-            spread[place, first:], extents[place, first:] = one.spread, one.extents
-            anywhere[place, first:], grain[place, first:] = one.unbounded, one.granularity
+        for place, reference in enumerate(every):
+            first = most - len(reference.extents)
+            moves[place, first:, : reference.access_strides.shape[1]] = reference.access_strides
+            strides[place, first:] = np.cumprod([1, *reference.extents[:0:-1]])[::-1][
+                : len(reference.extents)
+            ]
+            spread[place, first:], extents[place, first:] = reference.spread, reference.extents
+            anywhere[place, first:], grain[place, first:] = (
+                reference.unbounded,
+                reference.granularity,
+            )
         return StackedReferences(
             starts=np.cumsum([0, *lengths[:-1]], dtype=np.int64),
             owners=np.repeat(np.arange(len(works)), lengths),

@@ -92,11 +92,13 @@ def _innermost_bodies(program: Program, *, forwards_scalars: bool) -> Iterator[_
     scop = program.scop
     works = work_of_statements(scop, scop_sizes(scop, dict(program.parameters)))
     order = original_schedule(scop)
-    paths = {one.name: enclosing_loops(order.rows(one.name)) for one in scop.statements}
+    paths = {
+        statement.name: enclosing_loops(order.rows(statement.name)) for statement in scop.statements
+    }
     touches = (
         forward_scalars(works, paths)
         if forwards_scalars
-        else {one.name: array_accesses(one) for one in works}
+        else {work.name: array_accesses(work) for work in works}
     )
     nests: defaultdict[object, dict[EnclosingLoops, list[Statement]]] = defaultdict(dict)
     for statement in scop.statements:
@@ -200,16 +202,16 @@ def _merge_domains(apart: Sequence[_InnermostBody]) -> Iterator[_InnermostBody]:
         groups[repr((len(domains), text))].append(_InnermostBody(inside.depth, domains, uses))
     for group in groups.values():
         if len(group) > 1:
-            pieces = zip(*(one.domains for one in group), strict=True)
+            pieces = zip(*(body.domains for body in group), strict=True)
             unions = tuple(reduce(isl.Set.union, every) for every in pieces)
             yield _InnermostBody(group[0].depth, unions, group[0].uses)
 
 
 def _counter_map(counters: Iterable[str]) -> isl.Map:
     """Return the map from i0, i1, … to these."""
-    found = list(counters)
+    result = list(counters)
     return isl.Map(
-        f"{{ [{', '.join(f'i{n}' for n in range(len(found)))}] -> [{', '.join(found)}] }}"
+        f"{{ [{', '.join(f'i{n}' for n in range(len(result)))}] -> [{', '.join(result)}] }}"
     )
 
 
@@ -227,7 +229,9 @@ def _canonical_body(inside: _InnermostBody) -> CanonicalBody:
     """Return the text of what stands together, in that order of the loops in which it is least."""
     return min(
         _body_in_order(order, planes, list(inside.uses.values()))
-        for planes in _equivalent_planes(inside, [_bounding_planes(one) for one in inside.domains])
+        for planes in _equivalent_planes(
+            inside, [_bounding_planes(domain) for domain in inside.domains]
+        )
         for order in permutations(range(inside.depth))
     )
 
@@ -242,7 +246,7 @@ def _equivalent_planes(
     written is read elsewhere (sums are in any order), no two accesses move alike, and no subscript
     has two counters.
     """
-    bound = {place for one in planes for row in one for place, a in enumerate(row) if a}
+    bound = {place for vectors in planes for row in vectors for place, a in enumerate(row) if a}
     is_free = all(
         len({rows for _, _, rows in every}) == 1 or not any(writes for _, writes, _ in every)
         for every in inside.uses.values()
@@ -250,8 +254,8 @@ def _equivalent_planes(
     ways = [(1, -1) if is_free and place in bound else (1,) for place in range(inside.depth)]
     for signs in product(*ways):
         yield [
-            frozenset(tuple(a * b for a, b in zip(row, signs, strict=True)) for row in one)
-            for one in planes
+            frozenset(tuple(a * b for a, b in zip(row, signs, strict=True)) for row in plane)
+            for plane in planes
         ]
 
 
@@ -268,7 +272,7 @@ def _body_in_order(
     order: Sequence[int], planes: Sequence[frozenset[_Vector]], uses: Sequence[frozenset[_ArrayUse]]
 ) -> CanonicalBody:
     """Return the text with the loops in an order; statements are known by what they do."""
-    bounds = [sorted(tuple(row[place] for place in order) for row in one) for one in planes]
+    bounds = [sorted(tuple(row[place] for place in order) for row in vectors) for vectors in planes]
     written = [
         sorted(
             repr(_permute_loops(order, rows))
@@ -293,12 +297,12 @@ def _body_in_order(
 
 def _bounding_planes(domain: isl.Set) -> frozenset[_Vector]:
     """Return the counters' factors in the bounds of instances, where there are two counters."""
-    found = set()
+    result = set()
     for piece in domain.coalesce().get_basic_sets():
         for bound in piece.remove_redundancies().get_constraints():
             factors = tuple(coefficients(bound, isl.dim_type.set))
             if sum(map(bool, factors)) > 1:
-                found.add(factors)
+                result.add(factors)
                 if bound.is_equality():
-                    found.add(tuple(-one for one in factors))
-    return frozenset(found)
+                    result.add(tuple(-factor for factor in factors))
+    return frozenset(result)

@@ -47,7 +47,7 @@ def forward_scalars(
 
 def array_accesses(work: StatementWork) -> tuple[StatementAccess, ...]:
     """Return the accesses of a statement to arrays, as they are written."""
-    return tuple(one for one in work.accesses if one.extents)
+    return tuple(access for access in work.accesses if access.extents)
 
 
 class _ScalarForwarding:
@@ -84,16 +84,20 @@ class _ScalarForwarding:
                 continue
             elif self._is_value(name, path):
                 for writer in self._writers[name][home]:
-                    reads = [one for one in writer.accesses if not one.writes]
-                    for one in self._arrays(reads, home, followed | {name}):
-                        yield _pad_to_depth(one, len(path))
+                    reads = [
+                        statement_access
+                        for statement_access in writer.accesses
+                        if not statement_access.writes
+                    ]
+                    for access in self._arrays(reads, home, followed | {name}):
+                        yield _pad_to_depth(access, len(path))
             elif element := self._element(touch, home, path):
                 yield element
 
     def _definition_loops(self, name: str, path: EnclosingLoops) -> EnclosingLoops | None:
         """Return the loops in which a scalar is set that is read in others, most of them shared."""
         setting = self._setting_statements(name)
-        return max(setting, key=lambda one: _shared_depth(one, path)) if setting else None
+        return max(setting, key=lambda loops: _shared_depth(loops, path)) if setting else None
 
     def _setting_statements(self, name: str) -> list[EnclosingLoops]:
         groups = self._writers[name] if name in self._writers else {}
@@ -107,8 +111,8 @@ class _ScalarForwarding:
             home is not None
             and _shared_depth(home, path) == len(home)
             and not any(
-                one not in setting and _shared_depth(home, one) == len(home)
-                for one in self._writers[name]
+                loops not in setting and _shared_depth(home, loops) == len(home)
+                for loops in self._writers[name]
             )
         )
 
@@ -132,11 +136,11 @@ class _ScalarForwarding:
 
 
 def _write_access(work: StatementWork) -> StatementAccess:
-    return next(one for one in work.accesses if one.writes)
+    return next(access for access in work.accesses if access.writes)
 
 
 def _reads(work: StatementWork, name: str) -> bool:
-    return any(one.array == name and not one.writes for one in work.accesses)
+    return any(access.array == name and not access.writes for access in work.accesses)
 
 
 def _shared_depth(one: EnclosingLoops, other: EnclosingLoops) -> int:

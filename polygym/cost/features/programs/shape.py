@@ -96,9 +96,10 @@ def program_shape(program: Program) -> ProgramShape:
     scop = program.scop
     sizes = scop_sizes(scop, dict(program.parameters))
     paths = tuple(
-        enclosing_loops(original_schedule(scop).rows(one.name)) for one in scop.statements
+        enclosing_loops(original_schedule(scop).rows(statement.name))
+        for statement in scop.statements
     )
-    names = {one.write.array for one in scop.statements}
+    names = {statement.write.array for statement in scop.statements}
     written = [array for array in scop.arrays if array.name in names]
     with bounded_operations("looking at a program's shape"):
         order = schedule_properties(scop, original_schedule(scop)).statements
@@ -110,14 +111,19 @@ def program_shape(program: Program) -> ProgramShape:
             sizes=len(scop.parameters),
             dependences=len(dependences(scop)),
             operations=sum(
-                one.instances * one.operations for one in work_of_statements(scop, sizes)
+                work.instances * work.operations for work in work_of_statements(scop, sizes)
             ),
             elements=sum(prod(program.shape(array)) for array in scop.arrays),
             is_imperfect=_is_imperfect(paths),
-            is_triangular=any(is_triangular(one.domain) for one in scop.statements),
-            has_reduction=any(is_reduction(one) for one in scop.statements),
-            has_large_strides=any(AccessStride.FAR in one.access_strides for one in order),
-            is_sequential=any(one.loops and not one.loops[0].parallel for one in order),
+            is_triangular=any(is_triangular(statement.domain) for statement in scop.statements),
+            has_reduction=any(is_reduction(statement) for statement in scop.statements),
+            has_large_strides=any(
+                AccessStride.FAR in properties.access_strides for properties in order
+            ),
+            is_sequential=any(
+                statement_properties.loops and not statement_properties.loops[0].parallel
+                for statement_properties in order
+            ),
             scalars=sum(array.rank == 0 for array in written),
             has_private_arrays=any(array.rank > 0 and not array.live_out for array in written),
         )
@@ -129,15 +135,15 @@ def enclosing_loops(rows: tuple[ScheduleRow, ...]) -> EnclosingLoops:
     Each of them is given by the constants between it and the loop around it. With S: (0, i, 0) and
     T: (0, i, 1, j), S has the path ((0,),) and T has ((0,), (1,)).
     """
-    found: list[tuple[int, ...]] = []
+    result: list[tuple[int, ...]] = []
     constants: list[int] = []
     for row in rows:
         if row.is_constant:
             constants.append(row.constant)
         else:
-            found.append(tuple(constants))
+            result.append(tuple(constants))
             constants.clear()
-    return tuple(found)
+    return tuple(result)
 
 
 def _is_imperfect(paths: tuple[EnclosingLoops, ...]) -> bool:

@@ -72,19 +72,20 @@ def build_dependence_forms(scop: Scop) -> DependenceForms:
         LimitError: isl would take too long.
     """
     layout = CoordinateLayout.of(scop)
-    found = [
-        (one, both) for one, both in zip(dependences(scop), farkas_conditions(scop), strict=True)
+    result = [
+        (dependence, both)
+        for dependence, both in zip(dependences(scop), farkas_conditions(scop), strict=True)
         if both.vertices
-    ]  # fmt: skip
+    ]
     forms: dict[tuple[int, ...], int] = {}
     places: list[int] = []
     starts: list[int] = []
     owners: list[int] = []
     vertices: list[bool] = []
     into = [0] * len(layout.statements)
-    for number, (one, demand) in enumerate(found):
+    for number, (dependence, demand) in enumerate(result):
         starts.append(len(places))
-        into[layout.statements.index(one.sink)] |= 1 << number
+        into[layout.statements.index(dependence.sink)] |= 1 << number
         # A line is two rays, one each way.
         lines = [tuple(sign * value for value in line) for line in demand.lines for sign in (1, -1)]
         for form in (*demand.vertices, *demand.rays, *lines):
@@ -103,7 +104,7 @@ def build_dependence_forms(scop: Scop) -> DependenceForms:
         np.array(owners, dtype=np.int64),
         np.array(vertices, dtype=np.bool_),
         tuple(into),
-        tuple((one.source, one.sink) for one, _ in found),
+        tuple((one.source, one.sink) for one, _ in result),
     )
 
 
@@ -127,7 +128,7 @@ def schedule_points(forms: DependenceForms, schedule: Schedule) -> Floats:
     """
     by_name = {part.statement: part.rows for part in schedule.statements}
     rows = [by_name[name] for name in forms.names]
-    found = [
+    result = [
         [
             *chain.from_iterable([own[k].iterators for own in rows]),
             *chain.from_iterable([own[k].parameters for own in rows]),
@@ -135,11 +136,11 @@ def schedule_points(forms: DependenceForms, schedule: Schedule) -> Floats:
         ]
         for k in range(schedule.dimensions)
     ]
-    if max((abs(value) for row in found for value in row), default=0) >= _MAX_EXACT:
+    if max((abs(value) for row in result for value in row), default=0) >= _MAX_EXACT:
         raise LimitError(
             f"features of rows: expected numbers below {_MAX_EXACT:.0f}, found larger ones"
         )
-    return np.array(found, dtype=np.float64)
+    return np.array(result, dtype=np.float64)
 
 
 def product_signs(forms: DependenceForms, rows: Floats) -> NDArray[np.int8]:
@@ -152,6 +153,8 @@ def product_signs(forms: DependenceForms, rows: Floats) -> NDArray[np.int8]:
         found = np.sign(np.einsum("fn,fnk->fk", forms.factors, rows.T[forms.columns]))
     else:
         exact = inner_products(forms.forms, [tuple(map(int, row)) for row in rows.tolist()])
-        found = np.array([[(v > 0) - (v < 0) for v in one] for one in exact], dtype=np.float64)
+        found = np.array(
+            [[(v > 0) - (v < 0) for v in vector] for vector in exact], dtype=np.float64
+        )
     every = found.reshape(len(forms.forms), len(rows)).astype(np.int8)
     return np.asarray(every[forms.positions])

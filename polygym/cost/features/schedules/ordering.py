@@ -113,36 +113,36 @@ class _RemainingPairs:
     @staticmethod
     def follow(known: DependenceForms, rows: Floats) -> _RemainingPairs:
         """Follow all dependences through all rows at once."""
-        found = product_signs(known, rows)
+        array = product_signs(known, rows)
         dimensions = len(rows)
         # Behind each row: the generators of the face, if that has a vertex.
-        zero = np.logical_and.accumulate(found == 0, axis=1)
+        zero = np.logical_and.accumulate(array == 0, axis=1)
         alive = _any_generator(known, zero & known.is_vertex[:, None])
-        left = np.ones((len(found), dimensions + 1), dtype=np.bool_)
+        left = np.ones((len(array), dimensions + 1), dtype=np.bool_)
         left[:, 1:] = zero & alive[known.owners]
-        negative = _any_generator(known, (found < 0) & left[:, :-1])
+        negative = _any_generator(known, (array < 0) & left[:, :-1])
         reverses = np.logical_or.accumulate(negative, axis=1)
         if is_legal := not negative.any():
-            ordered = _any_generator(known, (found != 0) & left[:, :-1])
+            ordered = _any_generator(known, (array != 0) & left[:, :-1])
         else:
             # What is reversed in a row is followed no further.
             left[:, 1:] &= ~reverses[known.owners]
-            ordered = _any_generator(known, (found != 0) & left[:, :-1])
+            ordered = _any_generator(known, (array != 0) & left[:, :-1])
         behind: list[int] = alive.sum(axis=1).tolist()
         bad: list[bool] = reverses[:, -1].tolist()
         carried = tuple(
             None if wrong or at == dimensions else at for at, wrong in zip(behind, bad, strict=True)
         )
         done = is_legal and None not in carried
-        return _RemainingPairs(known, found, left, tuple(map(_bit_mask, ordered.T)), carried, done)
+        return _RemainingPairs(known, array, left, tuple(map(_bit_mask, ordered.T)), carried, done)
 
     def reversed_or_ordered(self, top: int, row: int) -> tuple[int, int]:
         """Return which dependences a row would reverse of what is left before ``top``, or order."""
         if not len(self.forms.starts):
             return 0, 0
-        found = self.signs[:, row] * self.is_left[:, top]
-        return _bit_mask(np.minimum.reduceat(found, self.forms.starts) < 0), _bit_mask(
-            np.logical_or.reduceat(found, self.forms.starts)
+        array = self.signs[:, row] * self.is_left[:, top]
+        return _bit_mask(np.minimum.reduceat(array, self.forms.starts) < 0), _bit_mask(
+            np.logical_or.reduceat(array, self.forms.starts)
         )
 
 
@@ -205,23 +205,25 @@ class _BandSearch:
             if not is_loop and values.count(values[0]) < len(values):
                 break
         else:
-            found = StatementParallelism(
+            parallelism = StatementParallelism(
                 tuple(parallel), tuple(coincident), tuple(band), (*sizes, len(group))
             )
-            self._found.update(dict.fromkeys(group, found))
+            self._found.update(dict.fromkeys(group, parallelism))
             return
-        found = StatementParallelism(tuple(parallel), tuple(coincident), tuple(band), tuple(sizes))
+        parallelism = StatementParallelism(
+            tuple(parallel), tuple(coincident), tuple(band), tuple(sizes)
+        )
         parts: dict[float | None, list[int]] = {}
         for place, value in zip(group, values, strict=True):
             parts.setdefault(value, []).append(place)
         for part in parts.values():
-            self._enter(tuple(part), row, found)
+            self._enter(tuple(part), row, parallelism)
 
     def _at(self, top: int, row: int) -> tuple[int, int]:
-        found = self._among.get((top, row))
-        if found is None:
-            found = self._among[top, row] = self._walk.reversed_or_ordered(top, row)
-        return found
+        result = self._among.get((top, row))
+        if result is None:
+            result = self._among[top, row] = self._walk.reversed_or_ordered(top, row)
+        return result
 
 
 def _single_statement(

@@ -109,14 +109,14 @@ def schedule_features(program: ProgramFeatures, schedule: Schedule) -> ScheduleF
     rows = schedule_points(program.dependence_forms, schedule)
     order = schedule_ordering(program.dependence_forms, rows)
     wide = np.concatenate([rows, np.zeros((len(rows), 1))], axis=1)
-    found = schedule_loops(stack, wide[:, program.columns].transpose(1, 0, 2))
-    touched = stacked_footprints(stack.references, found)
+    row_loops = schedule_loops(stack, wide[:, program.columns].transpose(1, 0, 2))
+    touched = stacked_footprints(stack.references, row_loops)
     working = working_sets(stack.references, touched)
-    arriving = cache_traffic(stack.references, found, touched, working)
+    arriving = cache_traffic(stack.references, row_loops, touched, working)
     by_name = {
-        **loop_columns(program, found, working, arriving),
-        **stride_columns(program, found),
-        **parallelism_columns(program, found, order),
+        **loop_columns(program, row_loops, working, arriving),
+        **stride_columns(program, row_loops),
+        **parallelism_columns(program, row_loops, order),
     }
     columns = np.empty((len(stack.works), len(STATEMENT_COLUMNS)))
     for place, name in enumerate(STATEMENT_COLUMNS):
@@ -130,12 +130,12 @@ def schedule_features(program: ProgramFeatures, schedule: Schedule) -> ScheduleF
         [
             weights @ columns,
             columns[main],
-            weights @ relation_features(stack.references, program.instances, found, touched),
-            program_columns(program, found, order),
+            weights @ relation_features(stack.references, program.instances, row_loops, touched),
+            program_columns(program, row_loops, order),
             signed_log(np.sum(np.exp2(columns[:, _TOTALS]) - 1.0, axis=0)),
         ]
     )
-    return ScheduleFeatures(program, vector, found, order, main)
+    return ScheduleFeatures(program, vector, row_loops, order, main)
 
 
 def _heaviest_statement(columns: Floats) -> int:

@@ -70,20 +70,20 @@ def schedule_loops(stack: StackedStatements, rows: Floats) -> RowLoops:
 def _row_steps(stack: StackedStatements, vectors: Floats) -> Floats:
     """Return by how much the rows of loops grow, S·D."""
     rows = vectors.astype(np.int64)
-    found: Floats = np.maximum(1.0, np.gcd.reduce(rows, axis=2, initial=0))
+    floats: Floats = np.maximum(1.0, np.gcd.reduce(rows, axis=2, initial=0))
     for place, work in enumerate(stack.works):
         if not work.domain_holes:
             continue
         own = [tuple(map(int, row)) for row in rows[place, : stack.counts[place], : work.depth]]
         for number, row in enumerate(own):
-            found[place, number] = row_step(work.domain_holes, row, own[:number])
-    return found
+            floats[place, number] = row_step(work.domain_holes, row, own[:number])
+    return floats
 
 
 def _independent_rows(stack: StackedStatements, rows: Floats) -> Integers:
     """Return the places of each statement's independent rows."""
     count, most, depth = rows.shape
-    found = np.zeros((count, depth), dtype=np.int64)
+    array = np.zeros((count, depth), dtype=np.int64)
     filled = np.zeros(count, dtype=np.int64)
     free, grams = stack.equations.free, stack.equations.grams
     squares = np.einsum("skd,skd->sk", rows, rows)
@@ -96,7 +96,7 @@ def _independent_rows(stack: StackedStatements, rows: Floats) -> Integers:
         (at,) = is_new.nonzero()
         if not len(at):
             continue
-        found[at, filled[at]] = place
+        array[at, filled[at]] = place
         filled[at] += 1
         if (filled >= stack.counts).all():
             break
@@ -104,14 +104,14 @@ def _independent_rows(stack: StackedStatements, rows: Floats) -> Integers:
         gone = left * is_new[:, None]
         free = free - gone[:, :, None] * (gone / scale[:, None])[:, None, :]
         grams = grams * scale
-    return found
+    return array
 
 
 def _independent_rows_exactly(stack: StackedStatements, rows: Floats) -> Integers:
     """Return the places of each statement's independent rows, by integers."""
-    found = np.zeros((rows.shape[0], rows.shape[2]), dtype=np.int64)
+    array = np.zeros((rows.shape[0], rows.shape[2]), dtype=np.int64)
     for place, (work, plane) in enumerate(zip(stack.works, stack.equations.equations, strict=True)):
         own = [tuple(map(int, row)) for row in rows[place, :, : work.depth]]
         places = independent_rows(own, plane)
-        found[place, : len(places)] = places
-    return found
+        array[place, : len(places)] = places
+    return array

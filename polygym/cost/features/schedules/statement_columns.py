@@ -111,13 +111,17 @@ def parallelism_columns(
     last = np.maximum(stack.counts - 1, 0)
     # Behind the rows come those of the original order, which nothing orders any more.
     parallel = (
-        _at_loop_rows([(*one.parallel, True) for one in order.statements], loops.rows) > 0
+        _at_loop_rows([(*statement.parallel, True) for statement in order.statements], loops.rows)
+        > 0
     ) & is_loop
     coincident = (
-        _at_loop_rows([(*one.coincident, True) for one in order.statements], loops.rows) > 0
+        _at_loop_rows([(*statement.coincident, True) for statement in order.statements], loops.rows)
+        > 0
     )
-    band = _at_loop_rows([(*one.band, -1) for one in order.statements], loops.rows)
-    group = _at_loop_rows([one.group for one in order.statements], loops.rows)
+    band = _at_loop_rows([(*parallelism.band, -1) for parallelism in order.statements], loops.rows)
+    group = _at_loop_rows(
+        [statement_parallelism.group for statement_parallelism in order.statements], loops.rows
+    )
     coincident &= is_loop
     outer = lengths.cumprod(axis=1) / lengths
     some = parallel.any(axis=1)
@@ -162,7 +166,7 @@ def _at_loop_rows(values: list[tuple[int, ...]], rows: Integers) -> Integers:
 
 def program_columns(program: ProgramFeatures, loops: RowLoops, order: ScheduleOrdering) -> Floats:
     """Return what there is to say of the program: its nests, and what carries dependences."""
-    group = np.array([one.group for one in order.statements], dtype=np.float64)
+    group = np.array([parallelism.group for parallelism in order.statements], dtype=np.float64)
     every = np.arange(len(group))
     top = np.minimum(loops.rows[:, 0], group.shape[1] - 1)
     nests = [float(len(group)), float((1.0 / group[every, top]).sum())]

@@ -64,9 +64,9 @@ def count_instances(text: str, sizes: Sizes) -> int:
     >>> instances(triangle, {"n": 5}), instances(triangle, {"n": 2000})
     (10, 1999000)
     """
-    found = count_instances_exactly(text, sizes)
-    if found is not None:
-        return found
+    result = count_instances_exactly(text, sizes)
+    if result is not None:
+        return result
     text, sizes = _parametrize_constants(text, sizes) or (text, sizes)
     domain = isl.Set(text)
     depth = domain.dim(isl.dim_type.set)
@@ -94,11 +94,15 @@ def count_instances_exactly(text: str, sizes: Sizes) -> int | None:
     for way in (_count_by_polynomial, _count_directly) if is_large else (_count_directly,):
         try:
             with attempt_bounded(_MAX_OPERATIONS):
-                found = way(domain, sizes, names)
+                result = way(domain, sizes, names)
         except isl.Error:
             continue
-        if found is not None and found.denominator == 1 and 0 <= found <= _box_points(text, sizes):
-            return found.numerator
+        if (
+            result is not None
+            and result.denominator == 1
+            and 0 <= result <= _box_points(text, sizes)
+        ):
+            return result.numerator
     named = _parametrize_constants(text, sizes)
     return None if named is None else count_instances_exactly(*named)
 
@@ -117,13 +121,13 @@ def _parametrize_constants(text: str, sizes: Sizes) -> tuple[str, dict[str, int]
     own, arrow, body = plain.partition("->") if plain.startswith("[") else ("", "->", f" {plain}")
     given = [one.strip() for one in own.strip(" []").split(",") if one.strip()]
     body = _NUMBER.sub(
-        lambda one: f"n{int(one[0])}_" if int(one[0]) >= _LARGE_CONSTANT else one[0], body
+        lambda match: f"n{int(match[0])}_" if int(match[0]) >= _LARGE_CONSTANT else match[0], body
     )
-    found = f"[{', '.join((*given, *known))}] {arrow}{body}"
+    result = f"[{', '.join((*given, *known))}] {arrow}{body}"
     every = {**sizes, **known}
-    if not at_sizes(isl.Set(found), every).is_equal(at_sizes(isl.Set(text), sizes)):
+    if not at_sizes(isl.Set(result), every).is_equal(at_sizes(isl.Set(text), sizes)):
         return None
-    return found, every
+    return result, every
 
 
 def _parameters_of(domain: isl.Set, sizes: Sizes) -> list[str]:
@@ -145,7 +149,7 @@ class _ParametricVertices:
 
     def region(self, sizes: Sizes) -> tuple[bool, ...]:
         """Return which corners there are at some sizes: the same ones in the same region."""
-        return tuple(not fix_parameters(one, sizes).is_empty() for one in self.regions)
+        return tuple(not fix_parameters(region, sizes).is_empty() for region in self.regions)
 
 
 @lru_cache(maxsize=512)
@@ -242,8 +246,8 @@ def _sample_steps(depth: int, groups: int) -> list[tuple[int, ...]]:
     """
     if comb(depth + groups, depth) > _MAX_UNKNOWNS:
         return []
-    found = [step for step in product(range(depth + 1), repeat=groups) if sum(step) <= depth]
-    return [*found, (depth + 1,) * groups]
+    result = [step for step in product(range(depth + 1), repeat=groups) if sum(step) <= depth]
+    return [*result, (depth + 1,) * groups]
 
 
 def _row_count(text: str, sizes: Sizes) -> int:

@@ -61,12 +61,12 @@ def _row_step(holes: str, row: Factors, outer: tuple[Factors, ...]) -> int:
     points = isl.Set(holes)
     names = [f"x{place}" for place in range(len(row))]
     sums = [
-        " + ".join(f"{factor}{name}" for factor, name in zip(one, names, strict=True)) or "0"
-        for one in (*outer, row)
+        " + ".join(f"{factor}{name}" for factor, name in zip(factors, names, strict=True)) or "0"
+        for factors in (*outer, row)
     ]
     rows = isl.Map(f"{{ {points.get_tuple_name()}[{', '.join(names)}] -> [{', '.join(sums)}] }}")
-    found = to_int(points.apply(rows).get_stride_info(len(outer)).get_stride())
-    return max(1, found)
+    result = to_int(points.apply(rows).get_stride_info(len(outer)).get_stride())
+    return max(1, result)
 
 
 def remove_holes(points: isl.Set) -> tuple[isl.Set, Factors, Factors]:

@@ -107,7 +107,9 @@ def _work_of_statements(
         for array in scop.arrays
     }
     with bounded_operations("looking at a program's statements"):
-        return tuple(_statement_work(scop, one, known, extents) for one in scop.statements)
+        return tuple(
+            _statement_work(scop, statement, known, extents) for statement in scop.statements
+        )
 
 
 def work_of_statements(scop: Scop, sizes: Sizes) -> tuple[StatementWork, ...]:

@@ -124,11 +124,11 @@ def array_and_offset(node: Any) -> tuple[Any, Any] | None:
         return None
     if node.op == "+" and isinstance(node.left, c_ast.ID | c_ast.ArrayRef):
         return node.left, node.right
-    found = array_and_offset(node.left)
-    if found is None:
+    result = array_and_offset(node.left)
+    if result is None:
         return None
-    wide = cast_expression(found[1], type_node("long", node), node)
-    return found[0], c_ast.BinaryOp(node.op, wide, node.right, node.coord)
+    wide = cast_expression(result[1], type_node("long", node), node)
+    return result[0], c_ast.BinaryOp(node.op, wide, node.right, node.coord)
 
 
 def declared_sizes(kind: Any, resolved: Any) -> list[Any]:
@@ -161,7 +161,7 @@ def renaming(
             case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
                 base, subscripts = base_and_subscripts(node)
                 if isinstance(base, c_ast.ID) and base.name in arrays:
-                    mine = [copy_tree(one, replacement) for one in subscripts]
+                    mine = [copy_tree(subscript, replacement) for subscript in subscripts]
                     return caller_element(arrays[base.name], mine, node)
             case c_ast.ID() if node.name in values:
                 return copy_tree(values[node.name])

@@ -135,7 +135,7 @@ def _is_affine_size(size: Any, is_fixed: Callable[[str], bool]) -> bool:
                 return False
         elif not isinstance(node, c_ast.ID | c_ast.Constant):
             return False
-    return all(is_fixed(one.name) for one in names_in(size))
+    return all(is_fixed(name.name) for name in names_in(size))
 
 
 def _names(node: Any) -> bool:

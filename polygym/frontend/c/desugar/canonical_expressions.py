@@ -33,18 +33,20 @@ _POINTER_BYTES = 8
 
 def with_canonical_expressions(tree: Any, region: ScopRegion, source: SourceMap) -> ScopRegion:
     """Return a region with numbers for sizes; the functions in the tree are changed, too."""
-    typedefs = {one.name: one.type for one in tree.ext if isinstance(one, c_ast.Typedef)}
+    typedefs = {
+        typedef.name: typedef.type for typedef in tree.ext if isinstance(typedef, c_ast.Typedef)
+    }
     types = Declarations(typedefs, source)
-    outside = [one for one in tree.ext if isinstance(one, c_ast.Decl) and one.name]
+    outside = [decl for decl in tree.ext if isinstance(decl, c_ast.Decl) and decl.name]
     marks = (region.begin, region.end)
-    for function in (one for one in tree.ext if isinstance(one, c_ast.FuncDef)):
+    for function in (func_def for func_def in tree.ext if isinstance(func_def, c_ast.FuncDef)):
         given = function.decl.type.args
         arguments = [one for one in (given.params if given else ()) if isinstance(one, c_ast.Decl)]
         inside = [one for one in walk(function.body) if isinstance(one, c_ast.Decl) and one.name]
-        names = [one.name for one in (*arguments, *inside)]
+        names = [argument.name for argument in (*arguments, *inside)]
         declared = {one.name: one for one in (*outside, *arguments, *inside)}
         declared = {name: one for name, one in declared.items() if names.count(name) < 2}
-        own = frozenset(one.name for one in arguments)
+        own = frozenset(argument.name for argument in arguments)
         function.body = _canonicalized(function.body, marks, declared, own, types)
     block = block_with(region.function.body, region.begin)
     items = tuple(block[block.index(region.begin) + 1 : block.index(region.end)])

@@ -77,7 +77,7 @@ class DataBoundsRewriter:
         loops = [one for item in items for one in walk(item) if isinstance(one, c_ast.For)]
         if not any(map(_reads_memory, loops)):
             return items
-        inner = {one.name for item in items for one in walk(item) if isinstance(one, c_ast.Decl)}
+        inner = {decl.name for item in items for decl in walk(item) if isinstance(decl, c_ast.Decl)}
         changed = {name for item in items for name in _modified(item)} | inner
         self._inner = inner
         for loop in loops:
@@ -95,7 +95,7 @@ class DataBoundsRewriter:
             base, subscripts = base_and_subscripts(node)
             if not subscripts or not isinstance(base, c_ast.ID) or base.name in inside:
                 return None
-            if any(one.name in changed for one in names_in(node)):
+            if any(name.name in changed for name in names_in(node)):
                 return None
             if any(isinstance(one, c_ast.FuncCall) for one in walk(node)):
                 return None
@@ -129,7 +129,7 @@ class DataBoundsRewriter:
         if not starts_on_data and not any(map(self._is_data_dependent, conjuncts(node.cond))):
             return None
         changes = set(_modified(node.stmt)) | {
-            one.name for one in walk(node.stmt) if isinstance(one, c_ast.Decl)
+            decl.name for decl in walk(node.stmt) if isinstance(decl, c_ast.Decl)
         }
         if counter in changes or (
             not isinstance(node.init, c_ast.DeclList) and counter in self._exposed
@@ -143,8 +143,8 @@ class DataBoundsRewriter:
                 return None
             loop, asked = started
         parts = list(conjuncts(loop.cond))
-        ends = [one for one in parts if self._stays_false(one, loop, counter, changes)]
-        rest = [one for one in parts if one not in ends]
+        ends = [part for part in parts if self._stays_false(part, loop, counter, changes)]
+        rest = [part for part in parts if part not in ends]
         if not rest:
             rest = [one for one in (self._end(loop, counter),) if one is not None]
         if not (asked or ends) or not rest:
@@ -155,14 +155,14 @@ class DataBoundsRewriter:
 
     def _is_data_dependent(self, node: Any) -> bool:
         """Whether an expression reads an element, or a scalar that got its value from one."""
-        return _reads_memory(node) or any(one.name in self._data for one in names_in(node))
+        return _reads_memory(node) or any(name.name in self._data for name in names_in(node))
 
     def _started(
         self, loop: Any, counter: str, start: Any, changes: Collection[str]
     ) -> tuple[Any, list[Any]] | None:
         """Return a loop that starts where an array does, and the condition for its first value."""
         span, by = self._span(loop, counter), _step(loop.next)
-        names = {one.name for one in names_in(start)}
+        names = {name.name for name in names_in(start)}
         has_call = any(isinstance(one, c_ast.FuncCall) for one in walk(start))
         if span is None or by != 1 or has_call or counter in names or names & set(changes):
             return None
@@ -198,12 +198,12 @@ class DataBoundsRewriter:
             """Return the sizes of an array, as far as they are known."""
             if name in self._inner:
                 return []
-            found: list[Any] = []
+            result: list[Any] = []
             kind = getattr(self._declared.get(name), "type", None)
             while isinstance(kind, c_ast.PtrDecl | c_ast.ArrayDecl):
-                found.append(getattr(kind, "dim", None))
+                result.append(getattr(kind, "dim", None))
                 kind = kind.type
-            return list(self._given.get(name, found))
+            return list(self._given.get(name, result))
 
         return counter_range(counter, loop.stmt, sizes, lambda name: name not in self._changed)
 
@@ -224,7 +224,7 @@ class DataBoundsRewriter:
             bound = condition.left
         else:
             return False
-        names = {one.name for one in names_in(bound)}
+        names = {name.name for name in names_in(bound)}
         on_data = self._is_data_dependent(bound)
         has_call = any(isinstance(one, c_ast.FuncCall) for one in walk(bound))
         if not on_data or has_call or counter in names or names & set(changes):
@@ -234,13 +234,13 @@ class DataBoundsRewriter:
     def _is_signed(self, bound: Any) -> bool:
         """Whether an expression surely has no unsigned type."""
         return all(
-            self._types(one.name) and not any(map(_may_be_unsigned, self._types(one.name)))
-            for one in names_in(bound)
+            self._types(name.name) and not any(map(_may_be_unsigned, self._types(name.name)))
+            for name in names_in(bound)
         ) and not any(
-            isinstance(one, c_ast.Cast | c_ast.StructRef)
-            or (isinstance(one, c_ast.UnaryOp) and one.op == "sizeof")
-            or (isinstance(one, c_ast.Constant) and not one.value.isdigit())
-            for one in walk(bound)
+            isinstance(constant, c_ast.Cast | c_ast.StructRef)
+            or (isinstance(constant, c_ast.UnaryOp) and constant.op == "sizeof")
+            or (isinstance(constant, c_ast.Constant) and not constant.value.isdigit())
+            for constant in walk(bound)
         )
 
     def _is_never_negative(self, loop: Any, counter: str | None) -> bool:
@@ -248,20 +248,20 @@ class DataBoundsRewriter:
         if _direction(loop) is _UPWARDS:
             return _is_nonnegative_literal(start_of(loop))
         return any(
-            isinstance(one, c_ast.BinaryOp)
-            and one.op in _DOWNWARDS
-            and isinstance(one.left, c_ast.ID)
-            and one.left.name == counter
-            and _is_nonnegative_literal(one.right)
-            for one in conjuncts(loop.cond)
+            isinstance(binary_op, c_ast.BinaryOp)
+            and binary_op.op in _DOWNWARDS
+            and isinstance(binary_op.left, c_ast.ID)
+            and binary_op.left.name == counter
+            and _is_nonnegative_literal(binary_op.right)
+            for binary_op in conjuncts(loop.cond)
         )
 
     def _types(self, name: str) -> list[Any]:
         """Return the types of all variables of a name."""
         own = [
-            one.type
-            for one in walk(self._function)
-            if isinstance(one, c_ast.Decl) and one.name == name
+            decl.type
+            for decl in walk(self._function)
+            if isinstance(decl, c_ast.Decl) and decl.name == name
         ]
         outside = self._declared.get(name)
         return own if outside is None else [*own, outside.type]
@@ -286,8 +286,9 @@ def _reads_memory(node: Any) -> bool:
         # What stands in it may have been read before.
         return any(map(_reads_memory, (node.init, node.next))) or _has_name(node.cond)
     return node is not None and any(
-        isinstance(one, c_ast.ArrayRef) or (isinstance(one, c_ast.UnaryOp) and one.op == "*")
-        for one in walk(node)
+        isinstance(unary_op, c_ast.ArrayRef)
+        or (isinstance(unary_op, c_ast.UnaryOp) and unary_op.op == "*")
+        for unary_op in walk(node)
     )
 
 
@@ -301,12 +302,12 @@ def _modified(node: Any) -> Iterator[str]:
         if isinstance(base, c_ast.ID):
             yield base.name
         else:
-            yield from (one.name for one in names_in(base))
+            yield from (name.name for name in names_in(base))
 
 
 def _data_dependent_names(items: list[Any]) -> set[str]:
     """Return the scalars that are assigned something that is read from memory."""
-    found: set[str] = set()
+    result: set[str] = set()
     assigned = [
         (name, value)
         for item in items
@@ -315,14 +316,14 @@ def _data_dependent_names(items: list[Any]) -> set[str]:
         if value is not None
     ]
     before = -1
-    while len(found) > before:
-        before = len(found)
-        found |= {
+    while len(result) > before:
+        before = len(result)
+        result |= {
             name
             for name, value in assigned
-            if _reads_memory(value) or any(one.name in found for one in names_in(value))
+            if _reads_memory(value) or any(name.name in result for name in names_in(value))
         }
-    return found
+    return result
 
 
 def _assigned(node: Any) -> Iterator[tuple[str, Any]]:
@@ -348,11 +349,13 @@ def _type_of(loop: Any, counter: str, function: Any, declared: Mapping[str, Any]
     if isinstance(loop.init, c_ast.DeclList):
         kind = loop.init.decls[0].type
     else:
-        own = [one for one in walk(function) if isinstance(one, c_ast.Decl) and one.name == counter]
+        own = [
+            decl for decl in walk(function) if isinstance(decl, c_ast.Decl) and decl.name == counter
+        ]
         outside = [declared[counter]] if not own and counter in declared else []
-        if len(found := [*own, *outside]) != 1:
+        if len(decls := [*own, *outside]) != 1:
             return None
-        kind = found[0].type
+        kind = decls[0].type
     if not isinstance(kind, c_ast.TypeDecl):
         return None
     return c_ast.TypeDecl(None, [], None, kind.type, kind.coord)

@@ -89,10 +89,10 @@ class CallInliner:
         self._count += 1
         if self._count > _MAX_CALLS:
             raise LimitError(f"more than {_MAX_CALLS} names are needed to put calls in place")
-        while (found := f"{name}_{self._count}") in self._spelled:
+        while (result := f"{name}_{self._count}") in self._spelled:
             self._count += 1
-        self._spelled.add(found)
-        return found
+        self._spelled.add(result)
+        return result
 
     def is_call(self, node: Any) -> bool:
         """Whether a node calls a function that has to be put in place as a block."""
@@ -134,7 +134,7 @@ class CallInliner:
             return call
         function = self._functions[name]
         arguments, operands = self._arguments(call)
-        if all(isinstance(self.resolved(one.type), c_ast.TypeDecl) for one in arguments):
+        if all(isinstance(self.resolved(argument.type), c_ast.TypeDecl) for argument in arguments):
             return call
         values: dict[str, Any] = {}
         arrays: dict[str, ActualArgument] = {}
@@ -160,7 +160,9 @@ class CallInliner:
         name = call.name.name
         declared = self._functions[name].decl.type.args
         operands = list(call.args.exprs) if call.args else []
-        arguments = [one for one in getattr(declared, "params", ()) if isinstance(one, c_ast.Decl)]
+        arguments = [
+            decl for decl in getattr(declared, "params", ()) if isinstance(decl, c_ast.Decl)
+        ]
         if len(arguments) != len(operands):
             raise self._source.error(
                 call,
@@ -184,7 +186,7 @@ class CallInliner:
     def has_side_effects(self, call: Any, visited: tuple[str, ...] = ()) -> bool:
         """Whether a function changes anything but its own variables; ``visited`` are looked at."""
         function = self._functions[call.name.name]
-        own = {one.name for one in walk(function) if isinstance(one, c_ast.Decl)}
+        own = {decl.name for decl in walk(function) if isinstance(decl, c_ast.Decl)}
         pointers = {
             one.name
             for one in walk(function.decl)

@@ -54,7 +54,7 @@ def without_jumps(items: Sequence[Any], on_return: Callable[[Any], list[Any]] | 
         return list(items)
     number = count()
     try:
-        inside = [_without_inner_jumps(_without_continue(one, number)) for one in items]
+        inside = [_without_inner_jumps(_without_continue(item, number)) for item in items]
         return _JumpEliminator(inside, on_return).statements()
     except _UnsupportedJump:
         return list(items)
@@ -121,12 +121,12 @@ class _JumpEliminator:
         self._is_inner = is_inner
         self._labels: dict[Any, int] = {_END: len(items)}
         for place, item in enumerate(items):
-            one = item
-            while isinstance(one, c_ast.Label):
-                self._labels[one.name] = place
-                one = one.stmt
+            label = item
+            while isinstance(label, c_ast.Label):
+                self._labels[label.name] = place
+                label = label.stmt
         self._targets = {
-            one.name for item in items for one in walk(item) if isinstance(one, c_ast.Goto)
+            goto.name for item in items for goto in walk(item) if isinstance(goto, c_ast.Goto)
         }
         self._count = count()
         self._seen: set[int] = set()
@@ -137,18 +137,18 @@ class _JumpEliminator:
 
     def _from(self, place: int, stop: int) -> list[Any]:
         """Return what is done from one statement up to another one."""
-        found: list[Any] = []
+        result: list[Any] = []
         while place < stop:
             item = self._plain(place)
             if not self._exits(item):
-                found.append(self._written(item))
+                result.append(self._written(item))
                 place += 1
                 continue
             join = self._join(place)
             self._check_declarations(place, join)
-            found += self._branched(item, partial(self._from, place + 1, join), join)
+            result += self._branched(item, partial(self._from, place + 1, join), join)
             place = join
-        return found
+        return result
 
     def _plain(self, place: int) -> Any:
         """Return a statement without labels to which something jumps."""
@@ -168,13 +168,13 @@ class _JumpEliminator:
 
     def _exits(self, item: Any) -> set[Any]:
         """Return where a statement may jump to in this block."""
-        found: set[Any] = set()
-        for one in walk(item):
-            if isinstance(one, c_ast.Goto) and (one.name in self._labels or not self._is_inner):
-                found.add(one.name)
-            elif isinstance(one, c_ast.Return) and self._returning is not None:
-                found.add(_END)
-        return found
+        result: set[Any] = set()
+        for goto in walk(item):
+            if isinstance(goto, c_ast.Goto) and (goto.name in self._labels or not self._is_inner):
+                result.add(goto.name)
+            elif isinstance(goto, c_ast.Return) and self._returning is not None:
+                result.add(_END)
+        return result
 
     def _join(self, place: int) -> int:
         """Return where all ways from a statement meet again."""
@@ -197,8 +197,8 @@ class _JumpEliminator:
                 seen = [*self._items[:place], *self._items[place + 1 :]]
             else:
                 continue
-            own = {one.name for one in walk(item) if isinstance(one, c_ast.Decl)}
-            if own & {one.name for other in seen for one in names_in(other)}:
+            own = {decl.name for decl in walk(item) if isinstance(decl, c_ast.Decl)}
+            if own & {name.name for other in seen for name in names_in(other)}:
                 raise _UnsupportedJump
 
     def _branched(self, item: Any, rest: Callable[[], list[Any]], join: int) -> list[Any]:

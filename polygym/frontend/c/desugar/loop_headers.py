@@ -15,8 +15,8 @@ def has_dependent_parts(part: Any, others: Sequence[Any]) -> bool:
     """Whether one of several parts of a loop's start reads what another one sets."""
     started = {initialized_name(one) for one in others}
     counter = initialized_name(part)
-    return any(one.name in started for one in names_in(part)) or any(
-        one.name == counter for other in others for one in names_in(other)
+    return any(name.name in started for name in names_in(part)) or any(
+        name.name == counter for other in others for name in names_in(other)
     )
 
 

@@ -76,7 +76,7 @@ def desugar_region(
     spelled = {token.text for token in source.tokens}
     calls = CallInliner(tree, source, spelled)
     scope = declarations_before(region.function, region.begin)
-    outside = {one.name: one for one in tree.ext if isinstance(one, c_ast.Decl) and one.name}
+    outside = {decl.name: decl for decl in tree.ext if isinstance(decl, c_ast.Decl) and decl.name}
     bounds = DataBoundsRewriter(
         region.function, region.begin, outside | scope, calls.fresh_name, array_sizes
     )
@@ -93,7 +93,9 @@ def desugar_region(
 
 def _with_subscripts(item: Any) -> Any:
     """Return a statement with ``a[i]`` for ``*(a + i)``, which C takes to be the same."""
-    if not any(isinstance(one, c_ast.BinaryOp) and one.op == "+" for one in walk(item)):
+    if not any(
+        isinstance(binary_op, c_ast.BinaryOp) and binary_op.op == "+" for binary_op in walk(item)
+    ):
         return item
 
     def replacement(node: Any) -> Any:
@@ -169,21 +171,21 @@ class _Desugarer:
 
     def _labelled(self, node: Any, scope: _Scope) -> list[Any]:
         """Put a label on the last of several statements that change something."""
-        found = self._statement(node.stmt, scope)
-        if isinstance(node.stmt, c_ast.Assignment) and len(found) > 1:
+        result = self._statement(node.stmt, scope)
+        if isinstance(node.stmt, c_ast.Assignment) and len(result) > 1:
             wanted = c_text(node.stmt.lvalue)
             place = next(
                 index
-                for index in reversed(range(len(found)))
-                if isinstance(found[index], c_ast.Assignment)
-                and (c_text(found[index].lvalue) == wanted or index == 0)
+                for index in reversed(range(len(result)))
+                if isinstance(result[index], c_ast.Assignment)
+                and (c_text(result[index].lvalue) == wanted or index == 0)
             )
-        elif len(found) == 1:
+        elif len(result) == 1:
             place = 0
         else:
-            return [c_ast.Label(node.name, c_ast.Compound(found, node.coord), node.coord)]
-        found[place] = c_ast.Label(node.name, found[place], node.coord)
-        return found
+            return [c_ast.Label(node.name, c_ast.Compound(result, node.coord), node.coord)]
+        result[place] = c_ast.Label(node.name, result[place], node.coord)
+        return result
 
     def _if(self, node: Any, scope: _Scope) -> list[Any]:
         """Take what a condition changes out of it."""
@@ -199,8 +201,8 @@ class _Desugarer:
         """Return a branch or a body, with some statements in front."""
         if node is None:
             return None
-        found = [*map(copy_tree, first), *self._statement(node, dict(scope))]
-        return found[0] if len(found) == 1 else c_ast.Compound(found, node.coord)
+        result = [*map(copy_tree, first), *self._statement(node, dict(scope))]
+        return result[0] if len(result) == 1 else c_ast.Compound(result, node.coord)
 
     def _for(self, node: Any, scope: _Scope) -> list[Any]:
         """Give a loop one counter."""
@@ -214,12 +216,12 @@ class _Desugarer:
             steps, body = [last], c_ast.Compound(rest, body.coord)
         if counter is None:
             return [self._simple_for(node, scope)]
-        mine = [one for one in inits if initialized_name(one) == counter]
-        others = [one for one in inits if initialized_name(one) != counter]
+        mine = [init for init in inits if initialized_name(init) == counter]
+        others = [init for init in inits if initialized_name(init) != counter]
         if len(mine) == 1 and has_dependent_parts(mine[0], others):
             mine, others = [], inits  # all in their order, and the loop starts where it stands
-        own = [one for one in steps if is_modification_of(one, counter)]
-        after = [one for one in steps if not is_modification_of(one, counter)]
+        own = [step for step in steps if is_modification_of(step, counter)]
+        after = [step for step in steps if not is_modification_of(step, counter)]
         if len(mine) > 1 or len(own) != 1:
             return [self._simple_for(node, scope)]
         if after and any(isinstance(one, c_ast.Continue) for one in walk(body)):
@@ -227,7 +229,7 @@ class _Desugarer:
         before = self.statements(others, scope)
         init = mine[0] if mine else None
         if init is None:
-            name = next(one for one in names_in(own[0]) if one.name == counter)
+            name = next(name for name in names_in(own[0]) if name.name == counter)
             init = c_ast.Assignment("=", copy_tree(name), copy_tree(name), name.coord)
         elif isinstance(init, c_ast.Decl):
             scope[init.name] = init
@@ -264,7 +266,7 @@ class _Desugarer:
     def _simple_for(self, node: Any, scope: _Scope) -> Any:
         """Leave the header as it is."""
         if isinstance(node.init, c_ast.DeclList):
-            scope |= {one.name: one for one in node.init.decls}
+            scope |= {decl.name: decl for decl in node.init.decls}
         inside = self._block(node.stmt, scope)
         return c_ast.For(node.init, node.cond, node.next, inside, node.coord)
 
@@ -272,20 +274,23 @@ class _Desugarer:
         """Return the one variable that a loop changes and asks about."""
         if node.cond is None:
             return None
-        asked = {one.name for one in names_in(node.cond)}
+        asked = {name.name for name in names_in(node.cond)}
         if not steps:
             items = statements_of(node.stmt)
             if not items or not is_modification(items[-1]):
                 return None
             steps = items[-1:]
-            changed = [one.name for one in modified_roots(node.stmt) if isinstance(one, c_ast.ID)]
+            changed = [
+                root.name for root in modified_roots(node.stmt) if isinstance(root, c_ast.ID)
+            ]
             if changed.count(modified_name(steps[0])) != 1:
                 return None
         found = [name for name in map(modified_name, steps) if name in asked]
         started = [name for name in map(initialized_name, header_parts(node.init)) if name in found]
         choice = started if len(found) > 1 and len(started) == 1 else found
         if len(choice) > 1 and not any(
-            isinstance(one, c_ast.BinaryOp) and one.op in ("&&", "||") for one in walk(node.cond)
+            isinstance(binary_op, c_ast.BinaryOp) and binary_op.op in ("&&", "||")
+            for binary_op in walk(node.cond)
         ):
             choice = choice[:1]  # one counts, the other's value is known by it
         return choice[0] if len(choice) == 1 else None
@@ -316,10 +321,10 @@ class _Desugarer:
 
     def _listed(self, node: Any) -> list[Any]:
         """Assign the elements of an array that an initialiser lists."""
-        if any(has_side_effect(one, self._calls) for one in node.init.exprs):
+        if any(has_side_effect(expr, self._calls) for expr in node.init.exprs):
             return [node]
-        found = initializing_statements(node, self._calls.fresh_name)
-        return [node] if found is None else found
+        result = initializing_statements(node, self._calls.fresh_name)
+        return [node] if result is None else result
 
     def _assigned(self, node: Any, scope: _Scope) -> list[Any]:
         """Take an assignment apart."""

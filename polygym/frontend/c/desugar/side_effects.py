@@ -85,7 +85,7 @@ class SideEffectExtractor:
                     node.coord,
                 )
             case c_ast.ExprList():
-                *first, last = (one for one in node.exprs if self._counts(one, node))
+                *first, last = (expr for expr in node.exprs if self._counts(expr, node))
                 if not is_certain and first:
                     raise self._uncertain(first[0])
                 for one in first:
@@ -147,11 +147,13 @@ class SideEffectExtractor:
         base, subscripts = base_and_subscripts(target)
         if not isinstance(base, c_ast.ID) or isinstance(target, c_ast.UnaryOp):
             return False
-        changed = {one.name for one in modified_roots(self._whole) if isinstance(one, c_ast.ID)}
-        own = {one.name for part in subscripts for one in names_in(part)}
-        if own & changed or any(has_side_effect(one, self._plain.calls) for one in subscripts):
+        changed = {root.name for root in modified_roots(self._whole) if isinstance(root, c_ast.ID)}
+        own = {name.name for part in subscripts for name in names_in(part)}
+        if own & changed or any(
+            has_side_effect(subscript, self._plain.calls) for subscript in subscripts
+        ):
             return False
-        return sum(1 for one in names_in(self._whole) if one.name == base.name) == 1
+        return sum(1 for name in names_in(self._whole) if name.name == base.name) == 1
 
     def _call(self, node: Any, is_certain: bool, is_whole: bool) -> Any:
         """Put the body of a function in front, and read its result."""
@@ -185,10 +187,10 @@ class SideEffectExtractor:
 def has_side_effect(node: Any, calls: CallInliner) -> bool:
     """Whether an expression changes something or calls a function of the file."""
     return any(
-        is_modification(one)
-        or isinstance(one, c_ast.ExprList)
-        or (isinstance(one, c_ast.FuncCall) and calls.is_known(one))
-        for one in walk(node)
+        is_modification(func_call)
+        or isinstance(func_call, c_ast.ExprList)
+        or (isinstance(func_call, c_ast.FuncCall) and calls.is_known(func_call))
+        for func_call in walk(node)
     )
 
 

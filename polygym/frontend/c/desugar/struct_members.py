@@ -45,8 +45,8 @@ def used_structures(tree: Any, region: ScopRegion, source: SourceMap) -> tuple[s
     used = {
         member.base.name
         for item in region.items
-        for one in walk(item)
-        if isinstance(one, c_ast.StructRef) and (member := _member(one)) is not None
+        for struct_ref in walk(item)
+        if isinstance(struct_ref, c_ast.StructRef) and (member := _member(struct_ref)) is not None
     }
     rewriter = _StructFlattener(tree, region, source)
     return tuple(name for name in rewriter.declarations(region.function) if name in used)
@@ -57,12 +57,14 @@ class _StructFlattener:
 
     def __init__(self, tree: Any, region: ScopRegion, source: SourceMap) -> None:
         self._tree, self._region, self._source = tree, region, source
-        self._typedefs = {one.name: one.type for one in tree.ext if isinstance(one, c_ast.Typedef)}
+        self._typedefs = {
+            typedef.name: typedef.type for typedef in tree.ext if isinstance(typedef, c_ast.Typedef)
+        }
         self._structures = {
-            one.name: one
+            struct.name: struct
             for node in tree.ext
-            for one in walk(node)
-            if isinstance(one, c_ast.Struct) and one.name and one.decls
+            for struct in walk(node)
+            if isinstance(struct, c_ast.Struct) and struct.name and struct.decls
         }
         self._spelled = {token.text for token in source.tokens}
         self._names: dict[tuple[str, tuple[str, ...]], str] = {}
@@ -77,8 +79,8 @@ class _StructFlattener:
         arguments = function.decl.type.args
         for name, new in self._new.items():
             base = known[name]
-            if arguments is not None and any(base is one for one in arguments.params):
-                place = next(k for k, one in enumerate(arguments.params) if one is base)
+            if arguments is not None and any(base is param for param in arguments.params):
+                place = next(k for k, param in enumerate(arguments.params) if param is base)
                 arguments.params[place : place + 1] = new
             elif any(base is one for one in self._tree.ext):
                 place = self._tree.ext.index(base)
@@ -88,26 +90,26 @@ class _StructFlattener:
                 place = next(k for k, one in enumerate(block) if one is base)
                 block[place + 1 : place + 1] = new
         items = _block_with(function.body, self._region.begin)
-        first = next(k for k, one in enumerate(items) if one is self._region.begin)
-        last = next(k for k, one in enumerate(items) if one is self._region.end)
+        first = next(k for k, item in enumerate(items) if item is self._region.begin)
+        last = next(k for k, item in enumerate(items) if item is self._region.end)
         inside = tuple(items[first + 1 : last])
         return ScopRegion(self._region.name, function, inside, self._region.begin, self._region.end)
 
     def declarations(self, function: Any) -> dict[str, Any]:
         """Return the declarations of structures that can be taken apart, by name."""
-        found: dict[str, list[Any]] = {}
+        result: dict[str, list[Any]] = {}
         local = [one for one in walk(function) if isinstance(one, c_ast.Decl)]
         mine = {one.name for one in local}
         globals_ = [
             one for one in self._tree.ext if isinstance(one, c_ast.Decl) and one.name not in mine
         ]
-        for one in (*local, *globals_):
-            if one.name and one.init is None and self._members(one.type)[0] is not None:
-                found.setdefault(one.name, []).append(one)
-        counts = {name: sum(1 for one in local if one.name == name) for name in found}
+        for decl in (*local, *globals_):
+            if decl.name and decl.init is None and self._members(decl.type)[0] is not None:
+                result.setdefault(decl.name, []).append(decl)
+        counts = {name: sum(1 for one in local if one.name == name) for name in result}
         return {
             name: declarations[0]
-            for name, declarations in found.items()
+            for name, declarations in result.items()
             if len(declarations) == 1 and counts[name] <= 1
         }
 
@@ -134,8 +136,8 @@ class _StructFlattener:
     def _is_used_by_members_only(self, name: str) -> bool:
         """Whether a variable is only used for its members in the function."""
         return not any(
-            isinstance(one, c_ast.ID) and one.name == name
-            for one in _nodes_outside_members(self._region.function.body)
+            isinstance(member, c_ast.ID) and member.name == name
+            for member in _nodes_outside_members(self._region.function.body)
         )
 
     def _replaced(self, node: Any, known: Mapping[str, Any]) -> Any:
@@ -169,7 +171,7 @@ class _StructFlattener:
         kind: Any = None
         found: Any = None
         for place, field in enumerate(member.path):
-            found = next((one for one in structure.decls if one.name == field), None)
+            found = next((decl for decl in structure.decls if decl.name == field), None)
             if found is None:
                 return None
             inner, more = self._members(found.type)
@@ -229,7 +231,7 @@ def _member(node: Any) -> _Member | None:
 
 def _nodes_outside_members(node: Any) -> list[Any]:
     """Return the nodes of a tree that are not the way to a member."""
-    found: list[Any] = []
+    result: list[Any] = []
     pending = [node]
     while pending:
         one = pending.pop()
@@ -238,9 +240,9 @@ def _nodes_outside_members(node: Any) -> list[Any]:
             if member is not None and member.path:
                 pending.extend(member.subscripts)
                 continue
-        found.append(one)
+        result.append(one)
         pending.extend(child for _, child in one.children())
-    return found
+    return result
 
 
 def _block_with(node: Any, wanted: Any) -> list[Any]:
@@ -248,8 +250,8 @@ def _block_with(node: Any, wanted: Any) -> list[Any]:
     for one in walk(node):
         items = getattr(one, "block_items", None) or getattr(one, "stmts", None)
         if items is not None and any(item is wanted for item in items):
-            found: list[Any] = items
-            return found
+            result: list[Any] = items
+            return result
     raise AssertionError("a declaration stands in no block")
 
 

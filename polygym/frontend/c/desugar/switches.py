@@ -55,10 +55,10 @@ def switch_as_branches(
     come right behind it; ``fresh`` makes names of new variables.
     """
     parts = _cases(node, source)
-    cases = [one for part in parts for one in part.labels if one is not None]
+    cases = [label for part in parts for label in part.labels if label is not None]
     before: list[Any] = []
-    tests = [c_ast.BinaryOp("==", copy_tree(value), copy_tree(one), one.coord) for one in cases]
-    read = {one.name for one in names_in(value)}
+    tests = [c_ast.BinaryOp("==", copy_tree(value), copy_tree(case), case.coord) for case in cases]
+    read = {name.name for name in names_in(value)}
     changed = {one.name for part in parts for name in _modified(part) for one in names_in(name)}
     if after or read & changed:
         kept = []
@@ -77,7 +77,7 @@ def switch_as_branches(
 
 def _cases(node: Any, source: SourceMap) -> list[_Case]:
     """Return the parts of a switch; labels without a statement of their own join the next."""
-    found: list[_Case] = []
+    cases: list[_Case] = []
     labels: list[Any] = []
     items = statements_of(node.stmt)
     for place, item in enumerate(items):
@@ -95,18 +95,20 @@ def _cases(node: Any, source: SourceMap) -> list[_Case]:
             inner = statements_of(kept[0])
             if inner and isinstance(inner[-1], c_ast.Break):  # case 1: { …; break; }
                 kept, is_left = [c_ast.Compound(inner[:-1], kept[0].coord)], True
-        for one in kept:
-            _check(one, source)
-        found.append(_Case(tuple(labels), tuple(kept), is_left))
+        for compound in kept:
+            _check(compound, source)
+        cases.append(_Case(tuple(labels), tuple(kept), is_left))
         labels = []
-    return found
+    return cases
 
 
 def _label(node: Any, source: SourceMap) -> Any:
     """Return the constant of a case, unless it may be wider than what it is compared with."""
-    for one in walk(node):
-        if isinstance(one, c_ast.Constant) and one.value.lower().rstrip("u").endswith("l"):
-            raise source.error(one, "a case of a long constant is not understood")
+    for constant in walk(node):
+        if isinstance(constant, c_ast.Constant) and constant.value.lower().rstrip("u").endswith(
+            "l"
+        ):
+            raise source.error(constant, "a case of a long constant is not understood")
     return node
 
 
@@ -129,13 +131,19 @@ def _check(node: Any, source: SourceMap) -> None:
 
 def _modified(part: _Case) -> list[Any]:
     return [
-        base for one in part.statements for base in (*modified_roots(one), *_call_arguments(one))
+        base
+        for statement in part.statements
+        for base in (*modified_roots(statement), *_call_arguments(statement))
     ]
 
 
 def _call_arguments(node: Any) -> list[Any]:
     """Return the arguments of calls, which may change what they are given."""
-    return [one.args for one in walk(node) if isinstance(one, c_ast.FuncCall) and one.args]
+    return [
+        func_call.args
+        for func_call in walk(node)
+        if isinstance(func_call, c_ast.FuncCall) and func_call.args
+    ]
 
 
 def _groups(parts: Sequence[_Case]) -> list[list[_Case]]:
@@ -160,19 +168,19 @@ def _chain(parts: Sequence[_Case], tests: dict[int, Any], node: Any) -> list[Any
 
 def _group(parts: Sequence[_Case], tests: dict[int, Any], node: Any) -> list[Any]:
     """Return an if for every part of a group: one of the labels up to it matches."""
-    found: list[Any] = []
+    result: list[Any] = []
     labels: list[Any] = []
     for part in parts:
         labels += part.labels
         if part.statements:
             condition = _any(labels, tests, node)
-            found.append(c_ast.If(condition, _block(part, node), None, node.coord))
-    return found
+            result.append(c_ast.If(condition, _block(part, node), None, node.coord))
+    return result
 
 
 def _any(labels: Sequence[Any], tests: dict[int, Any], node: Any) -> Any:
     """Return whether one of the labels matches; the default does where no case does."""
-    chosen = [one for one in labels if one is not None]
+    chosen = [label for label in labels if label is not None]
     if None in labels:
         others = [test for case, test in tests.items() if case not in set(map(id, chosen))]
         if not others:
@@ -182,10 +190,10 @@ def _any(labels: Sequence[Any], tests: dict[int, Any], node: Any) -> Any:
 
 
 def _either(conditions: Sequence[Any], node: Any) -> Any:
-    found = copy_tree(conditions[0])
-    for one in conditions[1:]:
-        found = c_ast.BinaryOp("||", found, copy_tree(one), node.coord)
-    return found
+    result = copy_tree(conditions[0])
+    for condition in conditions[1:]:
+        result = c_ast.BinaryOp("||", result, copy_tree(condition), node.coord)
+    return result
 
 
 def _block(part: _Case, node: Any) -> Any:

@@ -67,21 +67,23 @@ def with_induction_polynomials(tree: Any, region: ScopRegion, source: SourceMap)
     items = [walker.statement(item) for item in region.items]
     zero = integer_node(0, region.begin)
     conditions = [
-        c_ast.BinaryOp(">=", one.to_node(region.begin), zero, region.begin.coord)
-        for one in walker.needed.values()
+        c_ast.BinaryOp(">=", polynomial.to_node(region.begin), zero, region.begin.coord)
+        for polynomial in walker.needed.values()
     ]
     return with_statements(region, [*map(assumption_statement, conditions), *items])
 
 
 def _induction_candidates(region: ScopRegion, once: SingleAssignments) -> frozenset[str]:
     """Return the integers that a loop of the region changes, beside the counters of loops."""
-    found = {name for item in region.items for name in _modified_in_loops(item, inside=False)}
+    result = {name for item in region.items for name in _modified_in_loops(item, inside=False)}
     addresses = {
-        one.expr.name
-        for one in walk(region.function.body)
-        if isinstance(one, c_ast.UnaryOp) and one.op == "&" and isinstance(one.expr, c_ast.ID)
+        unary_op.expr.name
+        for unary_op in walk(region.function.body)
+        if isinstance(unary_op, c_ast.UnaryOp)
+        and unary_op.op == "&"
+        and isinstance(unary_op.expr, c_ast.ID)
     }
-    return frozenset(name for name in found - addresses if once.holds_exact_sums(name))
+    return frozenset(name for name in result - addresses if once.holds_exact_sums(name))
 
 
 def _modified_in_loops(node: Any, *, inside: bool) -> Iterator[str]:
@@ -146,8 +148,8 @@ class _InductionAnalysis:
             around = [one for one in inside if any(two is begin for two in one.block_items or ())]
             if any(one is begin for one in walk(item)):
                 self._forget(self._modified(item))
-                for one in around:
-                    self.before(one)
+                for compound in around:
+                    self.before(compound)
                 return
             self.is_trial += 1
             self.statement(item)
@@ -161,7 +163,7 @@ class _InductionAnalysis:
             case c_ast.Compound():
                 return self._block(node)
             case c_ast.DeclList():
-                decls = [self.statement(one) for one in node.decls]
+                decls = [self.statement(decl) for decl in node.decls]
                 return c_ast.DeclList(decls, node.coord)
             case c_ast.Label():
                 return c_ast.Label(node.name, self.statement(node.stmt), node.coord)
@@ -180,10 +182,10 @@ class _InductionAnalysis:
     def _block(self, node: Any) -> Any:
         """Follow a block, whose own variables end with it."""
         outside = self.known
-        items = [self.statement(one) for one in node.block_items or ()]
-        own = {one.name for one in node.block_items or () if isinstance(one, c_ast.Decl)}
+        items = [self.statement(item) for item in node.block_items or ()]
+        own = {decl.name for decl in node.block_items or () if isinstance(decl, c_ast.Decl)}
         if own:
-            self.known = {name: one for name, one in self.known.items() if name not in own}
+            self.known = {name: value for name, value in self.known.items() if name not in own}
             changed = self._modified(node)
             kept = {
                 name: outside[name]
@@ -201,9 +203,9 @@ class _InductionAnalysis:
         otherwise = self.statement(node.iffalse)
         second = self.known
         self.known = {
-            name: replace(one, nonnegative=(*one.nonnegative, *second[name].nonnegative))
-            for name, one in first.items()
-            if name in second and one.value.equals(second[name].value)
+            name: replace(value, nonnegative=(*value.nonnegative, *second[name].nonnegative))
+            for name, value in first.items()
+            if name in second and value.value.equals(second[name].value)
         }
         return c_ast.If(condition, then, otherwise, node.coord)
 
@@ -240,11 +242,11 @@ class _InductionAnalysis:
         needs: list[Polynomial] = []
 
         def stands_for(one: Any) -> Any:
-            found = self.known.get(one.name) if isinstance(one, c_ast.ID) else None
-            if found is None:
+            induction_value = self.known.get(one.name) if isinstance(one, c_ast.ID) else None
+            if induction_value is None:
                 return self.once.definition(one)
-            needs.extend(found.nonnegative)
-            return found.value.to_node(one)
+            needs.extend(induction_value.nonnegative)
+            return induction_value.value.to_node(one)
 
         value = read_polynomial(node, self._is_exact, stands_for)
         return None if value is None else _InductionValue(value, tuple(needs))
@@ -258,7 +260,7 @@ class _InductionAnalysis:
         changed = {name for _, part in node.children() for name in self._modified(part)}
         carried = self.followed & self._modified(node.stmt)
         header = self._header(node) if len(self.loops) < _MAX_DEPTH else None
-        entry = {n: one for n, one in self.known.items() if not one.value.names & changed}
+        entry = {n: value for n, value in self.known.items() if not value.value.names & changed}
         self._forget(changed)
         end, kept = self._substituted(node.cond, is_place=True), self.known
         starts: dict[str, _InductionValue] = {}
@@ -269,10 +271,12 @@ class _InductionAnalysis:
             steps = self._steps(node, carried & set(entry))
             self.loops = outside
             for name, step in steps.items():
-                if found := _advanced(entry[name], step, header.counter_offset, header.step):
-                    starts[name] = found
-                if found := self._end(entry[name], step, header):
-                    ends[name] = found
+                if induction_value := _advanced(
+                    entry[name], step, header.counter_offset, header.step
+                ):
+                    starts[name] = induction_value
+                if induction_value := self._end(entry[name], step, header):
+                    ends[name] = induction_value
             self.loops = (*outside, header)
         self.known = {**kept, **starts}
         body = self.statement(node.stmt)
@@ -283,16 +287,16 @@ class _InductionAnalysis:
         """Return a loop's header, if its body changes nothing of it."""
 
         def read(one: Any) -> Polynomial | None:
-            found = self._value(one)
-            return None if found is None or found.nonnegative else found.value
+            value = self._value(one)
+            return None if value is None or value.nonnegative else value.value
 
-        found = read_header(node, self.once, read)
-        if found is None:
+        header = read_header(node, self.once, read)
+        if header is None:
             return None
-        names = found.names_read | found.first.names | found.distance.names | found.step.names
-        is_own = found.counter in names
-        names |= {found.counter}
-        return None if is_own or names & self._modified(node.stmt) else found
+        names = header.names_read | header.first.names | header.distance.names | header.step.names
+        is_own = header.counter in names
+        names |= {header.counter}
+        return None if is_own or names & self._modified(node.stmt) else header
 
     def _steps(self, node: Any, carried: frozenset[str]) -> dict[str, _InductionValue]:
         """Return what one iteration adds to the variables that it changes."""
@@ -306,12 +310,12 @@ class _InductionAnalysis:
         self.is_trial -= 1
         left, self.known = self.known, outside
         changed = self._modified(node)
-        found = {}
+        result = {}
         for name in carried & set(left):
             added = left[name].value.plus(starts[name].value, -1)
-            if not added.names & changed and not any("@" in one for one in added.unknowns):
-                found[name] = _InductionValue(added, left[name].nonnegative)
-        return found
+            if not added.names & changed and not any("@" in unknown for unknown in added.unknowns):
+                result[name] = _InductionValue(added, left[name].nonnegative)
+        return result
 
     def _end(
         self, before: _InductionValue, step: _InductionValue, header: PolynomialHeader
@@ -320,14 +324,14 @@ class _InductionAnalysis:
         if not step.value.terms:
             return before
         trips = _divided(header.distance, header.step)
-        found = _advanced(before, step, header.distance, header.step)
-        if trips is None or found is None:
+        value = _advanced(before, step, header.distance, header.step)
+        if trips is None or value is None:
             return None
         needs = [trips, header.step.plus(constant_polynomial(-1))]
-        needs = [one for one in needs if not is_nonnegative(one, self.loops)]
-        if any(not one.is_linear or one.names & self._modified_in_region for one in needs):
+        needs = [polynomial for polynomial in needs if not is_nonnegative(polynomial, self.loops)]
+        if any(not need.is_linear or need.names & self._modified_in_region for need in needs):
             return None
-        return replace(found, nonnegative=(*found.nonnegative, *needs))
+        return replace(value, nonnegative=(*value.nonnegative, *needs))
 
     # Names in what is written.
 
@@ -352,16 +356,16 @@ class _InductionAnalysis:
 
     def _polynomial(self, node: Any) -> Any:
         """Return what stands for a name in a subscript, None for itself."""
-        found = self.known.get(node.name)
-        if found is None:
+        value = self.known.get(node.name)
+        if value is None:
             return None
-        if not found.value.is_linear:
+        if not value.value.is_linear:
             self.products.add(node.name)
         if node.name not in self.written:
             return None
-        for one in found.nonnegative:
-            self.needed[str(sorted(one.terms.items()))] = one
-        return Polynomial(found.value.terms, _as_long(found.value.nodes, node)).to_node(node)
+        for polynomial in value.nonnegative:
+            self.needed[str(sorted(polynomial.terms.items()))] = polynomial
+        return Polynomial(value.value.terms, _as_long(value.value.nodes, node)).to_node(node)
 
     def _forget(self, names: set[str]) -> None:
         """Know no longer what some names hold, and what is told by them."""
@@ -369,9 +373,9 @@ class _InductionAnalysis:
 
     def _without(self, names: set[str]) -> dict[str, _InductionValue]:
         return {
-            name: one
-            for name, one in self.known.items()
-            if name not in names and not one.value.names & names
+            name: value
+            for name, value in self.known.items()
+            if name not in names and not value.value.names & names
         }
 
 
@@ -391,8 +395,8 @@ def _divided(whole: Polynomial, step: Polynomial) -> Polynomial | None:
     """Return a quotient without a rest, None where there is none."""
     if step.constant == 1:
         return whole
-    found = whole.divided(step)
-    return None if found is None or found[1].terms else found[0]
+    polynomials = whole.divided(step)
+    return None if polynomials is None or polynomials[1].terms else polynomials[0]
 
 
 def _advanced(

@@ -70,8 +70,8 @@ def read_header(
     first, by, last = (read(one) for one in (start, step, end))
     if first is None or by is None or last is None:
         return None
-    names = {name for one in (first, by, last) for name in one.names}
-    names |= {one.name for part in (start, step, end) for one in names_in(part)}
+    names = {name for polynomial in (first, by, last) for name in polynomial.names}
+    names |= {name.name for part in (start, step, end) for name in names_in(part)}
     if once.is_int(counter) and not all(map(once.is_int, names)):
         return None
     distance = last.plus(first, -1) if upwards else first.plus(last, -1)
@@ -84,8 +84,8 @@ def read_header(
 
 def modified_names(node: Any) -> set[str]:
     """Return the names that a statement changes or declares."""
-    found = {one.name for one in modified_roots(node) if isinstance(one, c_ast.ID)}
-    return found | {one.name for one in walk(node) if isinstance(one, c_ast.Decl) and one.name}
+    result = {root.name for root in modified_roots(node) if isinstance(root, c_ast.ID)}
+    return result | {decl.name for decl in walk(node) if isinstance(decl, c_ast.Decl) and decl.name}
 
 
 def is_nonnegative(number: Polynomial, loops: Sequence[PolynomialHeader]) -> bool:
@@ -94,10 +94,10 @@ def is_nonnegative(number: Polynomial, loops: Sequence[PolynomialHeader]) -> boo
         return number.constant is not None and number.constant >= 0
     context = isl.Context()
     domain = isl.Set.universe(isl.Space.params_alloc(context, 0))
-    for one in loops:
-        if one.first.is_linear and one.distance.is_linear:
-            left = one.distance.plus(one.counter_offset, -1).plus(constant_polynomial(-1))
-            for side in (one.counter_offset, left):
+    for header in loops:
+        if header.first.is_linear and header.distance.is_linear:
+            left = header.distance.plus(header.counter_offset, -1).plus(constant_polynomial(-1))
+            for side in (header.counter_offset, left):
                 domain = domain.intersect(_nonnegative_values(side, context))
     return bool(domain.subtract(_nonnegative_values(number, context)).is_empty())
 

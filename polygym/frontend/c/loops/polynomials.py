@@ -54,7 +54,7 @@ class Polynomial:
     @property
     def names(self) -> frozenset[str]:
         """The names that the unknowns have in them."""
-        return frozenset(one.name for text in self.unknowns for one in names_in(self.nodes[text]))
+        return frozenset(name.name for text in self.unknowns for name in names_in(self.nodes[text]))
 
     @property
     def constant(self) -> int | None:
@@ -88,9 +88,9 @@ class Polynomial:
     def times(self, other: Polynomial) -> Polynomial:
         """Return the product."""
         terms: Counter[Monomial] = Counter()
-        for one, value in self.terms.items():
+        for monomial, value in self.terms.items():
             for two, factor in other.terms.items():
-                terms[tuple(sorted((*one, *two)))] += value * factor
+                terms[tuple(sorted((*monomial, *two)))] += value * factor
         return self._made(terms, other)
 
     def _made(self, terms: Mapping[Monomial, int], other: Polynomial) -> Polynomial:
@@ -194,8 +194,8 @@ def read_polynomial(
     def read(one: Any) -> Polynomial | None:
         if next(left_to_read, None) is None:
             return None
-        found = stands_for(one)
-        return _read(one) if found is None else read(found)
+        result = stands_for(one)
+        return _read(one) if result is None else read(result)
 
     def _read(one: Any) -> Polynomial | None:
         match one:
@@ -233,8 +233,8 @@ def read_polynomial(
 def _constant_quotient(node: Any) -> int | None:
     """Return the quotient or the remainder of two constants, None for other nodes."""
     values = []
-    for one in (node.left, node.right):
-        literal = parse_literal(one.value) if isinstance(one, c_ast.Constant) else None
+    for constant in (node.left, node.right):
+        literal = parse_literal(constant.value) if isinstance(constant, c_ast.Constant) else None
         if not isinstance(literal, IntegerLiteral) or not literal.type.is_signed:
             return None
         values.append(literal.value)
@@ -246,12 +246,14 @@ def _constant_quotient(node: Any) -> int | None:
 
 def _unknown(node: Any, is_exact: Callable[[str], bool]) -> Polynomial | None:
     """Return what is no sum or product as an unknown."""
-    for one in walk(node):
-        if isinstance(one, c_ast.ID) and not is_exact(one.name):
+    for constant in walk(node):
+        if isinstance(constant, c_ast.ID) and not is_exact(constant.name):
             return None
-        if isinstance(one, c_ast.FuncCall | c_ast.StructRef | c_ast.Cast) or is_modification(one):
+        if isinstance(constant, c_ast.FuncCall | c_ast.StructRef | c_ast.Cast) or is_modification(
+            constant
+        ):
             return None
-        if isinstance(one, c_ast.Constant) and not one.value.isdigit():
+        if isinstance(constant, c_ast.Constant) and not constant.value.isdigit():
             return None
     text = str(CGenerator().visit(node))
     return Polynomial({(text,): 1}, {text: node})

@@ -128,11 +128,11 @@ def row_range(
 
     ``fixed`` are the names of parameters, ``read`` returns an expression as a polynomial.
     """
-    one = constant_polynomial(1)
+    polynomial = constant_polynomial(1)
     if header.is_increasing:
         low, high = header.first, header.first.plus(header.distance)
     else:
-        high = header.first.plus(one)
+        high = header.first.plus(polynomial)
         low = high.plus(header.distance, -1)
     if header.step.constant != 1 or not width.is_linear or not width.names <= fixed:
         return None
@@ -154,7 +154,7 @@ def _row_position(
     if part is not None:
         return part
     divided = value.divided(width)
-    if divided is None or not all(one.is_linear for one in divided):
+    if divided is None or not all(polynomial.is_linear for polynomial in divided):
         return None
     row, element = divided
     if element.terms and all(factor < 0 for factor in element.terms.values()):

@@ -48,17 +48,23 @@ class SingleAssignments:
 
     def __init__(self, tree: Any, function: Any, source: SourceMap) -> None:
         """Look at a function whose statements are plain."""
-        typedefs = {one.name: one.type for one in tree.ext if isinstance(one, c_ast.Typedef)}
+        typedefs = {
+            typedef.name: typedef.type for typedef in tree.ext if isinstance(typedef, c_ast.Typedef)
+        }
         self._declarations = Declarations(typedefs, source)
         given = function.decl.type.args
         outside = [one for one in tree.ext if isinstance(one, c_ast.Decl)]
         inside = [one for one in walk(function.body) if isinstance(one, c_ast.Decl)]
         self._declared: dict[str, list[Any]] = {}
-        for one in (*outside, *(given.params if given else ()), *inside):
-            if isinstance(one, c_ast.Decl) and one.name:
-                self._declared.setdefault(one.name, []).append(one)
+        for decl in (*outside, *(given.params if given else ()), *inside):
+            if isinstance(decl, c_ast.Decl) and decl.name:
+                self._declared.setdefault(decl.name, []).append(decl)
         self.own = {one.name for one in (*(given.params if given else ()), *inside) if one.name}
-        self._functions = {one.decl.name: one for one in tree.ext if isinstance(one, c_ast.FuncDef)}
+        self._functions = {
+            func_def.decl.name: func_def
+            for func_def in tree.ext
+            if isinstance(func_def, c_ast.FuncDef)
+        }
         self._types: dict[str, ScalarType | None] = {}
         self._values: dict[str, Any] = {}
         self._mentions: dict[str, list[int]] = {}
@@ -74,19 +80,19 @@ class SingleAssignments:
         """
         numbers: dict[int, int] = {}
         twice: set[int] = set()
-        for number, one in enumerate(walk(body)):
-            if id(one) in numbers:
-                twice.add(id(one))  # one node in two places: where is it?
-            numbers[id(one)] = number
-            if isinstance(one, c_ast.ID):
-                self._mentions.setdefault(one.name, []).append(number)
-            elif isinstance(one, c_ast.Decl) and one.name:
-                self._declares.setdefault(one.name, []).append(number)
-            elif is_modification(one):
-                (base, *_) = modified_roots(one)
+        for number, decl in enumerate(walk(body)):
+            if id(decl) in numbers:
+                twice.add(id(decl))  # one node in two places: where is it?
+            numbers[id(decl)] = number
+            if isinstance(decl, c_ast.ID):
+                self._mentions.setdefault(decl.name, []).append(number)
+            elif isinstance(decl, c_ast.Decl) and decl.name:
+                self._declares.setdefault(decl.name, []).append(number)
+            elif is_modification(decl):
+                (base, *_) = modified_roots(decl)
                 if isinstance(base, c_ast.ID):
                     self._changes.setdefault(base.name, []).append(number)
-        for block in (one for one in walk(body) if isinstance(one, c_ast.Compound)):
+        for block in (compound for compound in walk(body) if isinstance(compound, c_ast.Compound)):
             items = block.block_items or []
             if not any(_assignment_of(item)[0] for item in items) or twice & set(map(id, items)):
                 continue
@@ -125,8 +131,8 @@ class SingleAssignments:
 
     def declaration(self, name: str) -> Any:
         """Return the only declaration of a name, None where there are more or none."""
-        found = self._declared.get(name, [])
-        return found[0] if len(found) == 1 else None
+        result = self._declared.get(name, [])
+        return result[0] if len(result) == 1 else None
 
     def definition(self, node: Any) -> Any:
         """Return the expression that a name or a call stands for, None for others."""
@@ -140,8 +146,10 @@ class SingleAssignments:
     def _type(self, name: str) -> ScalarType | None:
         """Return the type of a variable or of an array's elements, None where it is not sure."""
         if name not in self._types:
-            found = {self._scalar(_element(one.type)) for one in self._declared.get(name, ())}
-            self._types[name] = found.pop() if len(found) == 1 else None
+            scalar_types = {
+                self._scalar(_element(one.type)) for one in self._declared.get(name, ())
+            }
+            self._types[name] = scalar_types.pop() if len(scalar_types) == 1 else None
         return self._types[name]
 
     def _scalar(self, kind: Any) -> ScalarType | None:
@@ -152,7 +160,7 @@ class SingleAssignments:
 
     def _holds(self, scalar: ScalarType | None, value: Any) -> bool:
         """Whether a variable of a type surely holds what an expression computes."""
-        kinds = {self._type(one.name) for one in names_in(value)}
+        kinds = {self._type(name.name) for name in names_in(value)}
         if any(is_modification(one) or isinstance(one, c_ast.FuncCall) for one in walk(value)):
             return False
         if scalar in (ScalarType.LONG, ScalarType.UNSIGNED_LONG):
@@ -180,8 +188,8 @@ class SingleAssignments:
         if not isinstance(self._declared[name][0].type, c_ast.TypeDecl):
             return None
         stays = not any(
-            _count_between(where.get(one.name, []), start, end)
-            for one in names_in(value)
+            _count_between(where.get(name.name, []), start, end)
+            for name in names_in(value)
             for where in (self._changes, self._declares)
         )
         return value if stays and self._holds(self._type(name), value) else None
@@ -200,11 +208,11 @@ class SingleAssignments:
                 return None
             values[argument.name] = operand
         expression = items[0].expr
-        kinds = {self._scalar(one.type) for one in arguments}
+        kinds = {self._scalar(argument.type) for argument in arguments}
         whole = self._scalar(function.decl.type.type)
         is_wide = whole in (ScalarType.LONG, ScalarType.UNSIGNED_LONG)
         is_same = whole is ScalarType.INT and kinds <= _INT
-        own = {one.name for one in names_in(expression)}
+        own = {name.name for name in names_in(expression)}
         if len(values) != len(operands) or not own <= set(values) or not (is_wide or is_same):
             return None
         if not kinds <= _EXACT or any(

@@ -61,12 +61,12 @@ def with_trip_counts(
         return region, False
     has_windows = False
     for _ in range(_MAX_DEPTH):  # what is counted now may stand in the headers inside
-        found = _TripCountRewriter(tree, region, source, in_row_ranges=in_row_ranges)
-        items = [copy_tree(item, found.replacement) for item in region.items]
-        has_windows |= found.has_windows
-        if not found.has_changed:
+        rewriter = _TripCountRewriter(tree, region, source, in_row_ranges=in_row_ranges)
+        items = [copy_tree(item, rewriter.replacement) for item in region.items]
+        has_windows |= rewriter.has_windows
+        if not rewriter.has_changed:
             break
-        region = with_statements(region, [*found.assumed, *items])
+        region = with_statements(region, [*rewriter.assumed, *items])
     return region, has_windows
 
 
@@ -78,7 +78,9 @@ class _TripCountRewriter:
     ) -> None:
         self._once = SingleAssignments(tree, region.function, source)
         self._spelled = {token.text for token in source.tokens}
-        self._spelled |= {one.name for one in walk(region.function) if isinstance(one, c_ast.Decl)}
+        self._spelled |= {
+            decl.name for decl in walk(region.function) if isinstance(decl, c_ast.Decl)
+        }
         self._exposed = set(read_outside_loops(region.function.body, _name, counter_of))
         self._fixed = _fixed_names(region)
         self._widths: list[Polynomial] = []
@@ -96,31 +98,31 @@ class _TripCountRewriter:
         header = self._header(node, factors)
         if header is None:
             return None
-        found = self._counted(header, factors, node)
-        if found is None:
+        result = self._counted(header, factors, node)
+        if result is None:
             return None
         self.has_changed = True
-        return found
+        return result
 
     def _flat_arrays(self, region: ScopRegion) -> set[str]:
         """Return the arrays with products in their subscripts."""
-        found = {
-            one.name
-            for one in walk(region.function)
-            if isinstance(one, c_ast.Decl) and self._is_product(getattr(one.type, "dim", None))
+        result = {
+            decl.name
+            for decl in walk(region.function)
+            if isinstance(decl, c_ast.Decl) and self._is_product(getattr(decl.type, "dim", None))
         }
         for item in region.items:
             for node in walk(item):
                 if isinstance(node, c_ast.ArrayRef) and isinstance(node.name, c_ast.ID):
                     subscript = self._read(node.subscript, self._widths)
                     if subscript is not None and not subscript.is_linear:
-                        found.add(node.name.name)
-        return found
+                        result.add(node.name.name)
+        return result
 
     def _is_product(self, size: Any) -> bool:
         """Whether the size of an array is a product; its factors are widths."""
-        found = None if size is None else self._read(size, self._widths)
-        return found is not None and not found.is_linear
+        result = None if size is None else self._read(size, self._widths)
+        return result is not None and not result.is_linear
 
     def _read(self, node: Any, factors: list[Polynomial], *, is_substituting: bool = True) -> Any:
         """Return an expression as a polynomial, with what names stand for put in or not."""
@@ -135,18 +137,26 @@ class _TripCountRewriter:
         plain = read_header(
             loop, self._once, lambda one: self._read(one, [], is_substituting=False)
         )
-        is_flat = any(one.name in self._flat for one in names_in(loop.stmt))
+        is_flat = any(name.name in self._flat for name in names_in(loop.stmt))
         divides = plain is not None and self._divides(plain, [])
         if plain is not None and plain.is_affine and not is_flat and not divides:
             return None
-        found = read_header(loop, self._once, lambda one: self._read(one, factors))
-        if found is None or (found.is_affine and not is_flat and not self._divides(found, factors)):
+        header = read_header(loop, self._once, lambda one: self._read(one, factors))
+        if header is None or (
+            header.is_affine and not is_flat and not self._divides(header, factors)
+        ):
             return None
         changed = modified_names(loop.stmt)
-        read = {one.name for part in (loop.init, loop.cond, loop.next) for one in names_in(part)}
-        read |= {name for one in (found.first, found.distance, found.step) for name in one.names}
-        is_one = found.counter not in found.first.names | found.distance.names | found.step.names
-        return found if is_one and not changed & (read | {found.counter}) else None
+        read = {name.name for part in (loop.init, loop.cond, loop.next) for name in names_in(part)}
+        read |= {
+            name
+            for polynomial in (header.first, header.distance, header.step)
+            for name in polynomial.names
+        }
+        is_one = (
+            header.counter not in header.first.names | header.distance.names | header.step.names
+        )
+        return header if is_one and not changed & (read | {header.counter}) else None
 
     def _counted(self, header: PolynomialHeader, factors: list[Polynomial], loop: Any) -> Any:
         """Return the loops that count iterations, None if there are none."""
@@ -180,9 +190,9 @@ class _TripCountRewriter:
         """Whether the first or the last value is a quotient of products, and of which factors."""
         nodes = [*header.first.nodes.values(), *header.distance.nodes.values()]
         divided = [
-            self._read(one.left, factors)
-            for one in nodes
-            if isinstance(one, c_ast.BinaryOp) and one.op == "/"
+            self._read(binary_op.left, factors)
+            for binary_op in nodes
+            if isinstance(binary_op, c_ast.BinaryOp) and binary_op.op == "/"
         ]
         return any(one is not None and not one.is_linear for one in divided)
 
@@ -215,16 +225,16 @@ class _TripCountRewriter:
         for width in self._likely([*factors, *self._widths]):
             if width.constant is not None:
                 continue
-            found = row_range(header, width, self._fixed, lambda one: self._read(one, []), loop)
-            if found is None or found.is_in_one_row:
+            result = row_range(header, width, self._fixed, lambda one: self._read(one, []), loop)
+            if result is None or result.is_in_one_row:
                 continue
             row, element = self._fresh_name(header.counter), self._fresh_name(header.counter)
-            value = found.counter_value(row, element, loop).to_node(loop)
+            value = result.counter_value(row, element, loop).to_node(loop)
             body: Any = copy_tree(loop.stmt, self.replacement)
             body = copy_tree(body, substitution({header.counter: value}))
-            for one in found.nonnegative:
-                self._assume(one, loop)
-            return found.loops(row, element, self._once.type_name(header.counter), body, loop)
+            for polynomial in result.nonnegative:
+                self._assume(polynomial, loop)
+            return result.loops(row, element, self._once.type_name(header.counter), body, loop)
         return None
 
     def _product(
@@ -234,12 +244,16 @@ class _TripCountRewriter:
         for factor in self._likely(factors):
             if factor.constant is not None or not factor.names <= self._fixed:
                 continue
-            if not factor.is_linear or (found := whole.divided(factor)) is None or found[1].terms:
+            if (
+                not factor.is_linear
+                or (polynomials := whole.divided(factor)) is None
+                or polynomials[1].terms
+            ):
                 continue
             inner = (factor, 1, constant_polynomial(1))
-            if found[0].is_linear:
-                return [(found[0], 1, factor), inner]
-            rest = self._product(found[0], factors, depth + 1) if depth < _MAX_DEPTH else None
+            if polynomials[0].is_linear:
+                return [(polynomials[0], 1, factor), inner]
+            rest = self._product(polynomials[0], factors, depth + 1) if depth < _MAX_DEPTH else None
             if rest is not None:
                 return [*((size, by, each.times(factor)) for size, by, each in rest), inner]
         return None
@@ -287,26 +301,26 @@ class _TripCountRewriter:
 
     def _fresh_name(self, name: str) -> str:
         number = 0
-        while (found := f"{name}_t{number or ''}") in self._spelled:
+        while (result := f"{name}_t{number or ''}") in self._spelled:
             number += 1
-        self._spelled.add(found)
-        return found
+        self._spelled.add(result)
+        return result
 
 
 def _pointer_arguments(function: Any) -> set[str]:
     """Return the arguments of a function that are pointers, whose sizes are in arguments, too."""
     given = function.decl.type.args
     return {
-        one.name
-        for one in (given.params if given else ())
-        if isinstance(one, c_ast.Decl) and isinstance(one.type, c_ast.PtrDecl)
+        decl.name
+        for decl in (given.params if given else ())
+        if isinstance(decl, c_ast.Decl) and isinstance(decl.type, c_ast.PtrDecl)
     }
 
 
 def _fixed_names(region: ScopRegion) -> frozenset[str]:
     """Return the names of a region's function that the region neither changes nor declares."""
     changed = {name for item in region.items for name in modified_names(item)}
-    return frozenset(one.name for one in names_in(region.function)) - changed
+    return frozenset(name.name for name in names_in(region.function)) - changed
 
 
 def _name(identifier: Any) -> str:

@@ -107,29 +107,31 @@ def with_delinearized_arrays(
     """
     if not any(map(_may_multiply, region.items)):
         return region, sizes
-    found = _DelinearizationSearch(tree, region, source, sizes).delinearizable()
-    while found:
-        left = {name: size for name, size in sizes.items() if name not in found}
-        kinds = {name: flat.declared.type for name, flat in found.items()}
-        new, outside = _rewritten(region, found)
-        wrong = _rejected_arrays(new, found, left, translate)
+    arrays = _DelinearizationSearch(tree, region, source, sizes).delinearizable()
+    while arrays:
+        left = {name: size for name, size in sizes.items() if name not in arrays}
+        kinds = {name: flat.declared.type for name, flat in arrays.items()}
+        new, outside = _rewritten(region, arrays)
+        wrong = _rejected_arrays(new, arrays, left, translate)
         if not wrong:
             return new, left
         with_statements(region, region.items)
         for node, name in outside:
             node.name = name
         for name, kind in kinds.items():
-            found[name].declared.type = kind
-            found[name].elements.clear()
+            arrays[name].declared.type = kind
+            arrays[name].elements.clear()
         for name in wrong:
-            del found[name].splits[0]
-        found = {name: flat for name, flat in found.items() if flat.splits}
+            del arrays[name].splits[0]
+        arrays = {name: flat for name, flat in arrays.items() if flat.splits}
     return region, sizes
 
 
 def _may_multiply(item: Any) -> bool:
     """Whether a statement multiplies integers, perhaps; most regions do not come any further."""
-    return any(isinstance(one, c_ast.BinaryOp) and one.op == "*" for one in walk(item))
+    return any(
+        isinstance(binary_op, c_ast.BinaryOp) and binary_op.op == "*" for binary_op in walk(item)
+    )
 
 
 class _DelinearizationSearch:
@@ -139,16 +141,16 @@ class _DelinearizationSearch:
         self._once = SingleAssignments(tree, region.function, source)
         self._region, self._given = region, given
         changed = {
-            one.name
+            root.name
             for item in region.items
-            for one in modified_roots(item)
-            if isinstance(one, c_ast.ID)
+            for root in modified_roots(item)
+            if isinstance(root, c_ast.ID)
         }
         self._own = {
-            one.name
+            decl.name
             for item in region.items
-            for one in walk(item)
-            if isinstance(one, c_ast.Decl) and one.name
+            for decl in walk(item)
+            if isinstance(decl, c_ast.Decl) and decl.name
         }
         self._moving = changed | self._own
 
@@ -184,13 +186,14 @@ class _DelinearizationSearch:
             read[id(node)] = subscript
         size, is_known = self._size(name, factors)
         if not is_known or (
-            all(one.is_linear for one in read.values()) and (size is None or size.is_linear)
+            all(polynomial.is_linear for polynomial in read.values())
+            and (size is None or size.is_linear)
         ):
             return None
         keys = list(read)
         tries = iter(range(_MAX_ATTEMPTS))
         ways = _splits([read[key] for key in keys], size, self._strides(factors), tries)
-        chosen = [one for one in islice(ways, _MAX_SPLITS) if one.strides]
+        chosen = [split for split in islice(ways, _MAX_SPLITS) if split.strides]
         return _DelinearizedArray(self._once.declaration(name), keys, chosen) if chosen else None
 
     def _accesses(self, name: str) -> Iterator[Any]:
@@ -219,14 +222,14 @@ class _DelinearizationSearch:
 
     def _strides(self, factors: Sequence[Polynomial]) -> list[Polynomial]:
         """Return what the rows may have as sizes: factors that the region does not change."""
-        found: list[Polynomial] = []
-        for one in factors:
-            fits = one.lone_unknown() is not None or (one.constant or 0) > 1
-            if fits and not one.names & self._moving:
-                if not any(one.equals(other) for other in found):
-                    found.append(one)
-        numbers = [one for one in found if one.constant is not None]
-        others = [one for one in found if one.constant is None]
+        polynomials: list[Polynomial] = []
+        for polynomial in factors:
+            fits = polynomial.lone_unknown() is not None or (polynomial.constant or 0) > 1
+            if fits and not polynomial.names & self._moving:
+                if not any(polynomial.equals(other) for other in polynomials):
+                    polynomials.append(polynomial)
+        numbers = [polynomial for polynomial in polynomials if polynomial.constant is not None]
+        others = [polynomial for polynomial in polynomials if polynomial.constant is None]
         products = [number.times(one) for number in numbers for one in others]
         return [*numbers, *others, *products][:_MAX_STRIDES]
 
@@ -239,16 +242,20 @@ def _splits(
     depth: int = 1,
 ) -> Iterator[_SubscriptSplit]:
     """Divide subscripts and a size until nothing is multiplied, in all ways, numbers first."""
-    if all(one.is_linear for one in subscripts) and (size is None or size.is_linear):
-        yield _SubscriptSplit([[one] for one in subscripts], [], size)
+    if all(subscript.is_linear for subscript in subscripts) and (size is None or size.is_linear):
+        yield _SubscriptSplit([[subscript] for subscript in subscripts], [], size)
         return
     if depth == _MAX_DIMENSIONS:
         return
     for stride in strides:
         if next(attempts, None) is None:
             return
-        divided = [one.divided(stride) for one in subscripts]
-        parts = [one for one in divided if one is not None and one[1].is_linear]
+        divided = [polynomial.divided(stride) for polynomial in subscripts]
+        parts = [
+            polynomials
+            for polynomials in divided
+            if polynomials is not None and polynomials[1].is_linear
+        ]
         rows = None if size is None else size.divided(stride)
         if len(parts) < len(divided) or (size is not None and (rows is None or rows[1].terms)):
             continue

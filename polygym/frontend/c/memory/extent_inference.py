@@ -43,7 +43,7 @@ def inferred_sizes(
     ``parameters`` has the names of the parameters in C by those that isl knows.
     """
     try:
-        found = _sizes(accesses, array, rank, parameters, context)
+        result = _sizes(accesses, array, rank, parameters, context)
     except isl.Error:
         return (None,) * rank  # whoever reads the region meets the limit, too
 
@@ -51,7 +51,7 @@ def inferred_sizes(
         """Return a size with C's names."""
         return re.sub(r"[A-Za-z_]\w*", lambda name: parameters.get(name[0], name[0]), text)
 
-    return tuple(None if size is None else in_c(size) for size in found)
+    return tuple(None if size is None else in_c(size) for size in result)
 
 
 def _sizes(
@@ -102,9 +102,9 @@ def _without_wraparound(values: Any, positive_parameters: Any) -> Any:
     if wrong.is_empty():
         return values.intersect_params(positive_parameters)
     usual = at_most(positive_parameters.align_params(wrong.get_space()), LARGE_VALUE)
-    found = values.intersect_params(usual.subtract(wrong))
+    result = values.intersect_params(usual.subtract(wrong))
     # Twice: the first finds the quotients that are zero then.
-    return found.gist_params(usual).gist_params(usual).coalesce()
+    return result.gist_params(usual).gist_params(usual).coalesce()
 
 
 def _undominated(formulas: Sequence[Any], positive_parameters: Any) -> list[Any]:
@@ -127,7 +127,7 @@ def _text(formulas: Sequence[Any], positive_parameters: Any) -> str | None:
     if len(formulas) > _MAX_FORMULAS:
         return None
     build = isl.AstBuild.from_context(positive_parameters)
-    texts = [isl_c_text(build.expr_from_pw_aff(_over_parameters(one))) for one in formulas]
+    texts = [isl_c_text(build.expr_from_pw_aff(_over_parameters(formula))) for formula in formulas]
     result = texts[-1]
     for text in reversed(texts[:-1]):
         result = f"({text}) >= ({result}) ? ({text}) : ({result})"

@@ -35,9 +35,11 @@ def with_delinearized_subscripts(
     sizes.
     """
     nodes = [one for item in region.items for one in walk(item)]
-    inner = [one.subscript for one in nodes if _is_inner(one)]
+    inner = [node.subscript for node in nodes if _is_inner(node)]
     if not pointer_indices and not any(
-        isinstance(one, c_ast.BinaryOp) and one.op == "*" for s in inner for one in walk(s)
+        isinstance(binary_op, c_ast.BinaryOp) and binary_op.op == "*"
+        for s in inner
+        for binary_op in walk(s)
     ):
         return region
     once = SingleAssignments(tree, region.function, source)
@@ -54,11 +56,11 @@ def with_delinearized_subscripts(
         sizes = _inner_sizes(once.declaration(base.name)) if isinstance(base, c_ast.ID) else []
         if len(subscripts) != len(sizes) + 1:
             return None
-        widths = [read(one) for one in sizes]
-        subscripts = [copy_tree(one, replacement) for one in subscripts]
+        widths = [read(size) for size in sizes]
+        subscripts = [copy_tree(subscript, replacement) for subscript in subscripts]
         for place in range(len(sizes), 0, -1):
             width, whole = widths[place - 1], read(subscripts[place])
-            if pointer_indices & {one.name for one in names_in(subscripts[place])}:
+            if pointer_indices & {name.name for name in names_in(subscripts[place])}:
                 if width is not None and width.constant is not None:
                     size = width.to_node(node)
                     rows = c_ast.BinaryOp("/", subscripts[place], size, node.coord)
@@ -76,8 +78,8 @@ def with_delinearized_subscripts(
                 subscripts[place - 1] = c_ast.BinaryOp("+", before, rows, node.coord)
                 subscripts[place] = rest
         new: Any = copy_tree(base)
-        for one in subscripts:
-            new = c_ast.ArrayRef(new, one, node.coord)
+        for polynomial in subscripts:
+            new = c_ast.ArrayRef(new, polynomial, node.coord)
         return new
 
     return with_statements(region, [copy_tree(item, replacement) for item in region.items])
@@ -90,11 +92,11 @@ def _is_inner(node: Any) -> bool:
 
 def _inner_sizes(declared: Any) -> list[Any]:
     """Return the sizes of an array's dimensions but the first; none where one is not declared."""
-    kind, found = getattr(declared, "type", None), []
+    kind, result = getattr(declared, "type", None), []
     if not isinstance(kind, c_ast.ArrayDecl | c_ast.PtrDecl):
         return []
     kind = kind.type
     while isinstance(kind, c_ast.ArrayDecl) and kind.dim is not None:
-        found.append(kind.dim)
+        result.append(kind.dim)
         kind = kind.type
-    return found if isinstance(kind, c_ast.TypeDecl) else []
+    return result if isinstance(kind, c_ast.TypeDecl) else []

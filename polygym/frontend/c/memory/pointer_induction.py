@@ -71,11 +71,11 @@ def with_pointer_induction(
     """
     marks = (region.begin, region.end)
     names: set[str] = set()
-    for function in (one for one in tree.ext if isinstance(one, c_ast.FuncDef)):
-        found = _PointerRewriter(tree, function, marks, source)
-        if found.ranks:
-            function.body = found.rewritten()
-            names |= found.integers
+    for function in (func_def for func_def in tree.ext if isinstance(func_def, c_ast.FuncDef)):
+        rewriter = _PointerRewriter(tree, function, marks, source)
+        if rewriter.ranks:
+            function.body = rewriter.rewritten()
+            names |= rewriter.integers
     body = region.function.body
     block = block_with(body, region.begin)
     first, last = block.index(region.begin), block.index(region.end)
@@ -112,15 +112,15 @@ class _PointerRewriter:
         }
         # One name may stand in several blocks, as long as it is that of a pointer in all of them.
         self._same: dict[str, list[Any]] = {}
-        for one in (*arguments, *inside):
-            self._same.setdefault(one.name, []).append(one)
+        for decl in (*arguments, *inside):
+            self._same.setdefault(decl.name, []).append(decl)
         self._declared = {
             name: same[0]
             for name, same in self._same.items()
             if all(not one.storage and is_pointer_type(one.type) for one in same)
             and (len(same) == 1 or same[0] not in arguments)
         }
-        self._arguments = {one.name for one in arguments}
+        self._arguments = {argument.name for argument in arguments}
         self._walkers: dict[str, _InductionPointer] = {}
         self._unfit: set[str] = set()
         self._longs: set[str] = set()
@@ -128,7 +128,7 @@ class _PointerRewriter:
     @property
     def integers(self) -> set[str]:
         """The integers that say how far along pointers stand."""
-        return {one.offset_name for one in self._walkers.values()}
+        return {pointer.offset_name for pointer in self._walkers.values()}
 
     def rewritten(self) -> Any:
         """Return the body, with integers in the place of all pointers for which that is enough."""
@@ -154,16 +154,19 @@ class _PointerRewriter:
 
     def _add(self, name: str) -> None:
         """Take a pointer to be one that walks, if all that it is set to is in one array."""
-        targets = [self._target(one) for one in self._assigned_targets(name)]
+        targets = [self._target(target) for target in self._assigned_targets(name)]
         if name in self._arguments:
-            if targets and all(one is not None and one.name == name for one in targets):
+            if targets and all(target is not None and target.name == name for target in targets):
                 self._walkers[name] = _InductionPointer(name, (), self._fresh_name(f"{name}_at"))
             return
-        others = [one for one in targets if one is None or one.name != name]
-        roots = {None if one is None else self._root(one) for one in others}
+        others = [target for target in targets if target is None or target.name != name]
+        roots = {
+            None if pointer_target is None else self._root(pointer_target)
+            for pointer_target in others
+        }
         if len(roots) != 1 or None in roots:
             return
-        ((array, rank),) = (one for one in roots if one is not None)
+        ((array, rank),) = (root for root in roots if root is not None)
         if array not in self._once:
             return
         if array in self._declared and array not in self._walkers and self._is_moved(array):
@@ -174,8 +177,9 @@ class _PointerRewriter:
     def _is_moved(self, name: str) -> bool:
         """Whether a pointer is set, or steps, beside where it is declared."""
         own = self._declared[name].init
-        return any(one is not own for one in self._assigned_targets(name)) or any(
-            isinstance(one, c_ast.UnaryOp) and is_name(one.expr, name) for one in self._changes
+        return any(target is not own for target in self._assigned_targets(name)) or any(
+            isinstance(unary_op, c_ast.UnaryOp) and is_name(unary_op.expr, name)
+            for unary_op in self._changes
         )
 
     def _root(self, target: _PointerTarget) -> tuple[str, int]:
@@ -190,13 +194,19 @@ class _PointerRewriter:
         for declared in self._same[name]:
             if declared.init is not None:
                 yield declared.init
-        for one in self._changes:
-            if isinstance(one, c_ast.Assignment) and is_name(one.lvalue, name):
-                is_sum = one.op in ("+=", "-=")
-                yield one.rvalue if one.op == "=" else one.lvalue if is_sum else None
-            if name in self._arguments and isinstance(one, c_ast.UnaryOp):
-                if is_name(one.expr, name):
-                    yield one.expr
+        for assignment in self._changes:
+            if isinstance(assignment, c_ast.Assignment) and is_name(assignment.lvalue, name):
+                is_sum = assignment.op in ("+=", "-=")
+                yield (
+                    assignment.rvalue
+                    if assignment.op == "="
+                    else assignment.lvalue
+                    if is_sum
+                    else None
+                )
+            if name in self._arguments and isinstance(assignment, c_ast.UnaryOp):
+                if is_name(assignment.expr, name):
+                    yield assignment.expr
 
     def _target(self, node: Any) -> _PointerTarget | None:
         """Return where an expression points; None if that is no array here."""
@@ -244,8 +254,8 @@ class _PointerRewriter:
                 root, subscripts = pointer_and_subscripts(node)
                 return self._element(root, subscripts, node)
             case c_ast.StructRef(type="->"):
-                found = self._element(node.name, [integer_node(0, node)], node)
-                return found and c_ast.StructRef(found, ".", copy_tree(node.field), node.coord)
+                result = self._element(node.name, [integer_node(0, node)], node)
+                return result and c_ast.StructRef(result, ".", copy_tree(node.field), node.coord)
             case c_ast.StructRef():
                 inner = copy_tree(node.name, self._replacement)
                 return c_ast.StructRef(inner, node.type, node.field, node.coord)
@@ -265,14 +275,14 @@ class _PointerRewriter:
         if left is None or right is None:
             return None
         sides = (left, right)
-        roots = {self._root(one) for one in sides}
+        roots = {self._root(pointer_target) for pointer_target in sides}
         if len(roots) != 1 or any(rank for _, rank in roots):
             return None
         places = []
-        for one in sides:
-            walker = self._walkers.get(one.name)
+        for target in sides:
+            walker = self._walkers.get(target.name)
             own = [] if walker is None else [self._own(walker.offset_name, node.coord)]
-            places.append(self._total([*own, copy_tree(one.offset, self._replacement)], node))
+            places.append(self._total([*own, copy_tree(target.offset, self._replacement)], node))
         return c_ast.BinaryOp(node.op, *places, node.coord)
 
     def _element(self, pointer: Any, subscripts: Sequence[Any], node: Any) -> Any:
@@ -287,12 +297,12 @@ class _PointerRewriter:
         if name not in self._walkers and (not name or is_plain or step is not None):
             return None
         mine = [copy_tree(one, self._replacement) for one in own]
-        first, *rest = (copy_tree(one, self._replacement) for one in subscripts)
-        terms = [copy_tree(one, self._replacement) for one in terms]
+        first, *rest = (copy_tree(subscript, self._replacement) for subscript in subscripts)
+        terms = [copy_tree(term, self._replacement) for term in terms]
         walker = self._walkers.get(name)
         if walker is None:
             return array_element(name, [*mine, self._total([*terms, first], node), *rest], node)
-        rows: list[Any] = [c_ast.ID(one, node.coord) for one in walker.row_names]
+        rows: list[Any] = [c_ast.ID(name, node.coord) for name in walker.row_names]
         if mine:
             head, *more = mine
             places = [self._total([self._own(walker.offset_name, node.coord), head], node), *more]
@@ -311,8 +321,8 @@ class _PointerRewriter:
             return copy_tree(node, self._replacement)
         base, terms = found
         walker = self._walkers[base.name]
-        terms = [copy_tree(one, self._replacement) for one in terms]
-        rows = [c_ast.ID(one, node.coord) for one in walker.row_names]
+        terms = [copy_tree(term, self._replacement) for term in terms]
+        rows = [c_ast.ID(name, node.coord) for name in walker.row_names]
         array = array_element(walker.array, rows, node)
         at = self._total([self._own(walker.offset_name, node.coord), *terms], node)
         return c_ast.BinaryOp("+", array, at, node.coord)
@@ -323,14 +333,14 @@ class _PointerRewriter:
         """Return what sets the integers of a pointer, one after the other."""
         walker = self._walkers[name]
         values: list[tuple[str, Any]] = [
-            (one, None) for one in (*walker.row_names, walker.offset_name)
+            (name, None) for name in (*walker.row_names, walker.offset_name)
         ]
         if target is not None:
             other = self._walkers.get(target.name)
             rows: list[Any] = (
-                [] if other is None else [self._own(one, node.coord) for one in other.row_names]
+                [] if other is None else [self._own(name, node.coord) for name in other.row_names]
             )
-            inner = [copy_tree(one, self._replacement) for one in target.row_subscripts]
+            inner = [copy_tree(subscript, self._replacement) for subscript in target.row_subscripts]
             at = copy_tree(target.offset, self._replacement)
             if other is not None:
                 first = [self._own(other.offset_name, node.coord)]
@@ -360,12 +370,14 @@ class _PointerRewriter:
 
     def _total(self, terms: Sequence[Any], like: Any) -> Any:
         """Return the sum of some integers, each as wide as pointers are; one alone as it is."""
-        kept = [one for one in terms if not (isinstance(one, c_ast.Constant) and one.value == "0")]
+        kept = [
+            term for term in terms if not (isinstance(term, c_ast.Constant) and term.value == "0")
+        ]
         if len(kept) < 2:
             return kept[0] if kept else integer_node(0, like)
         first, *others = (one if self._is_wide(one) else as_long(one) for one in kept)
-        for one in others:
-            first = c_ast.BinaryOp("+", first, one, like.coord)
+        for constant in others:
+            first = c_ast.BinaryOp("+", first, constant, like.coord)
         return first
 
     def _is_wide(self, node: Any) -> bool:

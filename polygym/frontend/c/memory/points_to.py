@@ -78,10 +78,10 @@ def pointer_and_subscripts(node: Any) -> tuple[Any, list[Any]]:
 
 def array_element(name: str, subscripts: Sequence[Any], like: Any) -> Any:
     """Return ``A[i][j]``, at a node's place."""
-    found: Any = c_ast.ID(name, like.coord)
-    for one in subscripts:
-        found = c_ast.ArrayRef(found, one, like.coord)
-    return found
+    result: Any = c_ast.ID(name, like.coord)
+    for subscript in subscripts:
+        result = c_ast.ArrayRef(result, subscript, like.coord)
+    return result
 
 
 def first_element_address(node: Any, declared: Any) -> Any:

@@ -76,12 +76,21 @@ def is_delinearizable(
     for key, element_touches in mine.items():
         rows = 0
         for dimension in range(len(strides), 0, -1):
-            bounds = [_RowContainment(one, dimension, rows, translation) for one in element_touches]
+            bounds = [
+                _RowContainment(access, dimension, rows, translation) for access in element_touches
+            ]
             shift = next(
-                (s for s in _SHIFTS if all(one.is_always_inside(s) for one in bounds)), None
+                (
+                    s
+                    for s in _SHIFTS
+                    if all(row_containment.is_always_inside(s) for row_containment in bounds)
+                ),
+                None,
             )
-            if shift is None and not all(one.is_inside_for_large_sizes() for one in bounds):
-                if dimension > 1 or not all(one.is_within_one_row() for one in bounds):
+            if shift is None and not all(
+                containment.is_inside_for_large_sizes() for containment in bounds
+            ):
+                if dimension > 1 or not all(bound.is_within_one_row() for bound in bounds):
                     return False
                 elements[key].shift_rows(dimension, 0, strides[0])
                 elements[key].wrap_row(dimension, strides[0])

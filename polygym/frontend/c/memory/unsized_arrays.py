@@ -51,7 +51,7 @@ def with_inferred_sizes(
     translation = translate()
     touches: Sequence[SourceAccess] = translation.accesses()
     names = translation.bindings
-    parameters = {names.name(one): one.name for one in names.parameters}
+    parameters = {names.name(symbol): symbol.name for symbol in names.parameters}
     for name, rank in found.items():
         sizes = inferred_sizes(touches, name, rank, parameters, translation.context)
         if any(size is None for size in sizes):
@@ -74,7 +74,9 @@ def _delinearization_hint(name: str, region: ScopRegion) -> str:
         base, subscripts = base_and_subscripts(node)
         is_mine = isinstance(base, c_ast.ID) and base.name == name
         if is_mine and any(
-            isinstance(one, c_ast.BinaryOp) and one.op == "*" for s in subscripts for one in walk(s)
+            isinstance(binary_op, c_ast.BinaryOp) and binary_op.op == "*"
+            for s in subscripts
+            for binary_op in walk(s)
         ):
             return "; of rows, A[i * m + j], state what makes j less than m, as assert(m >= k) does"
     return ""
@@ -84,7 +86,7 @@ def region_accesses(
     region: ScopRegion, given_sizes: ArraySizes, translate: Callable[[], Translation]
 ) -> tuple[Translation, Sequence[SourceAccess]]:
     """Return the accesses of a region whose arrays may lack their sizes, and who has read it."""
-    before = [(one, one.type, one.init) for one in _candidates(region)]
+    before = [(candidate, candidate.type, candidate.init) for candidate in _candidates(region)]
     try:
         _with_unbounded_arrays(region, given_sizes)
         translation = translate()
@@ -107,24 +109,29 @@ def _with_unbounded_arrays(
     Return all declarations that may lack sizes, and how many of them those of the latter do.
     """
     candidates = _candidates(region)
-    arguments = {one.name: one for one in candidates}
+    arguments = {candidate.name: candidate for candidate in candidates}
     _declare_given(arguments, given, region)
-    found = {
-        one.name: rank
-        for one in candidates
-        if one.name not in given and (rank := _undeclared_sizes(one, region)) is not None
+    result = {
+        candidate.name: rank
+        for candidate in candidates
+        if candidate.name not in given
+        and (rank := _undeclared_sizes(candidate, region)) is not None
     }
-    for name, rank in found.items():
+    for name, rank in result.items():
         arguments[name].init = None
         _declare(arguments[name], [c_ast.Constant("long int", _UNBOUNDED_SIZE, None)] * rank)
-    return arguments, found
+    return arguments, result
 
 
 def _declare_given(arguments: Mapping[str, Any], given: ArraySizes, region: ScopRegion) -> None:
     """Declare the arrays whose sizes are given."""
     name = region.function.decl.name
     for array, sizes in given.items():
-        bare = {one.name: rank for one in arguments.values() if (rank := _missing_sizes(one.type))}
+        bare = {
+            argument.name: rank
+            for argument in arguments.values()
+            if (rank := _missing_sizes(argument.type))
+        }
         if array not in bare:
             raise InputError(
                 f"the sizes of {array} are given: expected an array of {name} that is declared "
@@ -141,7 +148,9 @@ def _declare_given(arguments: Mapping[str, Any], given: ArraySizes, region: Scop
 
 def unsized_arguments(region: ScopRegion) -> frozenset[str]:
     """Return the arguments of a region's function that are arrays without sizes."""
-    return frozenset(one.name for one in _arguments(region.function) if _missing_sizes(one.type))
+    return frozenset(
+        argument.name for argument in _arguments(region.function) if _missing_sizes(argument.type)
+    )
 
 
 def _missing_sizes(kind: Any) -> int:
@@ -155,13 +164,13 @@ def _missing_sizes(kind: Any) -> int:
 def _arguments(function: Any) -> list[Any]:
     """Return the declarations of a function's arguments."""
     declared = function.decl.type.args
-    return [one for one in (declared.params if declared else ()) if isinstance(one, c_ast.Decl)]
+    return [decl for decl in (declared.params if declared else ()) if isinstance(decl, c_ast.Decl)]
 
 
 def _allocated(region: ScopRegion) -> list[Any]:
     """Return the declarations of pointers to memory of their own, which never change."""
     body = region.function.body
-    declared = [one for one in walk(body) if isinstance(one, c_ast.Decl)]
+    declared = [decl for decl in walk(body) if isinstance(decl, c_ast.Decl)]
     names = [one.name for one in declared]
     changed = {
         target.name

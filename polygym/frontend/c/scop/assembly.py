@@ -82,8 +82,8 @@ class AssemblyInputs:
                 return 0, arguments.index(symbol)
             return 1, order.index(symbol) if symbol in order else len(order)
 
-        found = sorted(self.bindings.parameters.items(), key=lambda item: position(item[0]))
-        return tuple(Parameter(self.bindings.name(symbol), scalar) for symbol, scalar in found)
+        result = sorted(self.bindings.parameters.items(), key=lambda item: position(item[0]))
+        return tuple(Parameter(self.bindings.name(symbol), scalar) for symbol, scalar in result)
 
     def restricted(self) -> Any:
         """Return the context as a set of the parameters."""
@@ -260,20 +260,22 @@ class _StatementFinisher:
     def _subscripts(self, access: Access, computed: Sequence[Expression]) -> tuple[Expression, ...]:
         """Return the subscripts that are computed, those that are affine among them."""
         touch, left = self._source_access(access), iter(computed)
-        found = []
+        result = []
         for dimension in touch.computed_dimensions:
             if touch.subscripts[dimension] is None:
-                found.append(next(left))
+                result.append(next(left))
             else:
-                found.append(self._runtime_subscript(touch, dimension))
-        return tuple(self.expression(one) for one in found)
+                result.append(self._runtime_subscript(touch, dimension))
+        return tuple(self.expression(one) for one in result)
 
     def _runtime_subscript(self, source_access: SourceAccess, dimension: int) -> Expression:
         """Return the value of an affine subscript, which needs nothing but parameters."""
         bindings, known = self._assembly.bindings, len(self._assembly.accesses)
         node = subscript_of(source_access, dimension, bindings)
         value = self._assembly.value(node, source_access.environment)
-        if any(one.symbol not in bindings.parameters for one in self._assembly.accesses[known:]):
+        if any(
+            access.symbol not in bindings.parameters for access in self._assembly.accesses[known:]
+        ):
             raise bindings.source.error(
                 node, "this subscript may leave its array, and is too complex to be looked at"
             )
@@ -282,15 +284,15 @@ class _StatementFinisher:
     def access(self, access: Access) -> Access:
         """Replace the mark of an access by its relation."""
         touch = self._without_wraparound(self._source_access(access))
-        found = access_relation(
+        result = access_relation(
             touch,
             self._statement,
             self._instances,
             self._assembly.bindings.context,
             self._assembly.sizes[touch.symbol],
         )
-        found = self._assembly.over_parameters(found).align_params(self._space)
-        return Access(access.array, isl_text(found), access.text, touch.computed_dimensions)
+        result = self._assembly.over_parameters(result).align_params(self._space)
+        return Access(access.array, isl_text(result), access.text, touch.computed_dimensions)
 
     def _without_wraparound(self, source_access: SourceAccess) -> SourceAccess:
         """Return an access without what wraps around for no parameters that may be given."""
@@ -301,7 +303,8 @@ class _StatementFinisher:
             source_access.domain
         )
         short = tuple(
-            one and one.gist(run).gist(run).coalesce() for one in source_access.subscripts
+            subscript and subscript.gist(run).gist(run).coalesce()
+            for subscript in source_access.subscripts
         )
         return replace(source_access, subscripts=short)
 

@@ -107,7 +107,7 @@ def check_bounds(
                 runtime_checked=(*before.runtime_checked, one.dimension),
             )
     if looked_at:
-        violations = [one for one in violations if one.access not in looked_at]
+        violations = [violation for violation in violations if violation.access not in looked_at]
         judged = _bounded_context(violations, context)
     for violation in violations:
         if violation.never_happens(judged.context):
@@ -155,7 +155,7 @@ def min_elements(extents: Extents, context: Any) -> int:
 
 def _violations(access: SourceAccess, extents: Extents, typical_values: Any) -> list[_Violation]:
     """Return the dimensions in which some instance of an access leaves the array."""
-    found = []
+    result = []
     for dimension, (subscript, size) in enumerate(
         zip(access.subscripts, extents.functions, strict=True)
     ):
@@ -164,8 +164,8 @@ def _violations(access: SourceAccess, extents: Extents, typical_values: Any) -> 
         inside = subscript.ge_set(subscript.scale_val(0)).intersect(subscript.lt_set(size))
         outside = access.domain.subtract(inside).intersect(typical_values)
         if not outside.is_empty():
-            found.append(_Violation(access, dimension, outside, inside))
-    return found
+            result.append(_Violation(access, dimension, outside, inside))
+    return result
 
 
 def _projected(domain: Any, iterators: tuple[str, ...]) -> Any:
@@ -244,14 +244,21 @@ def _hint(violations: Sequence[_Violation], contexts: Sequence[Any]) -> str:
     """
     declared = contexts[-1]
     for context in contexts:
-        all_wrong = [ViolationSet(one.parameters(context), one.access.domain) for one in violations]
+        all_wrong = [
+            ViolationSet(violation.parameters(context), violation.access.domain)
+            for violation in violations
+        ]
         safe = sufficient_condition(
-            [one for one in all_wrong if not one.values.is_empty()], context
+            [violation_set for violation_set in all_wrong if not violation_set.values.is_empty()],
+            context,
         )
         if safe is None:
             continue
         after = _bounded_context(violations, declared.intersect(safe.values)).context
-        if not any(one.is_possible(after) or one.never_happens(after) for one in violations):
+        if not any(
+            violation.is_possible(after) or violation.never_happens(after)
+            for violation in violations
+        ):
             return f"it is safe if {safe.text}; assert({safe.text}); before the region states it"
     return ""
 

@@ -54,8 +54,8 @@ def conjunction_of_conditions(
             cache={},
             is_data_dependent=guard.environment.is_data_dependent,
         )
-        found = expressions.value(guard.condition, where)
-        condition: Expression = truth_value(found)
+        expression = expressions.value(guard.condition, where)
+        condition: Expression = truth_value(expression)
         if guard.is_negated:
             condition = Comparison(ComparisonOperator.EQUAL, condition, IntegerLiteral(0))
         whole = (

@@ -224,9 +224,9 @@ class StatementExtractor:
         """
         names = self._bindings.names
         condition, before = node.cond, self._values.known
-        read = {names.symbol_of(one) for one in names_in(condition)}
+        read = {names.symbol_of(name) for name in names_in(condition)}
         branches = [one for one in (node.iftrue, node.iffalse) if one is not None]
-        changed = {names.symbol_of(one) for branch in branches for one in modified_roots(branch)}
+        changed = {names.symbol_of(root) for branch in branches for root in modified_roots(branch)}
         if (read & changed) - {None}:
             condition = self._bindings.new_variable("holds", condition)
             zero = c_ast.Constant("int", "0", node.cond.coord)
@@ -288,8 +288,8 @@ class StatementExtractor:
             case c_ast.Assignment():
                 self._store(item, item.lvalue, item.op, item.rvalue, spot)
             case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):
-                one = c_ast.Constant("int", "1", item.coord)
-                self._store(item, item.expr, f"{item.op.strip('p')[0]}=", one, spot)
+                constant = c_ast.Constant("int", "1", item.coord)
+                self._store(item, item.expr, f"{item.op.strip('p')[0]}=", constant, spot)
             case c_ast.ExprList():
                 raise self._source.error(item, "the comma operator is not understood")
             case _:

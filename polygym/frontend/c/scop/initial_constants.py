@@ -44,20 +44,20 @@ def initial_constants_of(
     A local variable whose initialiser is not constant has none. A const one at file scope is
     refused then: it has a value that is the same in every run, and that would be lost.
     """
-    found: dict[Symbol, InitialValue] = {}
+    values: dict[Symbol, InitialValue] = {}
     for symbol in used_symbols:
         if symbol in bindings.parameters or not _keeps_initializer(symbol, bindings.names):
             continue
         value = _value(symbol, sizes[symbol], bindings, expressions)
         if value is not None:
-            found[symbol] = value
+            values[symbol] = value
         elif symbol.scope is DeclarationScope.FILE:
             raise bindings.source.error(
                 symbol.initializer,
                 f"{symbol.name} is const, and its value is not understood as a constant",
                 f"write it with numbers, or make {symbol.name} an argument",
             )
-    return found
+    return values
 
 
 def _keeps_initializer(symbol: Symbol, names: ResolvedNames) -> bool:
@@ -114,12 +114,12 @@ def _elements(items: deque[Any], lengths: tuple[int, ...], source: SourceMap) ->
     if items and isinstance(items[0], c_ast.InitList):
         listed = items.popleft()
         inner = deque(listed.exprs)
-        found = _rows(inner, lengths, source) if lengths else _elements(inner, (), source)
+        result = _rows(inner, lengths, source) if lengths else _elements(inner, (), source)
         if inner:
             raise source.error(
                 inner[0], "this initialiser lists more values than there are elements"
             )
-        return found
+        return result
     if lengths:
         return _rows(items, lengths, source)
     return [items.popleft() if items else None]

@@ -50,10 +50,10 @@ def live_in_variables(
         return ()
     accesses = _AccessRelations(scop, drafts, source_accesses, suspects, sizes, bindings.context)
     outside = accesses.reads_from_outside()
-    found = [
+    result = [
         touch.symbol for touch, reads in accesses.reads if not reads.intersect(outside).is_empty()
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(result))
 
 
 def with_live_in(scop: Scop, names: Sequence[str]) -> Scop:
@@ -70,7 +70,9 @@ def with_live_in(scop: Scop, names: Sequence[str]) -> Scop:
 
 def without_dead_outputs(scop: Scop, names: Collection[str]) -> Scop:
     """Return a Scop in which nobody sees what it leaves in some of its variables."""
-    arrays = (replace(one, live_out=one.live_out and one.name not in names) for one in scop.arrays)
+    arrays = (
+        replace(array, live_out=array.live_out and array.name not in names) for array in scop.arrays
+    )
     return replace(scop, arrays=tuple(arrays))
 
 

@@ -22,8 +22,8 @@ def counters_read_after_loops(items: Sequence[Any], names: ResolvedNames) -> set
     def counter_of(loop: Any) -> Symbol | None:
         return _counter(loop, names)
 
-    found = (read_outside_loops(item, names.symbol_of, counter_of) for item in items)
-    return {symbol for symbol in chain.from_iterable(found) if names.iterates_in_region(symbol)}
+    symbols = (read_outside_loops(item, names.symbol_of, counter_of) for item in items)
+    return {symbol for symbol in chain.from_iterable(symbols) if names.iterates_in_region(symbol)}
 
 
 def _counter(node: Any, names: ResolvedNames) -> Symbol | None:

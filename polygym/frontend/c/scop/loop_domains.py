@@ -136,7 +136,7 @@ def read_loop(
     holds = affine.condition(node.cond, inner)
     counted = inner.domain.intersect(holds)
     is_plain = _cannot_wrap(counter, shape.type, inner.domain) and not any(
-        bindings.names.symbol_of(one) in carried for one in names_in(node.cond)
+        bindings.names.symbol_of(name) in carried for name in names_in(node.cond)
     )
     if not is_plain or not _bounds_counter(node.cond, symbol, step > 0, bindings):
         counted = _until_first_stop(inner.domain, holds, iterator.name, step > 0)
@@ -230,7 +230,7 @@ def _step(
 
 def _unknown_step_error(amount: Any, counter: str, source: SourceMap) -> SourceError:
     """Return the refusal of a step that is no number."""
-    names = tuple(dict.fromkeys(one.name for one in names_in(amount)))
+    names = tuple(dict.fromkeys(name.name for name in names_in(amount)))
     first = names[0] if names else "step"
     return UnknownValueError(
         source.location(amount),

@@ -112,9 +112,9 @@ class ScalarEvolution:
             if kind not in (ScalarType.INT, ScalarType.LONG):
                 body = body.restricted_to(values_of_type(name, kind, bindings.context))
         values.apply_effect(self._node.stmt, body)
-        found = {s: values.known[s].compute() for s in self._carried if s in values.known}
+        result = {s: values.known[s].compute() for s in self._carried if s in values.known}
         values.known = outside
-        return found
+        return result
 
     def _one(self, symbol: Symbol) -> Any:
         """Return the start value of one variable, None if it cannot be told now."""
@@ -172,8 +172,8 @@ def substitute_variable(value: Any, name: str, other: Any) -> Any:
     relation = isl.Map.from_pw_aff(value)
     index = relation.find_dim_by_name(isl.dim_type.param, name)
     relation = relation.move_dims(isl.dim_type.in_, 0, isl.dim_type.param, index, 1)
-    found = isl.Map.from_pw_aff(other).apply_range(relation)
-    return found.as_pw_multi_aff().get_pw_aff(0)
+    result = isl.Map.from_pw_aff(other).apply_range(relation)
+    return result.as_pw_multi_aff().get_pw_aff(0)
 
 
 def _mentions(value: Any, name: str) -> bool:

@@ -62,7 +62,9 @@ def sufficient_condition(
 
 def _all_have_instances(violations: Sequence[ViolationSet], values: Any) -> bool:
     """Whether every access has instances for some of these values."""
-    return not any(one.instances.intersect(values).is_empty() for one in violations)
+    return not any(
+        violation_set.instances.intersect(values).is_empty() for violation_set in violations
+    )
 
 
 def _excluding_pieces(
@@ -93,13 +95,13 @@ def _without_redundant(constraints: Sequence[Any], context: Any) -> list[Any]:
     Those found first are looked at first.
     """
     left = list(constraints)
-    for one in constraints:
+    for constraint in constraints:
         others = context
         for other in left:
-            if other is not one:
+            if other is not constraint:
                 others = others.intersect(_values_of(other))
-        if others.is_subset(_values_of(one)):
-            left.remove(one)
+        if others.is_subset(_values_of(constraint)):
+            left.remove(constraint)
     return left
 
 

@@ -165,7 +165,11 @@ class Translation:
         assembly = AssemblyInputs(
             self.bindings, self.expressions.touches, functions, domain, self.expressions.value
         )
-        stated = [text for one in assumptions for text in self._restrictive_text(one, assembly)]
+        stated = [
+            text
+            for assumption in assumptions
+            for text in self._restrictive_text(assumption, assembly)
+        ]
         conditions = tuple(dict.fromkeys([*stated, *bounded.conditions]))
         return self._scop(drafts, touches, sizes, assembly, conditions)
 
@@ -247,44 +251,46 @@ class Translation:
         )
         lost = [s for s in touched if s not in initial and s not in self.bindings.parameters]
         functions = {symbol: extents.functions for symbol, extents in sizes.items()}
-        found = live_in_variables(
+        symbols = live_in_variables(
             scop, drafts, self.expressions.touches, lost, functions, self.bindings
         )
         unseen = [
             self.bindings.name(symbol)
             for symbol in touched
             if self.names.is_static(symbol)
-            and symbol not in found
+            and symbol not in symbols
             and not self.names.is_used_around(symbol)
         ]
         scop = with_live_in(
-            without_dead_outputs(scop, unseen), list(map(self.bindings.name, found))
+            without_dead_outputs(scop, unseen), list(map(self.bindings.name, symbols))
         )
         return verify(scop)
 
     def _assigned_before(self, symbols: Iterable[Symbol]) -> dict[Symbol, InitialValue]:
         """Return the constants that code before the region has assigned to variables in memory."""
-        found: dict[Symbol, InitialValue] = {}
+        values: dict[Symbol, InitialValue] = {}
         for symbol in symbols:
             value = self.started.get(symbol) if symbol.scope is DeclarationScope.FUNCTION else None
             function = value.compute() if value is not None else None
             constant = constant_of_function(function) if function is not None else None
             if constant is not None and symbol not in self.bindings.parameters:
-                found[symbol] = to_int(constant)
-        return found
+                values[symbol] = to_int(constant)
+        return values
 
     def _arguments(self, used_symbols: list[Symbol]) -> list[tuple[str, str, bool]]:
         """Return the function's arguments: name, C declaration, whether the region uses them."""
         known = {*used_symbols, *self.bindings.parameters}
         declared = self.region.function.decl.type.args
-        found = [self.names.symbols.get(id(node)) for node in (declared.params if declared else ())]
+        symbols = [
+            self.names.symbols.get(id(node)) for node in (declared.params if declared else ())
+        ]
         return [
             (
                 self.bindings.name(symbol) if symbol in known else symbol.name,
                 CGenerator().visit(symbol.declaration),
                 symbol in known,
             )
-            for symbol in found
+            for symbol in symbols
             if symbol is not None
         ]
 

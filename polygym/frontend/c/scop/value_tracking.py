@@ -113,12 +113,12 @@ class ValueTracker:
 
         def compute() -> Any:
             """Read the value, if it is affine."""
-            found = self._bindings.read_if_possible(
+            result = self._bindings.read_if_possible(
                 self._affine.expression, expression, environment
             )
-            if found is None or found.n_piece() > MAX_PIECES:
+            if result is None or result.n_piece() > MAX_PIECES:
                 return None
-            return self._affine.converted_on_assignment(found, expression, scalar, environment)
+            return self._affine.converted_on_assignment(result, expression, scalar, environment)
 
         self.known = {**self.known, symbol: LazyValue(compute)}
 
@@ -153,7 +153,7 @@ class ValueTracker:
 
     def modified_in(self, *nodes: Any) -> list[Symbol]:
         """Return the followed variables that statements change."""
-        return list(dict.fromkeys(one for node in nodes for one in self._changed(node)))
+        return list(dict.fromkeys(symbol for node in nodes for symbol in self._changed(node)))
 
     def _changed(self, node: Any) -> list[Symbol]:
         """Return the followed variables that a statement changes, as found the first time."""
@@ -165,7 +165,7 @@ class ValueTracker:
 
     def _changed_anew(self, node: Any) -> list[Symbol]:
         """Return the followed variables that a statement changes."""
-        found: dict[Symbol, None] = {}
+        result: dict[Symbol, None] = {}
         for one in walk(node):
             target = None
             if is_modification(one):
@@ -174,8 +174,8 @@ class ValueTracker:
                 target = one
             symbol = self._names.symbol_of(target) if target is not None else None
             if symbol is not None and self.is_tracked(symbol):
-                found[symbol] = None
-        return list(found)
+                result[symbol] = None
+        return list(result)
 
     def loop_carried(self, node: Any) -> Collection[Symbol]:
         """Return the followed variables that a loop's body changes."""
@@ -192,7 +192,7 @@ class ValueTracker:
         """Know what is known at the start of a loop's body; return what is known behind it."""
         before = self.known
         changed = [one for one in self.modified_in(node.stmt) if one is not loop.symbol]
-        declared = {id(one) for one in _declarations(node.stmt)}
+        declared = {id(declaration) for declaration in _declarations(node.stmt)}
         inside = [one for one in changed if id(one.declaration) in declared]
         carried = [one for one in changed if one not in inside]
         kept = {s: v for s, v in before.items() if s not in changed and s is not loop.symbol}
@@ -291,9 +291,9 @@ class ValueTracker:
                 continue
             if isinstance(item, c_ast.For | c_ast.While | c_ast.DoWhile):
                 self.invalidate(self.modified_in(item))
-            for one in _blocks(item):
-                if any(inner is begin for inner in walk(one)):
-                    self.enter_function(one, begin, environment)
+            for symbol in _blocks(item):
+                if any(inner is begin for inner in walk(symbol)):
+                    self.enter_function(symbol, begin, environment)
             return
 
 
@@ -339,15 +339,15 @@ def _assigned(node: Any) -> Any:
         case c_ast.Assignment():
             return c_ast.BinaryOp(node.op[:-1], node.lvalue, node.rvalue, node.coord)
         case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):
-            one = c_ast.Constant("int", "1", node.coord)
-            return c_ast.BinaryOp(node.op.strip("p")[0], node.expr, one, node.coord)
+            constant = c_ast.Constant("int", "1", node.coord)
+            return c_ast.BinaryOp(node.op.strip("p")[0], node.expr, constant, node.coord)
         case _:
             return None
 
 
 def _declarations(node: Any) -> list[Any]:
     """Return the declarations in a statement."""
-    return [one for one in walk(node) if isinstance(one, c_ast.Decl)]
+    return [decl for decl in walk(node) if isinstance(decl, c_ast.Decl)]
 
 
 def _blocks(node: Any) -> list[Any]:

@@ -54,8 +54,8 @@ class SourceAccess:
         """The dimensions whose subscripts are computed when the program runs."""
         return tuple(
             place
-            for place, one in enumerate(self.subscripts)
-            if one is None or place in self.runtime_checked
+            for place, subscript in enumerate(self.subscripts)
+            if subscript is None or place in self.runtime_checked
         )
 
 

@@ -336,9 +336,9 @@ class AffineReader:
             case "/" | "%":
                 return self._divide(node, left, right, environment)
             case "<<" | ">>" | "&":
-                if isinstance(found := division.shift_or_mask(node.op, left, right), str):
-                    raise self._refuse(node, environment, found)
-                return found
+                if isinstance(result := division.shift_or_mask(node.op, left, right), str):
+                    raise self._refuse(node, environment, result)
+                return result
             case _:
                 raise self._refuse(node, environment, f"uses the operator {node.op}")
 
@@ -352,15 +352,15 @@ class AffineReader:
             if node.op == "/":
                 return quotient
             return left.sub(quotient.scale_val(divisor)).coalesce()
-        found = division.divided_by_parameter(node.op, left, right, environment.domain)
-        if found is None:
+        result = division.divided_by_parameter(node.op, left, right, environment.domain)
+        if result is None:
             raise self._refuse(
                 node,
                 environment,
                 "divides by a value that is not constant, and the quotient is not known to be "
                 "between -4 and 4",
             )
-        return found
+        return result
 
     def _choice(self, node: Any, environment: ExpressionEnvironment) -> Any:
         """Return ``c ? a : b``; an arm is read where it is reached if it has no meaning elsewhere.

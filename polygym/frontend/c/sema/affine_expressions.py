@@ -49,7 +49,10 @@ def affine_expression(
         bindings.name(symbol): ParameterValue(bindings.name(symbol), kind)
         for symbol, kind in bindings.parameters.items()
     }
-    known |= {one.name: IteratorValue(one.name, one.type) for one in environment.iterators.values()}
+    known |= {
+        iterator.name: IteratorValue(iterator.name, iterator.type)
+        for iterator in environment.iterators.values()
+    }
     result: Expression | None = None
     for where, form in reversed(function.get_pieces()):
         piece = _form(form, known)
@@ -150,11 +153,13 @@ def _condition(where: Any, known: dict[str, Expression]) -> Expression | None:
                 if constraint.is_equality()
                 else ComparisonOperator.GREATER_EQUAL
             )
-            one = comparison_expression(
+            expression = comparison_expression(
                 operator, convert_to_type(value, _LONG), IntegerLiteral(0, _LONG)
             )
             no = IntegerLiteral(0)
-            whole = one if whole is None else Conditional(whole, one, no, ScalarType.INT)
+            whole = (
+                expression if whole is None else Conditional(whole, expression, no, ScalarType.INT)
+            )
         if whole is None:
             whole = IntegerLiteral(1)
         yes = IntegerLiteral(1)

@@ -164,8 +164,8 @@ def _integer_result(
         case BinaryOperator.DIVIDE | BinaryOperator.REMAINDER if right:
             # C rounds towards zero, Python down.
             quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-            found = quotient if operator is BinaryOperator.DIVIDE else left - quotient * right
-            return _representable(found, scalar)
+            result = quotient if operator is BinaryOperator.DIVIDE else left - quotient * right
+            return _representable(result, scalar)
         case _:
             return None
 

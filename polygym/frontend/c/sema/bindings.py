@@ -120,7 +120,9 @@ class ExpressionEnvironment:
     def under_data_condition(self, *others: ExpressionEnvironment) -> ExpressionEnvironment:
         """Return the same environment, under a condition on data if one of the others is."""
         return replace(
-            self, is_data_dependent=not others or any(one.is_data_dependent for one in others)
+            self,
+            is_data_dependent=not others
+            or any(environment.is_data_dependent for environment in others),
         )
 
     def with_role(self, role: str) -> ExpressionEnvironment:
@@ -270,10 +272,10 @@ class Bindings:
 
     def bind_names(self, node: Any, symbol: Symbol) -> None:
         """Say what the names in a node mean that stand for a variable and have no meaning yet."""
-        for one in names_in(node):
-            if one.name == symbol.name and self.names.symbol_of(one) is None:
-                self.names.symbols[id(one)] = symbol
-                self._adopted.append(one)
+        for name in names_in(node):
+            if name.name == symbol.name and self.names.symbol_of(name) is None:
+                self.names.symbols[id(name)] = symbol
+                self._adopted.append(name)
 
     def _enumerator(self, symbol: Symbol) -> EnumeratorBinding:
         """Return the constant of an enumerator: its own value, or one more than the previous."""

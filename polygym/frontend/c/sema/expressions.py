@@ -234,9 +234,9 @@ class ExpressionReader:
             case AliasBinding():
                 return convert_to_type(self.value(binding.node, binding.environment), binding.type)
             case KnownValue(symbol=symbol, value=value, type=scalar):
-                found = affine_expression(value, scalar, environment, self._bindings)
-                if found is not None:
-                    return found
+                result = affine_expression(value, scalar, environment, self._bindings)
+                if result is not None:
+                    return result
                 if self._bindings.names.iterates_in_region(symbol):
                     raise self._source.error(
                         node, f"the value of {symbol.name} is too complex to be computed here"
@@ -299,10 +299,10 @@ class ExpressionReader:
             either = environment.restricted_to(done.domain.union(right[not goes_on].domain))
             either = either.under_data_condition(environment, *left, *right)
             return (right[0], either) if node.op == "&&" else (either, right[1])
-        found = self._bindings.read_if_possible(self._affine.condition, node, environment)
-        if found is None:
+        result = self._bindings.read_if_possible(self._affine.condition, node, environment)
+        if result is None:
             return environment.under_data_condition(), environment.under_data_condition()
-        return environment.restricted_to(found), environment.restricted_to(found.complement())
+        return environment.restricted_to(result), environment.restricted_to(result.complement())
 
     def _call(self, node: Any, environment: ExpressionEnvironment) -> Expression:
         inlined = self._functions.inlined_expression(node, environment)
@@ -320,7 +320,9 @@ class ExpressionReader:
                 raise self._source.error(
                     node, argument_count_message(name, function.arity, len(operands))
                 )
-            if self._source.is_generic and all(one.type is ScalarType.FLOAT for one in operands):
+            if self._source.is_generic and all(
+                expression.type is ScalarType.FLOAT for expression in operands
+            ):
                 scalar = ScalarType.FLOAT
             converted = tuple(convert_to_type(operand, scalar) for operand in operands)
             return Call(function, converted, scalar)

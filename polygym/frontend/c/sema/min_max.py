@@ -44,13 +44,13 @@ def nonnegative_set(function: Any) -> Any:
     domain = function.domain()
     sets = [formula.ge_set(formula.scale_val(0)) for formula in formulas]
     if all(domain.is_subset(formula.ge_set(function)) for formula in formulas):
-        found = reduce(lambda left, right: left.intersect(right), sets)
+        result = reduce(lambda left, right: left.intersect(right), sets)
     elif all(domain.is_subset(formula.le_set(function)) for formula in formulas):
-        found = reduce(lambda left, right: left.union(right), sets).coalesce()
+        result = reduce(lambda left, right: left.union(right), sets).coalesce()
     else:
         return function.ge_set(zero)
     # The domain is a union of the pieces' conditions, even where it is everything.
-    return found if found.is_subset(domain) else found.intersect(domain)
+    return result if result.is_subset(domain) else result.intersect(domain)
 
 
 def _formulas(function: Any) -> list[Any]:

@@ -99,11 +99,12 @@ class PrototypeReader:
         read = self._bindings.declarations.scalar
         types = [read(one.type, call, f"an argument of {name}") for one in given]
         result = read(kind.type, call, f"what {name} returns")
-        for one in (result, *types):
-            if one not in _PASSABLE_TYPES:
+        for scalar_type in (result, *types):
+            if scalar_type not in _PASSABLE_TYPES:
                 raise source.error(
                     call,
-                    f"{name} takes or returns {one.value}: int, unsigned, long, unsigned long, "
+                    f"{name} takes or returns {scalar_type.value}: int, unsigned, long, unsigned "
+                    "long, "
                     "float and double can be handed over",
                 )
         return result, tuple(types)

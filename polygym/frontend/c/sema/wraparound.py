@@ -99,8 +99,8 @@ def wrapped_domain(value: Any, domain: Any) -> Any:
     """
     if not has_modulus(value):
         return domain.intersect(domain.complement())
-    found = at_most(domain, _SMALL_VALUE)
-    return found.gist(at_most(isl.Set.universe(domain.get_space()), _SMALL_VALUE)).coalesce()
+    result = at_most(domain, _SMALL_VALUE)
+    return result.gist(at_most(isl.Set.universe(domain.get_space()), _SMALL_VALUE)).coalesce()
 
 
 def _constant(value: Any, number: int) -> Any:

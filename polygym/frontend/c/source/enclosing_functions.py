@@ -70,7 +70,7 @@ def bare_regions(source: SourceMap, file: str) -> tuple[BareRegion, ...]:
     """Return the regions of a file that stand in no function."""
     tokens = source.tokens
     items = tuple(_items(tokens))
-    found: list[BareRegion] = []
+    regions: list[BareRegion] = []
     place = 0
     while place < len(items):
         begin = end = place
@@ -86,10 +86,10 @@ def bare_regions(source: SourceMap, file: str) -> tuple[BareRegion, ...]:
         while end + 1 < len(items) and items[end + 1].is_statement:
             end += 1
         first, last = tokens[items[begin].first], tokens[items[end].last]
-        name = _name(file, source, len(found))
-        found.append(BareRegion(name, _line(source, first, file), _line(source, last, file)))
+        name = _name(file, source, len(regions))
+        regions.append(BareRegion(name, _line(source, first, file), _line(source, last, file)))
         place = end + 1
-    return tuple(found)
+    return tuple(regions)
 
 
 def _items(tokens: Sequence[SourceToken]) -> Iterator[_FileScopeItem]:

@@ -46,7 +46,7 @@ def with_implicit_int(tokens: Sequence[RawToken]) -> Iterator[RawToken]:
 
 def _defined_types(texts: Sequence[str]) -> set[str]:
     """Return the names in type definitions, a few too many: what is no type there."""
-    found: set[str] = set()
+    result: set[str] = set()
     for start in (index for index, text in enumerate(texts) if text == "typedef"):
         depth = 0
         for text in texts[start + 1 :]:
@@ -54,8 +54,8 @@ def _defined_types(texts: Sequence[str]) -> set[str]:
             if text == ";" and depth <= 0:
                 break
             if _NAME.fullmatch(text):
-                found.add(text)
-    return found - TYPE_KEYWORDS
+                result.add(text)
+    return result - TYPE_KEYWORDS
 
 
 def _is_name(text: str, types: set[str] | frozenset[str]) -> bool:

@@ -63,7 +63,7 @@ def _values(init: Any, kind: Any) -> list[Any] | None:
     values = _ordered(init, is_deep=is_deep)
     if values is None or not is_deep:
         return values
-    rows = [_values(one, kind.type) for one in values]
+    rows = [_values(value, kind.type) for value in values]
     if any(row is None for row in rows):
         return None
     return [c_ast.InitList(row, init.coord) for row in rows]
@@ -74,37 +74,37 @@ def _listed(text: Any, size: int | None) -> Any:
     if not text.value.startswith('"'):
         return text
     pieces = _CHARACTER.findall(text.value[1:-1])
-    found = [parse_literal(f"'{_QUOTED.get(piece, piece)}'") for piece in pieces]
-    values = [one.value for one in found if isinstance(one, IntegerLiteral)]
-    if len(values) < len(found):
+    literals = [parse_literal(f"'{_QUOTED.get(piece, piece)}'") for piece in pieces]
+    values = [literal.value for literal in literals if isinstance(literal, IntegerLiteral)]
+    if len(values) < len(literals):
         return text
     if size is None or size > len(values):
         values.append(0)
-    return c_ast.InitList([integer_node(one, text) for one in values], text.coord)
+    return c_ast.InitList([integer_node(value, text) for value in values], text.coord)
 
 
 def _ordered(init: Any, *, is_deep: bool) -> list[Any] | None:
     """Return the values of a list in their order, zeros between; None where that is not plain."""
-    found: dict[int, Any] = {}
+    result: dict[int, Any] = {}
     place = 0
-    for one in init.exprs:
-        if isinstance(one, c_ast.NamedInitializer):
-            designator = one.name[0] if len(one.name) == 1 else None
+    for initializer in init.exprs:
+        if isinstance(initializer, c_ast.NamedInitializer):
+            designator = initializer.name[0] if len(initializer.name) == 1 else None
             named = _constant(
                 designator.expr if isinstance(designator, c_ast.ArrayDesignator) else designator
             )
             if named is None or not 0 <= named < _MAX_ELEMENTS:
                 return None
-            place, value = named, one.expr
+            place, value = named, initializer.expr
         else:
-            value = one
-        found[place] = value
+            value = initializer
+        result[place] = value
         place += 1
 
     def nothing() -> Any:
         return c_ast.InitList([], init.coord) if is_deep else integer_node(0, init)
 
-    return [found.get(at) or nothing() for at in range(max(found, default=-1) + 1)]
+    return [result.get(at) or nothing() for at in range(max(result, default=-1) + 1)]
 
 
 def _constant(node: Any) -> int | None:
@@ -130,15 +130,15 @@ def initializing_statements(declared: Any, fresh: Callable[[str], str]) -> list[
     placed = list(_placed(declared.init, lengths, ()))
     if any(place is None for place, _ in placed):
         return None
-    found: list[Any] = [declaration(declared.name, declared.type, None, declared)]
+    result: list[Any] = [declaration(declared.name, declared.type, None, declared)]
     if None in lengths or len(placed) < prod(length or 0 for length in lengths):
-        found.append(_zeros(declared, sizes, fresh))
+        result.append(_zeros(declared, sizes, fresh))
         placed = [(place, value) for place, value in placed if not _is_zero(value)]
     for place, value in placed:
         subscripts = [integer_node(one, declared) for one in place or ()]
         target = _element(declared, subscripts)
-        found.append(c_ast.Assignment("=", target, value, value.coord))
-    return found
+        result.append(c_ast.Assignment("=", target, value, value.coord))
+    return result
 
 
 def _placed(
@@ -146,7 +146,7 @@ def _placed(
 ) -> Iterator[tuple[tuple[int, ...] | None, Any]]:
     """Yield the values of a list and the elements that they are for; None for what is not plain."""
     inner = lengths[1:]
-    rows = [isinstance(one, c_ast.InitList) for one in init.exprs]
+    rows = [isinstance(expr, c_ast.InitList) for expr in init.exprs]
     if inner and all(rows):
         for place, row in enumerate(init.exprs):
             yield from _placed(row, inner, (*above, place))
@@ -167,27 +167,27 @@ def _placed(
 def _zeros(declared: Any, sizes: list[Any], fresh: Callable[[str], str]) -> Any:
     """Return loops that set all elements of an array to zero."""
     counters = [fresh("at") for _ in sizes]
-    names = [c_ast.ID(one, declared.coord) for one in counters]
+    names = [c_ast.ID(counter, declared.coord) for counter in counters]
     zero = integer_node(0, declared)
-    found: Any = c_ast.Assignment("=", _element(declared, names), zero, declared.coord)
+    result: Any = c_ast.Assignment("=", _element(declared, names), zero, declared.coord)
     for counter, size in reversed(list(zip(counters, sizes, strict=True))):
         start = declaration(counter, type_node("int", declared), zero, declared)
         name = c_ast.ID(counter, declared.coord)
-        found = c_ast.For(
+        result = c_ast.For(
             c_ast.DeclList([start], declared.coord),
             c_ast.BinaryOp("<", name, copy_tree(size), declared.coord),
             c_ast.UnaryOp("p++", name, declared.coord),
-            found,
+            result,
             declared.coord,
         )
-    return found
+    return result
 
 
 def _element(declared: Any, subscripts: list[Any]) -> Any:
-    found: Any = c_ast.ID(declared.name, declared.coord)
-    for one in subscripts:
-        found = c_ast.ArrayRef(found, one, declared.coord)
-    return found
+    result: Any = c_ast.ID(declared.name, declared.coord)
+    for subscript in subscripts:
+        result = c_ast.ArrayRef(result, subscript, declared.coord)
+    return result
 
 
 def _is_zero(node: Any) -> bool:

@@ -45,20 +45,20 @@ FloatLiteral(value=1.5, type=<ScalarType.FLOAT: 'float'>))
     """
     if text.startswith("'"):
         return _character(text)
-    if found := _INTEGER.fullmatch(text):
-        return _integer(found[1], found[2].lower())
-    if found := _FLOATING.fullmatch(text):
-        return _floating(found[1], found[2].lower())
+    if match := _INTEGER.fullmatch(text):
+        return _integer(match[1], match[2].lower())
+    if match := _FLOATING.fullmatch(text):
+        return _floating(match[1], match[2].lower())
     return f"the constant {text} is not understood"
 
 
 def builtin_literal(call: Any) -> FloatLiteral | None:
     """Return the constant that a call of gcc's stands for (INFINITY, NAN, HUGE_VAL), or None."""
-    found = _NAMED.get(getattr(call.name, "name", None))
+    result = _NAMED.get(getattr(call.name, "name", None))
     given = [getattr(one, "value", None) for one in (call.args.exprs if call.args else ())]
-    if found is None or found[0] != given:
+    if result is None or result[0] != given:
         return None
-    return FloatLiteral(*found[1:])
+    return FloatLiteral(*result[1:])
 
 
 def rounded_to_type(value: float, scalar: ScalarType) -> float:
@@ -112,10 +112,10 @@ def _character(text: str) -> IntegerLiteral | str:
         return IntegerLiteral(ord(body))
     if len(body) == 2 and body[0] == "\\" and body[1] in _ESCAPES:
         return IntegerLiteral(_ESCAPES[body[1]])
-    if found := re.fullmatch(r"\\([0-7]{1,3})", body):
-        value = int(found[1], 8)
-    elif found := re.fullmatch(r"\\x([0-9a-fA-F]{1,2})", body):
-        value = int(found[1], 16)
+    if match := re.fullmatch(r"\\([0-7]{1,3})", body):
+        value = int(match[1], 8)
+    elif match := re.fullmatch(r"\\x([0-9a-fA-F]{1,2})", body):
+        value = int(match[1], 16)
     else:
         return f"the character constant {text} is not understood"
     # char is signed on the machines that polygym runs on.

@@ -102,16 +102,16 @@ class SourceMap:
         self, tokens: tuple[SourceToken, ...], files: Mapping[str, list[str]]
     ) -> SourceMap:
         """Return the same text with other origins of its tokens, in files with other lines."""
-        found = SourceMap(tokens, self.text, {**self._files, **files}, self._switches)
-        found.pure, found.library = self.pure, self.library
-        found.is_generic = self.is_generic
-        return found
+        source_map = SourceMap(tokens, self.text, {**self._files, **files}, self._switches)
+        source_map.pure, source_map.library = self.pure, self.library
+        source_map.is_generic = self.is_generic
+        return source_map
 
     def with_library(self, library: tuple[str, str] | None) -> SourceMap:
         """Return the same with a library; what is known of it, is known of both."""
-        found = copy(self)
-        found.library = library
-        return found
+        result = copy(self)
+        result.library = library
+        return result
 
     def location_of_origin(self, origin: TokenOrigin) -> SourceLocation:
         """Return the place of an origin, with its line of text."""

@@ -73,7 +73,10 @@ def preprocess_cached(
         source, consulted = preprocess_with_includes(*key)
         known = _CachedText(source, consulted, os.getcwd() if consulted else "")
     _cached_texts[key] = known
-    while sum(len(one.source.tokens) for one in list(_cached_texts.values())) > _MAX_TOKENS:
+    while (
+        sum(len(cached_text.source.tokens) for cached_text in list(_cached_texts.values()))
+        > _MAX_TOKENS
+    ):
         with suppress(KeyError):  # another thread was faster
             _cached_texts.popitem(last=False)
     return known.source
@@ -95,9 +98,9 @@ def parse_cached(source: SourceMap) -> Any:
 def cached_result(source: SourceMap, key: Hashable, compute: Callable[[], _Result]) -> _Result:
     """Return what is known of a text by a key, or compute and remember it: a value, immutable."""
     if key not in source.known:
-        found = compute()
+        result = compute()
         if len(source.known) >= _MAX_RESULTS:
             source.known.clear()
-        source.known[key] = found
-        return found
+        source.known[key] = result
+        return result
     return cast(_Result, source.known[key])

@@ -87,12 +87,12 @@ def _with_prototype_parameters(tree: Any, source: SourceMap) -> Any:
     """
     for node in tree.ext:
         arguments = getattr(node.decl.type, "args", None) if _is_definition(node) else None
-        if arguments is None or not any(isinstance(one, c_ast.ID) for one in arguments.params):
+        if arguments is None or not any(isinstance(param, c_ast.ID) for param in arguments.params):
             continue
-        declared = {one.name: one for one in node.param_decls or ()}
-        for name in set(declared) - {one.name for one in arguments.params}:
+        declared = {decl.name: decl for decl in node.param_decls or ()}
+        for name in set(declared) - {param.name for param in arguments.params}:
             raise source.error(declared[name], f"{node.decl.name} has no argument {name}")
-        arguments.params = [declared.get(one.name) or _int(one) for one in arguments.params]
+        arguments.params = [declared.get(param.name) or _int(param) for param in arguments.params]
         node.param_decls = None
     return tree
 
@@ -116,11 +116,11 @@ def _syntax_error(source: SourceMap, text: str, lexer: _PositionLexer) -> Source
     """
     if "end of input" in text.lower():
         return SourceError(source.location(None), "syntax error at the end of the file")
-    found = _POSITION.match(text)
-    if found is None:
+    match = _POSITION.match(text)
+    if match is None:
         row, column, detail = lexer.row, lexer.column, text.strip(": ").lower()
     else:
-        row, column, detail = int(found[1]), int(found[2]), found[3].strip()
+        row, column, detail = int(match[1]), int(match[2]), match[3].strip()
     place = source.location_at(row, column)
     here = source.token_index(row, column)
     for token in reversed(source.tokens[max(here - _NEAR, 0) : here + 1]):

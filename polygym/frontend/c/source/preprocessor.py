@@ -321,10 +321,10 @@ def _write(stream: list[RawToken], engine: _BoundedPreprocessor) -> SourceMap:
             raise LimitError(f"{engine.main_file}: more than {_MAX_TOKENS} tokens")
         before = position
         expected = position and (position[0], position[1], position[2] + len(text))
-    found = SourceMap(tuple(tokens), "\n".join(rows) + "\n", engine.files, tuple(switches))
-    found.pure = _pure_functions([text for text, _, _ in stream])
-    found.is_generic = "tgmath.h" in engine.system_headers
-    return found
+    source_map = SourceMap(tuple(tokens), "\n".join(rows) + "\n", engine.files, tuple(switches))
+    source_map.pure = _pure_functions([text for text, _, _ in stream])
+    source_map.is_generic = "tgmath.h" in engine.system_headers
+    return source_map
 
 
 def _continues_number(row: str, text: str) -> bool:
@@ -336,7 +336,7 @@ def _pure_functions(texts: list[str]) -> frozenset[str]:
     """Return the functions that their declarations say to be pure or const by an attribute."""
     if not any(text in GNU_ANNOTATIONS for text in texts):
         return frozenset()
-    found, start = set(), 0
+    result, start = set(), 0
     for end, text in enumerate(texts):
         if text not in (";", "{", "}"):
             continue
@@ -353,9 +353,9 @@ def _pure_functions(texts: list[str]) -> frozenset[str]:
                 own.append(texts[index])
             index += 1
         if is_pure and "(" in own[1:]:
-            found.add(own[own.index("(", 1) - 1])
+            result.add(own[own.index("(", 1) - 1])
         start = end + 1
-    return frozenset(found)
+    return frozenset(result)
 
 
 def _without_annotations(stream: list[RawToken]) -> Iterator[RawToken]:

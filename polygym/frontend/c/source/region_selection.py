@@ -58,7 +58,7 @@ class RegionSelection:
         >>> str(Selection("f", (("A", ("100", "n + 1")), ("x", ("n",))), (("s", 4),)))
         'f A[100][n + 1] x[n] s=4'
         """
-        arrays = [name + "".join(f"[{one}]" for one in sizes) for name, sizes in self.array_sizes]
+        arrays = [name + "".join(f"[{size}]" for size in sizes) for name, sizes in self.array_sizes]
         values = [f"{name}={value}" for name, value in self.parameter_values]
         linked = [] if self.library is None else [f"+{'#'.join(self.library)}"]
         named = [] if self.region_name is None else [self.region_name]
@@ -80,18 +80,18 @@ def parse_extent(text: str) -> tuple[str, tuple[str, ...]]:
         name, sizes = named[1], _factors(named[2])
     else:
         raise _malformed_extent(text)
-    found = tuple(" ".join(size.split()) for size in sizes)
-    if not all(size and _SIZE.fullmatch(size) for size in found):
+    result = tuple(" ".join(size.split()) for size in sizes)
+    if not all(size and _SIZE.fullmatch(size) for size in result):
         raise _malformed_extent(text)
-    return name, found
+    return name, result
 
 
 def _factors(text: str) -> list[str]:
     """Return the parts of ``100xnx2``: an x belongs to no name where a number stands before it."""
     parts, rest = [], text
-    while found := _TIMES.search(rest):
-        parts.append(rest[: found.start()] + (found[1] or ""))
-        rest = rest[found.end() :]
+    while match := _TIMES.search(rest):
+        parts.append(rest[: match.start()] + (match[1] or ""))
+        rest = rest[match.end() :]
     return [*parts, rest]
 
 
@@ -109,7 +109,7 @@ def parse_selection(text: str | None) -> RegionSelection:
     """
     if text is None or not any(sign in text for sign in "[=+"):
         return RegionSelection(text)
-    linked = [found[1] for found in _LIBRARY.finditer(text)]
+    linked = [match[1] for match in _LIBRARY.finditer(text)]
     text = _LIBRARY.sub(" ", text)
     arrays = [parse_extent(found[0]) for found in _BRACKETED.finditer(text)]
     words = _WORD.findall(_BRACKETED.sub(" ", text))

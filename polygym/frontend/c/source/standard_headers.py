@@ -60,18 +60,18 @@ _LIMITS = (
 # Where types of so many bits are the fastest ones, the C library has 64 for those of 16 and 32.
 _SIZES = (8, 16, 32, 64)
 _STDINT = (
-    *(one for bits in _SIZES for one in _signed_limits(f"INT{bits}", bits, "L" * (bits > 32))),
+    *(limit for bits in _SIZES for limit in _signed_limits(f"INT{bits}", bits, "L" * (bits > 32))),
     *(
-        one
+        limit
         for bits in _SIZES
-        for one in _signed_limits(f"INT_LEAST{bits}", bits, "L" * (bits > 32))
+        for limit in _signed_limits(f"INT_LEAST{bits}", bits, "L" * (bits > 32))
     ),
     *(
-        one
+        limit
         for bits in _SIZES
-        for one in _signed_limits(f"INT_FAST{bits}", max(bits, 64 * (bits > 8)), "L" * (bits > 8))
+        for limit in _signed_limits(f"INT_FAST{bits}", max(bits, 64 * (bits > 8)), "L" * (bits > 8))
     ),
-    *(one for name in ("INTPTR", "INTMAX", "PTRDIFF") for one in _signed_limits(name, 64, "L")),
+    *(limit for name in ("INTPTR", "INTMAX", "PTRDIFF") for limit in _signed_limits(name, 64, "L")),
     *(_unsigned_limit(f"UINT{bits}", bits, "UL"[: bits // 32]) for bits in _SIZES),
     *(_unsigned_limit(f"UINT_LEAST{bits}", bits, "UL"[: bits // 32]) for bits in _SIZES),
     *(

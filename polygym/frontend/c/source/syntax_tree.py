@@ -39,8 +39,8 @@ class _NamesByNodeType(dict[type, tuple[str, ...]]):
 
     def __missing__(self, kind: type) -> tuple[str, ...]:
         """Find them."""
-        found = self[kind] = tuple(self._find(kind))
-        return found
+        result = self[kind] = tuple(self._find(kind))
+        return result
 
 
 def _attributes(kind: Any) -> Iterator[str]:
@@ -89,9 +89,9 @@ def read_outside_loops(
         case None:
             return
         case c_ast.ID():
-            found = meaning(node)
-            if found is not None and found not in counters:
-                yield found
+            hashable = meaning(node)
+            if hashable is not None and hashable not in counters:
+                yield hashable
         case c_ast.For():
             counter = counter_of(node)
             inner = counters if counter is None else counters | {counter}
@@ -148,9 +148,9 @@ def copy_tree(node: Any, replacement: Callable[[Any], Any] = lambda node: None) 
     """
     if not isinstance(node, c_ast.Node):
         return [copy_tree(one, replacement) for one in node] if isinstance(node, list) else node
-    found = replacement(node)
-    if found is not None:
-        return found
+    result = replacement(node)
+    if result is not None:
+        return result
     new: Any = object.__new__(type(node))
     for name in _ATTRIBUTES[type(node)]:
         part = getattr(node, name, None)
@@ -225,8 +225,8 @@ def block_with(node: Any, wanted: Any) -> list[Any]:
         for name in ("block_items", "stmts"):
             items = getattr(one, name, None)
             if items is not None and any(item is wanted for item in items):
-                found: list[Any] = items
-                return found
+                result: list[Any] = items
+                return result
     raise AssertionError("the region is in no block of its function")
 
 

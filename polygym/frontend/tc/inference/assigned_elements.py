@@ -32,7 +32,7 @@ def assigned_subscripts(
     Raises:
         SourceError: one is not affine, or has too many quotients.
     """
-    found = []
+    result = []
     for part in meaning.subscripts:
         value = quasi_affine_of(part, frozenset(scope.isl_names))
         tensor, text = meaning.statement.tensor, expression_text(part)
@@ -44,8 +44,8 @@ def assigned_subscripts(
                 "of quotients and remainders of these by positive numbers",
             )
         check_quotient_count(value, text, tensor, location_of(part))
-        found.append(value)
-    return tuple(found)
+        result.append(value)
+    return tuple(result)
 
 
 def assigned_constraints(
@@ -70,7 +70,7 @@ def assigned_text(meaning: ResolvedStatement) -> str:
 
 def location_of(part: Expression) -> SourceLocation:
     """Return the place of a subscript: that of the first name in it."""
-    return next((one.location for one in names_of_expression(part)), part.location)
+    return next((name.location for name in names_of_expression(part)), part.location)
 
 
 def is_index_only(meaning: ResolvedStatement) -> bool:
@@ -102,13 +102,18 @@ def check_new_tensor(
     from_zero = scope.sizes.set("{ [x'] : x' >= 0 }")
     subscripts = assigned_constraints(meaning, scope, [from_zero] * len(meaning.subscripts))
     check_dividends(scope, subscripts, ranges, context)
-    for one in subscripts:
-        indices = [name for name in scope.indices if name in one.subscript.names]
-        if not instances_outside(scope, indices, one, ranges).intersect_params(context).is_empty():
+    for constraint in subscripts:
+        indices = [name for name in scope.indices if name in constraint.subscript.names]
+        if (
+            not instances_outside(scope, indices, constraint, ranges)
+            .intersect_params(context)
+            .is_empty()
+        ):
             raise SourceError(
-                one.location,
-                f"{one.text} may be assigned below 0, which is no element",
-                f"add something to {one.required_text}, or say a range: where {indices[0]} in ...",
+                constraint.location,
+                f"{constraint.text} may be assigned below 0, which is no element",
+                f"add something to {constraint.required_text}, or say a range: where "
+                f"{indices[0]} in ...",
             )
 
 

@@ -87,7 +87,7 @@ def tensor_types(
     give way, so that ``C(i) = 0`` may be followed by ``C(i) += A(i, k)``. Where literals with a
     point are all that there is, it is ``real``.
     """
-    types = {one.name: SCALAR_TYPES[one.type] for one in definition.parameters}
+    types = {parameter.name: SCALAR_TYPES[parameter.type] for parameter in definition.parameters}
     for output in definition.outputs:
         if output.type is not None:
             types.setdefault(output.name, SCALAR_TYPES[output.type])
@@ -98,15 +98,15 @@ def tensor_types(
             if name in types:
                 continue
             try:
-                found = type_of_value(types, value)
+                value_type = type_of_value(types, value)
             except SourceError:
                 continue
-            if found is UntypedKind.TRUTH:
-                found = ScalarType.INT
-            if isinstance(found, ScalarType):
-                types[name] = found
+            if value_type is UntypedKind.TRUTH:
+                value_type = ScalarType.INT
+            if isinstance(value_type, ScalarType):
+                types[name] = value_type
             else:
-                weak[name] = unified_type(weak.get(name, found), found)
+                weak[name] = unified_type(weak.get(name, value_type), value_type)
         if len(types) == before:
             left = next(name for name, _ in values if name not in types)
             kind = weak.get(left, UntypedKind.REAL)

@@ -10,8 +10,8 @@ from polygym.poly.isl_values import isl_c_text
 def extent_of(valid: isl.Set, context: isl.Set) -> isl.PwAff:
     """Return how many values a subscript may have, which count from 0."""
     last = valid.dim_max(0)
-    one = isl.Val.int_from_si(valid.get_ctx(), 1)
-    return last.add_constant_val(one).gist(context).coalesce()
+    val = isl.Val.int_from_si(valid.get_ctx(), 1)
+    return last.add_constant_val(val).gist(context).coalesce()
 
 
 def c_text_of(size: isl.PwAff, context: isl.Set) -> str:

@@ -55,14 +55,18 @@ def hint_for_value(
     return _literal_hint(
         definition,
         values,
-        [one.name for one in _subexpressions(value) if isinstance(one, ElementOrCall)],
+        [
+            expression.name
+            for expression in _subexpressions(value)
+            if isinstance(expression, ElementOrCall)
+        ],
     )
 
 
 def _literal_hint(definition: TcDefinition, values: TensorValues, names: Sequence[str]) -> str:
     double = tensor_types(definition, values)
     single = tensor_types(definition, values, ScalarType.FLOAT)
-    waiting = [one for one in names if double.get(one) is not single.get(one)]
+    waiting = [name for name in names if double.get(name) is not single.get(name)]
     seen = set(waiting)
     for name in waiting:  # which grows
         assigned = [value for tensor, value in values if tensor == name]
@@ -70,7 +74,7 @@ def _literal_hint(definition: TcDefinition, values: TensorValues, names: Sequenc
         if all(isinstance(type_of_value(double, value), UntypedKind) for value in assigned):
             if text := _bare_literal(parts):
                 return f"{name} is float64 by the literal {text} alone; {text}f makes it float32"
-        further = {one.name for one in parts if isinstance(one, ElementOrCall)}
+        further = {expression.name for expression in parts if isinstance(expression, ElementOrCall)}
         further = {one for one in further if double.get(one) is not single.get(one)} - seen
         seen |= further
         waiting += sorted(further)

@@ -57,7 +57,9 @@ class LoweringState:
     @property
     def assigned_values(self) -> list[tuple[str, Expression]]:
         """What the statements assign, with the names of the tensors."""
-        return [(one.statement.tensor, one.value) for one in self.resolved_statements]
+        return [
+            (statement.statement.tensor, statement.value) for statement in self.resolved_statements
+        ]
 
 
 def initial_state(
@@ -95,14 +97,16 @@ def scope_of(
 
 def declared_output(draft: LoweringState, name: str) -> TcOutput | None:
     """Return the declaration of an output, None if it is none."""
-    return next((one for one in draft.definition.outputs if one.name == name), None)
+    return next(
+        (tc_output for tc_output in draft.definition.outputs if tc_output.name == name), None
+    )
 
 
 def declared_sizes(
     draft: LoweringState, declaration: Declaration | TcOutput
 ) -> tuple[isl.Set, ...]:
     """Return the values that the subscripts of a declared tensor may have."""
-    found = []
+    result = []
     for size in declaration.sizes or ():
         match size:
             case NumberLiteral(value, text, place):
@@ -114,8 +118,8 @@ def declared_sizes(
                 text = str(value)
             case NameUse(name):
                 text = draft.size_names[name]
-        found.append(draft.sizes.set(f"{{ [x'] : 0 <= x' < {text} }}"))
-    return tuple(found)
+        result.append(draft.sizes.set(f"{{ [x'] : 0 <= x' < {text} }}"))
+    return tuple(result)
 
 
 def expected_sizes(draft: LoweringState, name: str) -> tuple[isl.Set, ...] | None:

@@ -35,13 +35,18 @@ def check_quotients(
     ``ranges`` were inferred with quotients that are rounded downwards, from what is ``given``;
     ``context`` are the sizes that are possible.
     """
-    divided = [one for one in said if one.subscript.quotients]
+    divided = [constraint for constraint in said if constraint.subscript.quotients]
     if not divided:
         return
     check_dividends(scope, divided, ranges, context)
     try:
         other = infer_index_ranges(
-            scope, given, [replace(one, rounding=Rounding.TOWARDS_ZERO) for one in said]
+            scope,
+            given,
+            [
+                replace(subscript_constraint, rounding=Rounding.TOWARDS_ZERO)
+                for subscript_constraint in said
+            ],
         )
     except SourceError:
         raise _refusal(scope, divided[0]) from None
@@ -61,14 +66,14 @@ def check_dividends(
 ) -> None:
     """Refuse subscripts in which something is divided that may be negative."""
     from_zero = scope.sizes.set("{ [x'] : x' >= 0 }")
-    for one in said:
-        for quotient in one.subscript.quotients:
-            dividend = replace(one, subscript=quotient.dividend, valid_values=from_zero)
-            mentioned = dividend.subscript.names | one.condition.names
+    for constraint in said:
+        for quotient in constraint.subscript.quotients:
+            dividend = replace(constraint, subscript=quotient.dividend, valid_values=from_zero)
+            mentioned = dividend.subscript.names | constraint.condition.names
             indices = [name for name in scope.indices if name in mentioned]
             negative = instances_outside(scope, indices, dividend, ranges)
             if not negative.intersect_params(context).is_empty():
-                raise _refusal(scope, one)
+                raise _refusal(scope, constraint)
 
 
 def _refusal(scope: IndexScope, one: SubscriptConstraint) -> SourceError:

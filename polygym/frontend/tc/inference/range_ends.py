@@ -37,15 +37,15 @@ def where_range(draft: LoweringState, one: WhereRange, scope: IndexScope) -> isl
         SourceError: an end is something else, or there is nothing between them, or below 0.
     """
     lower, upper = (_RangeEnd(draft, scope, one, end).checked() for end in (one.lower, one.upper))
-    found = draft.sizes.set(f"{{ [x'] : {lower} <= x' < {upper} }}")
-    found = found.intersect_params(draft.sizes.unrestricted)
-    if not found.intersect(draft.sizes.set("{ [x'] : x' < 0 }")).is_empty():
+    result = draft.sizes.set(f"{{ [x'] : {lower} <= x' < {upper} }}")
+    result = result.intersect_params(draft.sizes.unrestricted)
+    if not result.intersect(draft.sizes.set("{ [x'] : x' < 0 }")).is_empty():
         raise SourceError(
             one.location, f"the range of {one.name} begins below 0: indices are never negative"
         )
-    if found.is_empty():
+    if result.is_empty():
         raise SourceError(one.location, f"the range of {one.name} is empty")
-    return found
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class _RangeEnd:
         ):
             said += f" below {LARGEST_COEFFICIENT:,}"
         index = next(
-            (one.name for one in names_of_expression(self.whole) if one.name in indices), None
+            (name.name for name in names_of_expression(self.whole) if name.name in indices), None
         )
         hint = f"what depends on {index} is a condition: {name} < ... ? value : 0" if index else ""
         return SourceError(
@@ -118,7 +118,7 @@ def _is_quotient(part: Expression) -> bool:
 
 def _parts(expression: Expression) -> list[Expression]:
     """Return an expression and all that it consists of."""
-    found = [expression]
-    for part in found:
-        found += operands_of(part)
-    return found
+    expressions = [expression]
+    for part in expressions:
+        expressions += operands_of(part)
+    return expressions

@@ -103,10 +103,10 @@ class IndexScope:
         """Return the set of all combinations of the values of some indices."""
         if not indices:
             return self.sizes.set("{ [] }")
-        found = ranges[indices[0]]
+        result = ranges[indices[0]]
         for name in indices[1:]:
-            found = found.flat_product(ranges[name])
-        return found
+            result = result.flat_product(ranges[name])
+        return result
 
 
 def infer_index_ranges(
@@ -124,19 +124,19 @@ def infer_index_ranges(
         sizes = sizes.intersect(values.params())
     while missing := [name for name in scope.indices if name not in ranges]:
         deciding: dict[str, list[SubscriptConstraint]] = {}
-        for one in subscripts:
-            unresolved = [name for name in missing if name in one.subscript.names]
+        for constraint in subscripts:
+            unresolved = [name for name in missing if name in constraint.subscript.names]
             if len(unresolved) == 1:
-                deciding.setdefault(unresolved[0], []).append(one)
+                deciding.setdefault(unresolved[0], []).append(constraint)
         if not deciding:
             raise _ambiguity_error(scope, missing, subscripts)
-        found = {
+        sets = {
             name: _range_from(scope, name, those, ranges, sizes) for name, those in deciding.items()
         }
-        for name, values in found.items():
+        for name, values in sets.items():
             _check_range(scope, name, values, ranges, subscripts)
             sizes = sizes.intersect(values.params())
-        ranges |= found
+        ranges |= sets
     return ranges
 
 
@@ -181,18 +181,18 @@ def _range_from(
     sizes: isl.Set,
 ) -> isl.Set:
     """Return the range of an index from the subscripts in which it is the last unresolved one."""
-    found = scope.sizes.set("{ [x'] : x' >= 0 }").intersect_params(sizes)
-    for one in deciding:
-        found = found.intersect(_valid_values(scope, name, one, ranges))
-    found = _first_interval(scope, found)
-    last = found.subtract(found.apply(scope.sizes.map("{ [x'] -> [x' - 1] }")))
-    endless = found.params().subtract(last.params())
+    result = scope.sizes.set("{ [x'] : x' >= 0 }").intersect_params(sizes)
+    for constraint in deciding:
+        result = result.intersect(_valid_values(scope, name, constraint, ranges))
+    result = _first_interval(scope, result)
+    last = result.subtract(result.apply(scope.sizes.map("{ [x'] -> [x' - 1] }")))
+    endless = result.params().subtract(last.params())
     if endless.is_empty():
-        return found
-    bounded = found.intersect_params(endless)
-    for one in deciding:
-        bounded = _unconditional_range(scope, name, one, ranges, bounded)
-    return found.intersect_params(last.params()).union(bounded).coalesce()
+        return result
+    bounded = result.intersect_params(endless)
+    for constraint in deciding:
+        bounded = _unconditional_range(scope, name, constraint, ranges, bounded)
+    return result.intersect_params(last.params()).union(bounded).coalesce()
 
 
 def _unconditional_range(
@@ -247,7 +247,7 @@ def _ambiguity_error(
 ) -> SourceError:
     """Say why nothing more can be resolved."""
     name = missing[0]
-    touching = [one for one in subscripts if name in one.subscript.names]
+    touching = [constraint for constraint in subscripts if name in constraint.subscript.names]
     if not touching:
         return SourceError(
             scope.indices[name],
@@ -255,7 +255,14 @@ def _ambiguity_error(
             "read",
             f"say it: where {name} in 0:...",
         )
-    others = sorted({other for one in touching for other in one.subscript.names} & set(missing))
+    others = sorted(
+        {
+            other
+            for subscript_constraint in touching
+            for other in subscript_constraint.subscript.names
+        }
+        & set(missing)
+    )
     others.remove(name)
     return SourceError(
         scope.indices[name],
@@ -277,9 +284,13 @@ def _check_range(
     ``known`` are the ranges of the rounds before.
     """
     place = scope.indices[name]
-    touching = [one for one in subscripts if name in one.subscript.names]
+    touching = [constraint for constraint in subscripts if name in constraint.subscript.names]
     if found.is_empty():
-        others = {other for one in touching for other in one.subscript.names} & known.keys()
+        others = {
+            other
+            for subscript_constraint in touching
+            for other in subscript_constraint.subscript.names
+        } & known.keys()
         said = [_range_text(scope, other, known[other]) for other in sorted(others)]
         raise SourceError(
             place,
@@ -318,4 +329,4 @@ def _range_end_text(scope: IndexScope, values: isl.Set) -> str:
 
 
 def _texts(subscripts: Sequence[SubscriptConstraint]) -> str:
-    return ", ".join(dict.fromkeys(one.text for one in subscripts)) or "the statement"
+    return ", ".join(dict.fromkeys(constraint.text for constraint in subscripts)) or "the statement"

@@ -45,7 +45,7 @@ def infer_ranges(
 ) -> dict[str, isl.Set]:
     """Return the range of every index of the statement at a place, and restrict the sizes."""
     said = _subscripts(draft, meaning, scope, environment)
-    given = {one.name: where_range(draft, one, scope) for one in meaning.ranges}
+    given = {range_.name: where_range(draft, range_, scope) for range_ in meaning.ranges}
     try:
         ranges = infer_index_ranges(scope, given, said)
     except SourceError:
@@ -69,7 +69,7 @@ def _subscripts(
 ) -> list[SubscriptConstraint]:
     """Return what ranges follow from: all subscripts of what is read, and of what is there."""
     statement = meaning.statement
-    found: list[SubscriptConstraint] = []
+    constraints: list[SubscriptConstraint] = []
     for whole in (meaning.value, *meaning.witnesses):
         for element, condition in elements_read(whole, environment):
             values = affine_subscripts(element, scope, environment)
@@ -77,7 +77,7 @@ def _subscripts(
             for part, value, valid in zip(element.arguments, values, all_valid, strict=True):
                 if value is not None:
                     said, text = expression_text(part), expression_text(element)
-                    found.append(
+                    constraints.append(
                         SubscriptConstraint(value, valid, condition, said, text, element.location)
                     )
     valid = expected_sizes(draft, statement.tensor)
@@ -88,8 +88,8 @@ def _subscripts(
                 f"{statement.tensor} is declared with {len(valid)} dimension(s) and assigned "
                 f"with {len(statement.subscripts)}",
             )
-        found += assigned_constraints(meaning, scope, valid)
-    return found
+        constraints += assigned_constraints(meaning, scope, valid)
+    return constraints
 
 
 def _ranges_from_next(
@@ -112,7 +112,7 @@ def _ranges_from_next(
     said = _subscripts(draft, later, scope, environment)
     try:
         ranges = infer_index_ranges(
-            scope, {one.name: where_range(draft, one, scope) for one in later.ranges}, said
+            scope, {range_.name: where_range(draft, range_, scope) for range_ in later.ranges}, said
         )
     except SourceError:
         return {}
@@ -127,7 +127,7 @@ def _next_assignment(draft: LoweringState, place: int, tensor: str) -> ResolvedS
     """Return the next statement that assigns a tensor, None if one reads it before that is done."""
     for later in draft.resolved_statements[place + 1 :]:
         parts = (later.value, *later.witnesses)
-        if any(one.name == tensor for part in parts for one in names_of_expression(part)):
+        if any(name.name == tensor for part in parts for name in names_of_expression(part)):
             return None
         if later.statement.tensor == tensor:
             return later
@@ -144,23 +144,26 @@ def _restrict(
     """Add to the context what the sizes must satisfy, or refuse an access that leaves."""
     for name, found in ranges.items():
         _restrict_sizes(draft, found.params(), scope.indices[name], f"the range of {name} is empty")
-    inferred = scope.indices.keys() - {one.name for one in meaning.ranges}
-    for one in said:
-        mentioned = one.subscript.names | one.condition.names
+    inferred = scope.indices.keys() - {range_.name for range_ in meaning.ranges}
+    for constraint in said:
+        mentioned = constraint.subscript.names | constraint.condition.names
         indices = [name for name in scope.indices if name in mentioned]
-        leaving = instances_outside(scope, indices, one, ranges).params().intersect(draft.context)
+        leaving = (
+            instances_outside(scope, indices, constraint, ranges).params().intersect(draft.context)
+        )
         if leaving.is_empty():
             continue
-        free = sorted(one.subscript.names & inferred)
+        free = sorted(constraint.subscript.names & inferred)
         if free:
             raise SourceError(
-                one.location,
-                f"the range of {free[0]} is ambiguous: {one.text} leaves its tensor for some "
+                constraint.location,
+                f"the range of {free[0]} is ambiguous: {constraint.text} leaves its tensor for "
+                "some "
                 "sizes, whatever else bounds it",
                 f"say it: where {free[0]} in 0:...",
             )
         good = draft.context.subtract(leaving)
-        _restrict_sizes(draft, good, one.location, f"{one.text} leaves its tensor")
+        _restrict_sizes(draft, good, constraint.location, f"{constraint.text} leaves its tensor")
 
 
 def _restrict_sizes(

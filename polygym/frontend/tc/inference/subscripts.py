@@ -34,7 +34,9 @@ def affine_subscripts(
             is no integer.
     """
     check_rank(element, environment.tensors[element.name])
-    return tuple(_subscript(one, element, scope, environment) for one in element.arguments)
+    return tuple(
+        _subscript(expression, element, scope, environment) for expression in element.arguments
+    )
 
 
 def check_rank(use: NameUse | ElementOrCall, tensor: TensorInfo) -> None:
@@ -50,14 +52,14 @@ def check_rank(use: NameUse | ElementOrCall, tensor: TensorInfo) -> None:
 def _subscript(
     argument: Expression, element: ElementOrCall, scope: IndexScope, environment: NameEnvironment
 ) -> AffineExpression | None:
-    read = [one for one in names_of_expression(argument) if one.name in environment.tensors]
+    read = [name for name in names_of_expression(argument) if name.name in environment.tensors]
     if read:
-        found = default_type(type_of(argument, environment))
-        if not found.is_integer:
+        scalar_type = default_type(type_of(argument, environment))
+        if not scalar_type.is_integer:
             raise SourceError(
                 read[0].location,
                 f"the subscript {expression_text(argument)} of {element.name} is "
-                f"{type_text(found)}: expected "
+                f"{type_text(scalar_type)}: expected "
                 "an integer",
                 f"convert it: int({expression_text(argument)})",
             )
@@ -105,18 +107,18 @@ def access_map(
     ``S0[i, j]`` and ``X``; ``valid`` holds the values that each subscript may have.
     """
     texts = ", ".join("*" if value is None else value.text(scope.isl_names) for value in values)
-    found = scope.sizes.map(f"{{ {instances} -> {target}[{texts}] : {condition.text} }}")
+    result = scope.sizes.map(f"{{ {instances} -> {target}[{texts}] : {condition.text} }}")
     for place in gathered_dimensions(values):
-        inside = found.get_space().range().universe_set()
+        inside = result.get_space().range().universe_set()
         inside = inside.intersect(_with_valid_subscript(inside, place, valid[place]))
-        found = found.intersect_range(inside)
-    return found
+        result = result.intersect_range(inside)
+    return result
 
 
 def _with_valid_subscript(universe: isl.Set, place: int, valid: isl.Set) -> isl.Set:
     """Return the elements with one subscript valid."""
     rank = universe.dim(isl.dim_type.set)
-    found = valid.insert_dims(isl.dim_type.set, 1, rank - place - 1)
-    found = found.insert_dims(isl.dim_type.set, 0, place)
+    result = valid.insert_dims(isl.dim_type.set, 1, rank - place - 1)
+    result = result.insert_dims(isl.dim_type.set, 0, place)
     name = universe.get_tuple_name()
-    return found if name is None else found.set_tuple_name(name)
+    return result if name is None else result.set_tuple_name(name)

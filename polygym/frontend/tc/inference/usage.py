@@ -25,24 +25,26 @@ def check_reads(
     draft: LoweringState, meaning: ResolvedStatement, environment: NameEnvironment
 ) -> None:
     """Refuse what there is not or has no value yet, and too many or too few subscripts."""
-    later = {one.statement.tensor for one in draft.resolved_statements}
+    later = {
+        resolved_statement.statement.tensor for resolved_statement in draft.resolved_statements
+    }
     later |= {output.name for output in draft.definition.outputs}
     for part in (meaning.value, *meaning.witnesses, *meaning.unused_values):
-        for one in names_of_expression(part):
-            tensor = draft.tensors.get(one.name)
-            if tensor is None and one.name in later:
-                own = one.name == meaning.statement.tensor
+        for statement in names_of_expression(part):
+            tensor = draft.tensors.get(statement.name)
+            if tensor is None and statement.name in later:
+                own = statement.name == meaning.statement.tensor
                 raise SourceError(
-                    one.location,
-                    f"{one.name} is read before it has values",
-                    f"an output that is updated is a parameter too: float(...) {one.name}"
+                    statement.location,
+                    f"{statement.name} is read before it has values",
+                    f"an output that is updated is a parameter too: float(...) {statement.name}"
                     if own
                     else "assign it in a statement above",
                 )
             if tensor is not None:
-                check_rank(one, tensor)
-            elif isinstance(one, ElementOrCall):
-                callee_of(one, environment)
+                check_rank(statement, tensor)
+            elif isinstance(statement, ElementOrCall):
+                callee_of(statement, environment)
 
 
 def check_assignment(draft: LoweringState, meaning: ResolvedStatement) -> None:
@@ -79,13 +81,13 @@ def check_assignment(draft: LoweringState, meaning: ResolvedStatement) -> None:
 
 def _in_subscripts(meaning: ResolvedStatement) -> set[str]:
     """Return the names that are given a range, or stand in arguments of anything."""
-    found = {one.name for one in meaning.ranges}
-    for one in names_of_expression(meaning.value):
-        if isinstance(one, ElementOrCall):
-            found |= {
-                name.name for argument in one.arguments for name in names_of_expression(argument)
+    result = {where_range.name for where_range in meaning.ranges}
+    for call in names_of_expression(meaning.value):
+        if isinstance(call, ElementOrCall):
+            result |= {
+                name.name for argument in call.arguments for name in names_of_expression(argument)
             }
-    return found
+    return result
 
 
 def check_writes(

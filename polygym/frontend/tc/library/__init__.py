@@ -38,12 +38,12 @@ _SHARED_GRADIENTS = {"conv2d_bias": "conv2d"}
 @cache
 def definitions() -> dict[str, TcDefinition]:
     """Return all of them, by files and as the texts have them; files of gradients come last."""
-    found = {}
+    result = {}
     for path in sorted(_FOLDER.glob("*.tc"), key=lambda path: ("gradient" in path.name, path.name)):
-        for one in parse_definitions(path.read_text(encoding="utf-8"), str(path)):
-            assert one.name not in found, one.name
-            found[one.name] = one
-    return found
+        for tc_definition in parse_definitions(path.read_text(encoding="utf-8"), str(path)):
+            assert tc_definition.name not in result, tc_definition.name
+            result[tc_definition.name] = tc_definition
+    return result
 
 
 def definition(name: str) -> TcDefinition:
@@ -64,14 +64,14 @@ def gradients(name: str) -> tuple[TcDefinition, ...]:
     """
     plain, scalar = _parts(name)
     own = f"{plain}_gradient"
-    found = [
-        one
-        for other, one in definitions().items()
+    tc_definitions = [
+        tc_definition
+        for other, tc_definition in definitions().items()
         if other == own or other.startswith(f"{own}_of_")
     ]
     if plain in _SHARED_GRADIENTS:
-        found += gradients(_SHARED_GRADIENTS[plain])
-    return tuple(_with_type(one, scalar) for one in found)
+        tc_definitions += gradients(_SHARED_GRADIENTS[plain])
+    return tuple(_with_type(one, scalar) for one in tc_definitions)
 
 
 def _parts(name: str) -> tuple[str, ElementType]:
@@ -95,8 +95,8 @@ def _with_type(definition: TcDefinition, scalar: ElementType) -> TcDefinition:
     """Return a definition with another type in the place of ``float``."""
     return replace(
         definition,
-        parameters=tuple(_declared(one, scalar) for one in definition.parameters),
-        outputs=tuple(_declared(one, scalar) for one in definition.outputs),
+        parameters=tuple(_declared(parameter, scalar) for parameter in definition.parameters),
+        outputs=tuple(_declared(tc_output, scalar) for tc_output in definition.outputs),
     )
 
 

@@ -16,17 +16,22 @@ from polygym.poly.isl_values import isl_text
 def assemble(draft: LoweringState) -> Scop:
     """Put the program together."""
     definition = draft.definition
-    used = {one.write.array for one in draft.statements}
-    used |= {access.array for one in draft.statements for access in one.reads}
+    used = {statement.write.array for statement in draft.statements}
+    used |= {access.array for statement in draft.statements for access in statement.reads}
     arrays = [_array(draft, tensor) for tensor in draft.tensors.values() if tensor.name in used]
     unused = [
-        (draft.tensors[one.name].name, _declaration(one, draft))
-        for one in definition.parameters
-        if draft.tensors[one.name].name not in used and one.name not in draft.constants
+        (draft.tensors[parameter.name].name, _declaration(parameter, draft))
+        for parameter in definition.parameters
+        if draft.tensors[parameter.name].name not in used and parameter.name not in draft.constants
     ]
-    outputs = [one.name for one in definition.outputs]
+    outputs = [tc_output.name for tc_output in definition.outputs]
     order = dict.fromkeys(
-        [one.name for one in definition.parameters if one.name not in draft.constants] + outputs
+        [
+            tc_parameter.name
+            for tc_parameter in definition.parameters
+            if tc_parameter.name not in draft.constants
+        ]
+        + outputs
     )
     gisted = draft.context.gist(draft.sizes.unrestricted)
     plain = gisted.plain_is_universe()
@@ -65,12 +70,12 @@ def _array(draft: LoweringState, tensor: TensorInfo) -> Array:
 
 def _schedule(draft: LoweringState) -> str:
     """Return the order of the text: statement by statement, each in the order of its loops."""
-    length = max(one.depth for one in draft.statements)
+    length = max(statement.depth for statement in draft.statements)
     maps = []
-    for number, one in enumerate(draft.statements):
-        padding = ["0"] * (length - one.depth)
-        stamp = ", ".join([str(number), *one.iterators, *padding])
-        maps.append(f"{one.name}[{', '.join(one.iterators)}] -> [{stamp}]")
+    for number, statement in enumerate(draft.statements):
+        padding = ["0"] * (length - statement.depth)
+        stamp = ", ".join([str(number), *statement.iterators, *padding])
+        maps.append(f"{statement.name}[{', '.join(statement.iterators)}] -> [{stamp}]")
     return f"[{', '.join(draft.sizes.names)}] -> {{ {'; '.join(maps)} }}"
 
 

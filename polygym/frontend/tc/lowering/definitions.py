@@ -90,7 +90,7 @@ def _lower(
     for parameter in definition.parameters:
         declare_parameter(draft, parameter)
     draft.resolved_statements = [
-        resolve_statement(one, definition, constants) for one in definition.statements
+        resolve_statement(statement, definition, constants) for statement in definition.statements
     ]
     draft.types = tensor_types(definition, draft.assigned_values)
     for place, meaning in enumerate(draft.resolved_statements):
@@ -107,14 +107,15 @@ def _lower_statement(draft: LoweringState, place: int, meaning: ResolvedStatemen
     scope, environment = scope_of(draft, meaning)
     check_reads(draft, meaning, environment)
     check_assignment(draft, meaning)
-    for one in (*meaning.witnesses, *meaning.unused_values):
-        type_of(one, environment)
-    found = type_of(meaning.value, environment)
+    for expression in (*meaning.witnesses, *meaning.unused_values):
+        type_of(expression, environment)
+    value_type = type_of(meaning.value, environment)
     target = draft.types[statement.tensor]
-    if is_narrowing(found, target):
+    if is_narrowing(value_type, target):
         raise SourceError(
             statement.location,
-            f"{statement.tensor} is {type_text(target)} and the value {type_text(found)}: that "
+            f"{statement.tensor} is {type_text(target)} and the value {type_text(value_type)}: "
+            "that "
             "would "
             "narrow it",
             hint_for_value(draft.definition, draft.assigned_values, meaning.value, target)

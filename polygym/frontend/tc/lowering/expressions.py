@@ -78,8 +78,8 @@ def translate_expression(
             within = target.promoted
             return _converted(_translate(expression, within, environment), target)
         case _:
-            found = default_type(own)
-            return _converted(_translate(expression, found, environment), target)
+            scalar_type = default_type(own)
+            return _converted(_translate(expression, scalar_type, environment), target)
 
 
 def _integer_value(expression: Expression) -> int | None:
@@ -141,8 +141,8 @@ def _translate(
         return part(operand, default_type(type_of(operand, environment)))
 
     def condition_of(operand: Expression) -> ir.Expression:
-        found = strong(operand)
-        return _converted(found, found.type.promoted) if found.type.is_storage_only else found
+        result = strong(operand)
+        return _converted(result, result.type.promoted) if result.type.is_storage_only else result
 
     def truth(operator: InfixOperator, left: Expression, right: Expression) -> ir.Expression:
         there = right_operand_environment(operator, left, environment)
@@ -180,9 +180,9 @@ def _translate(
             return ir.Comparison(_COMPARISONS[operator], part(left, both), part(right, both))
         case InfixExpression(operator, left, right):
             first, second = part(left, own), part(right, own)
-            found = ir.Binary(_ARITHMETIC[operator], first, second, own)
+            binary = ir.Binary(_ARITHMETIC[operator], first, second, own)
             return (
-                _zero_safe_division(found) if operator in _DIVISIONS and own.is_integer else found
+                _zero_safe_division(binary) if operator in _DIVISIONS and own.is_integer else binary
             )
         case ConditionalExpression(condition, then, otherwise):
             return ir.Conditional(
@@ -207,7 +207,9 @@ def _element(
     if not access.gathered:
         return ir.Load(access, own)
     computed = [element.arguments[dimension] for dimension in access.gathered]
-    types = [default_type(promoted_type(type_of(one, environment))) for one in computed]
+    types = [
+        default_type(promoted_type(type_of(expression, environment))) for expression in computed
+    ]
     values = (
         translate_expression(*both, environment) for both in zip(computed, types, strict=True)
     )

@@ -58,7 +58,8 @@ def new_tensor(
     if expected is None:
         below = draft.sizes.map("{ [x'] -> [y'] : 0 <= y' <= x' }")
         expected = tuple(
-            one.apply(below).coalesce() for one in _subscripts_of(meaning, scope, ranges)
+            subscript.apply(below).coalesce()
+            for subscript in _subscripts_of(meaning, scope, ranges)
         )
     role = TensorRole.TEMPORARY if declared_output(draft, name) is None else TensorRole.OUTPUT
     made = TensorInfo(draft.identifiers.take(name), target, expected, role)

@@ -84,17 +84,17 @@ def parse_definitions(text: str, file: str = "<text>") -> tuple[TcDefinition, ..
     """
     words = tokenize(text, file)
     reader = _DefinitionParser(words, names=_definitions_in(words))
-    found: dict[str, TcDefinition] = {}
+    definitions: dict[str, TcDefinition] = {}
     while reader.next_token.kind is not TokenKind.END:
-        one = reader.definition(found)
-        if one.name in found:
-            raise SourceError(one.location, f"{one.name} is defined twice")
-        found[one.name] = one
-    if not found:
+        definition = reader.definition(definitions)
+        if definition.name in definitions:
+            raise SourceError(definition.location, f"{definition.name} is defined twice")
+        definitions[definition.name] = definition
+    if not definitions:
         place = reader.next_token.location
         place = replace(place, text=place.text or " ")  # there is a caret even if there is no line
         raise SourceError(place, "expected a definition, found an empty text")
-    return tuple(found.values())
+    return tuple(definitions.values())
 
 
 def _definitions_in(words: tuple[TcToken, ...]) -> frozenset[str]:
@@ -136,11 +136,16 @@ class _DefinitionParser(ExpressionParser):
         if not outputs:
             raise SourceError(closing.location, "expected at least one output, found none")
         self.expect("{", "and the statements")
-        self.tensor_sizes = {one.name: one.sizes for one in outputs if one.sizes is not None}
-        self.tensor_sizes |= {one.name: one.sizes for one in parameters}
-        own = {*(one.name for one in parameters), *(one.name for one in outputs)}
+        self.tensor_sizes = {
+            tc_output.name: tc_output.sizes for tc_output in outputs if tc_output.sizes is not None
+        }
+        self.tensor_sizes |= {parameter.name: parameter.sizes for parameter in parameters}
+        own = {
+            *(tc_parameter.name for tc_parameter in parameters),
+            *(output.name for output in outputs),
+        }
         self.tensors = own
-        callees = {one: found for one, found in known.items() if one not in own}
+        callees = {one: tc_definition for one, tc_definition in known.items() if one not in own}
         self.definitions = set(self.names - own)
         statements: list[TcStatement | DefinitionCall] = []
         while not self.is_next("}"):
@@ -153,7 +158,7 @@ class _DefinitionParser(ExpressionParser):
                 own.add(read.tensor)
                 _check_callee(read, own, callees)
             else:
-                own |= {one.name for one in read.outputs}
+                own |= {name_use.name for name_use in read.outputs}
             statements.append(read)
         closing = self.take()
         if not statements:
@@ -188,9 +193,9 @@ class _DefinitionParser(ExpressionParser):
     def sizes(self) -> tuple[NameUse | NumberLiteral, ...]:
         """Read ``(M, 4)``."""
         self.expect("(", "and the sizes")
-        found: list[NameUse | NumberLiteral] = []
+        name_uses: list[NameUse | NumberLiteral] = []
         while not self.is_next(")"):
-            if found:
+            if name_uses:
                 self.expect(",", "or ')' after a size")
             if self.next_token.kind is TokenKind.NUMBER:
                 number = self.number()
@@ -198,12 +203,12 @@ class _DefinitionParser(ExpressionParser):
                     raise SourceError(
                         number.location, f"expected a whole size, found {number.text}"
                     )
-                found.append(number)
+                name_uses.append(number)
             else:
                 name = self.name("a size: a name or a number")
-                found.append(NameUse(name.text, name.location))
+                name_uses.append(NameUse(name.text, name.location))
         self.take()
-        return tuple(found)
+        return tuple(name_uses)
 
     # Statements
 
@@ -307,20 +312,20 @@ class _DefinitionParser(ExpressionParser):
         is_number = self.next_token.kind is TokenKind.NUMBER and self.peek(1).text not in (",", ")")
         if not begins and not is_number:
             raise self.error("an index, a name")
-        found = self.expression()
-        names = tuple(names_of_expression(found))
+        expression = self.expression()
+        names = tuple(names_of_expression(expression))
         if not names:
             self.position = start
             raise self.error("an index, a name")
-        for one in names:
-            if isinstance(one, ElementOrCall):
+        for call in names:
+            if isinstance(call, ElementOrCall):
                 raise SourceError(
-                    one.location,
-                    f"expected an index, found the subscript {one.name}(...)",
+                    call.location,
+                    f"expected an index, found the subscript {call.name}(...)",
                     "which elements are assigned must be known beforehand; only what is read "
                     "can be chosen by a tensor",
                 )
-        return found
+        return expression
 
     def equivalent(self, tensors: AbstractSet[str]) -> None:
         """Read ``matmul(A(i, k), B(k, j))``, of which nothing is kept."""
@@ -366,7 +371,7 @@ def _check_callee(
         or not isinstance(value, ElementOrCall)
     ):
         return
-    is_call = all(isinstance(one, NameUse | NumberLiteral) for one in value.arguments)
+    is_call = all(isinstance(expression, NameUse | NumberLiteral) for expression in value.arguments)
     if is_call and value.name not in own and function_named(value.name) is None:
         raise SourceError(
             value.location,

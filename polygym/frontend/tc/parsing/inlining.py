@@ -88,7 +88,7 @@ def inline_calls(
         SourceError: a call does not fit what it calls.
     """
     if not any(isinstance(one, DefinitionCall) for one in body):
-        return tuple(one for one in body if isinstance(one, TcStatement))
+        return tuple(statement for statement in body if isinstance(statement, TcStatement))
     return _CallInliner.of(parameters, outputs, body).statements(body)
 
 
@@ -107,40 +107,47 @@ class _CallInliner:
     ) -> _CallInliner:
         names: set[str] = set()
         for name, sizes in [
-            *((one.name, one.sizes) for one in parameters),
-            *((one.name, one.sizes or ()) for one in outputs),
+            *((parameter.name, parameter.sizes) for parameter in parameters),
+            *((output.name, output.sizes or ()) for output in outputs),
         ]:
             names |= {name, *(size.name for size in sizes if isinstance(size, NameUse))}
-        for one in body:
-            if isinstance(one, DefinitionCall):
-                names |= {name.name for name in one.outputs}
+        for tc_output in body:
+            if isinstance(tc_output, DefinitionCall):
+                names |= {name.name for name in tc_output.outputs}
             else:
-                names |= {one.tensor, *_local_names(one)}
+                names |= {tc_output.tensor, *_local_names(tc_output)}
         return _CallInliner(names, KnownShapes.of(parameters, outputs))
 
     def statements(self, body: Sequence[TcStatement | DefinitionCall]) -> tuple[TcStatement, ...]:
         """Return the statements, one call after the other put in its place."""
-        found: list[TcStatement] = []
-        for one in body:
-            made = self._called(one) if isinstance(one, DefinitionCall) else [one]
-            if isinstance(one, DefinitionCall) and len(found) + len(made) > _MOST_STATEMENTS:
+        tc_statements: list[TcStatement] = []
+        for call in body:
+            made = self._called(call) if isinstance(call, DefinitionCall) else [call]
+            if (
+                isinstance(call, DefinitionCall)
+                and len(tc_statements) + len(made) > _MOST_STATEMENTS
+            ):
                 raise SourceError(
-                    one.location,
-                    f"{one.callee.name}: with the statements of what is called in its place there "
+                    call.location,
+                    f"{call.callee.name}: with the statements of what is called in its place there "
                     f"are more than {_MOST_STATEMENTS:,} here",
                 )
             for statement in made:
-                found.append(statement)
+                tc_statements.append(statement)
                 self.known_shapes.add_statement(statement)
-        return tuple(found)
+        return tuple(tc_statements)
 
     def _called(self, call: DefinitionCall) -> list[TcStatement]:
         """Return the statements of a call."""
         callee = call.callee
         self._check_counts(call)
-        arguments = dict(zip((one.name for one in callee.parameters), call.arguments, strict=True))
-        results = dict(zip((one.name for one in callee.outputs), call.outputs, strict=True))
-        found = self._copies(call, arguments, results)
+        arguments = dict(
+            zip((parameter.name for parameter in callee.parameters), call.arguments, strict=True)
+        )
+        results = dict(
+            zip((tc_output.name for tc_output in callee.outputs), call.outputs, strict=True)
+        )
+        statements = self._copies(call, arguments, results)
         bound = self._bound_sizes(call, arguments)
         names, values = self._names(call, arguments, results)
         for size, value in bound.items():
@@ -151,8 +158,8 @@ class _CallInliner:
         self._check_open(call, bound)
         for statement in callee.statements:
             statement = _with_declared_sizes(statement, callee, bound, call.location)
-            found.append(rename_statement(_with_values(statement, values), names))
-        return found
+            statements.append(rename_statement(_with_values(statement, values), names))
+        return statements
 
     def _check_counts(self, call: DefinitionCall) -> None:
         callee = call.callee
@@ -179,7 +186,9 @@ class _CallInliner:
     ) -> None:
         here = f"{callee.name}: {parameter.name}"
         if isinstance(argument, NumberLiteral):
-            if parameter.sizes or parameter.name in {one.name for one in callee.outputs}:
+            if parameter.sizes or parameter.name in {
+                tc_output.name for tc_output in callee.outputs
+            }:
                 raise SourceError(argument.location, f"{here}: expected a tensor, found a number")
             scalar = SCALAR_TYPES[parameter.type]
             if isinstance(argument.value, float) and not scalar.is_floating:
@@ -222,7 +231,7 @@ class _CallInliner:
     ) -> list[TcStatement]:
         """Return copies of arguments that the callee updates; refuse results that are in use."""
         found = []
-        given = [one.name for one in arguments.values() if isinstance(one, NameUse)]
+        given = [name_use.name for name_use in arguments.values() if isinstance(name_use, NameUse)]
         for output, result in results.items():
             updated = arguments.get(output)
             if isinstance(updated, NameUse) and updated.name == result.name:
@@ -239,7 +248,11 @@ class _CallInliner:
                     f"{call.callee.name} returns",
                 )
             if isinstance(updated, NameUse):
-                parameter = next(one for one in call.callee.parameters if one.name == output)
+                parameter = next(
+                    tc_parameter
+                    for tc_parameter in call.callee.parameters
+                    if tc_parameter.name == output
+                )
                 indices = tuple(
                     NameUse(self._fresh(f"i{place}"), call.location)
                     for place in range(len(parameter.sizes))
@@ -265,31 +278,32 @@ class _CallInliner:
             argument = arguments[parameter.name]
             shape = self.known_shapes.shapes[argument.name] if isinstance(argument, NameUse) else ()
             for place, size in enumerate(parameter.sizes):
-                found = shape[place]
+                known_size = shape[place]
                 name = argument.name if isinstance(argument, NameUse) else ""
                 here = f"dimension {place} of {name}"
                 wanted: KnownSize = size
                 because = "as declared"
                 if isinstance(size, NameUse):
                     if size.name not in bound:
-                        bound[size.name], places[size.name] = found, here
+                        bound[size.name], places[size.name] = known_size, here
                         continue
                     wanted, because = bound[size.name], f"as {places[size.name]} is"
-                if wanted is None or found is None:
+                if wanted is None or known_size is None:
                     raise SourceError(
                         call.location,
                         f"{callee.name}: "
                         f"{size.text if isinstance(size, NumberLiteral) else size.name}: "
-                        f"the size of {here if found is None else because.removeprefix('as ')} is "
+                        f"the size of "
+                        f"{here if known_size is None else because.removeprefix('as ')} is "
                         "not known here",
                         "only parameters, declared outputs and what is indexed like them have "
                         "sizes by name",
                     )
-                if not is_same_size(wanted, found):
+                if not is_same_size(wanted, known_size):
                     raise SourceError(
                         call.location,
                         f"{callee.name}: {here}: expected {size_text(wanted)}, {because}, found "
-                        f"{size_text(found)}",
+                        f"{size_text(known_size)}",
                     )
         return bound
 
@@ -297,8 +311,8 @@ class _CallInliner:
     def _check_open(call: DefinitionCall, bound: Mapping[str, KnownSize]) -> None:
         """Refuse a size that is not known and stands in a statement."""
         for statement in call.callee.statements:
-            for one in _expressions_of(statement):
-                for name in names_of_expression(one):
+            for expression in _expressions_of(statement):
+                for name in names_of_expression(expression):
                     if name.name in bound and bound[name.name] is None:
                         raise SourceError(
                             call.location,
@@ -317,7 +331,7 @@ class _CallInliner:
         callee = call.callee
         names: dict[str, str] = {}
         values: dict[str, Expression] = {}
-        types = {one.name: one.type for one in callee.parameters}
+        types = {parameter.name: parameter.type for parameter in callee.parameters}
         needed = required_constants(callee)
         for name, argument in arguments.items():
             if isinstance(argument, NumberLiteral):
@@ -333,35 +347,40 @@ class _CallInliner:
         for statement in callee.statements:
             if statement.tensor not in names:
                 names[statement.tensor] = self._fresh(f"{callee.name}_{statement.tensor}")
-        sizes = {s.name for one in callee.parameters for s in one.sizes if isinstance(s, NameUse)}
+        sizes = {
+            s.name
+            for tc_parameter in callee.parameters
+            for s in tc_parameter.sizes
+            if isinstance(s, NameUse)
+        }
         for statement in callee.statements:
             for name in _local_names(statement):
                 if name in names or name in sizes or name in values:
                     continue
                 names[name] = self._fresh(name) if name in self.used_names else name
             for part in _expressions_of(statement):
-                for one in names_of_expression(part):
-                    is_tensor = one.name in names or one.name in values
+                for or_call in names_of_expression(part):
+                    is_tensor = or_call.name in names or or_call.name in values
                     if (
-                        isinstance(one, ElementOrCall)
+                        isinstance(or_call, ElementOrCall)
                         and not is_tensor
-                        and one.name in self.used_names
+                        and or_call.name in self.used_names
                     ):
-                        what = "function" if function_named(one.name) else "name"
+                        what = "function" if function_named(or_call.name) else "name"
                         raise SourceError(
                             call.location,
-                            f"{one.name} is a tensor here, and a {what} in {callee.name}",
+                            f"{or_call.name} is a tensor here, and a {what} in {callee.name}",
                         )
         return names, values
 
     def _fresh(self, name: str) -> str:
         """Return a name that is not taken, and take it."""
-        number, found = 1, name
-        while found in self.used_names or function_named(found) is not None:
+        number, result = 1, name
+        while result in self.used_names or function_named(result) is not None:
             number += 1
-            found = f"{name}_{number}"
-        self.used_names.add(found)
-        return found
+            result = f"{name}_{number}"
+        self.used_names.add(result)
+        return result
 
 
 def _with_declared_sizes(
@@ -371,13 +390,15 @@ def _with_declared_sizes(
     place: SourceLocation,
 ) -> TcStatement:
     """Return a statement that says itself what the callee declares about an output it assigns."""
-    declared = next((one for one in callee.outputs if one.name == statement.tensor), None)
+    declared = next(
+        (tc_output for tc_output in callee.outputs if tc_output.name == statement.tensor), None
+    )
     if declared is None:
         return statement
     if declared.type is not None:
         value = ConvertExpression(declared.type, statement.value, statement.location)
         statement = replace(statement, value=value)
-    ranged = {one.name for one in statement.where if isinstance(one, WhereRange)}
+    ranged = {where.name for where in statement.where if isinstance(where, WhereRange)}
     more = []
     for index, size in zip(statement.subscripts, declared.sizes or (), strict=False):
         known = isinstance(size, NumberLiteral) or bound.get(size.name) is not None
@@ -416,22 +437,26 @@ def _with_values(statement: TcStatement, values: Mapping[str, Expression]) -> Tc
 
 def _expressions_of(statement: TcStatement) -> list[Expression]:
     """Return every expression of a statement."""
-    found = [*statement.subscripts, statement.value]
+    expressions = [*statement.subscripts, statement.value]
     for entry in statement.where:
         match entry:
             case WhereRange(_, lower, upper):
-                found += [lower, upper]
+                expressions += [lower, upper]
             case WhereValue(_, value):
-                found.append(value)
+                expressions.append(value)
             case WhereExists(expression):
-                found.append(expression)
-    return found
+                expressions.append(expression)
+    return expressions
 
 
 def _local_names(statement: TcStatement) -> list[str]:
     """Return the names without subscripts: indices, values, sizes, scalars."""
-    found = [index.name for index in statement.indices]
-    found += [entry.name for entry in statement.where if isinstance(entry, WhereRange | WhereValue)]
+    result = [index.name for index in statement.indices]
+    result += [
+        entry.name for entry in statement.where if isinstance(entry, WhereRange | WhereValue)
+    ]
     for part in _expressions_of(statement):
-        found += [one.name for one in names_of_expression(part) if isinstance(one, NameUse)]
-    return list(dict.fromkeys(found))
+        result += [
+            name_use.name for name_use in names_of_expression(part) if isinstance(name_use, NameUse)
+        ]
+    return list(dict.fromkeys(result))

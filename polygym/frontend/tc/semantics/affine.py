@@ -71,17 +71,17 @@ class AffineExpression:
     @property
     def names(self) -> frozenset[str]:
         """The names that it depends on."""
-        found: set[str] = set()
+        result: set[str] = set()
         for term, _ in self.coefficients:
-            found |= {term} if isinstance(term, str) else term.dividend.names
-        return frozenset(found)
+            result |= {term} if isinstance(term, str) else term.dividend.names
+        return frozenset(result)
 
     @property
     def quotients(self) -> tuple[Quotient, ...]:
         """The quotients in it, and in their dividends."""
         own = [term for term, _ in self.coefficients if isinstance(term, Quotient)]
-        found = (one for outer in own for one in (*outer.dividend.quotients, outer))
-        return tuple(dict.fromkeys(found))
+        result = (quotient for outer in own for quotient in (*outer.dividend.quotients, outer))
+        return tuple(dict.fromkeys(result))
 
     @property
     def is_small(self) -> bool:
@@ -90,15 +90,16 @@ class AffineExpression:
             abs(value) < LARGEST_COEFFICIENT
             for value in (self.constant, *(value for _, value in self.coefficients))
         ) and all(
-            one.dividend.is_small and one.divisor < LARGEST_COEFFICIENT for one in self.quotients
+            quotient.dividend.is_small and quotient.divisor < LARGEST_COEFFICIENT
+            for quotient in self.quotients
         )
 
     def plus(self, other: AffineExpression, factor: int = 1) -> AffineExpression:
         """Return this plus a multiple of another."""
-        found = dict(self.coefficients)
+        result = dict(self.coefficients)
         for name, value in other.coefficients:
-            found[name] = found.get(name, 0) + factor * value
-        return AffineExpression.of(found, self.constant + factor * other.constant)
+            result[name] = result.get(name, 0) + factor * value
+        return AffineExpression.of(result, self.constant + factor * other.constant)
 
     def times(self, factor: int) -> AffineExpression:
         """Return a multiple."""
@@ -128,8 +129,8 @@ def affine_of(expression: Expression, known: frozenset[str]) -> AffineExpression
 
     ``known`` are the names that may stand in it: indices and sizes.
     """
-    found = quasi_affine_of(expression, known)
-    return None if found is None or found.quotients else found
+    affine_expression = quasi_affine_of(expression, known)
+    return None if affine_expression is None or affine_expression.quotients else affine_expression
 
 
 def quasi_affine_of(expression: Expression, known: frozenset[str]) -> AffineExpression | None:
@@ -142,8 +143,10 @@ def quasi_affine_of(expression: Expression, known: frozenset[str]) -> AffineExpr
     >>> rest.text({"i": "i"})
     '(1i - 4*floor((1i)/4))'
     """
-    found = _affine(expression, known)
-    return found if found is not None and found.is_small else None
+    affine_expression = _affine(expression, known)
+    return (
+        affine_expression if affine_expression is not None and affine_expression.is_small else None
+    )
 
 
 def _affine(expression: Expression, known: frozenset[str]) -> AffineExpression | None:
@@ -245,10 +248,12 @@ def condition_of(
         case InfixExpression(InfixOperator.AND, left, right):
             return condition_of(left, known, names).conjunction(condition_of(right, known, names))
         case InfixExpression(InfixOperator.OR, left, right):
-            one, two = condition_of(left, known, names), condition_of(right, known, names)
-            if not (one.is_exact and two.is_exact):
+            condition, two = condition_of(left, known, names), condition_of(right, known, names)
+            if not (condition.is_exact and two.is_exact):
                 return UNKNOWN_CONDITION
-            return IslCondition(f"({one.text} or {two.text})", one.names | two.names, is_exact=True)
+            return IslCondition(
+                f"({condition.text} or {two.text})", condition.names | two.names, is_exact=True
+            )
         case PrefixExpression(PrefixOperator.NOT, operand):
             return condition_of(operand, known, names).negation
         case _:

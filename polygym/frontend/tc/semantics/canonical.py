@@ -30,13 +30,17 @@ from polygym.frontend.tc.syntax.tree import (
 def canonical_text(definition: TcDefinition) -> str:
     """Return the text of a definition without its names."""
     shared = {name: f"N{place}" for place, name in enumerate(size_locations(definition))}
-    tensors = [one.name for one in definition.parameters]
-    tensors += [one.name for one in definition.outputs]
-    tensors += [one.tensor for one in definition.statements]
+    tensors = [parameter.name for parameter in definition.parameters]
+    tensors += [tc_output.name for tc_output in definition.outputs]
+    tensors += [statement.tensor for statement in definition.statements]
     shared |= {name: f"T{place}" for place, name in enumerate(dict.fromkeys(tensors))}
-    parameters = ", ".join(_declaration_text(one, shared) for one in definition.parameters)
-    outputs = ", ".join(_declaration_text(one, shared) for one in definition.outputs)
-    body = " ".join(statement_text(_renamed(one, shared)) for one in definition.statements)
+    parameters = ", ".join(
+        _declaration_text(tc_parameter, shared) for tc_parameter in definition.parameters
+    )
+    outputs = ", ".join(_declaration_text(output, shared) for output in definition.outputs)
+    body = " ".join(
+        statement_text(_renamed(tc_statement, shared)) for tc_statement in definition.statements
+    )
     return f"({parameters}) -> ({outputs}) {{ {body} }}"
 
 
@@ -72,8 +76,8 @@ def _renamed(statement: TcStatement, shared: dict[str, str]) -> TcStatement:
             case _:
                 assert_never(entry)
     for part in parts:
-        for found in names_of_expression(part):
-            if isinstance(found, NameUse):
-                see(found.name)
+        for name_use in names_of_expression(part):
+            if isinstance(name_use, NameUse):
+                see(name_use.name)
 
     return rename_statement(statement, names)

@@ -28,7 +28,7 @@ class FunctionComposition:
         """Return the value for arguments of a type, in this type."""
         if not self.is_double or own is ScalarType.DOUBLE:
             return self.body(arguments, own)
-        wide = [ir.Cast(one, ScalarType.DOUBLE) for one in arguments]
+        wide = [ir.Cast(expression, ScalarType.DOUBLE) for expression in arguments]
         return ir.Cast(self.body(wide, ScalarType.DOUBLE), own)
 
 
@@ -38,8 +38,8 @@ def _called(function: MathFunction) -> CompositionBody:
 
 def _inverse(body: CompositionBody) -> CompositionBody:
     def found(arguments: Sequence[Expression], own: ScalarType) -> Expression:
-        one = ir.FloatLiteral(1.0, own)
-        return ir.Binary(ir.BinaryOperator.DIVIDE, one, body(arguments, own), own)
+        literal = ir.FloatLiteral(1.0, own)
+        return ir.Binary(ir.BinaryOperator.DIVIDE, literal, body(arguments, own), own)
 
     return found
 
@@ -68,7 +68,7 @@ COMPOSITIONS = {
     "rnorm4d": FunctionComposition(4, _inverse(_norm)),
     "fdivide": FunctionComposition(2, _quotient, is_double=False),
     **{
-        one.value: FunctionComposition(1, _called(one))
-        for one in (MathFunction.J0, MathFunction.J1, MathFunction.Y0, MathFunction.Y1)
+        literal.value: FunctionComposition(1, _called(literal))
+        for literal in (MathFunction.J0, MathFunction.J1, MathFunction.Y0, MathFunction.Y1)
     },
 }

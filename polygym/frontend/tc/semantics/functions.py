@@ -59,9 +59,9 @@ def function_named(name: str) -> FunctionSignature | None:
 _OWN_PREFIX = "polygym_"
 _BY_NAME: dict[str, MathFunction | FunctionComposition] = {
     **{
-        one.value.removeprefix(_OWN_PREFIX): one
-        for one in MathFunction
-        if one not in (MathFunction.ABS, MathFunction.EXP)
+        math_function.value.removeprefix(_OWN_PREFIX): math_function
+        for math_function in MathFunction
+        if math_function not in (MathFunction.ABS, MathFunction.EXP)
     },
     **COMPOSITIONS,
 }

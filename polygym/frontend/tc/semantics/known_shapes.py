@@ -42,12 +42,12 @@ class KnownShapes:
     @staticmethod
     def of(parameters: Sequence[TcParameter], outputs: Sequence[TcOutput]) -> KnownShapes:
         """Return what is known before the first statement."""
-        names = tuple(one.name for one in parameters)
-        found = KnownShapes(names, {one.name: one for one in outputs})
+        names = tuple(tc_parameter.name for tc_parameter in parameters)
+        shapes = KnownShapes(names, {tc_output.name: tc_output for tc_output in outputs})
         for parameter in parameters:
-            found.shapes[parameter.name] = parameter.sizes
-            found.types[parameter.name] = parameter.type
-        return found
+            shapes.shapes[parameter.name] = parameter.sizes
+            shapes.types[parameter.name] = parameter.type
+        return shapes
 
     def add_statement(self, statement: TcStatement) -> None:
         """Note what a statement assigns.
@@ -88,18 +88,18 @@ class KnownShapes:
                 starts_at_0 = isinstance(entry.lower, NumberLiteral) and entry.lower.value == 0
                 upper = entry.upper
                 return upper if starts_at_0 and isinstance(upper, NameUse | NumberLiteral) else None
-        found: list[KnownSize] = []
-        for one in names_of_expression(statement.value):
-            if not isinstance(one, ElementOrCall) or one.name == statement.tensor:
+        known_sizes: list[KnownSize] = []
+        for known_size in names_of_expression(statement.value):
+            if not isinstance(known_size, ElementOrCall) or known_size.name == statement.tensor:
                 continue
-            shape = self.shapes.get(one.name, ())
-            for place, argument in enumerate(one.arguments):
+            shape = self.shapes.get(known_size.name, ())
+            for place, argument in enumerate(known_size.arguments):
                 if index in {name.name for name in names_of_expression(argument)}:
                     alone = isinstance(argument, NameUse) and place < len(shape)
-                    found.append(shape[place] if alone else None)
-        if not found or any(not is_same_size(found[0], one) for one in found):
+                    known_sizes.append(shape[place] if alone else None)
+        if not known_sizes or any(not is_same_size(known_sizes[0], size) for size in known_sizes):
             return None
-        return found[0]
+        return known_sizes[0]
 
 
 def is_same_size(one: KnownSize, other: KnownSize) -> bool:

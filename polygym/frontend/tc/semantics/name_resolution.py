@@ -63,7 +63,7 @@ class ResolvedStatement:
     @property
     def reductions(self) -> tuple[str, ...]:
         """The indices that are not on the left."""
-        left = {one.name for part in self.subscripts for one in names_of_expression(part)}
+        left = {name.name for part in self.subscripts for name in names_of_expression(part)}
         return tuple(name for name in self.indices if name not in left)
 
 
@@ -79,14 +79,14 @@ def names_of_expression(expression: Expression) -> Iterator[NameUse | ElementOrC
 
 def size_locations(definition: TcDefinition) -> dict[str, SourceLocation]:
     """Return the names of sizes, in the order in which they occur."""
-    found: dict[str, SourceLocation] = {}
-    declared = [one.sizes for one in definition.parameters]
-    declared += [one.sizes for one in definition.outputs if one.sizes is not None]
+    locations: dict[str, SourceLocation] = {}
+    declared = [parameter.sizes for parameter in definition.parameters]
+    declared += [tc_output.sizes for tc_output in definition.outputs if tc_output.sizes is not None]
     for sizes in declared:
         for size in sizes:
             if isinstance(size, NameUse):
-                found.setdefault(size.name, size.location)
-    return found
+                locations.setdefault(size.name, size.location)
+    return locations
 
 
 def required_constants(definition: TcDefinition) -> tuple[str, ...]:
@@ -94,28 +94,36 @@ def required_constants(definition: TcDefinition) -> tuple[str, ...]:
 
     They are those in subscripts and in the ends of ranges, or in the values of names in these.
     """
-    scalars = {one.name: one for one in definition.parameters if not one.sizes}
-    tensors = {one.name for one in definition.parameters} | {
-        one.tensor for one in definition.statements
+    scalars = {
+        parameter.name: parameter for parameter in definition.parameters if not parameter.sizes
     }
-    found: dict[str, None] = {}
+    tensors = {tc_parameter.name for tc_parameter in definition.parameters} | {
+        tc_statement.tensor for tc_statement in definition.statements
+    }
+    result: dict[str, None] = {}
 
     def see(expression: Expression) -> None:
         left, seen = [expression], set[str]()
         while left:
-            for one in names_of_expression(left.pop()):
-                if isinstance(one, NameUse) and one.name in scalars:
-                    found[one.name] = None
-                elif isinstance(one, NameUse) and one.name in values and one.name not in seen:
-                    seen.add(one.name)
-                    left.append(values[one.name])
+            for name_use in names_of_expression(left.pop()):
+                if isinstance(name_use, NameUse) and name_use.name in scalars:
+                    result[name_use.name] = None
+                elif (
+                    isinstance(name_use, NameUse)
+                    and name_use.name in values
+                    and name_use.name not in seen
+                ):
+                    seen.add(name_use.name)
+                    left.append(values[name_use.name])
 
     for statement in definition.statements:
-        values = {one.name: one.value for one in statement.where if isinstance(one, WhereValue)}
+        values = {
+            where.name: where.value for where in statement.where if isinstance(where, WhereValue)
+        }
         parts = [statement.value]
-        for one in statement.subscripts:
-            if not isinstance(one, NameUse):
-                see(one)
+        for subscript in statement.subscripts:
+            if not isinstance(subscript, NameUse):
+                see(subscript)
         for entry in statement.where:
             match entry:
                 case WhereRange(lower=lower, upper=upper):
@@ -130,7 +138,7 @@ def required_constants(definition: TcDefinition) -> tuple[str, ...]:
                 if isinstance(element, ElementOrCall) and element.name in tensors:
                     for argument in element.arguments:
                         see(argument)
-    return tuple(name for name in found if scalars[name].type not in _NON_INTEGERS)
+    return tuple(name for name in result if scalars[name].type not in _NON_INTEGERS)
 
 
 _EXPECTED_VALUES = {
@@ -147,7 +155,7 @@ def check_initialized(definition: TcDefinition) -> None:
     Raises:
         SourceError: a statement such as ``C(i) += A(i)`` is the first that assigns a result.
     """
-    known = {one.name for one in definition.parameters}
+    known = {parameter.name for parameter in definition.parameters}
     for statement in definition.statements:
         name, assign = statement.tensor, statement.assign
         if name not in known and assign is not AssignKind.SET and not statement.initializes:
@@ -168,8 +176,8 @@ def check_names(definition: TcDefinition) -> None:
     sizes = size_locations(definition)
     read = {
         size.name
-        for one in definition.parameters
-        for size in one.sizes
+        for tc_parameter in definition.parameters
+        for size in tc_parameter.sizes
         if isinstance(size, NameUse)
     }
     for name, place in sizes.items():
@@ -206,15 +214,17 @@ def resolve_statement(
     Raises:
         SourceError: a name means two things, or an index is given twice.
     """
-    tensors = {one.name for one in definition.parameters}
-    tensors |= {one.name for one in definition.outputs}
-    tensors |= {one.tensor for one in definition.statements}
+    tensors = {parameter.name for parameter in definition.parameters}
+    tensors |= {tc_output.name for tc_output in definition.outputs}
+    tensors |= {tc_statement.tensor for tc_statement in definition.statements}
     sizes = size_locations(definition)
     taken = {**dict.fromkeys(tensors, "a tensor"), **dict.fromkeys(sizes, "a size")}
     known = {
-        one.name: NumberLiteral(constants[one.name], str(constants[one.name]), one.location)
-        for one in definition.parameters
-        if one.name in constants
+        tc_parameter.name: NumberLiteral(
+            constants[tc_parameter.name], str(constants[tc_parameter.name]), tc_parameter.location
+        )
+        for tc_parameter in definition.parameters
+        if tc_parameter.name in constants
     }
     values = ValueBindings.of(statement.where, known)
     ranges: list[WhereRange] = []
@@ -230,7 +240,7 @@ def resolve_statement(
             case WhereRange(name, lower, upper, place):
                 if name in taken or name in values.substituted:
                     raise SourceError(place, f"{name} is {taken.get(name, 'a value')}, no index")
-                if name in {one.name for one in ranges}:
+                if name in {where_range.name for where_range in ranges}:
                     raise SourceError(place, f"the range of {name} is given twice")
                 lower, upper = (values.substitute(one, place) for one in (lower, upper))
                 ranges.append(WhereRange(name, lower, upper, place))
@@ -239,21 +249,22 @@ def resolve_statement(
             case _:
                 assert_never(entry)
     subscripts = tuple(
-        _resolve_subscript(one, taken, values, statement.location) for one in statement.subscripts
+        _resolve_subscript(subscript, taken, values, statement.location)
+        for subscript in statement.subscripts
     )
     left = _indices_on_the_left(subscripts, taken)
     value = values.substitute(statement.value, statement.location)
-    seen = tuple(_witness(one, values, tensors) for one in witnesses)
+    seen = tuple(_witness(exists, values, tensors) for exists in witnesses)
     indices = {**left, **_indices(value, taken, left)}
     helpers: dict[str, SourceLocation] = {}
-    for one in seen:
-        helpers |= _indices(one, taken, {**indices, **helpers})
+    for expression in seen:
+        helpers |= _indices(expression, taken, {**indices, **helpers})
     for given in ranges:
         if given.name not in indices and given.name not in helpers:
             raise SourceError(given.location, f"{given.name} has a range and is not used")
     asides = tuple(values.substituted[name] for name in named)
-    for one in asides:
-        _check_aside(one, taken, {**indices, **helpers})
+    for expression in asides:
+        _check_aside(expression, taken, {**indices, **helpers})
     return ResolvedStatement(
         statement, subscripts, value, tuple(ranges), seen, asides, indices, helpers
     )
@@ -276,7 +287,7 @@ def _indices_on_the_left(
     subscripts: Sequence[Expression], taken: Mapping[str, str]
 ) -> dict[str, SourceLocation]:
     """Return the indices on the left, with where each stands."""
-    found: dict[str, SourceLocation] = {}
+    locations: dict[str, SourceLocation] = {}
     alone: set[str] = set()
     for part in subscripts:
         for one in names_of_expression(part):
@@ -294,8 +305,8 @@ def _indices_on_the_left(
                     part.location, f"expected an index in {expression_text(part)} on the left"
                 )
         for name, where in own.items():
-            found.setdefault(name, where)
-    return found
+            locations.setdefault(name, where)
+    return locations
 
 
 def _witness(entry: WhereExists, values: ValueBindings, tensors: Set[str]) -> Expression:
@@ -303,12 +314,12 @@ def _witness(entry: WhereExists, values: ValueBindings, tensors: Set[str]) -> Ex
 
     A function that there is not counts: it is refused for that later.
     """
-    found = values.substitute(entry.expression, entry.location)
-    for one in names_of_expression(found):
-        if isinstance(one, ElementOrCall) and (
-            one.name in tensors or function_named(one.name) is None
+    expression = values.substitute(entry.expression, entry.location)
+    for call in names_of_expression(expression):
+        if isinstance(call, ElementOrCall) and (
+            call.name in tensors or function_named(call.name) is None
         ):
-            return found
+            return expression
     raise SourceError(
         entry.location,
         f"exists: expected an access such as A(i, k), found {expression_text(entry.expression)}",
@@ -321,14 +332,15 @@ def _check_aside(
     value: Expression, taken: Mapping[str, str], indices: Mapping[str, SourceLocation]
 ) -> None:
     """Refuse a value that is not used, and has names that mean nothing because of that."""
-    for one in names_of_expression(value):
-        if one.name in taken or one.name in indices:
+    for name_use in names_of_expression(value):
+        if name_use.name in taken or name_use.name in indices:
             continue
-        if isinstance(one, ElementOrCall) and function_named(one.name) is None:
+        if isinstance(name_use, ElementOrCall) and function_named(name_use.name) is None:
             return  # refused for that later
-        if isinstance(one, NameUse):
+        if isinstance(name_use, NameUse):
             raise SourceError(
-                one.location, f"{one.name} is neither an index of the statement nor a size"
+                name_use.location,
+                f"{name_use.name} is neither an index of the statement nor a size",
             )
 
 
@@ -336,17 +348,25 @@ def _indices(
     expression: Expression, taken: Mapping[str, str], known: Mapping[str, SourceLocation]
 ) -> dict[str, SourceLocation]:
     """Return the names in an expression that are indices, but for those that are known."""
-    found: dict[str, SourceLocation] = {}
-    for one in names_of_expression(expression):
-        if isinstance(one, NameUse) and one.name not in taken and one.name not in known:
-            if function_named(one.name) is not None and one.name not in INDEX_NAMES:
-                raise SourceError(one.location, f"{one.name} is a function: expected ( behind it")
-            if one.name[0].isdigit():
-                raise SourceError(one.location, f"expected a number or a name, found {one.name}")
-            found.setdefault(one.name, one.location)
-    return found
+    locations: dict[str, SourceLocation] = {}
+    for name_use in names_of_expression(expression):
+        if (
+            isinstance(name_use, NameUse)
+            and name_use.name not in taken
+            and name_use.name not in known
+        ):
+            if function_named(name_use.name) is not None and name_use.name not in INDEX_NAMES:
+                raise SourceError(
+                    name_use.location, f"{name_use.name} is a function: expected ( behind it"
+                )
+            if name_use.name[0].isdigit():
+                raise SourceError(
+                    name_use.location, f"expected a number or a name, found {name_use.name}"
+                )
+            locations.setdefault(name_use.name, name_use.location)
+    return locations
 
 
 def scalar_parameters(definition: TcDefinition) -> dict[str, TcParameter]:
     """Return the parameters without dimensions."""
-    return {one.name: one for one in definition.parameters if not one.sizes}
+    return {parameter.name: parameter for parameter in definition.parameters if not parameter.sizes}

@@ -55,7 +55,9 @@ SCALAR_TYPES = {
     ElementType.FLOAT: ScalarType.FLOAT,
     ElementType.DOUBLE: ScalarType.DOUBLE,
 }
-_NAMES = {scalar: one.value for one, scalar in SCALAR_TYPES.items()} | {ScalarType.INT: "int"}
+_NAMES = {scalar: element_type.value for element_type, scalar in SCALAR_TYPES.items()} | {
+    ScalarType.INT: "int"
+}
 
 
 class UntypedKind(Enum):
@@ -101,20 +103,22 @@ def type_of(expression: Expression, environment: NameEnvironment) -> ValueType:
             type_of(operand, environment)
             return SCALAR_TYPES[scalar]
         case PrefixExpression(prefix, operand):
-            found = type_of(operand, environment)
-            return promoted_type(found) if prefix is PrefixOperator.NEGATE else UntypedKind.TRUTH
+            value_type = type_of(operand, environment)
+            return (
+                promoted_type(value_type) if prefix is PrefixOperator.NEGATE else UntypedKind.TRUTH
+            )
         case InfixExpression(operator, left, right, place):
             first, second = type_of(left, environment), type_of(right, environment)
             if operator not in _ARITHMETIC:
                 return UntypedKind.TRUTH
-            found = promoted_type(unified_type(first, second))
-            if operator is InfixOperator.REMAINDER and not _is_integer(found):
+            value_type = promoted_type(unified_type(first, second))
+            if operator is InfixOperator.REMAINDER and not _is_integer(value_type):
                 raise SourceError(
                     place,
-                    f"% is for integers, found {type_text(found)}",
+                    f"% is for integers, found {type_text(value_type)}",
                     "fmod(x, y) is for others",
                 )
-            return found
+            return value_type
         case ConditionalExpression(condition, then, otherwise):
             type_of(condition, environment)
             return unified_type(type_of(then, environment), type_of(otherwise, environment))
@@ -137,7 +141,10 @@ def unified_type(first: ValueType, second: ValueType) -> ValueType:
     """Return the type of either of two operands; what is computed with them is promoted."""
     if first is second:
         return first
-    first, second = (ScalarType.INT if one is UntypedKind.TRUTH else one for one in (first, second))
+    first, second = (
+        ScalarType.INT if value_type is UntypedKind.TRUTH else value_type
+        for value_type in (first, second)
+    )
     match first, second:
         case ScalarType(), ScalarType():
             return common_type(first, second)
@@ -212,42 +219,42 @@ def callee_of(call: ElementOrCall, environment: NameEnvironment) -> FunctionSign
     Raises:
         SourceError: there is none of that name, or it takes another number of arguments.
     """
-    found = function_named(call.name)
-    if found is None:
+    signature = function_named(call.name)
+    if signature is None:
         hint = name_suggestion(call.name, list(environment.tensors))
         raise SourceError(call.location, f"{call.name} is neither a tensor nor a function", hint)
-    if len(call.arguments) != found.arity:
+    if len(call.arguments) != signature.arity:
         raise SourceError(
             call.location,
-            f"{call.name}: expected {found.arity} argument(s), found {len(call.arguments)}",
+            f"{call.name}: expected {signature.arity} argument(s), found {len(call.arguments)}",
         )
-    return found
+    return signature
 
 
 def _type_of_call(call: ElementOrCall, environment: NameEnvironment) -> ValueType:
     callee = callee_of(call, environment)
     types = [type_of(argument, environment) for argument in call.arguments]
     if callee.result_type is not None:
-        for argument, found in zip(call.arguments, types, strict=True):
-            if is_narrowing(found, callee.result_type):
+        for argument, value_type in zip(call.arguments, types, strict=True):
+            if is_narrowing(value_type, callee.result_type):
                 raise SourceError(
                     call.location,
                     f"{call.name}: expected {type_text(callee.result_type)}, found "
                     f"{expression_text(argument)}, which "
-                    f"is {type_text(found)}",
+                    f"is {type_text(value_type)}",
                     f"{call.name[:-1]} takes the type of its argument",
                 )
         return callee.result_type
-    found = types[0]
+    value_type = types[0]
     for other in types[1:]:
-        found = unified_type(found, other)
-    if _is_integer(found) and not callee.is_integer:
-        return UntypedKind.REAL if found is UntypedKind.INTEGER else ScalarType.DOUBLE
+        value_type = unified_type(value_type, other)
+    if _is_integer(value_type) and not callee.is_integer:
+        return UntypedKind.REAL if value_type is UntypedKind.INTEGER else ScalarType.DOUBLE
     chooses = callee.function in (MathFunction.FMIN, MathFunction.FMAX)
-    is_stored = isinstance(found, ScalarType) and found.is_storage_only
+    is_stored = isinstance(value_type, ScalarType) and value_type.is_storage_only
     # The absolute value of the least number does not fit its type.
     is_open = callee.function is MathFunction.FABS or (is_stored and not chooses)
-    return promoted_type(found) if is_open else found
+    return promoted_type(value_type) if is_open else value_type
 
 
 def _is_integer(found: ValueType) -> bool:

@@ -31,8 +31,8 @@ def rename_statement(statement: TcStatement, names: Mapping[str, str]) -> TcStat
     def entry_of(entry: Where) -> Where:
         match entry:
             case WhereRange(name, lower, upper):
-                found = names.get(name, name)
-                return replace(entry, name=found, lower=new(lower), upper=new(upper))
+                result = names.get(name, name)
+                return replace(entry, name=result, lower=new(lower), upper=new(upper))
             case WhereValue(name, value):
                 return replace(entry, name=names.get(name, name), value=new(value))
             case WhereExists(expression):

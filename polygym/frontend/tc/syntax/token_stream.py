@@ -47,11 +47,11 @@ class TokenStream:
     def error(self, expected: str, hint: str = "") -> SourceError:
         """Return the refusal of the next word."""
         word = self.next_token
-        found = TokenKind.END.value if word.kind is TokenKind.END else repr(word.text)
-        here = "".join(one.text for one in (word, self.peek(1)))
-        before = "".join(one.text for one in self.tokens[max(self.position - 1, 0) :][:2])
+        result = TokenKind.END.value if word.kind is TokenKind.END else repr(word.text)
+        here = "".join(tc_token.text for tc_token in (word, self.peek(1)))
+        before = "".join(token.text for token in self.tokens[max(self.position - 1, 0) :][:2])
         hint = hint or _PAIR_HINTS.get(before, "") or _PAIR_HINTS.get(here, "")
-        return SourceError(word.location, f"expected {expected}, found {found}", hint)
+        return SourceError(word.location, f"expected {expected}, found {result}", hint)
 
     def is_next(self, text: str) -> bool:
         """Whether the next word is a certain one."""

@@ -70,7 +70,7 @@ def tokenize(text: str, file: str) -> tuple[TcToken, ...]:
     """
     text = text.removeprefix("\ufeff")
     lines = [line.removesuffix("\r") for line in text.split("\n")]
-    found: list[TcToken] = []
+    tc_tokens: list[TcToken] = []
     position, line, start = 0, 1, 0
 
     def place(at: int) -> SourceLocation:
@@ -91,11 +91,11 @@ def tokenize(text: str, file: str) -> tuple[TcToken, ...]:
                     line, start = line + 1, position + offset + 1
         else:
             _check_number(word, place(position))
-            found.append(TcToken(_KIND_OF_GROUP[str(match.lastgroup)], word, place(position)))
+            tc_tokens.append(TcToken(_KIND_OF_GROUP[str(match.lastgroup)], word, place(position)))
         position = match.end()
-    last = found[-1].location if found else place(position)
-    behind = replace(last, column=last.column + len(found[-1].text)) if found else last
-    return (*found, TcToken(TokenKind.END, "", behind))
+    last = tc_tokens[-1].location if tc_tokens else place(position)
+    behind = replace(last, column=last.column + len(tc_tokens[-1].text)) if tc_tokens else last
+    return (*tc_tokens, TcToken(TokenKind.END, "", behind))
 
 
 def _check_number(word: str, place: SourceLocation) -> None:
@@ -107,10 +107,10 @@ def _check_number(word: str, place: SourceLocation) -> None:
     polygym.errors.SourceError: a.tc:1:1: error: expected a decimal number, found 0x7fu
         hint: say 127, or uint32(127) for that type
     """
-    found = _C_NUMBER_PATTERN.match(word)
-    if found is None or not _SUFFIX.fullmatch(word, found.end()):
+    match = _C_NUMBER_PATTERN.match(word)
+    if match is None or not _SUFFIX.fullmatch(word, match.end()):
         return
-    digits, suffix = found.group(), word[found.end() :].lower()
+    digits, suffix = match.group(), word[match.end() :].lower()
     raise SourceError(
         place, f"expected a decimal number, found {word}", _number_hint(digits, suffix)
     )

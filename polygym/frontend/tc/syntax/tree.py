@@ -237,14 +237,14 @@ class TcStatement:
     @property
     def indices(self) -> tuple[NameUse, ...]:
         """The names on the left in their order, each once, with their places."""
-        found: dict[str, NameUse] = {}
+        name_uses: dict[str, NameUse] = {}
         parts = list(reversed(self.subscripts))
         while parts:
-            one = parts.pop()
-            if isinstance(one, NameUse):
-                found.setdefault(one.name, one)
-            parts += reversed(operands_of(one))
-        return tuple(found.values())
+            expression = parts.pop()
+            if isinstance(expression, NameUse):
+                name_uses.setdefault(expression.name, expression)
+            parts += reversed(operands_of(expression))
+        return tuple(name_uses.values())
 
 
 @dataclass(frozen=True, slots=True)

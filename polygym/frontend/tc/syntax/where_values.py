@@ -44,7 +44,10 @@ class ValueBindings:
     @staticmethod
     def of(entries: Sequence[object], known: Mapping[str, Expression]) -> ValueBindings:
         """Return what is known before the first entry of a ``where``."""
-        return ValueBindings([one for one in entries if isinstance(one, WhereValue)], dict(known))
+        return ValueBindings(
+            [where_value for where_value in entries if isinstance(where_value, WhereValue)],
+            dict(known),
+        )
 
     def add(self, entry: WhereValue) -> None:
         """Note the next value.
@@ -90,10 +93,10 @@ class ValueBindings:
 
     def _check_order(self, entry: WhereValue) -> None:
         """Refuse a value that needs itself, or one below."""
-        used = {one.name: one for one in _names(entry.value)}
+        used = {name_use.name: name_use for name_use in _names(entry.value)}
         if entry.name in used:
             raise SourceError(used[entry.name].location, f"{entry.name} stands in its own value")
-        below = {one.name: one.value for one in self.undefined_yet}
+        below = {where_value.name: where_value.value for where_value in self.undefined_yet}
         for name in used:
             if name in below and entry.name in _names_needed(name, below):
                 raise SourceError(
@@ -103,33 +106,33 @@ class ValueBindings:
 
     def _check_known(self, expression: Expression) -> None:
         """Refuse the name of a value that stands below."""
-        below = {one.name for one in self.undefined_yet}
-        for one in _names(expression):
-            if one.name in below:
+        below = {where_value.name for where_value in self.undefined_yet}
+        for name_use in _names(expression):
+            if name_use.name in below:
                 raise SourceError(
-                    one.location,
-                    f"{one.name} has its value only below",
-                    f"put {one.name} = ... before it: each value may use those above",
+                    name_use.location,
+                    f"{name_use.name} has its value only below",
+                    f"put {name_use.name} = ... before it: each value may use those above",
                 )
 
 
 def _names(expression: Expression) -> list[NameUse]:
     """Return the names without subscripts, from left to right."""
-    found, left = [], [expression]
+    result, left = [], [expression]
     while left:
         one = left.pop()
         if isinstance(one, NameUse):
-            found.append(one)
+            result.append(one)
         left += reversed(operands_of(one))
-    return found
+    return result
 
 
 def _names_needed(name: str, values: Mapping[str, Expression]) -> set[str]:
     """Return the names on which a value depends, directly or through others."""
-    found, left = set[str](), [name]
+    result, left = set[str](), [name]
     while left:
         value = values.get(left.pop())
-        used = set() if value is None else {one.name for one in _names(value)}
-        left += used - found
-        found |= used
-    return found
+        used = set() if value is None else {name_use.name for name_use in _names(value)}
+        left += used - result
+        result |= used
+    return result

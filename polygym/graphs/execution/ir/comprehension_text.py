@@ -30,23 +30,25 @@ def nest_text(nest: TensorNest) -> str:
       R(i0) = (2.0f * A0(i0)) where i0 in 0:4
     }
     """
-    arrays = {one.name: f"A{place}" for place, one in enumerate(nest.parameters)}
+    arrays = {array.name: f"A{place}" for place, array in enumerate(nest.parameters)}
     is_update = nest.result in arrays
-    for place, one in enumerate(nest.arrays[nest.parameter_count :]):
-        arrays[one.name] = "R" if one.name == nest.result else f"T{place}"
+    for place, nest_array in enumerate(nest.arrays[nest.parameter_count :]):
+        arrays[nest_array.name] = "R" if nest_array.name == nest.result else f"T{place}"
     indices = {name: f"i{place}" for place, (name, _) in enumerate(nest.extents)}
     extents = dict(nest.extents)
     lines = []
     for statement in nest.statements:
-        ranges = [f"{indices[one]} in 0:{extents[one]}" for one in statement_indices(statement)]
-        left = (
-            f"{arrays[statement.target]}({', '.join(indices[one] for one in statement.subscripts)})"
-        )
+        ranges = [
+            f"{indices[index]} in 0:{extents[index]}" for index in statement_indices(statement)
+        ]
+        subscripts = ", ".join(indices[subscript] for subscript in statement.subscripts)
+        left = f"{arrays[statement.target]}({subscripts})"
         right = _expression_text(statement.value, arrays, indices)
         lines.append(f"  {left} {statement.operator} {right} where {', '.join(ranges)}")
     parameters = ", ".join(
-        f"{tc_type(one.dtype)}({', '.join(map(str, one.shape))}) {arrays[one.name]}"
-        for one in nest.parameters
+        f"{tc_type(parameter.dtype)}({', '.join(map(str, parameter.shape))}) "
+        f"{arrays[parameter.name]}"
+        for parameter in nest.parameters
     )
     result = arrays[nest.result] if is_update else "R"
     return "\n".join([f"def kernel({parameters}) -> ({result}) {{", *lines, "}"])
@@ -57,19 +59,19 @@ def _expression_text(
 ) -> str:
     match expression:
         case ArrayAccess(array, at):
-            found = (
-                _rename_indices(one, indices).text()
-                if isinstance(one, AffineIndex)
-                else _expression_text(one, arrays, indices)
-                for one in at
+            result = (
+                _rename_indices(subscript, indices).text()
+                if isinstance(subscript, AffineIndex)
+                else _expression_text(subscript, arrays, indices)
+                for subscript in at
             )
-            return f"{arrays[array]}({', '.join(found)})"
+            return f"{arrays[array]}({', '.join(result)})"
         case TextTemplate(text, parts):
             return text.format(*(_expression_text(part, arrays, indices) for part in parts))
         case GuardedSelect(ranges, inside, outside):
             asked = []
-            for one, low, high in ranges:
-                value = _rename_indices(one, indices).text()
+            for index, low, high in ranges:
+                value = _rename_indices(index, indices).text()
                 asked += [f"{value} >= {low}", f"{value} < {high}"]
             texts = (_expression_text(part, arrays, indices) for part in (inside, outside))
             return "({} ? {} : {})".format(" && ".join(asked), *texts)

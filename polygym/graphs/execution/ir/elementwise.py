@@ -86,7 +86,7 @@ def apply_function(
         return TextTemplate(f"({_BINARY_TEXT[name]})", tuple(parts))
     is_whole = dtype.startswith("int")
     zero, one = literal_text(0, dtype), literal_text(1, dtype)
-    values = [float(one) for one in literals if name != "cast"]
+    values = [float(literal) for literal in literals if name != "cast"]
     match name:
         case "copy":
             return parts[0]
@@ -104,7 +104,7 @@ def apply_function(
         case "abs":
             return TextTemplate("abs({0})", tuple(parts))
         case "clip":
-            low, high = (literal_text(one, dtype) for one in values)
+            low, high = (literal_text(value, dtype) for value in values)
             return TextTemplate(f"min(max({{0}}, {low}), {high})", tuple(parts))
     if is_whole:
         raise InputError(f"{name}: expected elements of a floating type, found {dtype}")
@@ -166,7 +166,7 @@ def _polynomial(coefficients: Sequence[float], x: str) -> str:
     '(1.0f + x * (2.0f + x * (-3.0f)))'
     """
     *others, last = coefficients
-    found = literal_text(last, "float32")
+    result = literal_text(last, "float32")
     for one in reversed(others):
-        found = f"({literal_text(one, 'float32')} + {x} * {found})"
-    return found
+        result = f"({literal_text(one, 'float32')} + {x} * {result})"
+    return result

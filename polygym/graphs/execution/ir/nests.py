@@ -156,7 +156,7 @@ class TensorNest:
 
     def array(self, name: str) -> NestArray:
         """Return an array."""
-        return next(one for one in self.arrays if one.name == name)
+        return next(nest_array for nest_array in self.arrays if nest_array.name == name)
 
 
 def array_accesses(expression: Expression) -> Iterator[ArrayAccess]:
@@ -164,9 +164,9 @@ def array_accesses(expression: Expression) -> Iterator[ArrayAccess]:
     match expression:
         case ArrayAccess(_, at):
             yield expression
-            for one in at:
-                if isinstance(one, ArrayAccess):
-                    yield from array_accesses(one)
+            for subscript in at:
+                if isinstance(subscript, ArrayAccess):
+                    yield from array_accesses(subscript)
         case TextTemplate(_, parts):
             for part in parts:
                 yield from array_accesses(part)
@@ -184,27 +184,27 @@ def condition_indices(expression: Expression) -> Iterator[AffineIndex]:
             for part in parts:
                 yield from condition_indices(part)
         case GuardedSelect(ranges, inside, outside):
-            yield from (one for one, _, _ in ranges)
+            yield from (index for index, _, _ in ranges)
             yield from condition_indices(inside)
             yield from condition_indices(outside)
 
 
 def statement_indices(statement: NestStatement) -> list[str]:
     """Return the indices of a statement: of its left side, then of its right one."""
-    found = dict.fromkeys(statement.subscripts)
+    result = dict.fromkeys(statement.subscripts)
     for access in array_accesses(statement.value):
-        for one in access.subscripts:
-            if isinstance(one, AffineIndex):
-                found.update(dict.fromkeys(name for name, _ in one.terms))
+        for subscript in access.subscripts:
+            if isinstance(subscript, AffineIndex):
+                result.update(dict.fromkeys(name for name, _ in subscript.terms))
     for condition in condition_indices(statement.value):
-        found.update(dict.fromkeys(name for name, _ in condition.terms))
-    return list(found)
+        result.update(dict.fromkeys(name for name, _ in condition.terms))
+    return list(result)
 
 
 def map_expression(
     expression: Expression,
     access: Callable[[ArrayAccess], Expression],
-    affine: Callable[[AffineIndex], AffineIndex] = lambda one: one,
+    affine: Callable[[AffineIndex], AffineIndex] = lambda index: index,
 ) -> Expression:
     """Return an expression with accesses, and subscripts in conditions, replaced.
 
@@ -213,19 +213,19 @@ def map_expression(
     match expression:
         case ArrayAccess(array, at):
             inner: list[Subscript] = []
-            for one in at:
-                if isinstance(one, ArrayAccess):
-                    changed = map_expression(one, access, affine)
+            for subscript in at:
+                if isinstance(subscript, ArrayAccess):
+                    changed = map_expression(subscript, access, affine)
                     assert isinstance(changed, ArrayAccess)
                     inner.append(changed)
                 else:
-                    inner.append(one)
+                    inner.append(subscript)
             return access(ArrayAccess(array, tuple(inner)))
         case TextTemplate(text, parts):
             return TextTemplate(text, tuple(map_expression(part, access, affine) for part in parts))
         case GuardedSelect(ranges, inside, outside):
             return GuardedSelect(
-                tuple((affine(one), low, high) for one, low, high in ranges),
+                tuple((affine(affine_index), low, high) for affine_index, low, high in ranges),
                 map_expression(inside, access, affine),
                 map_expression(outside, access, affine),
             )
@@ -238,7 +238,8 @@ def expression_size(expression: Expression) -> int:
             return 1 + len(at)
         case TextTemplate(text, parts):
             used = (
-                text.count(f"{{{place}}}") * expression_size(one) for place, one in enumerate(parts)
+                text.count(f"{{{place}}}") * expression_size(part)
+                for place, part in enumerate(parts)
             )
             return text.count(" ") // 2 + 1 + sum(used)
         case GuardedSelect(ranges, inside, outside):

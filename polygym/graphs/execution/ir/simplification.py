@@ -50,9 +50,9 @@ def _split_axes(nest: TensorNest) -> TensorNest:
     """Return a nest where axes of parameters that are read by N·g + f have become two."""
     extents = dict(nest.extents)
     for array in nest.parameters:
-        accesses = [one for one in _accesses(nest) if one.array == array.name]
+        accesses = [access for access in _accesses(nest) if access.array == array.name]
         for place in range(len(array.shape) - 1, -1, -1):
-            forms = {one.subscripts[place] for one in accesses}
+            forms = {array_access.subscripts[place] for array_access in accesses}
             form = forms.pop() if len(forms) == 1 else None
             if not isinstance(form, AffineIndex) or len(form.terms) != 2 or form.offset:
                 continue
@@ -76,24 +76,27 @@ def _with_axes(
         return ArrayAccess(name, (*one.subscripts[: axes.start], *at, *one.subscripts[axes.stop :]))
 
     arrays = tuple(
-        replace(one, shape=(*one.shape[: axes.start], *shape, *one.shape[axes.stop :]))
-        if one.name == name
-        else one
-        for one in nest.arrays
+        replace(
+            nest_array,
+            shape=(*nest_array.shape[: axes.start], *shape, *nest_array.shape[axes.stop :]),
+        )
+        if nest_array.name == name
+        else nest_array
+        for nest_array in nest.arrays
     )
-    statements = tuple(_map_statement(one, change) for one in nest.statements)
+    statements = tuple(_map_statement(statement, change) for statement in nest.statements)
     return replace(nest, arrays=arrays, statements=statements)
 
 
 def _drop_unit_axes(nest: TensorNest) -> TensorNest:
     """Return a nest without indices and axes of extent 1."""
     units = {name for name, extent in nest.extents if extent == 1}
-    shapes = {one.name: one.shape for one in nest.arrays}
+    shapes = {nest_array.name: nest_array.shape for nest_array in nest.arrays}
     # A subscript that is read from an array is checked when the code runs: it stays.
     read = {
-        (one.array, place)
-        for one in _accesses(nest)
-        for place, part in enumerate(one.subscripts)
+        (access.array, place)
+        for access in _accesses(nest)
+        for place, part in enumerate(access.subscripts)
         if isinstance(part, ArrayAccess)
     }
     kept = {
@@ -112,15 +115,15 @@ def _drop_unit_axes(nest: TensorNest) -> TensorNest:
         )
 
     arrays = tuple(
-        replace(one, shape=tuple(one.shape[place] for place in kept[one.name]))
-        for one in nest.arrays
+        replace(array, shape=tuple(array.shape[place] for place in kept[array.name]))
+        for array in nest.arrays
     )
     statements = tuple(
         replace(
-            _map_statement(one, access, affine),
-            subscripts=tuple(name for name in one.subscripts if name not in units),
+            _map_statement(statement, access, affine),
+            subscripts=tuple(name for name in statement.subscripts if name not in units),
         )
-        for one in nest.statements
+        for statement in nest.statements
     )
     extents = tuple(pair for pair in nest.extents if pair[0] not in units)
     return replace(nest, extents=extents, arrays=arrays, statements=statements)
@@ -131,9 +134,10 @@ def _mergeable_indices(nest: TensorNest) -> tuple[str, str] | None:
     accesses = _accesses(nest)
     tried: set[tuple[str, str]] = set()
     asked = _condition_index_names(nest)
-    for one in accesses:
+    for access in accesses:
         names = [
-            part.single_index if isinstance(part, AffineIndex) else None for part in one.subscripts
+            part.single_index if isinstance(part, AffineIndex) else None
+            for part in access.subscripts
         ]
         for first, second in pairwise(names):
             if first is None or second is None or (first, second) in tried:
@@ -149,11 +153,11 @@ def _always_together(
     nest: TensorNest, accesses: list[ArrayAccess], first: str, second: str
 ) -> bool:
     extents = dict(nest.extents)
-    shapes = {one.name: one.shape for one in nest.arrays}
+    shapes = {nest_array.name: nest_array.shape for nest_array in nest.arrays}
     places: dict[str, set[int]] = {}
-    for one in accesses:
+    for access in accesses:
         found = set()
-        for place, part in enumerate(one.subscripts):
+        for place, part in enumerate(access.subscripts):
             if not isinstance(part, AffineIndex):
                 continue
             terms = {name for name, _ in part.terms} & {first, second}
@@ -164,17 +168,17 @@ def _always_together(
             elif part.single_index != second or place == 0:
                 return False
             else:
-                before = one.subscripts[place - 1]
+                before = access.subscripts[place - 1]
                 if not isinstance(before, AffineIndex) or before.single_index != first:
                     return False
         for place in found:
-            after = one.subscripts[place + 1] if place + 1 < len(one.subscripts) else None
+            after = access.subscripts[place + 1] if place + 1 < len(access.subscripts) else None
             if not isinstance(after, AffineIndex) or after.single_index != second:
                 return False
-            if shapes[one.array][place : place + 2] != (extents[first], extents[second]):
+            if shapes[access.array][place : place + 2] != (extents[first], extents[second]):
                 return False
         # All that touches an array has to see it under the same shape.
-        if places.setdefault(one.array, found) != found:
+        if places.setdefault(access.array, found) != found:
             return False
     return True
 
@@ -182,10 +186,10 @@ def _always_together(
 def _merge_indices(nest: TensorNest, first: str, second: str) -> TensorNest:
     """Return a nest with one index in the place of two that always stand together."""
     places = {
-        one.array: [
-            place for place, part in enumerate(one.subscripts) if part == index_named(first)
+        access.array: [
+            place for place, part in enumerate(access.subscripts) if part == index_named(first)
         ]
-        for one in _accesses(nest)
+        for access in _accesses(nest)
     }
 
     def access(one: ArrayAccess) -> ArrayAccess:
@@ -194,30 +198,30 @@ def _merge_indices(nest: TensorNest, first: str, second: str) -> TensorNest:
         )
 
     def shape(one: NestArray) -> tuple[int, ...]:
-        found = list(one.shape)
+        result = list(one.shape)
         for place in reversed(places.get(one.name, [])):
-            found[place : place + 2] = [found[place] * found[place + 1]]
-        return tuple(found)
+            result[place : place + 2] = [result[place] * result[place + 1]]
+        return tuple(result)
 
     extents = dict(nest.extents)
     extents[first] *= extents.pop(second)
-    arrays = tuple(replace(one, shape=shape(one)) for one in nest.arrays)
+    arrays = tuple(replace(array, shape=shape(array)) for array in nest.arrays)
     statements = tuple(
         replace(
-            _map_statement(one, access),
-            subscripts=tuple(name for name in one.subscripts if name != second),
+            _map_statement(statement, access),
+            subscripts=tuple(name for name in statement.subscripts if name != second),
         )
-        for one in nest.statements
+        for statement in nest.statements
     )
     return replace(nest, extents=tuple(extents.items()), arrays=arrays, statements=statements)
 
 
 def _with_axis_for_scalars(nest: TensorNest) -> TensorNest:
     """Return a nest in which every array has an axis: scalars are passed in another way."""
-    bare = {one.name for one in nest.arrays if not one.shape}
+    bare = {nest_array.name for nest_array in nest.arrays if not nest_array.shape}
     if not bare:
         return nest
-    targets = {one.target for one in nest.statements}
+    targets = {statement.target for statement in nest.statements}
 
     def access(one: ArrayAccess) -> ArrayAccess:
         if one.array not in bare:
@@ -226,10 +230,13 @@ def _with_axis_for_scalars(nest: TensorNest) -> TensorNest:
             one.array, (index_named(_UNIT_INDEX) if one.array in targets else constant_index(0),)
         )
 
-    arrays = tuple(replace(one, shape=one.shape or (1,)) for one in nest.arrays)
+    arrays = tuple(replace(array, shape=array.shape or (1,)) for array in nest.arrays)
     statements = tuple(
-        replace(_map_statement(one, access), subscripts=one.subscripts or (_UNIT_INDEX,))
-        for one in nest.statements
+        replace(
+            _map_statement(nest_statement, access),
+            subscripts=nest_statement.subscripts or (_UNIT_INDEX,),
+        )
+        for nest_statement in nest.statements
     )
     return replace(
         nest, extents=((_UNIT_INDEX, 1), *nest.extents), arrays=arrays, statements=statements
@@ -239,7 +246,7 @@ def _with_axis_for_scalars(nest: TensorNest) -> TensorNest:
 def _map_statement(
     statement: NestStatement,
     access: Callable[[ArrayAccess], Expression],
-    affine: Callable[[AffineIndex], AffineIndex] = lambda one: one,
+    affine: Callable[[AffineIndex], AffineIndex] = lambda index: index,
 ) -> NestStatement:
     """Return a statement with accesses on its right side, and conditions, replaced."""
     return replace(statement, value=map_expression(statement.value, access, affine))
@@ -247,12 +254,12 @@ def _map_statement(
 
 def _accesses(nest: TensorNest) -> list[ArrayAccess]:
     """Return all accesses, left sides too."""
-    found: list[ArrayAccess] = []
+    accesses: list[ArrayAccess] = []
     for statement in nest.statements:
         left: tuple[Subscript, ...] = tuple(map(index_named, statement.subscripts))
-        found.append(ArrayAccess(statement.target, left))
-        found += array_accesses(statement.value)
-    return found
+        accesses.append(ArrayAccess(statement.target, left))
+        accesses += array_accesses(statement.value)
+    return accesses
 
 
 def _condition_index_names(nest: TensorNest) -> set[str]:

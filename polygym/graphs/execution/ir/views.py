@@ -77,7 +77,7 @@ class ArrayView:
         """Return the view as an array of NumPy, given the source's elements in one row."""
         offset, strides = view_strides(self)
         whole = flat[offset:]
-        sizes = tuple(whole.itemsize * one for one in strides)
+        sizes = tuple(whole.itemsize * stride for stride in strides)
         return np.lib.stride_tricks.as_strided(whole, self.shape, sizes)
 
 

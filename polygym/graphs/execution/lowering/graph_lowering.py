@@ -51,11 +51,11 @@ def lower_graph(graph: Graph, weights: Mapping[str, np.ndarray[Any, Any]]) -> Lo
     """Return the operations of a graph with these weights."""
     tracer = _Lowering(graph)
     tracer.compute_constants(weights)
-    for one in graph.terms():
-        if one.children and not _is_constant(graph, one) and one.head not in ("noop", "split"):
-            tracer.views[one] = tracer.view(one)
+    for term in graph.terms():
+        if term.children and not _is_constant(graph, term) and term.head not in ("noop", "split"):
+            tracer.views[term] = tracer.view(term)
     outputs = tuple(tracer.views[one] for _, one in graph.outputs)
-    inputs = tuple(tracer.inputs[one] for one in graph.inputs)
+    inputs = tuple(tracer.inputs[input_] for input_ in graph.inputs)
     return LoweredGraph(
         tuple(tracer.operations.operations), inputs, tracer.operations.constants, outputs
     )
@@ -74,24 +74,24 @@ class _Lowering:
     inputs: dict[Term, ArraySource] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for one in self.graph.inputs:
-            tensor = self.graph.tensor(one)
-            self.inputs[one] = ArraySource(tensor.shape, tensor.dtype)
+        for term in self.graph.inputs:
+            tensor = self.graph.tensor(term)
+            self.inputs[term] = ArraySource(tensor.shape, tensor.dtype)
 
     def compute_constants(self, weights: Mapping[str, np.ndarray[Any, Any]]) -> None:
         """Compute what is known from weights alone and asked for by the rest."""
         asked: dict[Term, None] = {}
-        for one in self.graph.terms():
-            if one.children and not _is_constant(self.graph, one):
-                asked |= {child: None for child in one.children if self._is_known(child)}
+        for term in self.graph.terms():
+            if term.children and not _is_constant(self.graph, term):
+                asked |= {child: None for child in term.children if self._is_known(child)}
         asked |= {one: None for _, one in self.graph.outputs if self._is_known(one)}
         # The same again and again need not be there more than once.
         inner = {one: one.children[0] if one.head == "expand" else one for one in asked}
         roots = list(dict.fromkeys(inner.values()))
         arrays = dict(zip(roots, evaluate(roots, weights), strict=True))
         made = {one: whole_array(self.operations.constant(array)) for one, array in arrays.items()}
-        for one, root in inner.items():
-            self.views[one] = broadcast_view(made[root], self.graph.tensor(one).shape)
+        for term, root in inner.items():
+            self.views[term] = broadcast_view(made[root], self.graph.tensor(term).shape)
 
     def _is_known(self, one: Term) -> bool:
         return bool(one.children) and _is_constant(self.graph, one)
@@ -156,9 +156,9 @@ class _Lowering:
                 )
 
     def _reshaped_copy(self, x: ArrayView, shape: tuple[int, ...]) -> ArrayView:
-        found = reshape_view(self.operations.contiguous(x), shape)
-        assert found is not None
-        return found
+        array_view = reshape_view(self.operations.contiguous(x), shape)
+        assert array_view is not None
+        return array_view
 
     def _part(self, one: Term, tensor: TensorType) -> ArrayView:
         axis, at, x = one.children[0].children
@@ -174,7 +174,7 @@ class _Lowering:
         rows, columns = y.shape
         key = ("blocks", y)
         if key not in self.operations.memo:
-            width = next((one for one in _BLOCK_WIDTHS if columns % one == 0), 1)
+            width = next((literal for literal in _BLOCK_WIDTHS if columns % literal == 0), 1)
             blocks = y.as_array(known.reshape(-1)).reshape(rows, columns // width, width)
             self.operations.memo[key] = whole_array(
                 self.operations.constant(blocks.transpose(1, 0, 2))

@@ -49,8 +49,8 @@ def lower_convolution(
         )
         stride = (1, 1)
     kernel = w if w.is_whole_array else operations.contiguous(w)
-    found = operations.append("conv", stride, (image, kernel), tensor.shape, tensor.dtype)
-    return operations.activated(str(literals[3]), found)
+    array_view = operations.append("conv", stride, (image, kernel), tensor.shape, tensor.dtype)
+    return operations.activated(str(literals[3]), array_view)
 
 
 def _is_product(x: ArrayView, w: ArrayView, stride: tuple[int, int], pixels: int) -> bool:
@@ -75,8 +75,8 @@ def lower_pooling(
     operands = [image]
     if head == "poolavg" and is_padded:
         operands.append(_window_shares(operations, x, literals[4], kernel, stride, tensor))
-    found = operations.append(head, (*kernel, *stride), operands, tensor.shape, tensor.dtype)
-    return operations.activated(str(literals[5]), found)
+    array_view = operations.append(head, (*kernel, *stride), operands, tensor.shape, tensor.dtype)
+    return operations.activated(str(literals[5]), array_view)
 
 
 def _pad_image(

@@ -50,13 +50,18 @@ class KernelGroup:
     @property
     def operands(self) -> list[ArrayView]:
         """What the group reads that it does not make."""
-        own = {one.result for one in self.members}
-        return [view for one in self.members for view in one.operands if view.source not in own]
+        own = {operation.result for operation in self.members}
+        return [
+            view
+            for array_operation in self.members
+            for view in array_operation.operands
+            if view.source not in own
+        ]
 
     @property
     def label(self) -> str:
         """The names of the operations."""
-        return "+".join(one.head.removeprefix(ACTIVATION) for one in self.members)
+        return "+".join(operation.head.removeprefix(ACTIVATION) for operation in self.members)
 
 
 FusionPredicate: TypeAlias = Callable[[ArrayOperation, KernelGroup], bool]
@@ -74,23 +79,23 @@ def group_operations(
     that follow it. Without it only the activations of products are done with them.
     """
     users: dict[ArraySource, list[ArrayOperation]] = {}
-    for one in operations:
-        for view in one.operands:
-            users.setdefault(view.source, []).append(one)
+    for operation in operations:
+        for view in operation.operands:
+            users.setdefault(view.source, []).append(operation)
     groups: dict[ArrayOperation, KernelGroup] = {}
-    found: list[KernelGroup] = []
-    for one in reversed(operations):
+    kernel_groups: list[KernelGroup] = []
+    for operation in reversed(operations):
         group = None
-        if one.result not in outputs and _is_kernel(one):
-            group = _group_to_join(one, users.get(one.result, []), groups, fuses)
+        if operation.result not in outputs and _is_kernel(operation):
+            group = _group_to_join(operation, users.get(operation.result, []), groups, fuses)
         if group is None:
-            group = KernelGroup(one)
-            found.append(group)
-        group.members.insert(0, one)
-        if not one.is_elementwise:
-            group.head = one
-        groups[one] = group
-    return found[::-1]
+            group = KernelGroup(operation)
+            kernel_groups.append(group)
+        group.members.insert(0, operation)
+        if not operation.is_elementwise:
+            group.head = operation
+        groups[operation] = group
+    return kernel_groups[::-1]
 
 
 def _is_kernel(one: ArrayOperation) -> bool:
@@ -163,12 +168,14 @@ def group_nest(
     else:
         target = _RESULT
     statements = [*body.statements, *kept]
-    main = next((one for one in temporaries if one.name == MAIN_STATEMENT), None)
-    is_read = any(one.array == MAIN_STATEMENT for one in array_accesses(value))
+    main = next(
+        (nest_array for nest_array in temporaries if nest_array.name == MAIN_STATEMENT), None
+    )
+    is_read = any(access.array == MAIN_STATEMENT for access in array_accesses(value))
     follows = not isinstance(value, ArrayAccess)
     if main is not None and main.dtype == dtype and is_read and (body.in_place or not follows):
         temporaries.remove(main)
-        statements = [_renamed(one, MAIN_STATEMENT, target) for one in statements]
+        statements = [_renamed(statement, MAIN_STATEMENT, target) for statement in statements]
         value = _renamed_in(value, MAIN_STATEMENT, target)
     if not (isinstance(value, ArrayAccess) and value.array == target):
         statements.append(NestStatement(target, body.indices, "=", value))

@@ -50,13 +50,15 @@ class NestBuilder:
 
     def read(self, view: ArrayView, at: Sequence[Subscript]) -> ArrayAccess:
         """Return an element of a view; subscripts that are accesses ask for a plain one."""
-        keys = [(one.source, one.start, one.extents) for one in self.views]
+        keys = [
+            (array_view.source, array_view.start, array_view.extents) for array_view in self.views
+        ]
         key = (view.source, view.start, view.extents)
         place = keys.index(key) if key in keys else len(keys)
         if place == len(keys):
             self.views.append(view)
             self.arrays.append(NestArray(f"p{place}", view.extents, view.dtype))
-        affine = [one for one in at if isinstance(one, AffineIndex)]
+        affine = [subscript for subscript in at if isinstance(subscript, AffineIndex)]
         if len(affine) < len(at):
             assert view.is_whole_array
             return ArrayAccess(f"p{place}", tuple(at))
@@ -86,7 +88,8 @@ def broadcast_indices(
     """Return where the element for a place of a result lies in an array that is broadcast to it."""
     last = logical[len(logical) - len(shape) :]
     return tuple(
-        constant_index(0) if extent == 1 else one for extent, one in zip(shape, last, strict=True)
+        constant_index(0) if extent == 1 else index
+        for extent, index in zip(shape, last, strict=True)
     )
 
 
@@ -123,7 +126,7 @@ def combine_pairwise(text: str, parts: Sequence[Expression]) -> Expression:
     >>> joined("({0} + {1})", [Apply("a")]).text
     'a'
     """
-    found = parts[0]
-    for one in parts[1:]:
-        found = TextTemplate(text, (found, one))
-    return found
+    expression = parts[0]
+    for part in parts[1:]:
+        expression = TextTemplate(text, (expression, part))
+    return expression

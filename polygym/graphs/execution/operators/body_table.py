@@ -44,10 +44,10 @@ def _pad(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
     at, extents = index_names("o", operation.result.shape)
     places = tuple(map(index_named, at))
     before, after = pads[: len(at)], pads[len(at) :]
-    element = draft.read(x, [one + -first for one, first in zip(places, before, strict=True)])
+    element = draft.read(x, [index + -first for index, first in zip(places, before, strict=True)])
     ranges = tuple(
-        (one, first, first + extent)
-        for one, first, last, extent in zip(places, before, after, x.shape, strict=True)
+        (affine_index, first, first + extent)
+        for affine_index, first, last, extent in zip(places, before, after, x.shape, strict=True)
         if first or last
     )
     around = TextTemplate(literal_text(float(value), x.dtype))
@@ -56,7 +56,7 @@ def _pad(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
 
 def _merge(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
     """Return a kernel whose groups, ``many`` at a time, are one, with zeros between them."""
-    many, parts = (int(one) for one in operation.literals)
+    many, parts = (int(head) for head in operation.literals)
     (w,) = operation.operands
     filters, inner, *window = w.shape
     each = filters // parts

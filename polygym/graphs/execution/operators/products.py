@@ -45,7 +45,7 @@ def conv_body(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
     Functions of elements that follow are computed beside the sums: over windows of several
     elements, code that reads and writes its sums again was 3 % slower.
     """
-    stride = [int(one) for one in operation.literals]
+    stride = [int(head) for head in operation.literals]
     x, w = operation.operands
     if len(w.shape) == 5:
         return _blocked_conv_body(operation, draft)
@@ -93,7 +93,7 @@ def blocked_matmul_body(operation: ArrayOperation, draft: NestBuilder) -> Operat
 
 def _blocked_conv_body(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
     """Return a convolution in one group by weights in blocks of filters, (q, c, y, x, f)."""
-    stride = [int(one) for one in operation.literals]
+    stride = [int(head) for head in operation.literals]
     x, w = operation.operands
     count, _, height, width = operation.result.shape
     blocks, inner, *window, block = w.shape

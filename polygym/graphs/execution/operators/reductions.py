@@ -72,11 +72,11 @@ def _row_maximum(
     A long row is looked at in pieces as wide as a vector; the last one may overlap the one before.
     """
     shape = tuple(extents[one] for one in at)
-    found, out = NestArray(name, shape, x.dtype), tuple(map(index_named, at))
+    nest_array, out = NestArray(name, shape, x.dtype), tuple(map(index_named, at))
     row, last = tuple(places[:-1]), places[-1].single_index
     length = x.shape[-1] if x.shape else 1
     if last is None or last in at or length < 2 * VECTOR_LENGTH:
-        return (NestStatement(name, at, "max=!", draft.read(x, places)),), (found,)
+        return (NestStatement(name, at, "max=!", draft.read(x, places)),), (nest_array,)
     extents |= {"piece": length // VECTOR_LENGTH, "lane": VECTOR_LENGTH}
     piece, lane, beside = index_named("piece"), index_named("lane"), (*at, "lane")
     statements = [
@@ -86,7 +86,7 @@ def _row_maximum(
         element = draft.read(x, (*row, lane + (length - VECTOR_LENGTH)))
         statements.append(NestStatement("lanes", beside, "max=", element))
     statements.append(NestStatement(name, at, "max=!", ArrayAccess("lanes", (*out, lane))))
-    return tuple(statements), (NestArray("lanes", (*shape, VECTOR_LENGTH), x.dtype), found)
+    return tuple(statements), (NestArray("lanes", (*shape, VECTOR_LENGTH), x.dtype), nest_array)
 
 
 def softmax_body(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:

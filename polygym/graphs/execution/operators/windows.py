@@ -31,7 +31,7 @@ _MAX_UNROLLED = 8
 
 def windows_body(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
     """Return the windows of an image below each other, as the columns of a matrix."""
-    height, width, *stride = (int(one) for one in operation.literals)
+    height, width, *stride = (int(head) for head in operation.literals)
     (x,) = operation.operands
     count, channels = x.shape[:2]
     rows, columns = operation.result.shape[2:]
@@ -47,7 +47,7 @@ def pool_body(operation: ArrayOperation, draft: NestBuilder) -> OperatorBody:
 
     So a window of 3 by 3 takes 4 operations instead of 8, and the first ones run along rows.
     """
-    rows, columns, *stride = (int(one) for one in operation.literals)
+    rows, columns, *stride = (int(head) for head in operation.literals)
     (image, *shares), dtype = operation.operands, operation.result.dtype
     at, extents = index_names("o", operation.result.shape)
     n, c, h, w = map(index_named, at)

@@ -68,7 +68,9 @@ def plan_arena(blocks: Sequence[ArenaBlock]) -> ArenaPlan:
         offsets[number] = end if best is None else best
         peak = max(peak, offsets[number] + size)
         placed.append(number)
-    return ArenaPlan(tuple(offsets), peak, sum(_rounded(one.bytes) for one in blocks))
+    return ArenaPlan(
+        tuple(offsets), peak, sum(_rounded(arena_block.bytes) for arena_block in blocks)
+    )
 
 
 def _rounded(size: int) -> int:

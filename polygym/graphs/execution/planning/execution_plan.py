@@ -191,11 +191,11 @@ class _ExecutionPlanner:
 
     def _outputs(self) -> list[ArrayStorage]:
         """Return the storages of the results; what an operation makes comes to lie there."""
-        made = {one.result for one in self.model.operations}
-        found = []
+        made = {operation.result for operation in self.model.operations}
+        result = []
         for number, view in enumerate(self.model.outputs):
             storage = ArrayStorage(StorageKind.OUTPUT, number, view.elements * DTYPES[view.dtype])
-            found.append(storage)
+            result.append(storage)
             whole = prod(view.source.shape) == view.elements
             if (
                 whole
@@ -204,7 +204,7 @@ class _ExecutionPlanner:
                 and view.source not in self.places
             ):
                 self.places[view.source] = StorageLocation(storage, 0)
-        return found
+        return result
 
     def _place_parts(self, groups: Sequence[KernelGroup]) -> None:
         """Let parts of concatenations be written where they belong, the outer ones first."""
@@ -286,9 +286,9 @@ class _ExecutionPlanner:
         for view in views:
             place = self.places.get(view.source)
             alone = all(
-                one.is_whole_array and one.shape == view.shape
-                for one in views
-                if one.source is view.source
+                array_view.is_whole_array and array_view.shape == view.shape
+                for array_view in views
+                if array_view.source is view.source
             )
             if (
                 place is not None

@@ -57,7 +57,7 @@ class FusionChoice:
     @property
     def texts(self) -> tuple[str, str, str]:
         """The texts of the three kernels, by which their times are kept."""
-        together, alone, rest = (nest_text(group_nest(one)[0]) for one in self.groups)
+        together, alone, rest = (nest_text(group_nest(group)[0]) for group in self.groups)
         return together, alone, rest
 
     @property
@@ -132,13 +132,13 @@ class FusionDecisions:
         if not len(self.forms.store):
             return is_fusion_expected(one)
         key = _operations_key([one, *group.members])
-        found = self._known.get(key)
-        if found is None:
+        result = self._known.get(key)
+        if result is None:
             times = fusion_times(_make_choice(one, group), self.forms)
-            found = self._known[key] = (
+            result = self._known[key] = (
                 is_fusion_expected(one) if times is None else times.is_faster_fused
             )
-        return found
+        return result
 
 
 def _operations_key(operations: Sequence[ArrayOperation]) -> Any:
@@ -150,15 +150,15 @@ def _operations_key(operations: Sequence[ArrayOperation]) -> Any:
 
     return tuple(
         (
-            one.head,
-            tuple(map(repr, one.literals)),
+            operation.head,
+            tuple(map(repr, operation.literals)),
             tuple(
                 (of(view.source), view.start, view.extents, view.axes, view.shape)
-                for view in one.operands
+                for view in operation.operands
             ),
-            of(one.result),
+            of(operation.result),
         )
-        for one in operations
+        for operation in operations
     )
 
 
@@ -168,13 +168,13 @@ def fusion_choices(model: LoweredGraph) -> list[FusionChoice]:
     Of two products whose results are added, say, the second one may be where the sum is, or the
     first one if the second is not.
     """
-    found: dict[Any, FusionChoice] = {}
+    choices: dict[Any, FusionChoice] = {}
     for answer in (True, False):
-        for one in _choices_answering(model, answer):
-            found.setdefault(_operations_key(one.fused.members), one)
+        for choice in _choices_answering(model, answer):
+            choices.setdefault(_operations_key(choice.fused.members), choice)
     different: dict[tuple[str, str, str], FusionChoice] = {}
-    for one in found.values():
-        different.setdefault(one.texts, one)
+    for choice in choices.values():
+        different.setdefault(choice.texts, choice)
     return list(different.values())
 
 

@@ -141,7 +141,7 @@ class WeightBlocking:
             self._blocked_views[w, block] = whole_array(source)
         literals = head.literals if head.head == "conv" else (BLOCKED,)
         other = ArrayOperation(head.head, literals, (x, self._blocked_views[w, block]), head.result)
-        members = [other if one is head else one for one in group.members]
+        members = [other if operation is head else operation for operation in group.members]
         root = other if group.root is head else group.root
         return replace(group, root=root, members=members, head=other)
 

@@ -57,7 +57,7 @@ def describe_kernel(
     """Return the description of a kernel, wherever its parameters lie."""
     reads = [TensorType(view.shape, view.dtype) for view in views]
     written = TensorType(group.root.result.shape, group.root.result.dtype)
-    moved = sum(one.bytes for one in (*reads, written))
+    moved = sum(tensor_type.bytes for tensor_type in (*reads, written))
     names = tuple(map(str, reads))
     return StepDescription(
         group.label, names, str(written), recipe.text, operation_count(nest), moved
@@ -81,15 +81,15 @@ def plan_temporaries(
 ) -> tuple[list[list[int]], list[ArenaBlock]]:
     """Return the blocks of the temporary arrays of every kernel, and all blocks."""
     blocks = list(layout.blocks)
-    found: list[list[int]] = []
+    result: list[list[int]] = []
     for number, (step, kernel) in enumerate(zip(layout.steps, kernels, strict=True)):
         own: list[int] = []
-        for one in kernel.places if kernel is not None else ():
+        for binding in kernel.places if kernel is not None else ():
             assert isinstance(step, KernelLaunch)
-            _check(one, step)
-            if one.output is None and one.argument is None:
+            _check(binding, step)
+            if binding.output is None and binding.argument is None:
                 own.append(len(blocks))
-                size = prod(one.shape) * one.dtype.itemsize
+                size = prod(binding.shape) * binding.dtype.itemsize
                 blocks.append(ArenaBlock(size, number, number))
-        found.append(own)
-    return found, blocks
+        result.append(own)
+    return result, blocks

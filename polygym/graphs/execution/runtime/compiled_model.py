@@ -50,7 +50,7 @@ class CompiledModel:
         """Lay out memory and prepare the calls."""
         self.graph = graph
         self.inputs = graph.signatures
-        self.outputs = tuple((name, graph.tensor(one)) for name, one in graph.outputs)
+        self.outputs = tuple((name, graph.tensor(term)) for name, term in graph.outputs)
         self.steps = tuple(map(describe_step, layout.steps))
         self._kernels = tuple(kernels)
         self._constants = pack_arrays(layout.constants)
@@ -73,7 +73,7 @@ class CompiledModel:
 
     def __repr__(self) -> str:
         """Say what it takes."""
-        taken = ", ".join(f"{one.name}: {one.tensor}" for one in self.inputs)
+        taken = ", ".join(f"{signature.name}: {signature.tensor}" for signature in self.inputs)
         return f"<compiled {self.graph.name}({taken}) of {len(self.steps)} steps>"
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
@@ -93,8 +93,8 @@ class CompiledModel:
             self._arrays = {}
         if out is not None:
             return out
-        found = [torch.from_numpy(one) for one in results] if torch is not None else results
-        return found[0] if len(found) == 1 else found
+        result = [torch.from_numpy(array) for array in results] if torch is not None else results
+        return result[0] if len(result) == 1 else result
 
     def profile(self, *arrays: Any, repeats: int = 10) -> list[float]:
         """Return the seconds of every step, the best of some calls.
@@ -119,13 +119,13 @@ class CompiledModel:
     def _arguments(self, arrays: Sequence[Any]) -> tuple[list[_Array], Any]:
         """Return arrays in C's order that fit, and PyTorch if its tensors were among them."""
         if len(arrays) != len(self.inputs):
-            names = ", ".join(one.name for one in self.inputs)
+            names = ", ".join(input_.name for input_ in self.inputs)
             raise InputError(
                 f"{self.graph.name}: expected {len(self.inputs)} arguments ({names}), "
                 f"found {len(arrays)}"
             )
         torch = None
-        found = []
+        result = []
         for signature, value in zip(self.inputs, arrays, strict=True):
             array = value
             if type(array) is not np.ndarray:
@@ -134,8 +134,8 @@ class CompiledModel:
                     value = value.detach().cpu().numpy()
                 array = np.asarray(value)
             _check_array(f"{self.graph.name}: {signature.name}", array, signature.tensor)
-            found.append(array if array.flags.c_contiguous else np.ascontiguousarray(array))
-        return found, torch
+            result.append(array if array.flags.c_contiguous else np.ascontiguousarray(array))
+        return result, torch
 
     def _results(self, out: Any, values: Sequence[_Array]) -> list[_Array]:
         """Return memory for the results."""
@@ -146,7 +146,7 @@ class CompiledModel:
             raise InputError(
                 f"{self.graph.name}: out: expected {len(self.outputs)} arrays, found {len(given)}"
             )
-        found: list[_Array] = []
+        arrays: list[_Array] = []
         for (name, tensor), one in zip(self.outputs, given, strict=True):
             place = f"{self.graph.name}: out: {name}"
             array = one.detach().numpy() if _is_torch_tensor(one) else one
@@ -155,15 +155,15 @@ class CompiledModel:
             _check_array(place, array, tensor)
             if not (array.flags.c_contiguous and array.flags.writeable):
                 raise InputError(f"{place}: expected contiguous memory to write to")
-            if any(np.may_share_memory(array, other) for other in (*values, *found)):
+            if any(np.may_share_memory(array, other) for other in (*values, *arrays)):
                 raise InputError(f"{place}: expected memory that no other array shares")
-            found.append(array)
-        return found
+            arrays.append(array)
+        return arrays
 
     def _bind(self, values: Sequence[_Array], results: Sequence[_Array]) -> None:
         """Write where this call's arrays lie into the argument blocks."""
         self._arrays = dict(zip([*self._given, *self._made], [*values, *results], strict=True))
-        addresses = {storage: address_of(one) for storage, one in self._arrays.items()}
+        addresses = {storage: address_of(array) for storage, array in self._arrays.items()}
         for block, slot, storage, offset in self._patches:
             block[slot] = addresses[storage] + offset
         for kernel in self._kernels:
@@ -192,14 +192,17 @@ class CompiledModel:
         """Return a call of a kernel, without arguments."""
         places: list[StorageLocation | int] = []
         own = iter(temporaries)
-        for one in kernel.places:
-            if one.output is not None:
+        for binding in kernel.places:
+            if binding.output is not None:
                 places.append(step.writes)
-            elif one.argument is not None:
-                places.append(step.reads[one.argument][0])
+            elif binding.argument is not None:
+                places.append(step.reads[binding.argument][0])
             else:
                 places.append(self._base + self.memory.offsets[next(own)])
-        found = [one if isinstance(one, int) else self._address(one) for one in places]
+        found = [
+            location if isinstance(location, int) else self._address(location)
+            for location in places
+        ]
         entry, block = kernel.prepared(found)
         for slot, place in enumerate(places):
             if not isinstance(place, int) and place.storage.kind in (

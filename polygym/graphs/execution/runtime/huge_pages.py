@@ -43,14 +43,14 @@ def zeroed_buffer(size: int) -> _Array:
 
 def pack_arrays(arrays: Sequence[_Array]) -> list[_Array]:
     """Return copies of arrays next to each other, or the arrays where they are small together."""
-    sizes = [-(-one.nbytes // ALIGNMENT) * ALIGNMENT for one in arrays]
+    sizes = [-(-array.nbytes // ALIGNMENT) * ALIGNMENT for array in arrays]
     if sum(sizes) < _MIN_BYTES:
         return list(arrays)
     memory, begin = zeroed_buffer(sum(sizes)), 0
-    found = []
+    result = []
     for array, size in zip(arrays, sizes, strict=True):
         copy = memory[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)
         copy[...] = array
-        found.append(copy)
+        result.append(copy)
         begin += size
-    return found
+    return result

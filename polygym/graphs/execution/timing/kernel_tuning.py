@@ -105,12 +105,12 @@ def tune_model(
 
 def tuned_fusions(model: Model, forms: KernelVariants) -> list[TunedFusion]:
     """Return what the clock has said where a step could be one kernel or two."""
-    found = []
+    result = []
     for choice in fusion_choices(lower_graph(model.graph, model.weights)):
         times = fusion_times(choice, forms)
         if times is not None:
-            found.append(TunedFusion(choice.fused.label, times, choice.expected))
-    return found
+            result.append(TunedFusion(choice.fused.label, times, choice.expected))
+    return result
 
 
 def _has_variants(step: KernelLaunch | ElementCopy) -> TypeGuard[KernelLaunch]:
@@ -164,7 +164,7 @@ def _measure(
         ):
             return  # also where it does not run
     times = {form: store.get(forms.key(form, text)) for form in variants}
-    fastest = sorted((one, str(form), form) for form, one in times.items() if one is not None)
+    fastest = sorted((time, str(form), form) for form, time in times.items() if time is not None)
     for _, _, form in [(0.0, "", DEFAULT_VARIANT), *fastest[:_REMEASURED]]:
         again, before = _seconds(variants[form], worker), times[form]
         if again is not None and before is not None and again < before:

@@ -64,7 +64,7 @@ def operator_seconds(
     """
     try:
         recipes = operator_kernels(head, children, threads)
-        return sum((kernel_seconds(one, worker or process_worker()) for one in recipes), 0.0)
+        return sum((kernel_seconds(source, worker or process_worker()) for source in recipes), 0.0)
     except (PolygymError, MemoryError):
         return inf
 
@@ -75,29 +75,35 @@ def operator_kernels(head: Head, children: Sequence[Any], threads: int = 1) -> l
     Raises:
         PolygymError: there is no such operator.
     """
-    if any(isinstance(one, TensorPair) for one in children) or head == "split":
+    if any(isinstance(child, TensorPair) for child in children) or head == "split":
         return []
-    leaves = [_leaf(place, one) for place, one in enumerate(children)]
+    leaves = [_leaf(place, child) for place, child in enumerate(children)]
     node = term(head, *leaves)
     graph = Graph.of("operator", node)
-    weights = {one.name: np.zeros(one.tensor.shape, one.tensor.dtype) for one in graph.weights}
+    weights = {
+        signature.name: np.zeros(signature.tensor.shape, signature.tensor.dtype)
+        for signature in graph.weights
+    }
     model = lower_graph(graph, weights)
-    if any(view.source not in {one.result for one in model.operations} for view in model.outputs):
+    if any(
+        view.source not in {operation.result for operation in model.operations}
+        for view in model.outputs
+    ):
         return []
     is_joined = str(head).startswith("concat")
     if is_joined and prod(children[1].shape[: children[0].value]) == 1:
         return []
-    found = []
+    result = []
     for step in plan_execution(model, threads, fuse=True).steps:
         match step:
             case KernelLaunch():
-                found.append(step.recipe)
+                result.append(step.recipe)
             case ElementCopy(view):
                 # A kernel cannot write into the middle of rows: one that reads as much stands here.
                 made = ArrayOperation("copy", (), (view,), ArraySource(view.shape, view.dtype))
                 nest, _ = group_nest(KernelGroup(made, [made]))
-                found.append(KernelSource(nest_text(nest), threads))
-    return found
+                result.append(KernelSource(nest_text(nest), threads))
+    return result
 
 
 def _leaf(place: int, one: Any) -> Term:
@@ -129,8 +135,8 @@ def _kernel_problem(recipe: KernelSource) -> Problem:
     kernel = compiled_kernel(recipe)
     program: Program = kernel_builder(recipe).program({})
     arrays = program.scop.arrays
-    written = {one.write.array for one in program.scop.statements}
-    names = [one.name for one in arrays]
+    written = {statement.write.array for statement in program.scop.statements}
+    names = [array.name for array in arrays]
     buffers = tuple(
         Buffer(
             array.name,
@@ -145,9 +151,9 @@ def _kernel_problem(recipe: KernelSource) -> Problem:
     filling = compile_program(
         lower(LegalSchedule(initial, original_schedule(initial)), SEQUENTIAL_MAPPING, {})
     )
-    extra = [one for one in initial.arrays if one.name not in names]
+    extra = [array for array in initial.arrays if array.name not in names]
     assert not extra, "initial data need no arrays of their own"
-    filled = tuple(names.index(one.name) for one in initial.arrays)
+    filled = tuple(names.index(array.name) for array in initial.arrays)
     return Problem(
         buffers,
         CompiledProgram(filling, filled),

@@ -67,14 +67,14 @@ def profile_steps(
 
 def totals_by_operator(rows: Sequence[StepProfile]) -> list[StepProfile]:
     """Return the sums of steps of one name, in the order in which these come first."""
-    found: dict[str, StepProfile] = {}
+    profiles: dict[str, StepProfile] = {}
     for row in rows:
-        before = found.get(row.label)
+        before = profiles.get(row.label)
         if before is None:
-            found[row.label] = row
+            profiles[row.label] = row
             continue
         limits = (before.limit, row.limit)
-        found[row.label] = StepProfile(
+        profiles[row.label] = StepProfile(
             row.label,
             before.count + row.count,
             before.seconds + row.seconds,
@@ -82,7 +82,7 @@ def totals_by_operator(rows: Sequence[StepProfile]) -> list[StepProfile]:
             before.bytes + row.bytes,
             None if limits[0] is None or limits[1] is None else limits[0] + limits[1],
         )
-    return list(found.values())
+    return list(profiles.values())
 
 
 def _time_limit(step: StepDescription, peaks: Peaks) -> float:
@@ -90,5 +90,9 @@ def _time_limit(step: StepDescription, peaks: Peaks) -> float:
     compute = step.operations / rates.any
     if step.label.startswith(_PRODUCTS):
         compute = max(compute, step.operations / 2 / rates.multiply)
-    nearest = next(one for one in peaks.levels if not one.size or one.size >= step.bytes)
+    nearest = next(
+        level_peak
+        for level_peak in peaks.levels
+        if not level_peak.size or level_peak.size >= step.bytes
+    )
     return max(compute, step.bytes / nearest.bandwidth)

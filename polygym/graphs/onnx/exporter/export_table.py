@@ -44,8 +44,8 @@ def _activated(emitter: OnnxEmitter, name: str, activation: Term) -> str:
 
 def _matmul(emitter: OnnxEmitter, one: Term) -> str:
     activation, x, y = one.children
-    found = emitter.operator("MatMul", emitter.name(x), emitter.name(y))
-    return _activated(emitter, found, activation)
+    result = emitter.operator("MatMul", emitter.name(x), emitter.name(y))
+    return _activated(emitter, result, activation)
 
 
 def _pads(
@@ -62,7 +62,7 @@ def _conv(emitter: OnnxEmitter, one: Term) -> str:
     *strides, padding, activation, x, w = one.children
     stride = [int(step.head) for step in strides]
     kernel = emitter.tensor(w).shape
-    found = emitter.operator(
+    result = emitter.operator(
         "Conv",
         emitter.name(x),
         emitter.name(w),
@@ -71,21 +71,21 @@ def _conv(emitter: OnnxEmitter, one: Term) -> str:
         pads=_pads(emitter, x, padding, kernel[2:], stride),
         group=emitter.tensor(x).shape[1] // kernel[1],
     )
-    return _activated(emitter, found, activation)
+    return _activated(emitter, result, activation)
 
 
 def _pool(kind: str) -> Emission:
     def emission(emitter: OnnxEmitter, one: Term) -> str:
         x, *numbers, padding, activation = one.children
         kernel_h, kernel_w, *stride = (int(number.head) for number in numbers)
-        found = emitter.operator(
+        result = emitter.operator(
             kind,
             emitter.name(x),
             kernel_shape=[kernel_h, kernel_w],
             strides=stride,
             pads=_pads(emitter, x, padding, (kernel_h, kernel_w), stride),
         )
-        return _activated(emitter, found, activation)
+        return _activated(emitter, result, activation)
 
     return emission
 
@@ -99,10 +99,10 @@ def _comparison(kind: str) -> Emission:
     """A truth, which is a number here."""
 
     def emission(emitter: OnnxEmitter, one: Term) -> str:
-        found = emitter.operator(kind, *map(emitter.name, one.children))
+        result = emitter.operator(kind, *map(emitter.name, one.children))
         dtype = np.dtype(emitter.tensor(one).dtype)
         to = onnx_module("helper").np_dtype_to_tensor_dtype(dtype)
-        return emitter.operator("Cast", found, to=to)
+        return emitter.operator("Cast", result, to=to)
 
     return emission
 
@@ -153,7 +153,7 @@ def _split(emitter: OnnxEmitter, one: Term) -> tuple[str, ...]:
 
 
 def _split_part(part: int) -> Emission:
-    return lambda emitter, one: emitter.name(one.children[0], part)
+    return lambda emitter, term: emitter.name(term.children[0], part)
 
 
 def _concat(emitter: OnnxEmitter, one: Term) -> str:

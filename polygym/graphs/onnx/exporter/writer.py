@@ -43,8 +43,8 @@ def write(model: Model, path: str | Path, *, inline_bytes: int = 1 << 30) -> Non
         helper.make_graph(
             emitter.nodes,
             graph.name,
-            [_signature(one.name, one.tensor) for one in graph.signatures],
-            [_signature(name, graph.tensor(one)) for name, one in graph.outputs],
+            [_signature(signature.name, signature.tensor) for signature in graph.signatures],
+            [_signature(name, graph.tensor(term)) for name, term in graph.outputs],
         ),
         opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=_IR_VERSION,
@@ -63,26 +63,28 @@ def write(model: Model, path: str | Path, *, inline_bytes: int = 1 << 30) -> Non
 def _emit_model(model: Model) -> OnnxEmitter:
     """Return all nodes and constants of a model."""
     graph, emitter = model.graph, OnnxEmitter(model.graph)
-    inputs = {one.name: term for one, term in zip(graph.signatures, graph.inputs, strict=True)}
-    for name, one in inputs.items():
-        emitter.set_names(one, name)
+    inputs = {
+        signature.name: term for signature, term in zip(graph.signatures, graph.inputs, strict=True)
+    }
+    for name, node in inputs.items():
+        emitter.set_names(node, name)
         emitter.reserve_exact(name)
-    for name, one in graph.outputs:
-        if inputs.get(name, one) is not one:
+    for name, node in graph.outputs:
+        if inputs.get(name, node) is not node:
             raise InputError(f"graph {graph.name}: expected another name for the result {name}")
         emitter.reserve_exact(name)
     weights = iter(graph.weights)
-    for one in graph.nodes():
-        if one.head == "input":
+    for node in graph.nodes():
+        if node.head == "input":
             continue
-        if one.head == "weight":
+        if node.head == "weight":
             name = next(weights).name
-            emitter.set_names(one, emitter.weight(name, model.weights[name]))
+            emitter.set_names(node, emitter.weight(name, model.weights[name]))
         else:
-            emitter.set_names(one, *emit_node(emitter, one))
-    for name, one in graph.outputs:
-        if emitter.name(one) != name:
-            emitter.operator("Identity", emitter.name(one), result_name=name)
+            emitter.set_names(node, *emit_node(emitter, node))
+    for name, node in graph.outputs:
+        if emitter.name(node) != name:
+            emitter.operator("Identity", emitter.name(node), result_name=name)
     return emitter
 
 
@@ -97,24 +99,26 @@ def _store_weights(
 ) -> Path | None:
     """Put values into the graph, or into a file beside it, whose path is returned."""
     arrays = onnx_module("numpy_helper")
-    if sum(one.nbytes for one in constants.values()) <= inline_bytes:
-        graph.initializer.extend(arrays.from_array(one, name) for name, one in constants.items())
+    if sum(constant.nbytes for constant in constants.values()) <= inline_bytes:
+        graph.initializer.extend(
+            arrays.from_array(constant, name) for name, constant in constants.items()
+        )
         return None
     digest = blake2b(digest_size=8)
-    for one in constants.values():
-        digest.update(_bytes(one))
+    for array in constants.values():
+        digest.update(_bytes(array))
     path = target.with_name(f"{target.name}.{digest.hexdigest()}.data")
     external = onnx_module().TensorProto.EXTERNAL
     helper = onnx_module("helper")
     with atomic_file(path) as beside, beside.open("wb") as file:
-        for name, one in constants.items():
+        for name, array in constants.items():
             file.write(bytes(-file.tell() % _ALIGNMENT))
-            tensor = graph.initializer.add(name=name, dims=one.shape, data_location=external)
-            tensor.data_type = helper.np_dtype_to_tensor_dtype(one.dtype)
-            places = {"location": path.name, "offset": file.tell(), "length": one.nbytes}
+            tensor = graph.initializer.add(name=name, dims=array.shape, data_location=external)
+            tensor.data_type = helper.np_dtype_to_tensor_dtype(array.dtype)
+            places = {"location": path.name, "offset": file.tell(), "length": array.nbytes}
             for key, value in places.items():
                 tensor.external_data.add(key=key, value=str(value))
-            file.write(_bytes(one))
+            file.write(_bytes(array))
     return path
 
 

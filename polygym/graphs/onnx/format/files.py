@@ -50,7 +50,7 @@ def open_onnx(path: Path) -> OnnxFile:
     model = _parse(path, title)
     if not model.HasField("graph") or not model.graph.output:
         raise InputError(f"{title}: expected an ONNX model, found no graph with results in it")
-    if not all(isinstance(one, str) for one in _texts(model)):
+    if not all(isinstance(text, str) for text in _texts(model)):
         raise InputError(f"{title}: expected an ONNX model, found names that are no text")
     if model.functions:
         model = _inline_functions(model, title)
@@ -70,10 +70,10 @@ def _parse(path: Path, title: str) -> Any:
     onnx = onnx_module()
     try:
         if not path.is_file():
-            found = (
+            literal = (
                 "a folder" if path.is_dir() else "none" if not path.exists() else "another thing"
             )
-            raise InputError(f"{title}: expected a file, found {found}")
+            raise InputError(f"{title}: expected a file, found {literal}")
         if (size := path.stat().st_size) > _MAX_BYTES:
             raise InputError(
                 f"{title}: expected at most {_MAX_BYTES} bytes, which is all that such a file can "

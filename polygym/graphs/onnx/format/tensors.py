@@ -40,8 +40,8 @@ def dtype_of(number: int) -> str:
     title = str(onnx.TensorProto.DataType.Name(number))
     if title in ("STRING", "UNDEFINED"):
         return title
-    found = np.dtype(onnx_module("helper").tensor_dtype_to_np_dtype(number)).name
-    return "float32" if found in _HALF_TYPES else str(found)
+    string = np.dtype(onnx_module("helper").tensor_dtype_to_np_dtype(number)).name
+    return "float32" if string in _HALF_TYPES else str(string)
 
 
 def array_of(tensor: Any, folder: Path, place: str) -> Array:
@@ -89,10 +89,10 @@ def _read_external(tensor: Any, folder: Path, place: str) -> Array:
             f"found {length} from byte {offset} on of the {size} in {path.name}"
         )
     try:
-        found = np.fromfile(path, dtype.newbyteorder("<"), count, offset=offset)
+        array = np.fromfile(path, dtype.newbyteorder("<"), count, offset=offset)
     except (OSError, MemoryError) as error:
         raise InputError(f"{place}: {path.name}: {error}") from None
-    return found.astype(dtype, copy=False).reshape(shape)
+    return array.astype(dtype, copy=False).reshape(shape)
 
 
 def _path_inside(folder: Path, location: str, place: str) -> Path:

@@ -60,7 +60,9 @@ def fold_constants(node: OnnxNode, proto: Any, folder: Path) -> tuple[Array, ...
         case "EyeLike" if len(shape := node.shape(0)) == 2 and node.attribute("dtype") in (None, 1):
             _reject_large(node, shape)
             return (np.eye(shape[0], shape[1], node.attribute("k", 0), np.float32),)
-    if node.operator not in _FOLDABLE or any(isinstance(one, Term) for one in node.values):
+    if node.operator not in _FOLDABLE or any(
+        isinstance(onnx_value, Term) for onnx_value in node.values
+    ):
         return None
     _check_size(node)
     return _evaluate(node, proto)
@@ -140,5 +142,5 @@ def _evaluate(node: OnnxNode, proto: Any) -> tuple[Array, ...]:
         raise
     except Exception as error:  # the reference raises whatever NumPy does
         node.reject(f"its constants cannot be computed: {type(error).__name__}: {error}")
-    named = dict(zip(outputs, (widen_half(np.asarray(one)) for one in results), strict=True))
+    named = dict(zip(outputs, (widen_half(np.asarray(result)) for result in results), strict=True))
     return tuple(named.get(name, np.zeros(0)) for name in node.outputs)

@@ -28,10 +28,10 @@ _PRODUCTS = ("mul", "ewmul")
 def recognize_patterns(roots: Iterable[Term], builder: OnnxGraphBuilder) -> dict[Term, Term]:
     """Return what becomes of every node."""
     made: dict[Term, Term] = {}
-    for one in postorder(roots):
-        children = tuple(made[child] for child in one.children)
-        new = one if children == one.children else builder.make(one.head, *children)
-        made[one] = _recognize(new, builder)
+    for term in postorder(roots):
+        children = tuple(made[child] for child in term.children)
+        new = term if children == term.children else builder.make(term.head, *children)
+        made[term] = _recognize(new, builder)
     return made
 
 
@@ -125,8 +125,8 @@ def _is_cubic(inner: _Product, x: Term, builder: OnnxGraphBuilder) -> bool:
 
 
 def _is_power(one: Term, x: Term, exponent: int, builder: OnnxGraphBuilder) -> bool:
-    found = _product(one, builder)
-    return _is_close(found.number, 0.044715) and found.factors == Counter({x: exponent})
+    product = _product(one, builder)
+    return _is_close(product.number, 0.044715) and product.factors == Counter({x: exponent})
 
 
 def _as_layer_norm(one: Term, builder: OnnxGraphBuilder) -> Term | None:

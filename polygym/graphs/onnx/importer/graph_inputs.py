@@ -30,7 +30,7 @@ def graph_inputs(
     """
     weights = {one.name for one in source.model.graph.initializer}
     inputs = [one for one in source.model.graph.input if one.name not in weights]
-    names = [one.name for one in inputs]
+    names = [input_.name for input_ in inputs]
     if len(set(names)) != len(names) or "" in names:
         raise InputError(
             f"{source.display_name}: expected different names for inputs, found {names}"
@@ -44,27 +44,27 @@ def graph_inputs(
                 f"found {name!r}"
             )
     extents: dict[str, int] = {}
-    for one in inputs:
-        if one.name in shapes:
-            _bind_shape(source, one, shapes[one.name], extents)
-    for one in inputs:
-        dtype = _type(source, one)
-        shape = _shape(source, one, shapes, extents)
-        yield one.name, builder.graph_input(one.name, shape, dtype)
+    for input_ in inputs:
+        if input_.name in shapes:
+            _bind_shape(source, input_, shapes[input_.name], extents)
+    for input_ in inputs:
+        dtype = _type(source, input_)
+        shape = _shape(source, input_, shapes, extents)
+        yield input_.name, builder.graph_input(input_.name, shape, dtype)
 
 
 def _type(source: OnnxFile, one: Any) -> str:
     place = f"{source.display_name}: input {printable(one.name)}"
     if one.type.WhichOneof("value") != "tensor_type":
-        found = one.type.WhichOneof("value") or "none"
-        raise InputError(f"{place}: expected a tensor, found the type {found}")
-    found = dtype_of(one.type.tensor_type.elem_type)
-    if found not in DTYPES:
+        result = one.type.WhichOneof("value") or "none"
+        raise InputError(f"{place}: expected a tensor, found the type {result}")
+    result = dtype_of(one.type.tensor_type.elem_type)
+    if result not in DTYPES:
         raise InputError(
             f"{place}: expected elements of {', '.join(DTYPES)}, float16 or bfloat16, "
-            f"found {found}: convert the input before it enters the model"
+            f"found {result}: convert the input before it enters the model"
         )
-    return found
+    return result
 
 
 def _dimensions(one: Any) -> list[int | str] | None:
@@ -113,7 +113,7 @@ def _shape(
         raise InputError(
             f"{place}: expected a shape, found none: give it as shapes={{{one.name!r}: (…)}}"
         )
-    found: list[int] = []
+    result: list[int] = []
     for number, dimension in enumerate(known):
         extent = extents.get(dimension) if isinstance(dimension, str) else dimension
         if extent is None:
@@ -124,5 +124,5 @@ def _shape(
                 f"the shape, such as shapes={{{one.name!r}: ({example}{',' * (len(known) == 1)})}}"
                 f", or --shape {printable(one.name)}={example.replace(' ', '')} of a command"
             )
-        found.append(extent)
-    return tuple(found)
+        result.append(extent)
+    return tuple(result)

@@ -34,11 +34,11 @@ class OrderedNode:
 
     def needs(self) -> list[str]:
         """Return the names that the node takes, in its branches too."""
-        found = list(self.proto.input)
+        result = list(self.proto.input)
         for attribute in self.proto.attribute:
             if attribute.HasField("g"):
-                found += _free_names(attribute.g)
-        return found
+                result += _free_names(attribute.g)
+        return result
 
 
 def _free_names(graph: Any) -> list[str]:

@@ -42,7 +42,7 @@ def read(path: str | Path, shapes: Mapping[str, Sequence[int]] | None = None) ->
     source = open_onnx(Path(path))
     builder = OnnxGraphBuilder()
     values: dict[str, OnnxValue] = dict(graph_inputs(source, shapes or {}, builder))
-    inputs = tuple(one for one in values.values() if isinstance(one, Term))
+    inputs = tuple(onnx_value for onnx_value in values.values() if isinstance(onnx_value, Term))
     results = _results(source, source.model.graph, values, builder)
     return _model(source, inputs, results, builder)
 
@@ -61,7 +61,7 @@ def _results(
         made: Sequence[OnnxValue]
         if node.operator == "If":
             branch = _known_branch(node)
-            made = [one for _, one in _results(source, branch, values.all(), builder)]
+            made = [onnx_value for _, onnx_value in _results(source, branch, values.all(), builder)]
         else:
             made = fold_constants(node, step.proto, source.path.parent) or import_node(node)
         values.update(zip(node.outputs, made, strict=False))
@@ -74,7 +74,9 @@ class _ValueTable:
     def __init__(
         self, outer_values: Mapping[str, OnnxValue], weights: Mapping[str, Any], source: OnnxFile
     ):
-        self._found = {name: one for name, one in outer_values.items() if name not in weights}
+        self._found = {
+            name: onnx_value for name, onnx_value in outer_values.items() if name not in weights
+        }
         self._weights = weights
         self._source = source
 
@@ -146,19 +148,21 @@ def _model(
         for one in source.model.graph.output
         if dtype_of(one.type.tensor_type.elem_type) == "bool"
     }
-    for name, found in values:
-        if isinstance(found, Term) and name in truths:
+    for name, onnx_value in values:
+        if isinstance(onnx_value, Term) and name in truths:
             raise InputError(
                 f"{source.display_name}: result {printable(name)}: expected numbers, found truth "
                 "values: "
                 "cast them to numbers before exporting"
             )
         try:
-            one = found if isinstance(found, Term) else builder.weight(found, name)
+            term = onnx_value if isinstance(onnx_value, Term) else builder.weight(onnx_value, name)
         except Inadmissible as error:
             raise InputError(f"{source.display_name}: result {printable(name)}: {error}") from None
-        results.append((names.unique(name), one))
+        results.append((names.unique(name), term))
     made = recognize_patterns([one for _, one in results], builder)
     title = SafeNames().unique(source.model.graph.name or source.path.stem)
     graph = Graph(title, inputs, tuple((name, made[one]) for name, one in results))
-    return Model(graph, {one.name: builder.values[one.name] for one in graph.weights})
+    return Model(
+        graph, {signature.name: builder.values[signature.name] for signature in graph.weights}
+    )

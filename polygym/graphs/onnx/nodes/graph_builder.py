@@ -41,23 +41,25 @@ class OnnxGraphBuilder:
         Raises:
             Inadmissible: it makes no sense.
         """
-        one = build.make_node(head, *children)
-        self.data(one)
-        return one
+        term = build.make_node(head, *children)
+        self.data(term)
+        return term
 
     def data(self, one: Term) -> Data:
         """Return what a node is; its children were asked for before, so this goes one level."""
-        found = self._data.get(one)
-        if found is None:
-            found = TENSOR_DOMAIN.infer(one.head, tuple(self.data(child) for child in one.children))
-            self._data[one] = found
-        return found
+        result = self._data.get(one)
+        if result is None:
+            result = TENSOR_DOMAIN.infer(
+                one.head, tuple(self.data(child) for child in one.children)
+            )
+            self._data[one] = result
+        return result
 
     def tensor(self, one: Term) -> TensorType:
         """Return what a node is that is a tensor."""
-        found = self.data(one)
-        assert isinstance(found, TensorType)
-        return found
+        result = self.data(one)
+        assert isinstance(result, TensorType)
+        return result
 
     def shape(self, one: Term) -> tuple[int, ...]:
         """Return the shape of a node."""
@@ -65,9 +67,9 @@ class OnnxGraphBuilder:
 
     def graph_input(self, name: str, shape: tuple[int, ...], dtype: str) -> Term:
         """Return an input."""
-        one = build.graph_input(self.names.unique(name), *shape, dtype=dtype)
-        self.data(one)
-        return one
+        term = build.graph_input(self.names.unique(name), *shape, dtype=dtype)
+        self.data(term)
+        return term
 
     def weight(self, array: Array, name: str) -> Term:
         """Return the weight with certain elements.
@@ -83,14 +85,14 @@ class OnnxGraphBuilder:
         whole = np.ascontiguousarray(array).reshape(array.shape)
         digest = blake2b(whole.data if whole.ndim else whole.tobytes(), digest_size=16).digest()
         key = (whole.dtype.name, whole.shape, digest)
-        if (found := self._shared.get(key)) is None:
+        if (term := self._shared.get(key)) is None:
             own = self.names.unique(name)
-            found = build.weight(own, *whole.shape, dtype=whole.dtype.name)
-            self.data(found)
+            term = build.weight(own, *whole.shape, dtype=whole.dtype.name)
+            self.data(term)
             self.values[own] = whole
-            self._shared[key] = found
-            self._of_term[found] = whole
-        return found
+            self._shared[key] = term
+            self._of_term[term] = whole
+        return term
 
     def value(self, one: Term) -> Array | None:
         """Return the elements of a node if it is a weight."""

@@ -59,10 +59,10 @@ class OnnxNode:
 
     def term(self, place: int) -> Term:
         """Return an input as a node; what is known becomes a weight."""
-        found = self._given(place)
-        if isinstance(found, Term):
-            return found
-        return self.weight(found, self.names[place])
+        onnx_value = self._given(place)
+        if isinstance(onnx_value, Term):
+            return onnx_value
+        return self.weight(onnx_value, self.names[place])
 
     def terms(self) -> list[Term]:
         """Return all inputs as nodes."""
@@ -70,33 +70,33 @@ class OnnxNode:
 
     def array(self, place: int, purpose: str) -> Array:
         """Return an input that must be known while the file is read."""
-        found = self._given(place)
-        if isinstance(found, Term):
-            known = self.builder.value(found)
+        onnx_value = self._given(place)
+        if isinstance(onnx_value, Term):
+            known = self.builder.value(onnx_value)
             if known is None:
                 self.reject(
                     f"expected {purpose} known from constants, found {self.names[place]}, which is "
                     "computed from the model's inputs: fix it before exporting"
                 )
             return known
-        return found
+        return onnx_value
 
     def integers(self, place: int, purpose: str) -> tuple[int, ...]:
         """Return an input that is a list of known integers."""
-        found = self.array(place, purpose)
-        if found.dtype.kind not in "iu":
-            self.reject(f"expected integers for {purpose}, found {found.dtype.name}")
-        return tuple(map(int, found.reshape(-1)))
+        array = self.array(place, purpose)
+        if array.dtype.kind not in "iu":
+            self.reject(f"expected integers for {purpose}, found {array.dtype.name}")
+        return tuple(map(int, array.reshape(-1)))
 
     def known_array(self, place: int) -> Array | None:
         """Return an input's elements if they are known."""
-        found = self._given(place)
-        return self.builder.value(found) if isinstance(found, Term) else found
+        onnx_value = self._given(place)
+        return self.builder.value(onnx_value) if isinstance(onnx_value, Term) else onnx_value
 
     def shape(self, place: int) -> tuple[int, ...]:
         """Return the shape of an input."""
-        found = self._given(place)
-        return self.builder.shape(found) if isinstance(found, Term) else found.shape
+        onnx_value = self._given(place)
+        return self.builder.shape(onnx_value) if isinstance(onnx_value, Term) else onnx_value.shape
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """Return an attribute."""
@@ -110,10 +110,10 @@ class OnnxNode:
 
     def axes(self, values: Sequence[int], rank: int) -> tuple[int, ...]:
         """Return different axes, counted from 0, in order."""
-        found = tuple(sorted(self.axis(value, rank) for value in values))
-        if len(set(found)) != len(found):
+        result = tuple(sorted(self.axis(value, rank) for value in values))
+        if len(set(result)) != len(result):
             self.reject(f"expected different axes, found {list(values)}")
-        return found
+        return result
 
     def expect_small(self, *extents: int) -> None:
         """Refuse to make an array of so many elements: a few numbers in a file must not."""
@@ -145,7 +145,7 @@ class OnnxNode:
         return self.builder.weight(array, name or next(filter(None, self.outputs), "constant"))
 
     def _given(self, place: int) -> OnnxValue:
-        found = self.values[place] if place < len(self.values) else None
-        if found is None:
+        onnx_value = self.values[place] if place < len(self.values) else None
+        if onnx_value is None:
             self.reject(f"expected an input number {place}, found {len(self.values)} inputs")
-        return found
+        return onnx_value

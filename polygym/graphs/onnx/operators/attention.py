@@ -39,18 +39,18 @@ def _repeated(node: OnnxNode, x: Term, count: int) -> Term:
 
 def _mask(node: OnnxNode, like: Term, rows: int, columns: int) -> list[Term]:
     """Return what is added to the scores."""
-    found = []
+    result = []
     if node.attribute("is_causal", 0):
         above = np.triu(np.full((rows, columns), -np.inf), 1)
-        found.append(node.weight(above.astype(node.builder.tensor(like).dtype), "causal"))
+        result.append(node.weight(above.astype(node.builder.tensor(like).dtype), "causal"))
     if node.has(3):
         known = node.known_array(3)
         if known is not None and known.dtype == np.bool_:
             floor = np.where(known, 0.0, -np.inf).astype(node.builder.tensor(like).dtype)
-            found.append(node.weight(floor, node.names[3]))
+            result.append(node.weight(floor, node.names[3]))
         else:
-            found.append(node.term(3))
-    return found
+            result.append(node.term(3))
+    return result
 
 
 def _attention(node: OnnxNode) -> Term:
@@ -61,7 +61,7 @@ def _attention(node: OnnxNode) -> Term:
     q = _heads(node, node.term(0), node.attribute("q_num_heads", 0))
     k, v = (_heads(node, node.term(place), node.attribute("kv_num_heads", 0)) for place in (1, 2))
     batch, heads, rows, width = node.builder.shape(q)
-    k, v = (_repeated(node, one, heads) for one in (k, v))
+    k, v = (_repeated(node, term, heads) for term in (k, v))
     scale = node.attribute("scale") or width**-0.5
     q = node.pairwise("mul", q, node.scalar(shortest_float(scale), q))
     scores = broadcast_matmul(node, q, node.builder.transposed(k, (0, 1, 3, 2)))

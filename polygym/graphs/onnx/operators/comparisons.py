@@ -46,7 +46,7 @@ def _compare(node: OnnxNode, heads: tuple[str, ...], *, is_turned: bool = False)
     if is_turned:
         x, y = y, x
     return reduce(
-        lambda one, other: node.pairwise("maximum", one, other),
+        lambda term, other: node.pairwise("maximum", term, other),
         [node.make(head, x, y) for head in heads],
     )
 

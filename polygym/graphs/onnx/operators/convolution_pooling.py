@@ -50,10 +50,10 @@ class WindowGeometry:
 
 def pair_attribute(node: OnnxNode, name: str, rank: int) -> IntPair:
     """Return an attribute of one number, or two."""
-    found = tuple(node.attribute(name, ()) or (1,) * rank)
-    if len(found) != rank or min(found) < 1:
-        node.reject(f"expected {rank} numbers from 1 on for {name}, found {list(found)}")
-    return (found[0], found[1]) if rank == 2 else (1, found[0])
+    literals = tuple(node.attribute(name, ()) or (1,) * rank)
+    if len(literals) != rank or min(literals) < 1:
+        node.reject(f"expected {rank} numbers from 1 on for {name}, found {list(literals)}")
+    return (literals[0], literals[1]) if rank == 2 else (1, literals[0])
 
 
 def image_of_rank_4(node: OnnxNode) -> tuple[Term, int]:
@@ -73,7 +73,7 @@ def window_geometry(node: OnnxNode, size: IntPair, kernel: IntPair, rank: int) -
     said = tuple(node.attribute("pads", ()) or (0,) * (2 * rank))
     if len(said) != 2 * rank or min(said) < 0:
         node.reject(f"expected {2 * rank} pads from 0 on, found {said}")
-    before, after = (list(one) for one in (said[:rank], said[rank:]))
+    before, after = (list(literals) for literals in (said[:rank], said[rank:]))
     if rank == 1:
         before, after = [0, *before], [0, *after]
     if mode == b"VALID":
@@ -154,11 +154,11 @@ def _depth_pool(node: OnnxNode) -> tuple[OnnxNode, tuple[int, ...]] | None:
     names = {"kernel_shape": 1, "strides": 1, "dilations": 1}
     alls = {name: tuple(node.attribute(name, ()) or (usual,) * 3) for name, usual in names.items()}
     pads = tuple(node.attribute("pads", ()) or (0,) * 6)
-    is_flat = all(len(one) == 3 and one[1:] == (1, 1) for one in alls.values())
+    is_flat = all(len(all_) == 3 and all_[1:] == (1, 1) for all_ in alls.values())
     if len(shape) != 5 or not is_flat or len(pads) != 6 or any(pads[1:3] + pads[4:]):
         return None
     x = node.builder.reshaped(node.term(0), (*shape[:3], shape[3] * shape[4]))
-    narrow = {name: one[:2] for name, one in alls.items()}
+    narrow = {name: all_[:2] for name, all_ in alls.items()}
     attributes = {**node.attributes, **narrow, "pads": (pads[0], 0, pads[3], 0)}
     return replace(node, values=(x,), attributes=attributes), shape[3:]
 
@@ -204,18 +204,18 @@ def _dilated_pool(node: OnnxNode, x: Term, kernel: IntPair, gaps: IntPair, kind:
     _, _, height, width = node.builder.shape(x)
     rows = (height - wide[0]) // at.stride[0] + 1
     columns = (width - wide[1]) // at.stride[1] + 1
-    found: Term | None = None
+    term: Term | None = None
     for down in range(kernel[0]):
         for across in range(kernel[1]):
             first = down * gaps[0], across * gaps[1]
             one = _strided_elements(node, x, 2, first[0], rows, at.stride[0])
             one = _strided_elements(node, one, 3, first[1], columns, at.stride[1])
             head = "maximum" if kind == "max" else "add"
-            found = one if found is None else node.pairwise(head, found, one)
-    assert found is not None, "windows have elements"
+            term = one if term is None else node.pairwise(head, term, one)
+    assert term is not None, "windows have elements"
     if kind == "max":
-        return found
-    return node.pairwise("mul", found, node.scalar(1 / prod(kernel), found))
+        return term
+    return node.pairwise("mul", term, node.scalar(1 / prod(kernel), term))
 
 
 def _strided_elements(

@@ -64,8 +64,8 @@ def _given_axes(node: OnnxNode, place: int) -> tuple[int, ...] | None:
     """Return axes, which were an attribute before opset 13."""
     if node.has(place):
         return node.integers(place, "axes")
-    found = node.attribute("axes")
-    return None if found is None else tuple(found)
+    result = node.attribute("axes")
+    return None if result is None else tuple(result)
 
 
 def _squeeze(node: OnnxNode) -> Term:
@@ -232,17 +232,17 @@ def _pad_by_copies(node: OnnxNode, x: Term, pads: Sequence[int], mode: bytes) ->
 def pad_value(node: OnnxNode) -> int | float:
     """Return the value of a pad."""
     if node.opset < 11:
-        found = float(node.attribute("value", 0.0))
+        result = float(node.attribute("value", 0.0))
     elif node.has(2):
         given = node.array(2, "the value")
         if given.size != 1:
             node.reject(f"expected one value, found {given.size}")
-        found = float(str(given.reshape(())))
+        result = float(str(given.reshape(())))
     else:
-        found = 0.0
-    if not np.isfinite(found):
-        node.reject(f"expected a finite value, found {found}: pad by a large number instead")
-    return int(found) if found == int(found) else found
+        result = 0.0
+    if not np.isfinite(result):
+        node.reject(f"expected a finite value, found {result}: pad by a large number instead")
+    return int(result) if result == int(result) else result
 
 
 def _expand(node: OnnxNode) -> Term:

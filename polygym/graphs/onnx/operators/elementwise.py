@@ -85,18 +85,18 @@ def _power(node: OnnxNode) -> Term:
     by, shape = float(exponent.reshape(())), node.broadcast(node.shape(0), exponent.shape)
     match by:
         case 1.0:
-            found = x
+            term = x
         case 2.0:
-            found = node.pairwise("mul", x, x)
+            term = node.pairwise("mul", x, x)
         case 3.0:
-            found = node.pairwise("mul", node.pairwise("mul", x, x), x)
+            term = node.pairwise("mul", node.pairwise("mul", x, x), x)
         case 0.5:
-            found = node.make("sqrt", x)
+            term = node.make("sqrt", x)
         case -1.0:
-            found = node.make("reciprocal", x)
+            term = node.make("reciprocal", x)
         case _:
-            found = node.make("pow", x, node.scalar(by, x))
-    return found if node.builder.shape(found) == shape else node.builder.reshaped(found, shape)
+            term = node.make("pow", x, node.scalar(by, x))
+    return term if node.builder.shape(term) == shape else node.builder.reshaped(term, shape)
 
 
 def _leaky_relu(node: OnnxNode) -> Term:
@@ -198,7 +198,7 @@ def _clip(node: OnnxNode) -> Term:
         else:
             found = node.attribute(name)
             bounds.append(None if found is None else float(found))
-    low, high = (None if one is None or not np.isfinite(one) else one for one in bounds)
+    low, high = (None if bound is None or not np.isfinite(bound) else bound for bound in bounds)
     if low is None and high is None:
         return x
     if dtype.startswith("int"):

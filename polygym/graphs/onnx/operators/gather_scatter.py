@@ -56,11 +56,11 @@ def _strides(shape: Sequence[int]) -> list[int]:
 
 def _computed_indices(node: OnnxNode, place: int) -> Term:
     """Return computed indices as 64-bit integers, so that flat places fit."""
-    found = node.term(place)
-    dtype = node.builder.tensor(found).dtype
+    term = node.term(place)
+    dtype = node.builder.tensor(term).dtype
     if not dtype.startswith("int"):
         node.reject(f"expected integers for indices, found {dtype}")
-    return found if dtype == "int64" else node.make("cast", "int64", found)
+    return term if dtype == "int64" else node.make("cast", "int64", term)
 
 
 def _flat_offsets(node: OnnxNode, shape: Sequence[int], of: Sequence[int], skipped: int) -> Array:
@@ -168,8 +168,8 @@ def _scatter_slices(node: OnnxNode) -> Term:
             f"expected updates for indices into {list(shape)}, found {list(places.shape)} and "
             f"{list(node.shape(2))}"
         )
-    found = _nonnegative_constants(node, places, np.asarray(shape[:count]))
-    flat = (found * np.array(_strides(shape[:count]))).sum(-1).reshape(-1)
+    array = _nonnegative_constants(node, places, np.asarray(shape[:count]))
+    flat = (array * np.array(_strides(shape[:count]))).sum(-1).reshape(-1)
     rows, width = prod(shape[:count]), prod(shape[count:])
     x = node.builder.reshaped(x, (rows, width))
     made = _scatter_rows(node, rows, flat, x, node.builder.reshaped(updates, (len(flat), width)))
@@ -184,8 +184,8 @@ def _scatter_elements(node: OnnxNode) -> Term:
     chosen, axis = _index_shape(node, shape)
     if node.shape(2) != chosen:
         node.reject(f"expected updates of shape {list(chosen)}, found {list(node.shape(2))}")
-    found = _nonnegative_constants(node, places, np.asarray(shape[axis]))
-    flat = (_flat_offsets(node, chosen, shape, axis) + _strides(shape)[axis] * found).reshape(-1)
+    array = _nonnegative_constants(node, places, np.asarray(shape[axis]))
+    flat = (_flat_offsets(node, chosen, shape, axis) + _strides(shape)[axis] * array).reshape(-1)
     x = node.builder.reshaped(x, (prod(shape), 1))
     made = _scatter_rows(node, prod(shape), flat, x, node.builder.reshaped(updates, (len(flat), 1)))
     return node.builder.reshaped(made, shape)

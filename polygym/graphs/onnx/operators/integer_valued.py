@@ -48,13 +48,13 @@ def _arg_reduction(is_largest: bool) -> Callable[[OnnxNode], Term]:
         best = node.make("equal", x, node.make("reduce-max", along, 1, x))
         places = _positions(node, x, axis)
         if node.attribute("select_last_index", 0):
-            found = node.make("where", best, places, node.scalar(0.0, x))
+            term = node.make("where", best, places, node.scalar(0.0, x))
         else:  # the smallest is what is left of the last place by the largest of what is left
-            found = node.make("where", best, node.make("neg", places), node.scalar(-last, x))
-        found = node.make("reduce-max", along, int(node.attribute("keepdims", 1) != 0), found)
+            term = node.make("where", best, node.make("neg", places), node.scalar(-last, x))
+        term = node.make("reduce-max", along, int(node.attribute("keepdims", 1) != 0), term)
         if not node.attribute("select_last_index", 0):
-            found = node.make("neg", found)
-        return found if node.builder.tensor(x).dtype == "int64" else _integers(node, found)
+            term = node.make("neg", term)
+        return term if node.builder.tensor(x).dtype == "int64" else _integers(node, term)
 
     return translate
 
@@ -101,11 +101,11 @@ def _floor(node: OnnxNode, x: Term, is_ceiling: bool = False) -> Term:
     most = _INTEGER_FROM[tensor.dtype]
     near = node.make("cast", tensor.dtype, _integers(node, node.make("clip", -most, most, x)))
     if is_ceiling:
-        found = node.pairwise("add", near, node.make("less", near, x))
+        term = node.pairwise("add", near, node.make("less", near, x))
     else:
-        found = node.pairwise("sub", near, node.make("less", x, near))
+        term = node.pairwise("sub", near, node.make("less", x, near))
     is_small = node.make("less", node.make("abs", x), node.scalar(most, x))
-    return node.make("where", is_small, found, x)
+    return node.make("where", is_small, term, x)
 
 
 def _round(node: OnnxNode) -> Term:
@@ -121,10 +121,10 @@ def _round(node: OnnxNode) -> Term:
     pairs = _floor(node, node.pairwise("mul", below, half))
     odd = node.pairwise("sub", below, node.pairwise("mul", pairs, node.scalar(2.0, x)))
     tie = node.pairwise("mul", node.make("equal", rest, half), odd)
-    found = node.pairwise("add", below, node.make("less", half, rest))
+    term = node.pairwise("add", below, node.make("less", half, rest))
     most = node.scalar(_INTEGER_FROM[node.builder.tensor(x).dtype], x)
     is_small = node.make("less", node.make("abs", x), most)
-    return node.make("where", is_small, node.pairwise("add", found, tie), x)
+    return node.make("where", is_small, node.pairwise("add", term, tie), x)
 
 
 def _sign(node: OnnxNode) -> Term:

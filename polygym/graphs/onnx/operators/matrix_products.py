@@ -88,10 +88,10 @@ def _gemm(node: OnnxNode) -> Term:
         shortest_float(node.attribute("alpha", 1.0)),
         shortest_float(node.attribute("beta", 1.0)),
     )
-    found = broadcast_matmul(node, a, _scaled(node, b, alpha))
+    term = broadcast_matmul(node, a, _scaled(node, b, alpha))
     if not node.has(2) or beta == 0:
-        return found
-    return node.pairwise("add", found, _scaled(node, node.term(2), beta))
+        return term
+    return node.pairwise("add", term, _scaled(node, node.term(2), beta))
 
 
 def _einsum(node: OnnxNode) -> Term:
@@ -104,14 +104,14 @@ def _einsum(node: OnnxNode) -> Term:
     parts, result = _subscripts(node)
     terms = node.terms()
     sizes: dict[str, int] = {}
-    for one, letters in zip(terms, parts, strict=True):
-        shape = node.builder.shape(one)
+    for term, letters in zip(terms, parts, strict=True):
+        shape = node.builder.shape(term)
         for letter, extent in zip(letters, shape, strict=True):
             if sizes.setdefault(letter, extent) != extent:
                 node.reject(f"expected one extent for {letter}, found {sizes[letter]} and {extent}")
     x, left = terms[0], parts[0]
     for place in range(1, len(terms)):
-        later = {*result, *(letter for one in parts[place + 1 :] for letter in one)}
+        later = {*result, *(letter for part in parts[place + 1 :] for letter in part)}
         x, left = _contract(node, (x, left), (terms[place], parts[place]), later, sizes)
     x, left = _sum_unneeded(node, x, left, set(result))
     return node.builder.transposed(x, tuple(left.index(letter) for letter in result))
@@ -125,26 +125,26 @@ def _subscripts(node: OnnxNode) -> tuple[list[str], str]:
     ranks = [len(node.shape(place)) for place in range(len(node.values))]
     if len(parts) != len(ranks):
         node.reject(f"expected an equation of {len(ranks)} tensors, found {equation!r}")
-    free = [one for one in ascii_letters if one not in equation]
+    free = [letter for letter in ascii_letters if letter not in equation]
     if not arrow:  # then what is there once, in order
         plain = taken.replace(",", "").replace("...", "")
         once = sorted(one for one in set(plain) if plain.count(one) == 1)
         result = ("..." if "..." in taken else "") + "".join(once)
     hidden = {
-        rank - len(one.replace("...", ""))
-        for one, rank in zip(parts, ranks, strict=True)
-        if "..." in one
+        rank - len(part.replace("...", ""))
+        for part, rank in zip(parts, ranks, strict=True)
+        if "..." in part
     }
     if len(hidden) > 1 or min(hidden, default=0) < 0 or max(hidden, default=0) > len(free):
         node.reject(f"expected as many axes for every ..., found {equation!r} of {ranks}")
     wild = "".join(free[: max(hidden, default=0)])
-    parts = [one.replace("...", wild, 1) for one in parts]
+    parts = [part.replace("...", wild, 1) for part in parts]
     result = result.replace("...", wild, 1)
     is_understood = (
-        all(len(set(one)) == len(one) for one in (*parts, result))
+        all(len(set(part)) == len(part) for part in (*parts, result))
         and "".join((*parts, result, "a")).isalpha()
         and set(result) <= set("".join(parts))
-        and [len(one) for one in parts] == ranks
+        and [len(part) for part in parts] == ranks
     )
     if not is_understood:
         node.reject(f"expected an equation of products and sums, found {equation!r} of {ranks}")
@@ -177,9 +177,9 @@ def _contract(
 
     def arranged(one: Term, letters: str, *groups: list[str]) -> Term:
         order = tuple(letters.index(letter) for group in groups for letter in group)
-        found = node.builder.transposed(one, order)
+        result = node.builder.transposed(one, order)
         extents = [prod(sizes[letter] for letter in group) for group in groups[1:]]
-        return node.builder.reshaped(found, (*(sizes[letter] for letter in batch), *extents))
+        return node.builder.reshaped(result, (*(sizes[letter] for letter in batch), *extents))
 
     z = broadcast_matmul(
         node, arranged(x, left, batch, rows, inner), arranged(y, right, batch, inner, columns)

@@ -102,11 +102,11 @@ def _layer_norm(node: OnnxNode) -> Term:
             if node.has(2)
             else node.weight(np.zeros(extent, node.builder.tensor(x).dtype), f"zeros_{extent}")
         )
-        found = node.make("layer-norm", epsilon, flat, scale, bias)
-        return node.builder.reshaped(found, shape)
-    found = node.builder.reshaped(_normalized_last_axis(node, flat, epsilon), shape)
-    found = node.pairwise("mul", found, node.term(1))
-    return node.pairwise("add", found, node.term(2)) if node.has(2) else found
+        term = node.make("layer-norm", epsilon, flat, scale, bias)
+        return node.builder.reshaped(term, shape)
+    term = node.builder.reshaped(_normalized_last_axis(node, flat, epsilon), shape)
+    term = node.pairwise("mul", term, node.term(1))
+    return node.pairwise("add", term, node.term(2)) if node.has(2) else term
 
 
 def _rms_norm(node: OnnxNode) -> Term:
@@ -128,12 +128,12 @@ def _group_normalized(node: OnnxNode, groups: int) -> Term:
         node.reject(f"expected channels in {groups} groups, found the shape {list(shape)}")
     flat = node.builder.reshaped(x, (shape[0], groups, prod(shape[1:]) // groups))
     normal = _normalized_last_axis(node, flat, shortest_float(node.attribute("epsilon", 1e-5)))
-    found = node.builder.reshaped(normal, shape)
+    term = node.builder.reshaped(normal, shape)
     for place, head in ((1, "mul"), (2, "add")):
         one = node.term(place)
         one = node.builder.reshaped(one, (1, shape[1], *(1,) * (len(shape) - 2)))
-        found = node.pairwise(head, found, one)
-    return found
+        term = node.pairwise(head, term, one)
+    return term
 
 
 def _group_norm(node: OnnxNode) -> Term:
@@ -191,8 +191,8 @@ def _log_softmax(node: OnnxNode) -> Term:
     x, axis = _flat_for_softmax(node)
     moved = node.pairwise("sub", x, node.make("reduce-max", axis, 1, x))
     total = node.make("reduce-sum", axis, 1, node.make("exp", moved))
-    found = node.pairwise("sub", moved, node.make("log", total))
-    return node.builder.reshaped(found, node.shape(0))
+    term = node.pairwise("sub", moved, node.make("log", total))
+    return node.builder.reshaped(term, node.shape(0))
 
 
 def _direct_reduction(head: str) -> Callable[[OnnxNode, Term, Term, int], Term]:
@@ -207,11 +207,11 @@ def _log_sum_exp(node: OnnxNode, x: Term, axes: Term, keep: int) -> Term:
     """Add m, the largest, to the log of the sum of exp(x - m)."""
     largest = node.make("reduce-max", axes, 1, x)
     total = node.make("reduce-sum", axes, 1, node.make("exp", node.pairwise("sub", x, largest)))
-    found = node.pairwise("add", largest, node.make("log", total))
+    term = node.pairwise("add", largest, node.make("log", total))
     along = parse_numbers(str(axes.head))
-    shape = node.builder.shape(found)
+    shape = node.builder.shape(term)
     rest = tuple(extent for place, extent in enumerate(shape) if keep or place not in along)
-    return node.builder.reshaped(found, rest)
+    return node.builder.reshaped(term, rest)
 
 
 def _composed_sum(*functions: str) -> Callable[[OnnxNode, Term, Term, int], Term]:
@@ -222,7 +222,7 @@ def _composed_sum(*functions: str) -> Callable[[OnnxNode, Term, Term, int], Term
         return node.pairwise("mul", x, x) if name == "square" else node.make(name, x)
 
     def reduction(node: OnnxNode, x: Term, axes: Term, keep: int) -> Term:
-        x = reduce(lambda one, name: applied(node, name, one), functions[:at], x)
+        x = reduce(lambda term, name: applied(node, name, term), functions[:at], x)
         x = node.make("reduce-sum", axes, keep, x)
         return reduce(lambda one, name: applied(node, name, one), functions[at + 1 :], x)
 

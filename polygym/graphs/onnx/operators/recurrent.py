@@ -52,8 +52,8 @@ def _gates(one: _RecurrentDirection, x: Term, count: int) -> list[Term]:
 
 
 def _state_product(one: _RecurrentDirection, state: Term) -> Term:
-    found = broadcast_matmul(one.node, state, one.r)
-    return found if one.r_bias is None else one.node.pairwise("add", found, one.r_bias)
+    term = broadcast_matmul(one.node, state, one.r)
+    return term if one.r_bias is None else one.node.pairwise("add", term, one.r_bias)
 
 
 def _lstm(
@@ -144,8 +144,8 @@ def _layer(
     functions = _functions(node, defaults, len(ways))
     rows, lasts, cells = [], [], []
     for way, is_back in enumerate(ways):
-        one, given = _direction(node, way, gates, hidden, functions[way], has_cells)
-        states, last, cell = _unroll(one, given, steps, step, is_back=is_back)
+        recurrent_direction, given = _direction(node, way, gates, hidden, functions[way], has_cells)
+        states, last, cell = _unroll(recurrent_direction, given, steps, step, is_back=is_back)
         rows.append(states)
         lasts.append(builder.reshaped(last, (1, batch, hidden)))
         if cell is not None:

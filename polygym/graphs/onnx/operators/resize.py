@@ -40,10 +40,10 @@ class _ResizedAxis:
 
 
 def _text(node: OnnxNode, name: str, default: bytes, known: tuple[str, ...]) -> str:
-    found = str(node.attribute(name, default).decode(errors="replace"))
-    if found not in known:
-        node.reject(f"expected one of {', '.join(known)} for {name}, found {found}")
-    return found
+    result = str(node.attribute(name, default).decode(errors="replace"))
+    if result not in known:
+        node.reject(f"expected one of {', '.join(known)} for {name}, found {result}")
+    return result
 
 
 def _axes(node: OnnxNode, places: tuple[int, int]) -> list[_ResizedAxis]:
@@ -63,7 +63,7 @@ def _axes(node: OnnxNode, places: tuple[int, int]) -> list[_ResizedAxis]:
         scales = [float(one) for one in node.attribute("scales") or ()]
     if len(scales) != len(axes) or not all(np.isfinite(scales)) or min(scales, default=1) <= 0:
         node.reject(f"expected {len(axes)} scales or sizes above 0, found {sizes or scales}")
-    found = []
+    result = []
     for place, (axis, scale) in enumerate(zip(axes, scales, strict=True)):
         extent = shape[axis]
         after = (
@@ -75,8 +75,8 @@ def _axes(node: OnnxNode, places: tuple[int, int]) -> list[_ResizedAxis]:
         if after < 1:
             node.reject(f"expected extents from 1 on, found {after} for axis {axis}")
         if after != extent or scale != 1:
-            found.append(_ResizedAxis(axis, extent, after, scale))
-    return found
+            result.append(_ResizedAxis(axis, extent, after, scale))
+    return result
 
 
 def _coordinates(axis: _ResizedAxis, mode: str) -> _Array:
@@ -152,7 +152,7 @@ def _weighted_gather(
     """Return the sum of elements chosen along an axis, each times its weight."""
     rank = len(node.builder.shape(x))
     dtype = node.builder.tensor(x).dtype
-    found: Term | None = None
+    term: Term | None = None
     for places, weights in parts:
         if weights is not None and not weights.any():
             continue
@@ -161,9 +161,9 @@ def _weighted_gather(
         if weights is not None:
             spread = weights.astype(dtype).reshape(-1, *(1,) * (rank - 1 - axis.number))
             one = node.pairwise("mul", one, node.weight(spread, f"shares_{axis.number}"))
-        found = one if found is None else node.pairwise("add", found, one)
-    assert found is not None, "weights add up to 1"
-    return found
+        term = one if term is None else node.pairwise("add", term, one)
+    assert term is not None, "weights add up to 1"
+    return term
 
 
 def _repeat_elements(node: OnnxNode, x: Term, axis: _ResizedAxis) -> Term:

@@ -48,7 +48,7 @@ class GeneratedRules:
     def to_json(self) -> dict[str, Any]:
         """Return a document."""
         return {
-            "rules": [str(one) for one in self.rules],
+            "rules": [str(rule) for rule in self.rules],
             "terms": self.terms,
             "equations": self.equations,
             "seconds": round(self.seconds, 1),
@@ -118,11 +118,11 @@ def _generate_from(
 
     terms = enumerate_terms(world, seed)
     if world.requires_shared_input:
-        found = two_source_rules(world, terms, seed, progress, is_late)
+        result = two_source_rules(world, terms, seed, progress, is_late)
     else:
-        found = one_source_rules(world, terms, rules, seed, progress, is_late)
+        result = one_source_rules(world, terms, rules, seed, progress, is_late)
     return {
-        "rules": rules_text(found),
+        "rules": rules_text(result),
         "terms": terms.count,
         "equations": len(terms.candidates),
     }

@@ -59,27 +59,28 @@ def fingerprint(arrays: tuple[Array, ...]) -> Any:
 def enumerate_terms(world: Vocabulary, seed: int) -> TermEnumeration:
     """Return the terms of a world."""
     rng = np.random.default_rng([seed, *world.name.encode()])
-    found = TermEnumeration()
+    enumeration = TermEnumeration()
     for name, data in world.data().items():
         arrays = tuple(
             rng.integers(-9, 10, data.shape) * float(world.min_share) for _ in range(_SAMPLES)
         )
-        one = EnumeratedTerm(term(name), 0, data, arrays)
-        found.known[fingerprint(arrays)] = one
-        found.by_size[0].append(one)
+        enumerated_term = EnumeratedTerm(term(name), 0, data, arrays)
+        enumeration.known[fingerprint(arrays)] = enumerated_term
+        enumeration.by_size[0].append(enumerated_term)
     makers = [
-        _TemplateInstantiator(one, list(found.by_size[0])) for one in operator_templates(world)
+        _TemplateInstantiator(template, list(enumeration.by_size[0]))
+        for template in operator_templates(world)
     ]
     for size in range(1, world.max_operators + 1):
         for maker in makers:
             # Halves are taken of the largest terms too.
             _enumerate_size(
-                found,
+                enumeration,
                 maker,
                 size,
                 is_kept=size < world.max_operators or world.requires_shared_input,
             )
-    return found
+    return enumeration
 
 
 def _enumerate_size(
@@ -96,10 +97,10 @@ def _enumerate_size(
         other = found.known.get(key)
         whole = maker.term(parts)
         if other is None:
-            one = EnumeratedTerm(whole, size, data, arrays if is_kept else ())
-            found.known[key] = one
+            enumerated_term = EnumeratedTerm(whole, size, data, arrays if is_kept else ())
+            found.known[key] = enumerated_term
             if is_kept:
-                found.by_size[size].append(one)
+                found.by_size[size].append(enumerated_term)
         else:
             found.candidates.append((whole, other.term))
             if size == 1 and len(parts) == 2 and other.term is maker.term(parts[::-1]):
@@ -110,17 +111,17 @@ def _arguments(
     found: TermEnumeration, maker: _TemplateInstantiator, size: int
 ) -> Iterator[tuple[EnumeratedTerm, ...]]:
     if maker.arity == 1:
-        for one in found.by_size[size - 1]:
-            yield (one,)
+        for enumerated_term in found.by_size[size - 1]:
+            yield (enumerated_term,)
         return
     for first in range(size):
         second = size - 1 - first
-        for left, one in enumerate(list(found.by_size[first])):
+        for left, enumerated_term in enumerate(list(found.by_size[first])):
             for right, other in enumerate(list(found.by_size[second])):
                 # Once it is known that the order is of no account, one order is enough.
                 if maker.commutes and size > 1 and (second, right) < (first, left):
                     continue
-                yield one, other
+                yield enumerated_term, other
 
 
 class _TemplateInstantiator:
@@ -131,13 +132,13 @@ class _TemplateInstantiator:
         self.holes = sorted(name for name in variable_names([template]) if name[-1].isdigit())
         self.arity = len(self.holes)
         self.commutes = False
-        self._world = {str(one.term.head): one for one in world}
+        self._world = {str(enumerated_term.term.head): enumerated_term for enumerated_term in world}
         self._admitted: dict[tuple[TensorType, ...], dict[Term, Data] | None] = {}
         self._nodes = list(postorder([template]))
 
     def data(self, parts: tuple[EnumeratedTerm, ...]) -> TensorType | None:
         """Return what the node is, None if there is none of such parts."""
-        datas = tuple(one.data for one in parts)
+        datas = tuple(enumerated_term.data for enumerated_term in parts)
         if datas not in self._admitted:
             self._admitted[datas] = self._all_data(datas)
         found = self._admitted[datas]
@@ -145,7 +146,9 @@ class _TemplateInstantiator:
         return made if isinstance(made, TensorType) else None
 
     def _all_data(self, datas: tuple[TensorType, ...]) -> dict[Term, Data] | None:
-        binding: dict[str, Data] = {name: one.data for name, one in self._world.items()}
+        binding: dict[str, Data] = {
+            name: enumerated_term.data for name, enumerated_term in self._world.items()
+        }
         for name, data in zip(self.holes, datas, strict=True):
             if "k" in name and not data.constant:
                 return None  # a kernel is made of weights
@@ -159,7 +162,7 @@ class _TemplateInstantiator:
 
     def values(self, parts: tuple[EnumeratedTerm, ...]) -> tuple[Array, ...]:
         """Return the arrays for those of parts with which there is such a node."""
-        data = self._admitted[tuple(one.data for one in parts)]
+        data = self._admitted[tuple(enumerated_term.data for enumerated_term in parts)]
         assert data is not None
         return tuple(self._value(parts, data, sample) for sample in range(_SAMPLES))
 
@@ -167,21 +170,21 @@ class _TemplateInstantiator:
         self, parts: tuple[EnumeratedTerm, ...], data: dict[Term, Data], sample: int
     ) -> Array:
         made: dict[Term, Any] = {}
-        for one in self._nodes:
-            literal = data[one]
-            if is_variable(one):
-                name = str(one.head)
+        for node in self._nodes:
+            literal = data[node]
+            if is_variable(node):
+                name = str(node.head)
                 part = parts[int(name[-1])] if name[-1].isdigit() else self._world[name]
-                made[one] = part.arrays[sample]
+                made[node] = part.arrays[sample]
             elif isinstance(literal, NumberData | TextData):
-                made[one] = literal.value
+                made[node] = literal.value
             else:
-                made[one] = evaluate_node(one.head, tuple(made[child] for child in one.children))
+                made[node] = evaluate_node(node.head, tuple(made[child] for child in node.children))
         array: Array = made[self.template]
         return array
 
     def term(self, parts: tuple[EnumeratedTerm, ...]) -> Term:
         """Return the template with terms in its holes."""
-        names = {**{name: one.term for name, one in self._world.items()}}
-        names.update(zip(self.holes, (one.term for one in parts), strict=True))
+        names = {**{name: enumerated_term.term for name, enumerated_term in self._world.items()}}
+        names.update(zip(self.holes, (part.term for part in parts), strict=True))
         return substitute(self.template, names)

@@ -63,7 +63,7 @@ def generalize(
 ) -> Rule | None:
     """Return the most general rule that an equation stands for, None if it holds nowhere else."""
     used = set(variable_names(sources))
-    if any(is_variable(one) for one in sources) or not set(variable_names(targets)) <= used:
+    if any(is_variable(source) for source in sources) or not set(variable_names(targets)) <= used:
         return None
     if any(
         source in set(postorder([target])) for source, target in zip(sources, targets, strict=True)
@@ -79,25 +79,25 @@ def generalize(
     names = _names(sources)
     best: tuple[tuple[int, float], Rule] | None = None
     for choice in _computed_literals(targets, binding, set(names)):
-        found = _with_literals(sources, choice, names, binding, seed, may_be_conditional)
-        if found is None or not _holds(found, _FULL_CASES, seed):
+        rule = _with_literals(sources, choice, names, binding, seed, may_be_conditional)
+        if rule is None or not _holds(rule, _FULL_CASES, seed):
             continue
-        reach = len(variable_names(found.sources)), _applicable_share(found, seed)
+        reach = len(variable_names(rule.sources)), _applicable_share(rule, seed)
         if best is None or reach > best[0]:
-            best = reach, found
+            best = reach, rule
     return best[1] if best else None
 
 
 def _applicable_share(rule: Rule, seed: int) -> float:
     """Return on which part of all instances of its sources a rule fires, roughly."""
     fires: list[bool] = []
-    for one in instances(replace(rule, conditions=()), seed, _FULL_CASES):
+    for instance in instances(replace(rule, conditions=()), seed, _FULL_CASES):
         try:
-            infer_patterns(rule.targets, one.binding, one.data)
+            infer_patterns(rule.targets, instance.binding, instance.data)
         except Inadmissible:
             fires.append(False)
         else:
-            fires.append(conditions_hold(rule, one.binding, one.data))
+            fires.append(conditions_hold(rule, instance.binding, instance.data))
     return round(sum(fires) / len(fires), 1) if fires else 0.0
 
 
@@ -185,7 +185,9 @@ def _repeated_operands(roots: tuple[Term, ...]) -> set[Head]:
 
 def _is_more_general(rule: Rule, key: Key, name: str) -> bool:
     """Whether conditions say more of a variable than that it is the literal that it was."""
-    return not any(term_text(one) == f"(equal {name} {key[1]})" for one in rule.conditions)
+    return not any(
+        term_text(condition) == f"(equal {name} {key[1]})" for condition in rule.conditions
+    )
 
 
 def _holds(rule: Rule, budget: int, seed: int) -> bool:
@@ -197,14 +199,14 @@ def _holds(rule: Rule, budget: int, seed: int) -> bool:
 
 def _names(sources: tuple[Term, ...]) -> dict[Key, str]:
     """Return the variables for the literals of sources."""
-    found: dict[Key, str] = {}
+    result: dict[Key, str] = {}
     for family, key in _literals(sources):
-        if (family, key) in found:
+        if (family, key) in result:
             continue
-        count = sum(other == family for other, _ in found)
+        count = sum(other == family for other, _ in result)
         stem = "?" + ("nmlk"[count] if family == "axis" else _VARIABLE_NAMES[family])
-        found[family, key] = stem if family == "axis" or not count else f"{stem}{count + 1}"
-    return found
+        result[family, key] = stem if family == "axis" or not count else f"{stem}{count + 1}"
+    return result
 
 
 def _literals(roots: tuple[Term, ...]) -> Iterator[Key]:
@@ -252,37 +254,37 @@ def _computed_literals(
         for order, axis in product(permutations, axes)
         for word in ("=place", "=entry")
     ]
-    for one in dict.fromkeys(postorder(targets)):
-        if str(one.head).startswith("concat"):
-            axis, first = one.children[:2]
+    for fromkey in dict.fromkeys(postorder(targets)):
+        if str(fromkey.head).startswith("concat"):
+            axis, first = fromkey.children[:2]
             options = [(axis, axis)] if ("axis", axis.head) in known else []
             options += [(axis, other) for other in moved if _value(other) == axis.head]
             options += [(axis, other) for other in _axes(axis, first, binding)]
             options = options or [(axis, axis)]
-            places.append([(one, _changed(one, 0, other)) for _, other in options])
-        elif one.head == "split":
-            axis, at, whole = one.children
+            places.append([(fromkey, _changed(fromkey, 0, other)) for _, other in options])
+        elif fromkey.head == "split":
+            axis, at, whole = fromkey.children
             along = [axis] if ("axis", axis.head) in known else []
             along += _axes(axis, whole, binding) or [axis]
             ats = [at] if ("at", at.head) in known else _extents(at, whole, binding)
             places.append(
                 [
-                    (one, _changed(_changed(one, 0, other), 1, place))
+                    (fromkey, _changed(_changed(fromkey, 0, other), 1, place))
                     for other, place in product(along, ats)
                 ]
             )
-        elif one.head == "transpose" and ("permutation", one.children[1].head) not in known:
-            order = one.children[1]
+        elif fromkey.head == "transpose" and ("permutation", fromkey.children[1].head) not in known:
+            order = fromkey.children[1]
             composed = [
                 term("=compose", left, right) for left, right in product(permutations, repeat=2)
             ]
             options = [(order, made) for made in composed if _value(made) == order.head]
             places.append(
-                [(one, _changed(one, 1, other)) for _, other in [*options, (order, order)]]
+                [(fromkey, _changed(fromkey, 1, other)) for _, other in [*options, (order, order)]]
             )
     for choice in list(product(*places))[:24]:
         changes = dict(choice)
-        yield tuple(_replaced(one, changes) for one in targets)
+        yield tuple(_replaced(target, changes) for target in targets)
 
 
 def _value(computed: Term) -> Head | None:
@@ -326,7 +328,7 @@ def _axes(axis: Term, inside: Term, binding: dict[str, Data]) -> list[Term]:
 
 def _extents(at: Term, whole: Term, binding: dict[str, Data]) -> list[Term]:
     """Return words for the place of a split: extents of variables inside that are as large."""
-    found = []
+    result = []
     for name in variable_names([whole]):
         data = binding[name]
         if isinstance(data, TensorType):
@@ -338,5 +340,5 @@ def _extents(at: Term, whole: Term, binding: dict[str, Data]) -> list[Term]:
                 if rank < 4 and axis >= rank - 2:
                     word = "=column-axis" if axis == rank - 1 else "=row-axis"
                     value = term(word, term(name))
-                found.append(term("=extent", term(name), value))
-    return found or [at]
+                result.append(term("=extent", term(name), value))
+    return result or [at]

@@ -24,10 +24,10 @@ Equation = tuple[Term, Term]
 
 def equations(world: Vocabulary, terms: TermEnumeration) -> list[Equation]:
     """Return what was found, each once up to names of variables, the smallest first."""
-    found: dict[Equation, None] = {}
+    result: dict[Equation, None] = {}
     for left, right in terms.candidates:
-        found[_canonical(world, left, right)] = None
-    return sorted(found, key=_order_key)
+        result[_canonical(world, left, right)] = None
+    return sorted(result, key=_order_key)
 
 
 def one_source_rules(
@@ -40,26 +40,26 @@ def one_source_rules(
 ) -> list[Rule]:
     """Return rules of a world that do not follow from those known and from each other."""
     binding: dict[str, Data] = dict(world.data())
-    found: list[Rule] = []
+    result: list[Rule] = []
     todo = _underivable(equations(world, terms), known, binding)
     progress(f"{world.name}: {terms.count} terms, {len(todo)} equations that do not follow")
     fresh = 0
     while todo and not is_late():
         left, right = todo.pop(0)
-        rules = known + found
+        rules = known + result
         if fresh and is_derivable(instantiate(left, binding), instantiate(right, binding), rules):
             continue
         made = _rules_both_ways(left, right, binding, seed)
         if not made:
             continue
         for rule in made:
-            named = _with_name(rule, {one.name for one in known + found})
-            found.append(named)
+            named = _with_name(rule, {one.name for one in known + result})
+            result.append(named)
             progress(f"{world.name}: {named}")
         fresh += 1
         if fresh % _REFILTER_EVERY == 0:
-            todo = _underivable(todo, known + found, binding)
-    return found
+            todo = _underivable(todo, known + result, binding)
+    return result
 
 
 def _rules_both_ways(left: Term, right: Term, binding: dict[str, Data], seed: int) -> list[Rule]:
@@ -82,7 +82,7 @@ def _underivable(
         batch = todo[start : start + _BATCH]
         pairs = [(instantiate(one, binding), instantiate(other, binding)) for one, other in batch]
         fresh = are_underivable(pairs, known)
-        left += [one for one, is_new in zip(batch, fresh, strict=True) if is_new]
+        left += [equation for equation, is_new in zip(batch, fresh, strict=True) if is_new]
     return left
 
 

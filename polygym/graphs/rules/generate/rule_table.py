@@ -75,9 +75,9 @@ def _undoes(one: Rule, other: Rule) -> bool:
 
 def _heads(roots: tuple[Term, ...]) -> list[str]:
     return sorted(
-        str(one.head)
-        for one in postorder(roots)
-        if one.children and not str(one.head).startswith("=")
+        str(term.head)
+        for term in postorder(roots)
+        if term.children and not str(term.head).startswith("=")
     )
 
 
@@ -131,7 +131,7 @@ def table_header(
     seed: int, terms: int, equations: int, rules: list[Rule], seconds: float, is_whole: bool
 ) -> str:
     """Return the comment at the head of a table."""
-    several = sum(one.is_multiple for one in rules)
+    several = sum(rule.is_multiple for rule in rules)
     return (
         "; Rules of tensor graphs that were found, by `polygym graph rules --generate`.\n"
         f"; Seed {seed}: {terms} terms enumerated, {equations} pairs of equal values; of what was "

@@ -39,42 +39,44 @@ def add_conditions(rule: Rule, original_types: dict[str, Data], seed: int = 0) -
     """
     good: list[RuleInstance] = []
     bad: list[RuleInstance] = []
-    for number, one in enumerate(instances(rule, seed, _SAMPLES)):
-        answer = check_instance(rule, one, seed, number)
+    for number, instance in enumerate(instances(rule, seed, _SAMPLES)):
+        answer = check_instance(rule, instance, seed, number)
         if isinstance(answer, GraphRuleCounterexample):
-            bad.append(one)
+            bad.append(instance)
         elif answer:
-            good.append(one)
+            good.append(instance)
     if len(good) * _MAX_FAILURES < len(bad):
         return None
-    vocabulary = [one for one in candidate_conditions(rule) if _is_true(one, original_types)]
+    vocabulary = [term for term in candidate_conditions(rule) if _is_true(term, original_types)]
     for _ in range(_ROUNDS):
         chosen = _weakest_conjunction(vocabulary, good, bad)
         if chosen is None:
             return None
-        found = replace(rule, conditions=(*rule.conditions, *chosen))
+        result = replace(rule, conditions=(*rule.conditions, *chosen))
         try:
-            outcome = verify_rule(found, _VERIFICATION_CASES, seed)
+            outcome = verify_rule(result, _VERIFICATION_CASES, seed)
         except InputError:  # it never fires
             return None
         if not isinstance(outcome, GraphRuleCounterexample):
-            return found
+            return result
         bad.append(RuleInstance(outcome.binding, infer_patterns(rule.sources, outcome.binding)))
     return None
 
 
 def candidate_conditions(rule: Rule) -> list[Term]:
     """Return what can be said of a rule's variables."""
-    found: dict[str, None] = {}
-    for one in _atoms(rule):
-        found[one] = None
-    return [parse_term(one) for one in found]
+    result: dict[str, None] = {}
+    for atom in _atoms(rule):
+        result[atom] = None
+    return [parse_term(one) for one in result]
 
 
 def _atoms(rule: Rule) -> Iterator[str]:
     what = variable_kinds(rule)
     bound = {
-        str(one.head) for one in postorder(rule.sources) if is_variable(one) and one.head in what
+        str(term.head)
+        for term in postorder(rule.sources)
+        if is_variable(term) and term.head in what
     }
     tensors = [name for name in what if name in bound and what[name][0] == "T"]
     by_role = {
@@ -114,10 +116,10 @@ def _atoms(rule: Rule) -> Iterator[str]:
 
 def _convolutions(rule: Rule) -> Iterator[tuple[str, str]]:
     """Yield the pairs of variables of which one is convolved with the other on either side."""
-    for one in postorder((*rule.sources, *rule.targets)):
-        if one.head == "conv":
+    for term in postorder((*rule.sources, *rule.targets)):
+        if term.head == "conv":
             names = [name for name, _ in operator_named("conv").parameters]
-            image, kernel = (one.children[names.index(name)] for name in "xw")
+            image, kernel = (term.children[names.index(name)] for name in "xw")
             if is_variable(image) and is_variable(kernel):
                 yield term_text(image), term_text(kernel)
 
@@ -127,7 +129,7 @@ def _is_true(atom: Term, binding: dict[str, Data]) -> bool:
         made = infer_patterns(atom.children, binding)
     except (Inadmissible, KeyError):
         return False
-    return TENSOR_DOMAIN.holds(str(atom.head), tuple(made[one] for one in atom.children))
+    return TENSOR_DOMAIN.holds(str(atom.head), tuple(made[term] for term in atom.children))
 
 
 def _weakest_conjunction(
@@ -136,7 +138,11 @@ def _weakest_conjunction(
     """Return the conjunction that excludes all that is bad and least of what is good."""
     masks = []
     for atom in vocabulary:
-        kept = sum(1 << place for place, one in enumerate(good) if _is_true(atom, one.binding))
+        kept = sum(
+            1 << place
+            for place, rule_instance in enumerate(good)
+            if _is_true(atom, rule_instance.binding)
+        )
         left = sum(1 << place for place, one in enumerate(bad) if _is_true(atom, one.binding))
         masks.append((atom, kept, left))
     everything = (1 << len(good)) - 1
@@ -144,8 +150,8 @@ def _weakest_conjunction(
     for count in (0, 1, 2, 3):
         for chosen in combinations(masks, count):
             kept, left = everything, (1 << len(bad)) - 1
-            for _, one, other in chosen:
-                kept, left = kept & one, left & other
+            for _, instance, other in chosen:
+                kept, left = kept & instance, left & other
             if left or not kept:
                 continue
             value = kept.bit_count()

@@ -35,28 +35,32 @@ def two_source_rules(
 ) -> list[Rule]:
     """Return the rules with two sources of a world, each pair of sources once."""
     binding: dict[str, Data] = dict(world.data())
-    found: dict[str, Rule] = {}
+    rules: dict[str, Rule] = {}
     for sources, whole, axis, at in sorted(_pairs(terms), key=_weight):
         if is_late():
             break
         parts = make_node("split", axis, at, whole)
         targets = make_node("split0", parts), make_node("split1", parts)
         rule = generalize(sources, targets, binding, seed)
-        if rule is None or any(_sources_key(rule, swap) in found for swap in (False, True)):
+        if rule is None or any(_sources_key(rule, swap) in rules for swap in (False, True)):
             continue
-        heads = dict.fromkeys(str(one.head) for one in (*sources, *_parts_inside(whole)))
+        heads = dict.fromkeys(str(source.head) for source in (*sources, *_parts_inside(whole)))
         stem = "two-" + "-".join(heads)
-        count = sum(one.name.startswith(stem) for one in found.values())
+        count = sum(rule.name.startswith(stem) for rule in rules.values())
         named = Rule(
             f"{stem}-{count + 1}" if count else stem, rule.sources, rule.targets, rule.conditions
         )
-        found[_sources_key(rule, False)] = named
+        rules[_sources_key(rule, False)] = named
         progress(f"{world.name}: {named}")
-    return list(found.values())
+    return list(rules.values())
 
 
 def _pairs(terms: TermEnumeration) -> Iterator[_PairCandidate]:
-    for whole in [one for size_ in sorted(terms.by_size) for one in terms.by_size[size_]]:
+    for whole in [
+        enumerated_term
+        for size_ in sorted(terms.by_size)
+        for enumerated_term in terms.by_size[size_]
+    ]:
         inner = [one for one in postorder([whole.term]) if str(one.head).startswith("concat")]
         if not inner or str(whole.term.head).startswith("concat"):
             continue
@@ -91,4 +95,4 @@ def _sources_key(rule: Rule, swap: bool) -> str:
     """Return what rules share that have the same sources, up to names and to their order."""
     sources = rule.sources[::-1] if swap else rule.sources
     names = {name: term(f"?{place}") for place, name in enumerate(variable_names(sources))}
-    return " & ".join(term_text(substitute(one, names)) for one in sources)
+    return " & ".join(term_text(substitute(source, names)) for source in sources)

@@ -62,7 +62,7 @@ def apply_splitting(scop: Scop, splitting: Splitting) -> Scop:
             for piece in pieces[part.statement]
         ),
     )
-    statements = tuple(piece for one in scop.statements for piece in pieces[one.name])
+    statements = tuple(piece for statement in scop.statements for piece in pieces[statement.name])
     return verify(replace(scop, statements=statements, schedule=str(schedule)))
 
 
@@ -70,7 +70,9 @@ def pieces_by_statement(scop: Scop, splitting: Splitting) -> dict[str, tuple[Sta
     """Return the pieces of each statement by name; raises as :func:`apply_splitting` does."""
     _check_names(scop, splitting)
     with bounded_operations("splitting statements"):
-        pieces = {one.name: _pieces(one, splitting, scop) for one in scop.statements}
+        pieces = {
+            statement.name: _pieces(statement, splitting, scop) for statement in scop.statements
+        }
     count = sum(map(len, pieces.values()))
     if count > max(_MOST_PIECES, len(scop.statements)):
         raise InputError(f"a splitting: expected at most {_MOST_PIECES} statements, found {count}")
@@ -89,8 +91,8 @@ def _sides(
 
 def _check_names(scop: Scop, splitting: Splitting) -> None:
     """Refuse cuts of statements, iterators and parameters that the program does not have."""
-    statements = {one.name: one for one in scop.statements}
-    parameters = [one.name for one in scop.parameters]
+    statements = {statement.name: statement for statement in scop.statements}
+    parameters = [parameter.name for parameter in scop.parameters]
     for name, cuts in splitting.statements:
         if name not in statements:
             raise InputError(
@@ -98,8 +100,8 @@ def _check_names(scop: Scop, splitting: Splitting) -> None:
                 f"found {name[:100]}"
             )
         known = [*statements[name].iterators, *parameters]
-        for one in cuts:
-            for unknown in (word for word in one.variables if word not in known):
+        for condition in cuts:
+            for unknown in (word for word in condition.variables if word not in known):
                 raise InputError(
                     f"a splitting: statement {name} has the iterators and parameters "
                     f"{', '.join(known) or '(none)'}; found {unknown}"
@@ -108,14 +110,14 @@ def _check_names(scop: Scop, splitting: Splitting) -> None:
 
 def _pieces(statement: Statement, splitting: Splitting, scop: Scop) -> tuple[Statement, ...]:
     """Return the pieces of a statement, itself if it stays whole."""
-    parameters = tuple(one.name for one in scop.parameters)
+    parameters = tuple(parameter.name for parameter in scop.parameters)
     context = isl.Set(scop.context)
     domain = isl.Set(statement.domain)
     domains = [domain]
     for cut in splitting.conditions(statement.name):
         cutting = _sides(statement, cut, parameters)
-        parts = [one.intersect(side) for one in domains for side in cutting]
-        domains = [one for one in parts if not one.intersect_params(context).is_empty()]
+        parts = [domain.intersect(side) for domain in domains for side in cutting]
+        domains = [part for part in parts if not part.intersect_params(context).is_empty()]
         if len(domains) > _MOST_PIECES:
             raise InputError(
                 f"a splitting: expected at most {_MOST_PIECES} pieces of {statement.name}, found "
@@ -125,7 +127,7 @@ def _pieces(statement: Statement, splitting: Splitting, scop: Scop) -> tuple[Sta
         return (statement,)
     _check_pieces(statement, domain.intersect_params(context), domains, context)
     names = _free_names(statement.name, scop)
-    return tuple(_piece(statement, next(names), one) for one in domains)
+    return tuple(_piece(statement, next(names), domain) for domain in domains)
 
 
 def _check_pieces(

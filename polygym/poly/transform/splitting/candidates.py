@@ -58,28 +58,33 @@ def candidate_splittings(scop: Scop, *, ranges: bool = True) -> tuple[Splitting,
         *_single_condition_splittings(_borders(scop, found)),
     ]
     several = [*_midpoint_splittings(scop, found, ranges=ranges), *alone]
-    return tuple(dict.fromkeys(one for one in several if one.statements))[:_MAX_CANDIDATES]
+    return tuple(dict.fromkeys(splitting for splitting in several if splitting.statements))[
+        :_MAX_CANDIDATES
+    ]
 
 
 def hyperplane_splittings(scop: Scop) -> tuple[Splitting, ...]:
     """Return the suggestions that are hyperplanes, each different from all before it."""
-    found = dict.fromkeys(_single_condition_splittings(_hyperplanes(scop, dependences(scop))))
-    return tuple(found)[:_MAX_CANDIDATES]
+    result = dict.fromkeys(_single_condition_splittings(_hyperplanes(scop, dependences(scop))))
+    return tuple(result)[:_MAX_CANDIDATES]
 
 
 def _single_condition_splittings(cuts: Iterable[tuple[str, SplitCondition]]) -> Iterator[Splitting]:
     """Yield every cut of a statement as a splitting."""
-    for statement, one in cuts:
-        yield NO_SPLITTING.with_conditions(statement, [one])
+    for statement, condition in cuts:
+        yield NO_SPLITTING.with_conditions(statement, [condition])
 
 
 def _ends(
     scop: Scop, found: Iterable[Dependence]
 ) -> Iterator[tuple[Statement, isl.BasicSet, isl.Set]]:
     """Yield the sources and the sinks of dependences, with all instances of their statement."""
-    for one in found:
-        relation = isl.BasicMap(one.relation)
-        for name, points in ((one.source, relation.domain()), (one.sink, relation.range())):
+    for dependence in found:
+        relation = isl.BasicMap(dependence.relation)
+        for name, points in (
+            (dependence.source, relation.domain()),
+            (dependence.sink, relation.range()),
+        ):
             statement = scop.statement(name)
             yield statement, points, isl.Set(statement.domain)
 
@@ -89,9 +94,9 @@ def _hyperplanes(scop: Scop, found: Iterable[Dependence]) -> Iterator[tuple[str,
     for statement, points, domain in _ends(scop, found):
         for constraint in points.affine_hull().gist(domain.affine_hull()).get_constraints():
             if constraint.is_equality() and (
-                one := _condition_at(constraint, statement, SplitRelation.EQUAL)
+                condition := _condition_at(constraint, statement, SplitRelation.EQUAL)
             ):
-                yield statement.name, one
+                yield statement.name, condition
 
 
 def _borders(scop: Scop, found: Iterable[Dependence]) -> Iterator[tuple[str, SplitCondition]]:
@@ -99,9 +104,9 @@ def _borders(scop: Scop, found: Iterable[Dependence]) -> Iterator[tuple[str, Spl
     for statement, points, domain in _ends(scop, found):
         for constraint in points.gist(domain.simple_hull()).get_constraints():
             if not constraint.is_equality() and (
-                one := _condition_at(constraint, statement, SplitRelation.BELOW)
+                condition := _condition_at(constraint, statement, SplitRelation.BELOW)
             ):
-                yield statement.name, one
+                yield statement.name, condition
 
 
 def _midpoint_splittings(
@@ -109,15 +114,15 @@ def _midpoint_splittings(
 ) -> Iterator[Splitting]:
     """Yield splittings in the middle: all reflections, all ranges, ranges at one depth."""
     reflections = NO_SPLITTING
-    for one in found:
-        if one.source == one.sink:
-            statement = scop.statement(one.source)
-            cuts = list(_reflections(isl.BasicMap(one.relation), statement))
-            reflections = reflections.with_first_conditions(one.source, cuts)
+    for dependence in found:
+        if dependence.source == dependence.sink:
+            statement = scop.statement(dependence.source)
+            cuts = list(_reflections(isl.BasicMap(dependence.relation), statement))
+            reflections = reflections.with_first_conditions(dependence.source, cuts)
     yield reflections
     if len(scop.statements) == 1 or not (ranges or reflections.statements):
         return
-    deepest = [one for one in scop.statements if one.depth == scop.depth]
+    deepest = [statement for statement in scop.statements if statement.depth == scop.depth]
     for places in (range(scop.depth), *([place] for place in range(scop.depth))):
         middles = NO_SPLITTING
         for statement in deepest:
@@ -156,9 +161,13 @@ def _midpoint_condition(statement: Statement, place: int) -> SplitCondition | No
     line = domain.project_out(isl.dim_type.set, place + 1, others)
     line = line.project_out(isl.dim_type.set, 0, place)
     hull = line.simple_hull().remove_redundancies()
-    bounds = [one for one in hull.get_constraints() if any(coefficients(one, isl.dim_type.set))]
-    factors = [coefficients(one, isl.dim_type.set)[0] for one in bounds]
-    if sorted(factors) != [-1, 1] or any(one.dim(isl.dim_type.div) for one in bounds):
+    bounds = [
+        constraint
+        for constraint in hull.get_constraints()
+        if any(coefficients(constraint, isl.dim_type.set))
+    ]
+    factors = [coefficients(bound, isl.dim_type.set)[0] for bound in bounds]
+    if sorted(factors) != [-1, 1] or any(bound.dim(isl.dim_type.div) for bound in bounds):
         return None
     # x - l >= 0 and u - x >= 0: the second less the first is u + l - 2x.
     lower, upper = (bounds[factors.index(factor)] for factor in (1, -1))

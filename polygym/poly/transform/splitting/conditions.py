@@ -118,14 +118,14 @@ class Splitting:
 
     def with_conditions(self, statement: str, cuts: Iterable[SplitCondition]) -> Splitting:
         """Return the splitting with more cuts of a statement, which come after those it has."""
-        found = dict(self.statements)
-        found[statement] = tuple(dict.fromkeys([*self.conditions(statement), *cuts]))
-        return Splitting(tuple(sorted(found.items())))
+        conditions = dict(self.statements)
+        conditions[statement] = tuple(dict.fromkeys([*self.conditions(statement), *cuts]))
+        return Splitting(tuple(sorted(conditions.items())))
 
     def with_first_conditions(self, statement: str, cuts: Iterable[SplitCondition]) -> Splitting:
         """Return the splitting with as many of these cuts as a statement may have."""
         own = self.conditions(statement)
-        more = tuple(one for one in dict.fromkeys(cuts) if one not in own)
+        more = tuple(condition for condition in dict.fromkeys(cuts) if condition not in own)
         more = more[: _MAX_CONDITIONS - len(own)]
         return self.with_conditions(statement, more) if more else self
 
@@ -165,7 +165,7 @@ def parse_splitting(text: str) -> Splitting:
         raise InputError(
             f"a splitting: expected at most {_LONGEST_TEXT:,} characters, found {len(text):,}"
         )
-    found: dict[str, tuple[SplitCondition, ...]] = {}
+    conditions: dict[str, tuple[SplitCondition, ...]] = {}
     for part in filter(str.strip, text.split(";")):
         name, colon, cuts = part.partition(":")
         name = name.strip()
@@ -174,10 +174,10 @@ def parse_splitting(text: str) -> Splitting:
                 "a splitting: expected a statement, a colon and cuts, such as S0: i = k, 2*j < n; "
                 f"found {part.strip()[:100]!r}"
             )
-        if name in found:
+        if name in conditions:
             raise InputError(f"a splitting: expected the cuts of {name} once, found them twice")
-        found[name] = tuple(dict.fromkeys(_parse_condition(one) for one in cuts.split(",")))
-    return Splitting(tuple(sorted(found.items())))
+        conditions[name] = tuple(dict.fromkeys(_parse_condition(one) for one in cuts.split(",")))
+    return Splitting(tuple(sorted(conditions.items())))
 
 
 def splitting_from_json(data: Any) -> Splitting:
@@ -185,7 +185,7 @@ def splitting_from_json(data: Any) -> Splitting:
     if not isinstance(data, Mapping) or not all(
         isinstance(name, str)
         and isinstance(cuts, list)
-        and all(isinstance(one, str) for one in cuts)
+        and all(isinstance(cut, str) for cut in cuts)
         for name, cuts in data.items()
     ):
         raise InputError(
@@ -236,7 +236,7 @@ def _parse_condition(text: str) -> SplitCondition:
 def _parse_form(side: str, text: str) -> dict[str, int]:
     """Read a sum of terms: names and numbers, or products of both; "" is the name of numbers."""
     tokens = _tokens(side, text)
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     place = 0
     while place < len(tokens) or place == 0:
         factor = 1
@@ -253,28 +253,28 @@ def _parse_form(side: str, text: str) -> dict[str, int]:
         elif parts and parts[0].isdecimal() and tokens[place : place + 1] not in ([], ["+"], ["-"]):
             parts += tokens[place : place + 1]  # 2i, as isl writes it
             place += 1
-        names = [one for one in parts if not one.isdecimal()]
-        if not parts or len(names) > 1 or any(one in "+-*" for one in names):
+        names = [part for part in parts if not part.isdecimal()]
+        if not parts or len(names) > 1 or any(name in "+-*" for name in names):
             raise _parse_error("sums of iterators, parameters and numbers, or 2*i", text)
-        for one in parts:
-            factor *= int(one) if one.isdecimal() else 1
+        for part in parts:
+            factor *= int(part) if part.isdecimal() else 1
         name = names[0] if names else ""
-        found[name] = found.get(name, 0) + factor
-    return found
+        result[name] = result.get(name, 0) + factor
+    return result
 
 
 def _tokens(side: str, text: str) -> list[str]:
     """Return the words of a side."""
-    found: list[str] = []
+    result: list[str] = []
     place = 0
     side = side.rstrip()
     while place < len(side):
         match = _TOKEN.match(side, place)
         if match is None or len(match[0].strip()) > _MAX_TOKEN_LENGTH:
             raise _parse_error("names, numbers, +, - and *", text)
-        found.append(match[0].strip())
+        result.append(match[0].strip())
         place = match.end()
-    return found
+    return result
 
 
 def _parse_error(expected: str, text: str) -> InputError:

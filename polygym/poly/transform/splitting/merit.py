@@ -54,11 +54,11 @@ def splitting_merit(scop: Scop, splitting: Splitting) -> SplittingMerit:
         raise InputError(f"expected at most {MOST_PIECES} pieces more than there are statements")
     task = _task(scop, pieces)
     bands = _bands(task.solve())
-    deepest = max(one.depth for one in scop.statements)
+    deepest = max(statement.depth for statement in scop.statements)
     found = [
-        _numbers([bands[piece.name] for piece in _largest(pieces[one.name])])
-        for one in scop.statements
-        if one.depth == deepest
+        _numbers([bands[piece.name] for piece in _largest(pieces[statement.name])])
+        for statement in scop.statements
+        if statement.depth == deepest
     ]
     widest, parallel, around = (
         Fraction(sum(numbers), len(numbers)) for numbers in zip(*found, strict=True)
@@ -80,18 +80,18 @@ def _numbers(bands: Sequence[list[list[bool]]]) -> tuple[int, int, int]:
     """Return the three numbers of a statement, the least that its pieces have."""
     loops = [[loop for band in one for loop in band] for one in bands]
     return (
-        min(max(map(len, one), default=0) for one in bands),
+        min(max(map(len, band), default=0) for band in bands),
         min(map(sum, loops)),
-        min(-one.index(True) if True in one else -len(one) for one in loops),
+        min(-loop.index(True) if True in loop else -len(loop) for loop in loops),
     )
 
 
 def _largest(pieces: Sequence[Statement]) -> list[Statement]:
     """Return the pieces with as many loops as any of them has."""
-    dimensions = [_dimension(one) for one in pieces]
+    dimensions = [_dimension(statement) for statement in pieces]
     return [
-        one
-        for one, dimension in zip(pieces, dimensions, strict=True)
+        piece
+        for piece, dimension in zip(pieces, dimensions, strict=True)
         if dimension == max(dimensions)
     ]
 
@@ -120,8 +120,8 @@ def _task(scop: Scop, pieces: Mapping[str, list[Statement]]) -> SchedulingTask:
 
     def cut(chosen: Iterable[Dependence]) -> isl.UnionMap:
         relation = isl.UnionMap("{ }")
-        for one in chosen:
-            relation = relation.union(isl.UnionMap(one.relation))
+        for dependence in chosen:
+            relation = relation.union(isl.UnionMap(dependence.relation))
         return relation.apply_domain(cutting).apply_range(cutting)
 
     order = dependences(scop)
@@ -132,12 +132,12 @@ def _task(scop: Scop, pieces: Mapping[str, list[Statement]]) -> SchedulingTask:
 
 def _bands(tree: isl.Schedule) -> _Bands:
     """Return the bands of each statement in isl's schedule."""
-    found: dict[str, list[list[bool]]] = defaultdict(list)
+    result: dict[str, list[list[bool]]] = defaultdict(list)
     for node in _nodes(tree.get_root()):
         if node.get_type() == isl.schedule_node_type.band:
             for name, loops in _loops(node).items():
-                found[name].append(loops)
-    return found
+                result[name].append(loops)
+    return result
 
 
 def _nodes(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
@@ -150,19 +150,19 @@ def _nodes(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
 def _loops(band: isl.ScheduleNode) -> dict[str, list[bool]]:
     """Return the loops that statements have in a band; a row without iterators is none."""
     rows = band.band_get_partial_schedule()
-    found: dict[str, list[bool]] = defaultdict(list)
+    result: dict[str, list[bool]] = defaultdict(list)
     for place in range(band.band_n_member()):
         parts: list[isl.PwAff] = []
         rows.get_union_pw_aff(place).foreach_pw_aff(parts.append)
         for part in parts:
             if part.involves_dims(isl.dim_type.in_, 0, part.dim(isl.dim_type.in_)):
                 name = part.domain().get_tuple_name()
-                found[name].append(bool(band.band_member_get_coincident(place)))
-    return found
+                result[name].append(bool(band.band_member_get_coincident(place)))
+    return result
 
 
 def _dimension(piece: Statement) -> int:
     """Return how many loops there are around a piece that take more than one value."""
     hull = isl.Set(piece.domain).affine_hull()
-    equations = [one for one in hull.get_constraints() if one.is_equality()]
-    return piece.depth - sum(not one.dim(isl.dim_type.div) for one in equations)
+    equations = [constraint for constraint in hull.get_constraints() if constraint.is_equality()]
+    return piece.depth - sum(not equation.dim(isl.dim_type.div) for equation in equations)

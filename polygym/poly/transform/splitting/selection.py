@@ -66,9 +66,9 @@ def select_splitting_quickly(scop: Scop, isl_schedule: Schedule) -> Splitting:
 def _is_serial(scop: Scop, schedule: Schedule) -> bool:
     """Whether some statement with the most loops has none that is parallel."""
     return any(
-        not any(loop.parallel for loop in one.loops)
-        for one in schedule_properties(scop, schedule).statements
-        if scop.statement(one.statement).depth == scop.depth > 0
+        not any(loop.parallel for loop in properties.loops)
+        for properties in schedule_properties(scop, schedule).statements
+        if scop.statement(properties.statement).depth == scop.depth > 0
     )
 
 
@@ -78,8 +78,8 @@ def _select(scop: Scop, *, quick: bool) -> Splitting:
     with bounded_operations("looking for cuts"):
         symbolic = with_symbolic_sizes(scop)
         merits = _MeritCache(scop if symbolic is None else symbolic.scop)
-        found = _prune(merits, _grow(merits, quick=quick))
-        return found if symbolic is None else _with_constant_sizes(found, symbolic)
+        splitting = _prune(merits, _grow(merits, quick=quick))
+        return splitting if symbolic is None else _with_constant_sizes(splitting, symbolic)
 
 
 @dataclass(slots=True)
@@ -111,31 +111,31 @@ class _MeritCache:
 
 def _grow(merits: _MeritCache, *, quick: bool) -> Splitting:
     """Return the cuts of one suggestion after the other."""
-    found, best = NO_SPLITTING, merits.merit_of(NO_SPLITTING)
+    splitting, best = NO_SPLITTING, merits.merit_of(NO_SPLITTING)
     suggestions: tuple[Splitting, ...] | None = None
     for _ in range(_MOST_ROUNDS):
         if best is None or is_best_possible(best, merits.scop.depth):
             break
         if suggestions is None:
             suggestions = (hyperplane_splittings if quick else candidate_splittings)(merits.scop)
-        longer = {one: _union(found, one) for one in suggestions}
+        longer = {suggestion: _union(splitting, suggestion) for suggestion in suggestions}
         values = {one: value for one, both in longer.items() if (value := merits.merit_of(both))}
         gaining = [one for one, value in values.items() if value > best]
         if not gaining:
             break
         greatest = max(gaining, key=lambda one: values[one])  # the first of equals
-        best, found = values[greatest], longer[greatest]
+        best, splitting = values[greatest], longer[greatest]
         if quick:
             suggestions = tuple(one for one in gaining if one != greatest)
-    return found
+    return splitting
 
 
 def _prune(merits: _MeritCache, found: Splitting) -> Splitting:
     """Return the splitting without cuts that add nothing to its merit."""
     best = merits.merit_of(found)
     for name, cuts in found.statements:
-        for one in cuts:
-            fewer = _without(found, name, one)
+        for condition in cuts:
+            fewer = _without(found, name, condition)
             value = merits.merit_of(fewer)
             if value is not None and best is not None and value >= best:
                 found = fewer
@@ -152,7 +152,7 @@ def _union(first: Splitting, second: Splitting) -> Splitting:
 def _without(splitting: Splitting, statement: str, left_out: SplitCondition) -> Splitting:
     """Return a splitting without a cut of a statement."""
     cuts = {
-        name: tuple(one for one in cuts if (name, one) != (statement, left_out))
+        name: tuple(condition for condition in cuts if (name, condition) != (statement, left_out))
         for name, cuts in splitting.statements
     }
     return Splitting(tuple((name, left) for name, left in cuts.items() if left))
@@ -161,12 +161,12 @@ def _without(splitting: Splitting, statement: str, left_out: SplitCondition) -> 
 def _with_constant_sizes(splitting: Splitting, symbolic: SymbolicProgram) -> Splitting:
     """Return the splitting of a program with numbers, for which sizes were parameters."""
     values = {size.name: size.value for size in symbolic.sizes}
-    found = NO_SPLITTING
+    result = NO_SPLITTING
     for name, cuts in splitting.statements:
-        for one in cuts:
-            terms = dict(one.terms)
+        for condition in cuts:
+            terms = dict(condition.terms)
             number = sum(terms.pop(size, 0) * value for size, value in values.items())
-            found = found.with_conditions(
-                name, [split_condition(terms, one.constant + number, one.relation)]
+            result = result.with_conditions(
+                name, [split_condition(terms, condition.constant + number, condition.relation)]
             )
-    return found
+    return result

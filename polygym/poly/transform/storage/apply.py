@@ -72,11 +72,11 @@ def _apply_entries(scop: Scop, entries: tuple[StorageEntry, ...], dead: tuple[st
     with bounded_operations("changing where arrays are stored"):
         names = set(scop.names)
         expanded = tuple(_expanded_webs(unseen, plan, names))
-        found = _rewrite_accesses(unseen, expanded, names)
-        expect_same_values(unseen, found, {one.array.name: one.web.array for one in expanded})
+        result = _rewrite_accesses(unseen, expanded, names)
+        expect_same_values(unseen, result, {web.array.name: web.web.array for web in expanded})
     declared = {array.name: array for array in scop.arrays}
-    arrays = tuple(declared.get(array.name, array) for array in found.arrays)
-    return verify(replace(found, arrays=arrays))
+    arrays = tuple(declared.get(array.name, array) for array in result.arrays)
+    return verify(replace(result, arrays=arrays))
 
 
 def _without_live_out(scop: Scop, dead: tuple[str, ...]) -> Scop:
@@ -99,20 +99,22 @@ def expect_plan_fits(scop: Scop, plan: StoragePlan) -> None:
         InputError: an array, a statement or a loop is none of the program's.
     """
     for entry in (*plan.entries, *(StorageEntry(array, ()) for array in plan.dead)):
-        writers = [one for one in scop.statements if one.write.array == entry.array]
+        writers = [
+            statement for statement in scop.statements if statement.write.array == entry.array
+        ]
         if not writers:
-            known = dict.fromkeys(one.write.array for one in scop.statements)
+            known = dict.fromkeys(statement.write.array for statement in scop.statements)
             raise InputError(
                 f"storage: expected an array that {scop.name} writes, {', '.join(known)}, found "
                 f"{entry.array}"
             )
-        names = [one.name for one in writers]
+        names = [writer.name for writer in writers]
         if entry.statement and entry.statement not in names:
             raise InputError(
                 f"storage: expected a statement that writes {entry.array}, {', '.join(names)}, "
                 f"found {entry.statement}"
             )
-        loops = dict.fromkeys(name for one in writers for name in one.iterators)
+        loops = dict.fromkeys(name for writer in writers for name in writer.iterators)
         for along in entry.loops or ():
             if along.loop not in loops:
                 raise InputError(
@@ -158,20 +160,22 @@ def _array(array: Array, versions: ArrayVersions, names: set[str]) -> Array:
 
 def _rewrite_accesses(scop: Scop, expanded: tuple[ExpandedWeb, ...], names: set[str]) -> Scop:
     """Return the program in which statements use the new arrays."""
-    statements = {one.name: one for one in scop.statements}
+    statements = {statement.name: statement for statement in scop.statements}
     copies = CopyStatements(scop, names)
-    for one in expanded:
-        for writer in one.web.writers:
-            statements[writer.name] = _rewrite_write(statements[writer.name], one)
-        for statement, replacements in _replacements(one, statements).items():
+    for web in expanded:
+        for writer in web.web.writers:
+            statements[writer.name] = _rewrite_write(statements[writer.name], web)
+        for statement, replacements in _replacements(web, statements).items():
             before = statements[statement]
             body = replace_accesses(before.body, replacements)
             statements[statement] = replace(before, body=body)
-        copies.add(one.web, one.versions, one.array)
-    arrays = (*scop.arrays, *(one.array for one in expanded))
+        copies.add(web.web, web.versions, web.array)
+    arrays = (*scop.arrays, *(expanded_web.array for expanded_web in expanded))
     changed = tuple(
-        one if one == scop.statement(one.name) else replace(one, text=_text(one))
-        for one in statements.values()
+        statement
+        if statement == scop.statement(statement.name)
+        else replace(statement, text=_text(statement))
+        for statement in statements.values()
     )
     return _without_unused(copies.surround(replace(scop, arrays=arrays, statements=changed)))
 
@@ -186,7 +190,7 @@ def _replacements(
     one: ExpandedWeb, statements: dict[str, Statement]
 ) -> dict[str, dict[Access, Access]]:
     """Return what stands in the place of each read of a web, by statement."""
-    found: dict[str, dict[Access, Access]] = {}
+    accesses: dict[str, dict[Access, Access]] = {}
     for read in one.web.reads:
         statement = statements[read.statement]
         relation = isl.Map(read.access.relation)
@@ -201,8 +205,8 @@ def _replacements(
             isl.Map(access.relation)
         ):
             access = written
-        found.setdefault(read.statement, {})[read.access] = access
-    return found
+        accesses.setdefault(read.statement, {})[read.access] = access
+    return accesses
 
 
 def _element(version: isl.Map, relation: isl.Map) -> isl.Map:
@@ -217,9 +221,11 @@ def _text(statement: Statement) -> str:
 
 def _without_unused(scop: Scop) -> Scop:
     """Return the program without variables of the function's own that nothing uses any more."""
-    used = {access.array for one in scop.statements for access in (one.write, *one.reads)} | set(
-        scop.signature
-    )
+    used = {
+        access.array
+        for statement in scop.statements
+        for access in (statement.write, *statement.reads)
+    } | set(scop.signature)
     own = (StorageClass.LOCAL, StorageClass.BLOCK)
     return replace(
         scop,

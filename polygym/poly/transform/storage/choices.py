@@ -45,18 +45,18 @@ def storage_choices(scop: Scop, sizes: Mapping[str, int]) -> tuple[WebChoices, .
     """Return what there is to decide about every array that a program writes."""
     loops = source_loops(scop)
     in_the_way = loop_inhibitors(scop, loops)
-    written = dict.fromkeys(one.write.array for one in scop.statements)
-    found: list[WebChoices] = []
+    written = dict.fromkeys(statement.write.array for statement in scop.statements)
+    web_choices: list[WebChoices] = []
     for array in written:
         memory = frozenset(loop.key for loop in loops if array in in_the_way.loops[loop.key][1])
         try:
             with bounded_operations(f"what becomes of {array}"):
                 webs = webs_of(scop, array)
         except InputError as error:
-            found.append(WebChoices(array, refusal=str(error)))
+            web_choices.append(WebChoices(array, refusal=str(error)))
             continue
-        found.extend(_of_web(scop, web, loops, memory, sizes) for web in webs)
-    return tuple(found)
+        web_choices.extend(_of_web(scop, web, loops, memory, sizes) for web in webs)
+    return tuple(web_choices)
 
 
 def _of_web(
@@ -70,7 +70,7 @@ def _of_web(
     around = tuple(loop for loop in loops if touching <= loop.positions.keys())
     return WebChoices(
         web.array,
-        tuple(one.name for one in web.writers),
+        tuple(statement.name for statement in web.writers),
         web.is_live_in,
         scop.array(web.array).is_observable and not web.live_out.is_empty(),
         tuple(loop.name for loop in around),
@@ -88,7 +88,7 @@ def _choices(
     """
     first = web.writers[0].name
     names = [loop.name for loop in around]
-    deepest = max(one.depth for one in web.writers)
+    deepest = max(statement.depth for statement in web.writers)
     wanted: list[tuple[ExpansionLoop, ...] | None] = [
         tuple(map(ExpansionLoop, names[:count])) for count in range(len(names) + 1)
     ]

@@ -45,14 +45,14 @@ def contract_arrays(scop: Scop, schedule: Schedule, windows: Mapping[str, tuple[
         for array in scop.arrays
     )
     order = isl.UnionMap(str(schedule)).flat_range_product(isl.UnionMap(scop.schedule))
-    found = replace(
+    result = replace(
         scop,
         arrays=arrays,
-        statements=tuple(_rewrite_statement(one, changes) for one in scop.statements),
+        statements=tuple(_rewrite_statement(statement, changes) for statement in scop.statements),
         schedule=isl_text(order),
     )
-    expect_same_values(scop, found, {array: array for array in changes})
-    return verify(found)
+    expect_same_values(scop, result, {array: array for array in changes})
+    return verify(result)
 
 
 def _contraction_map(array: str, windows: tuple[int, ...]) -> isl.Map:

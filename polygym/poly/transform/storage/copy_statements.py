@@ -126,12 +126,12 @@ class CopyStatements:
         return name
 
     def _unused(self, name: str) -> str:
-        number, found = 1, name
-        while found in self._names:
+        number, result = 1, name
+        while result in self._names:
             number += 1
-            found = f"{name}{number}"
-        self._names.add(found)
-        return found
+            result = f"{name}{number}"
+        self._names.add(result)
+        return result
 
 
 def _embed_times(times: isl.Map, place: int, length: int) -> isl.Map:

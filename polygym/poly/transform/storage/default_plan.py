@@ -79,15 +79,15 @@ def default_plan(
     """
     if sizes is not None:
         memory_limit = min(
-            memory_limit, _MOST_GROWTH * sum(array_bytes(one, sizes) for one in scop.arrays)
+            memory_limit, _MOST_GROWTH * sum(array_bytes(array, sizes) for array in scop.arrays)
         )
     loops = source_loops(scop)
     before = loop_inhibitors(scop, loops)
     chosen: dict[ExpansionCandidate, StorageEntry] = {}
-    for one in expansion_candidates(scop, loops, before, _negligible(scop, sizes)):
-        entry = _largest_affordable(scop, one, sizes, memory_limit)
+    for candidate in expansion_candidates(scop, loops, before, _negligible(scop, sizes)):
+        entry = _largest_affordable(scop, candidate, sizes, memory_limit)
         if entry is not None:
-            chosen[one] = entry
+            chosen[candidate] = entry
     for _ in range(_ROUNDS):
         if not chosen:
             return SOURCE_STORAGE
@@ -104,9 +104,13 @@ def default_plan(
             continue
         free = before.freed_loops(loop_inhibitors(program, loops))
         needed = {
-            one: one.entry(kept)
-            for one, entry in chosen.items()
-            if (kept := tuple(loop for loop in _expanded_loops(one, entry) if loop.key in free))
+            expansion_candidate: expansion_candidate.entry(kept)
+            for expansion_candidate, entry in chosen.items()
+            if (
+                kept := tuple(
+                    loop for loop in _expanded_loops(expansion_candidate, entry) if loop.key in free
+                )
+            )
         }
         if needed == chosen:
             return plan

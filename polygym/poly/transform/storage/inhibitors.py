@@ -62,11 +62,13 @@ class LoopInhibitors:
 
         Of two loops that may be permuted both are.
         """
-        found = {key for key, ways in self.loops.items() if any(ways) and other.is_uninhibited(key)}
+        loop_keys = {
+            key for key, ways in self.loops.items() if any(ways) and other.is_uninhibited(key)
+        }
         for pair, ways in self.pairs.items():
             if any(ways) and not any(other.pairs[pair]):
-                found.update(pair)
-        return frozenset(found)
+                loop_keys.update(pair)
+        return frozenset(loop_keys)
 
     def is_uninhibited(self, key: LoopKey) -> bool:
         """Whether nothing stands in the way of a loop."""
@@ -75,7 +77,7 @@ class LoopInhibitors:
 
 def source_loops(scop: Scop) -> tuple[SourceLoop, ...]:
     """Return the loops of a program, outer ones before inner ones."""
-    found: dict[LoopKey, SourceLoop] = {}
+    loops: dict[LoopKey, SourceLoop] = {}
     for statement in scop.statements:
         key: list[object] = []
         for row in original_schedule(scop).rows(statement.name):
@@ -86,12 +88,12 @@ def source_loops(scop: Scop) -> tuple[SourceLoop, ...]:
             if place is None:
                 continue
             key.append("loop")
-            loop = found.setdefault(
+            loop = loops.setdefault(
                 tuple(key),
                 SourceLoop(tuple(key), statement.iterators[place], {}, row.iterators[place] > 0),
             )
             loop.positions[statement.name] = place
-    return tuple(sorted(found.values(), key=lambda loop: len(loop.key)))
+    return tuple(sorted(loops.values(), key=lambda loop: len(loop.key)))
 
 
 def loop_inhibitors(scop: Scop, loops: tuple[SourceLoop, ...]) -> LoopInhibitors:
@@ -104,7 +106,7 @@ def loop_inhibitors(scop: Scop, loops: tuple[SourceLoop, ...]) -> LoopInhibitors
         for (kind, array), relation in relations_by_array(scop).items()
         for pairs in maps_of(relation)
     ]
-    found: dict[LoopKey, tuple[set[str], set[str]]] = {loop.key: (set(), set()) for loop in loops}
+    result: dict[LoopKey, tuple[set[str], set[str]]] = {loop.key: (set(), set()) for loop in loops}
     both: dict[tuple[LoopKey, LoopKey], tuple[set[str], set[str]]] = {
         (outer.key, inner.key): (set(), set()) for outer, inner in _nested(loops)
     }
@@ -114,12 +116,12 @@ def loop_inhibitors(scop: Scop, loops: tuple[SourceLoop, ...]) -> LoopInhibitors
             ordered = _between_iterations(pairs, loop)
             if ordered is None or ordered.is_empty():
                 continue
-            found[loop.key][is_memory].add(array)
+            result[loop.key][is_memory].add(array)
             for outer, inner in _nested(loops):
                 if outer.key == loop.key and _has_backward_pair(ordered, inner):
                     both[outer.key, inner.key][is_memory].add(array)
     return LoopInhibitors(
-        {key: (frozenset(flow), frozenset(memory)) for key, (flow, memory) in found.items()},
+        {key: (frozenset(flow), frozenset(memory)) for key, (flow, memory) in result.items()},
         {pair: (frozenset(flow), frozenset(memory)) for pair, (flow, memory) in both.items()},
     )
 

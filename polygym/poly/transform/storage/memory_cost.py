@@ -97,8 +97,8 @@ def require_memory_limit(
     return replace(
         stored,
         arrays=tuple(
-            replace(one, storage_class=StorageClass.ONLY_PRIVATE) if one.name in only else one
-            for one in stored.arrays
+            replace(array, storage_class=StorageClass.ONLY_PRIVATE) if array.name in only else array
+            for array in stored.arrays
         ),
     )
 
@@ -108,9 +108,9 @@ def _bytes_per_array(
 ) -> list[tuple[int, str]]:
     """Return what each new array takes with all its elements; private ones, or the others."""
     return [
-        (array_bytes(one, sizes), one.name)
-        for one in new_arrays(scop)
-        if (one.storage_class in PRIVATE_STORAGE_CLASSES) is is_private
+        (array_bytes(array, sizes), array.name)
+        for array in new_arrays(scop)
+        if (array.storage_class in PRIVATE_STORAGE_CLASSES) is is_private
     ]
 
 

@@ -161,9 +161,11 @@ def plan_of(
     entries: Iterable[StorageEntry], *, has_contraction: bool = False, dead: Iterable[str] = ()
 ) -> StoragePlan:
     """Return a plan with these entries, of which the last one for an array counts."""
-    found = {(entry.array, entry.statement): entry for entry in entries}
+    storage_entries = {(entry.array, entry.statement): entry for entry in entries}
     return StoragePlan(
-        tuple(found[key] for key in sorted(found)), has_contraction, tuple(sorted(dead))
+        tuple(storage_entries[key] for key in sorted(storage_entries)),
+        has_contraction,
+        tuple(sorted(dead)),
     )
 
 

@@ -50,7 +50,7 @@ def storage_variants(scop: Scop) -> tuple[WebVariants, ...]:
     loops = source_loops(scop)
     with bounded_operations("what stands in the way of loops"):
         ways = loop_inhibitors(scop, loops)
-    found: list[WebVariants] = []
+    variants: list[WebVariants] = []
     for array in scop.arrays:
         memory = {loop.key for loop in loops if array.name in ways.loops[loop.key][1]}
         if not memory:
@@ -68,10 +68,10 @@ def storage_variants(scop: Scop) -> tuple[WebVariants, ...]:
             entries = tuple(_provable(scop, _entries(web, live, names, len(webs) > 1)))
             if entries:
                 is_seen = scop.array(web.array).is_observable and not web.live_out.is_empty()
-                found.append(
+                variants.append(
                     WebVariants(
                         web.array,
-                        tuple(one.name for one in web.writers),
+                        tuple(statement.name for statement in web.writers),
                         len(web.reads),
                         web.is_live_in,
                         is_seen,
@@ -80,7 +80,7 @@ def storage_variants(scop: Scop) -> tuple[WebVariants, ...]:
                         entries,
                     )
                 )
-    return tuple(found)
+    return tuple(variants)
 
 
 def _entries(
@@ -89,7 +89,7 @@ def _entries(
     """Yield what a web may become, each different from those before."""
     wanted: list[tuple[ExpansionLoop, ...] | None] = [()] if is_one_of_several else []
     wanted += [tuple(map(ExpansionLoop, names)) for names in (live, around) if names]
-    if max(one.depth for one in web.writers) > len(around):
+    if max(statement.depth for statement in web.writers) > len(around):
         wanted.append(None)
     for alongs in dict.fromkeys(wanted):
         yield StorageEntry(web.array, alongs, web.writers[0].name)

@@ -39,7 +39,7 @@ def expect_same_values(before: Scop, after: Scop, source_arrays: Mapping[str, st
     Raises:
         InputError: there is such a read, or an element that is left with another value.
     """
-    known = {one.name for one in before.statements}
+    known = {statement.name for statement in before.statements}
     copied = _copied_values(after, known)
     for statement in before.statements:
         now = after.statement(statement.name)
@@ -48,10 +48,10 @@ def expect_same_values(before: Scop, after: Scop, source_arrays: Mapping[str, st
             if old.array not in source_arrays.values():
                 continue
             wanted = _values_read(_read(before, statement.name, old.array, old.relation))
-            found = _resolve_copies(
+            union_map = _resolve_copies(
                 _values_read(_read(after, now.name, new.array, new.relation)), copied
             )
-            if not wanted.is_equal(found):
+            if not wanted.is_equal(union_map):
                 raise InputError(
                     f"storage: under this plan {statement.name} would not see the value of "
                     f"{old.text} that it sees in the source"
@@ -60,8 +60,8 @@ def expect_same_values(before: Scop, after: Scop, source_arrays: Mapping[str, st
         if not before.array(array).is_observable:
             continue
         wanted = live_out_writers(before, array).reverse()
-        found = _resolve_copies(live_out_writers(after, array).reverse(), copied)
-        if not wanted.is_equal(found):
+        union_map = _resolve_copies(live_out_writers(after, array).reverse(), copied)
+        if not wanted.is_equal(union_map):
             raise InputError(
                 f"storage: under this plan {array} would not be left with the values that the "
                 "source leaves in it"
@@ -83,7 +83,7 @@ def _expect_same_text(
 
 def _outline(statement: Statement, source_arrays: Mapping[str, str]) -> Expression:
     """Return what a statement computes, of arrays of the source, whichever elements."""
-    names = {one: source_arrays.get(one.array, one.array) for one in statement.reads}
+    names = {access: source_arrays.get(access.array, access.array) for access in statement.reads}
     return replace_accesses(
         statement.body, {one: Access(name, "", "") for one, name in names.items()}
     )
@@ -104,15 +104,15 @@ def _values_read(read: WebRead) -> isl.UnionMap:
 
 def _copied_values(after: Scop, known: set[str]) -> isl.UnionMap:
     """Return what the instances of copies see, of which they are no more than other names."""
-    found = isl.UnionMap("{ }")
+    union_map = isl.UnionMap("{ }")
     for statement in after.statements:
         if statement.name in known:
             continue
         (access,) = statement.reads
-        found = found.union(
+        union_map = union_map.union(
             _values_read(_read(after, statement.name, access.array, access.relation))
         )
-    return found
+    return union_map
 
 
 def _resolve_copies(seen: isl.UnionMap, copied: isl.UnionMap) -> isl.UnionMap:

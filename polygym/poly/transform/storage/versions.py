@@ -59,24 +59,26 @@ class ArrayVersions:
 
     def read_versions(self, read: WebRead) -> isl.Map:
         """Return where the instances of a read look: a function to versions."""
-        found = isl.UnionMap.empty(read.sources.get_space())
+        union_map = isl.UnionMap.empty(read.sources.get_space())
         for function in self.writes.values():
-            found = found.union(read.sources.reverse().apply_range(isl.UnionMap.from_map(function)))
+            union_map = union_map.union(
+                read.sources.reverse().apply_range(isl.UnionMap.from_map(function))
+            )
         if not read.initial.is_empty():
             before = isl.UnionMap.from_domain_and_range(
                 read.initial.domain(), isl.UnionSet.from_set(self.initial)
             )
-            found = found.union(before)
-        return simplify_function(isl.Map.from_union_map(found))
+            union_map = union_map.union(before)
+        return simplify_function(isl.Map.from_union_map(union_map))
 
     def live_out_versions(self) -> isl.Map:
         """Return where the values that are left in the end are: pairs (element, version)."""
-        found = isl.UnionMap.empty(self.web.live_out.get_space())
+        union_map = isl.UnionMap.empty(self.web.live_out.get_space())
         for function in self.writes.values():
-            found = found.union(
+            union_map = union_map.union(
                 self.web.live_out.reverse().apply_range(isl.UnionMap.from_map(function))
             )
-        return isl.Map.from_union_map(found.coalesce())
+        return isl.Map.from_union_map(union_map.coalesce())
 
 
 def simplify_function(function: isl.Map) -> isl.Map:
@@ -95,8 +97,13 @@ def versions_for_web(scop: Scop, web: Web, entry: StorageEntry) -> ArrayVersions
     """
     alongs, places = _loops(web, entry)
     context = isl.Set(scop.context)
-    raw = {one.name: _unshifted_versions(scop, web, one, places) for one in web.writers}
-    domains = {one.name: isl.Set(one.domain).intersect_params(context) for one in web.writers}
+    raw = {
+        statement.name: _unshifted_versions(scop, web, statement, places)
+        for statement in web.writers
+    }
+    domains = {
+        writer.name: isl.Set(writer.domain).intersect_params(context) for writer in web.writers
+    }
     reached = [raw[name].intersect_domain(domains[name]).range() for name in raw]
     everything = reached[0]
     for other in reached[1:]:
@@ -123,25 +130,27 @@ def _loops(web: Web, entry: StorageEntry) -> tuple[tuple[ExpansionLoop, ...], li
     if entry.loops is None:
         deepest = max(web.writers, key=lambda one: one.depth)
         return tuple(map(ExpansionLoop, deepest.iterators)), [
-            {one.name: place if place < one.depth else None for one in web.writers}
+            {writer.name: place if place < writer.depth else None for writer in web.writers}
             for place in range(deepest.depth)
         ]
-    found = [
+    result = [
         (
             along,
             {
-                one.name: one.iterators.index(along.loop) if along.loop in one.iterators else None
-                for one in web.writers
+                statement.name: statement.iterators.index(along.loop)
+                if along.loop in statement.iterators
+                else None
+                for statement in web.writers
             },
         )
         for along in entry.loops
     ]
-    found = [
+    result = [
         (along, places)
-        for along, places in found
+        for along, places in result
         if along.window != 1 and set(places.values()) != {None}
     ]
-    return tuple(along for along, _ in found), [places for _, places in found]
+    return tuple(along for along, _ in result), [places for _, places in result]
 
 
 def _unshifted_versions(
@@ -162,8 +171,8 @@ def _coordinate(scop: Scop, web: Web, statement: Statement, loop: LoopPositions)
     place = loop[statement.name]
     if place is not None:
         return isl.Aff.var_on_domain(space, isl.dim_type.set, place)
-    order = [one.name for one in scop.statements]
-    inside = [one for one in web.writers if loop[one.name] is not None]
+    order = [statement.name for statement in scop.statements]
+    inside = [writer for writer in web.writers if loop[writer.name] is not None]
     is_after = order.index(statement.name) > max(order.index(one.name) for one in inside)
     goes_up = _is_ascending(scop, inside[0], loop)
     values = _values_around(statement, inside, loop)
@@ -177,7 +186,7 @@ def _values_around(statement: Statement, inside: list[Statement], loop: LoopPosi
 
     Loops that both have, the outermost ones of the same names, have the same values in both.
     """
-    found: isl.Map | None = None
+    result: isl.Map | None = None
     for one in inside:
         place = loop[one.name]
         assert place is not None
@@ -188,9 +197,9 @@ def _values_around(statement: Statement, inside: list[Statement], loop: LoopPosi
             pairs = pairs.equate(isl.dim_type.in_, depth, isl.dim_type.out, depth)
         pairs = pairs.project_out(isl.dim_type.out, place + 1, one.depth - place - 1)
         values = pairs.project_out(isl.dim_type.out, 0, place).reset_tuple_id(isl.dim_type.out)
-        found = values if found is None else found.union(values)
-    assert found is not None
-    return found.coalesce()
+        result = values if result is None else result.union(values)
+    assert result is not None
+    return result.coalesce()
 
 
 def _one_function(
@@ -220,20 +229,20 @@ def _one_function(
 
 def affine_pieces(function: isl.PwAff) -> list[isl.Aff]:
     """Return the affine functions of a piecewise one."""
-    found: list[isl.Aff] = []
-    function.foreach_piece(lambda _, affine: found.append(affine))
-    return found
+    affs: list[isl.Aff] = []
+    function.foreach_piece(lambda _, affine: affs.append(affine))
+    return affs
 
 
 def lift_to_space(function: isl.Aff, space: isl.LocalSpace) -> isl.Aff:
     """Return a function of the parameters as one of the points of a space."""
-    found = isl.Aff.zero_on_domain(space).set_constant_val(function.get_constant_val())
+    aff = isl.Aff.zero_on_domain(space).set_constant_val(function.get_constant_val())
     for place in range(function.dim(isl.dim_type.param)):
         name = function.get_dim_name(isl.dim_type.param, place)
-        there = found.find_dim_by_name(isl.dim_type.param, name)
+        there = aff.find_dim_by_name(isl.dim_type.param, name)
         factor = function.get_coefficient_val(isl.dim_type.param, place)
-        found = found.set_coefficient_val(isl.dim_type.param, there, factor)
-    return found
+        aff = aff.set_coefficient_val(isl.dim_type.param, there, factor)
+    return aff
 
 
 def _is_ascending(scop: Scop, statement: Statement, loop: LoopPositions) -> bool:
@@ -246,16 +255,16 @@ def _is_ascending(scop: Scop, statement: Statement, loop: LoopPositions) -> bool
 
 def _before_all(scop: Scop, web: Web, places: list[LoopPositions], everything: isl.Set) -> isl.Set:
     """Return the version of what was there before: one step before the first iterations."""
-    found = isl.Set.universe(everything.get_space())
+    result = isl.Set.universe(everything.get_space())
     for place, loop in enumerate(places):
-        one = next(one for one in web.writers if loop[one.name] is not None)
-        goes_up = _is_ascending(scop, one, loop)
+        statement = next(writer for writer in web.writers if loop[writer.name] is not None)
+        goes_up = _is_ascending(scop, statement, loop)
         end = _for_all_sizes(everything, place, is_least=goes_up)
         end = end.add_constant_val(isl.Val(-1 if goes_up else 1))
         value = isl.Set.from_pw_aff(end).insert_dims(isl.dim_type.set, 0, place)
         value = value.add_dims(isl.dim_type.set, len(places) - place - 1)
-        found = found.intersect(value)
-    return found
+        result = result.intersect(value)
+    return result
 
 
 def _for_all_sizes(everything: isl.Set, place: int, *, is_least: bool) -> isl.PwAff:
@@ -300,14 +309,14 @@ def _size(
 ) -> isl.PwAff:
     """Return how many versions there are along a loop, one at least, for all sizes."""
     space = isl.LocalSpace.from_space(context.get_space())
-    one = isl.PwAff.from_aff(isl.Aff.zero_on_domain(space).set_constant_val(isl.Val(1)))
+    pw_aff = isl.PwAff.from_aff(isl.Aff.zero_on_domain(space).set_constant_val(isl.Val(1)))
     if along.window:
-        return one.add_constant_val(isl.Val(along.window - 1))
+        return pw_aff.add_constant_val(isl.Val(along.window - 1))
     last = everything.dim_max(place).sub(isl.PwAff.from_aff(lowest))
     size = last.add_constant_val(isl.Val(1)).gist_params(context).coalesce()
-    if context.is_subset(size.ge_set(one)):
+    if context.is_subset(size.ge_set(pw_aff)):
         return size
-    return size.union_max(one).gist_params(context).coalesce()
+    return size.union_max(pw_aff).gist_params(context).coalesce()
 
 
 def _shift(lowest: list[isl.Aff], alongs: tuple[ExpansionLoop, ...]) -> isl.Map:

@@ -71,7 +71,7 @@ class Web:
     @property
     def names(self) -> frozenset[str]:
         """The names of the writing statements."""
-        return frozenset(one.name for one in self.writers)
+        return frozenset(statement.name for statement in self.writers)
 
     @property
     def is_live_in(self) -> bool:
@@ -88,7 +88,7 @@ def reads_of(scop: Scop, array: str) -> tuple[WebRead, ...]:
     """
     writes = access_relation(scop, array, is_write=True)
     order, context = original_order(scop), isl.Set(scop.context)
-    found = []
+    result = []
     for statement in scop.statements:
         for access in dict.fromkeys(statement.reads):
             if access.array != array:
@@ -98,14 +98,18 @@ def reads_of(scop: Scop, array: str) -> tuple[WebRead, ...]:
                     f"storage: {array} is read at a computed subscript, {access.text}, of which "
                     "nobody knows beforehand whose value it sees"
                 )
-            one = isl.UnionMap(access.relation).intersect_domain(isl.UnionSet(statement.domain))
-            one = one.intersect_params(context)
+            union_map = isl.UnionMap(access.relation).intersect_domain(
+                isl.UnionSet(statement.domain)
+            )
+            union_map = union_map.intersect_params(context)
             if writes is None:
-                found.append(WebRead(statement.name, access, one.subtract(one), one))
+                result.append(
+                    WebRead(statement.name, access, union_map.subtract(union_map), union_map)
+                )
                 continue
-            sources, initial = _sources(array, one, writes.intersect_params(context), order)
-            found.append(WebRead(statement.name, access, sources, initial))
-    return tuple(found)
+            sources, initial = _sources(array, union_map, writes.intersect_params(context), order)
+            result.append(WebRead(statement.name, access, sources, initial))
+    return tuple(result)
 
 
 def live_out_writers(scop: Scop, array: str) -> isl.UnionMap:
@@ -134,8 +138,8 @@ def live_out_writers(scop: Scop, array: str) -> isl.UnionMap:
 def webs_of(scop: Scop, array: str) -> tuple[Web, ...]:
     """Return the webs of an array that is written, in the order of the text."""
     reads, last = reads_of(scop, array), live_out_writers(scop, array)
-    writers = [one for one in scop.statements if one.write.array == array]
-    group = {one.name: one.name for one in writers}
+    writers = [statement for statement in scop.statements if statement.write.array == array]
+    group = {writer.name: writer.name for writer in writers}
 
     def root(name: str) -> str:
         while group[name] != name:
@@ -147,12 +151,12 @@ def webs_of(scop: Scop, array: str) -> tuple[Web, ...]:
         first, *others = seen[id(read)] or [""]
         for other in others:
             group[root(other)] = root(first)
-    found = []
-    for leader in dict.fromkeys(root(one.name) for one in writers):
-        own = tuple(one for one in writers if root(one.name) == leader)
+    result = []
+    for leader in dict.fromkeys(root(writer.name) for writer in writers):
+        own = tuple(writer for writer in writers if root(writer.name) == leader)
         names = {one.name for one in own}
         space = union_of(isl.UnionSet(one.domain) for one in own)
-        found.append(
+        result.append(
             Web(
                 array,
                 own,
@@ -160,24 +164,24 @@ def webs_of(scop: Scop, array: str) -> tuple[Web, ...]:
                 last.intersect_domain(space),
             )
         )
-    return tuple(found)
+    return tuple(result)
 
 
 def _sources(
     array: str, reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap
 ) -> tuple[isl.UnionMap, isl.UnionMap]:
-    found = flow_sources(reads, writes, order)
-    if found is None:
+    union_maps = flow_sources(reads, writes, order)
+    if union_maps is None:
         raise InputError(
             f"storage: isl cannot tell which value of {array} every read sees; {array} stays as "
             "it is"
         )
-    return found
+    return union_maps
 
 
 def _statements(instances: isl.UnionSet) -> list[str]:
     """Return the names of the statements in a set of instances, in their order."""
-    return sorted(one.get_tuple_name() for one in sets_of(instances) if not one.is_empty())
+    return sorted(set_.get_tuple_name() for set_ in sets_of(instances) if not set_.is_empty())
 
 
 @lru_cache(maxsize=8)

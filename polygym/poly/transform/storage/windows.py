@@ -53,19 +53,19 @@ def _conflict_distances(scop: Scop, certain: isl.UnionMap, array: str) -> isl.Se
     assert writes is not None
     writes = writes.intersect_params(context)
     writers = writes.domain()
-    found = isl.UnionMap.empty(writes.get_space())
+    union_map = isl.UnionMap.empty(writes.get_space())
     for read in reads_of(scop, array):
         flow = read.sources
         # w -> w_y that is not certainly before w, and not w itself; the same of w_y and r.
         behind = _all_pairs(flow.domain(), writers).subtract(certain.reverse())
         ahead = _all_pairs(writers, flow.range()).subtract(certain.reverse())
         between = behind.intersect(flow.apply_range(ahead.reverse()))
-        found = found.union(between.apply_domain(writes).apply_range(writes))
+        union_map = union_map.union(between.apply_domain(writes).apply_range(writes))
     rank = scop.array(array).rank
-    if found.is_empty():
+    if union_map.is_empty():
         zeros = ", ".join("0" for _ in range(rank))
         return isl.Set(f"{{ {array}[{zeros}] : 1 = 0 }}")
-    return isl.Map.from_union_map(found).deltas().coalesce()
+    return isl.Map.from_union_map(union_map).deltas().coalesce()
 
 
 def _all_pairs(first: isl.UnionSet, second: isl.UnionSet) -> isl.UnionMap:
@@ -88,8 +88,8 @@ def _window(distances: isl.Set, place: int, windows: list[int]) -> int:
     span = [values.dim_max_val(0), values.dim_min_val(0)]
     if not all(value.is_int() for value in span):
         return 0
-    found = max(abs(to_int(value)) for value in span) + 1
-    return found if found <= _MAX_WINDOW else 0
+    result = max(abs(to_int(value)) for value in span) + 1
+    return result if result <= _MAX_WINDOW else 0
 
 
 def _sharing(distances: isl.Set, place: int, window: int) -> isl.Set:

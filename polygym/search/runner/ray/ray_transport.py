@@ -196,8 +196,10 @@ class RayTransport:
         first, _ = self._ray.wait(list(calls), num_returns=1, timeout=seconds, fetch_local=False)
         if not first:
             return []
-        found, _ = self._ray.wait(list(calls), num_returns=len(calls), timeout=0, fetch_local=False)
-        return list(found)
+        result, _ = self._ray.wait(
+            list(calls), num_returns=len(calls), timeout=0, fetch_local=False
+        )
+        return list(result)
 
     def take(self, call: Call) -> str | None:
         """Return the next text of a stream, None at its end.

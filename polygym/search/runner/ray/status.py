@@ -18,9 +18,9 @@ _ANSWER_SECONDS = 5.0
 
 def cluster_status(transport: RayTransport) -> list[dict[str, Any]]:
     """Return what there is to say of every node, those that measure first."""
-    found = [_node(transport, one) for one in transport.nodes()]
-    found.sort(key=lambda one: (not one["alive"], not one["measuring"], one["host"], one["node"]))
-    return found
+    result = [_node(transport, node) for node in transport.nodes()]
+    result.sort(key=lambda one: (not one["alive"], not one["measuring"], one["host"], one["node"]))
+    return result
 
 
 def _node(transport: RayTransport, node: dict[str, Any]) -> dict[str, Any]:

@@ -42,14 +42,20 @@ def sweep_figures(
 ) -> tuple[ReportFigure, ...]:
     """Return the pictures of a sweep."""
     drawn = (_distribution(contents, found), _best_speedups(found), _policies(contents, found))
-    return (*drawn, _limits(found)) if any(one.limit for one in found) else drawn
+    return (*drawn, _limits(found)) if any(summary.limit for summary in found) else drawn
 
 
 def _distribution(contents: SweepContents, found: Sequence[KernelSummary]) -> ReportFigure:
     size = str(contents.setting.search_dataset)
-    shown = [one for one in found if one.speedups or one.search_references]
+    shown = [summary for summary in found if summary.speedups or summary.search_references]
     picture = distribution_picture(
-        [SpeedupDistribution(one.label, one.speedups, one.search_references) for one in shown], size
+        [
+            SpeedupDistribution(
+                kernel_summary.label, kernel_summary.speedups, kernel_summary.search_references
+            )
+            for kernel_summary in shown
+        ],
+        size,
     )
     count = sum(len(one.speedups) for one in shown)
     faster = sum(speedup > 1 for one in shown for speedup in one.speedups)
@@ -64,12 +70,15 @@ def _distribution(contents: SweepContents, found: Sequence[KernelSummary]) -> Re
 
 
 def _best_speedups(found: Sequence[KernelSummary]) -> ReportFigure:
-    shown = [one for one in found if one.best is not None]
+    shown = [summary for summary in found if summary.best is not None]
     names = list(dict.fromkeys(name for one in shown for name in one.references))
     means: Mapping[str, float] = {
         name: mean for name in names if (mean := mean_reference(shown, name)) is not None
     }
-    groups = [SpeedupGroup(one.label, one.best, one.references) for one in shown]
+    groups = [
+        SpeedupGroup(kernel_summary.label, kernel_summary.best, kernel_summary.references)
+        for kernel_summary in shown
+    ]
     size = " and ".join(sorted({one.dataset for one in shown})) or "no size yet"
     picture = best_speedups_picture(
         groups, SpeedupGroup("geo. mean", mean_best(shown), means), size
@@ -84,12 +93,14 @@ def _best_speedups(found: Sequence[KernelSummary]) -> ReportFigure:
 
 
 def _limits(found: Sequence[KernelSummary]) -> ReportFigure:
-    shown = [one for one in found if one.share_of_limit is not None]
+    shown = [
+        kernel_summary for kernel_summary in found if kernel_summary.share_of_limit is not None
+    ]
     programs = []
-    for one in shown:
-        shares = {"best schedule": one.share_of_limit, ISL: one.isl_of_limit}
+    for summary in shown:
+        shares = {"best schedule": summary.share_of_limit, ISL: summary.isl_of_limit}
         known = {name: value for name, value in shares.items() if value is not None}
-        programs.append(LimitShares(one.label, known, one.bound_by))
+        programs.append(LimitShares(summary.label, known, summary.bound_by))
     size = " and ".join(sorted({one.dataset for one in shown})) or "no size yet"
     mean = mean_of_limit(shown)
     text = (
@@ -116,7 +127,7 @@ def _measured_again(confirmed: int, programs: int) -> str:
 def _policies(contents: SweepContents, found: Sequence[KernelSummary]) -> ReportFigure:
     kernels = curve_kernels(contents)
     size = str(contents.setting.search_dataset)
-    of = {one.kernel: one.search_references for one in found}
+    of = {summary.kernel: summary.search_references for summary in found}
     names = list(dict.fromkeys(name for kernel in kernels for name in of[kernel]))
     levels: dict[str, float] = {}
     for name in names:

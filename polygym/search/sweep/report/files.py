@@ -18,15 +18,15 @@ def write_report(
 
     The pictures have the page's name and their own: ``report.html``, ``report-best.svg``.
     """
-    found = summaries(contents)
-    drawn = sweep_figures(contents, found)
-    policies = tuple(dict.fromkeys(one.policy for one in contents.episodes))
-    text = page_html(ReportPage(contents.setting, policies, found, drawn, contents.runs))
+    kernel_summaries = summaries(contents)
+    drawn = sweep_figures(contents, kernel_summaries)
+    policies = tuple(dict.fromkeys(episode_row.policy for episode_row in contents.episodes))
+    text = page_html(ReportPage(contents.setting, policies, kernel_summaries, drawn, contents.runs))
     page.parent.mkdir(parents=True, exist_ok=True)
     files = [(page, text.encode())]
-    for one in drawn:
-        for ending, data in ((".png", one.picture.png), (".svg", one.picture.svg)):
-            files.append((page.with_name(f"{page.stem}-{one.name}{ending}"), data))
+    for figure in drawn:
+        for ending, data in ((".png", figure.picture.png), (".svg", figure.picture.svg)):
+            files.append((page.with_name(f"{page.stem}-{figure.name}{ending}"), data))
     for path, data in files:
         write_atomically(path, data)
-    return tuple(path for path, _ in files), list(found)
+    return tuple(path for path, _ in files), list(kernel_summaries)

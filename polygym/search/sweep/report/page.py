@@ -85,18 +85,18 @@ class ReportPage:
 
 def page_html(page: ReportPage) -> str:
     """Return the page."""
-    found = page.summaries
+    summaries = page.summaries
     parts = [
         "<h1>polygym sweep</h1>",
         f'<p class="faint">{escape(_subtitle(page))}</p>',
         _alarm(page),
-        _errors(found),
-        _busy_machine(found),
-        _numbers(found),
-        *(_figure(one) for one in page.figures),
+        _errors(summaries),
+        _busy_machine(summaries),
+        _numbers(summaries),
+        *(_figure(figure) for figure in page.figures),
         "<h2>All programs</h2>",
-        _table(found),
-        _missing_compilers(found),
+        _table(summaries),
+        _missing_compilers(summaries),
         "<h2>How it was measured</h2>",
         _conditions(page),
     ]
@@ -110,7 +110,7 @@ def page_html(page: ReportPage) -> str:
 
 
 def _subtitle(page: ReportPage) -> str:
-    explored = sum(one.explored for one in page.summaries)
+    explored = sum(summary.explored for summary in page.summaries)
     return (
         f"{plural(len(page.summaries), 'program')}, {plural(explored, 'schedule')} explored by "
         f"{', '.join(page.policies) or 'nobody yet'}, "
@@ -121,8 +121,12 @@ def _subtitle(page: ReportPage) -> str:
 
 def _alarm(page: ReportPage) -> str:
     """Say loudly that something was computed wrong, or crashed; nothing where all was right."""
-    wrong = [(one.label, n) for one in page.summaries if (n := one.defects.wrong)]
-    crashed = [(one.label, n) for one in page.summaries if (n := one.defects.crashed)]
+    wrong = [(summary.label, n) for summary in page.summaries if (n := summary.defects.wrong)]
+    crashed = [
+        (kernel_summary.label, n)
+        for kernel_summary in page.summaries
+        if (n := kernel_summary.defects.crashed)
+    ]
     blame = page.setting.evaluation.mapping.mismatch_reason
     what = f"Schedules computed something else than the original order: {blame}."
     return _alarm_about("Wrong outputs", wrong, what) + _alarm_about(
@@ -141,7 +145,11 @@ def _alarm_about(title: str, found: Sequence[tuple[str, int]], what: str) -> str
 
 
 def _errors(found: Sequence[KernelSummary]) -> str:
-    lines = [f"<li>{escape(_of(one.label, one.error))}</li>" for one in found if one.error]
+    lines = [
+        f"<li>{escape(_of(summary.label, summary.error))}</li>"
+        for summary in found
+        if summary.error
+    ]
     if not lines:
         return ""
     return f'<div class="alarm">Not searched to the end:<ul>{"".join(lines)}</ul></div>'
@@ -165,19 +173,21 @@ def _busy_machine(found: Sequence[KernelSummary]) -> str:
 def _missing_compilers(found: Sequence[KernelSummary]) -> str:
     """Say why some compilers have no speedup."""
     lines = [
-        f"<li>{escape(one.label)}, {escape(name)}: {escape(reason)}</li>"
-        for one in found
-        for name, reason in one.missing_compilers.items()
+        f"<li>{escape(summary.label)}, {escape(name)}: {escape(reason)}</li>"
+        for summary in found
+        for name, reason in summary.missing_compilers.items()
     ]
     return f"<p>Not compared:</p><ul>{''.join(lines)}</ul>" if lines else ""
 
 
 def _numbers(found: Sequence[KernelSummary]) -> str:
     """Return the few numbers that matter, large: a card for the best and one for each reference."""
-    names = list(dict.fromkeys(name for one in found for name in one.references))
+    names = list(
+        dict.fromkeys(name for kernel_summary in found for name in kernel_summary.references)
+    )
     cards = [(_ratio(mean_best(found)), ["best over -O3"])]
     for name in names:
-        pairs = [(one.best, one.references.get(name)) for one in found]
+        pairs = [(summary.best, summary.references.get(name)) for summary in found]
         both = [(best, other) for best, other in pairs if best and other]
         count = sum(best >= other for best, other in both)
         notes = [
@@ -214,10 +224,10 @@ def _figure(one: ReportFigure) -> str:
 
 def _points(svg: bytes) -> float:
     """Return how wide a picture is on paper, in points."""
-    found = _POINTS.search(svg)
-    if found is None:
+    match = _POINTS.search(svg)
+    if match is None:
         raise InternalError("a picture does not say how wide it is")
-    return float(found[1])
+    return float(match[1])
 
 
 def _table(found: Sequence[KernelSummary]) -> str:
@@ -228,31 +238,31 @@ def _table(found: Sequence[KernelSummary]) -> str:
         if status not in (OutcomeStatus.OK, OutcomeStatus.WRONG_OUTPUT, OutcomeStatus.CRASH)
         and any(one.statuses.get(status.value) for one in found)
     ]
-    limited = any(one.limit for one in found)
+    limited = any(kernel_summary.limit for kernel_summary in found)
     head = ["program", "at", "best", *names, "over isl", *["of limit", "bound by"] * limited]
     head += ["explored", "distinct", "ok", *kinds]
     head += ["wrong output", "crash", "drift", "others"]
     rows = []
-    for one in found:
+    for summary in found:
         cells = [
-            one.label,
-            one.dataset,
-            _ratio(one.best),
-            *(_ratio(one.references.get(name)) for name in names),
-            _ratio(one.speedup_over_isl),
-            *[limit_share_text(one.share_of_limit), one.bound_by or "-"] * limited,
-            str(one.explored),
-            str(one.distinct),
-            str(one.ok),
-            *(str(one.statuses.get(kind, 0)) for kind in kinds),
+            summary.label,
+            summary.dataset,
+            _ratio(summary.best),
+            *(_ratio(summary.references.get(name)) for name in names),
+            _ratio(summary.speedup_over_isl),
+            *[limit_share_text(summary.share_of_limit), summary.bound_by or "-"] * limited,
+            str(summary.explored),
+            str(summary.distinct),
+            str(summary.ok),
+            *(str(summary.statuses.get(kind, 0)) for kind in kinds),
         ]
         bad = "".join(
             f'<td class="bad">{count}</td>' if count else "<td>0</td>"
-            for count in (one.defects.wrong, one.defects.crashed)
+            for count in (summary.defects.wrong, summary.defects.crashed)
         )
         rows.append(
-            f"<tr>{_cells(cells)}{bad}<td>{_ratio(one.drift)}</td>"
-            f"<td>{f'{one.background_load:.1f}' if one.background_load else '-'}</td></tr>"
+            f"<tr>{_cells(cells)}{bad}<td>{_ratio(summary.drift)}</td>"
+            f"<td>{f'{summary.background_load:.1f}' if summary.background_load else '-'}</td></tr>"
         )
     means = [
         "together",
@@ -293,7 +303,11 @@ def _conditions(page: ReportPage) -> str:
         ("mapping", str(setting.evaluation.mapping)),
         ("regions and sizes of files", setting.function or ""),
         ("changed before", "" if setting.recipe.changes_nothing else str(setting.recipe)),
-        *((f"of {one.label}", str(one.variant)) for one in page.summaries if one.variant),
+        *(
+            (f"of {summary.label}", str(summary.variant))
+            for summary in page.summaries
+            if summary.variant
+        ),
         ("outputs", setting.evaluation.mapping.timing_caveat or "compared bit for bit"),
         ("outputs of other compilers", _tolerance(page.summaries)),
         ("cut off after", f"{setting.evaluation.timeout_factor:g} times the original order's time"),

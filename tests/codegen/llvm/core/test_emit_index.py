@@ -48,33 +48,33 @@ def value_of(index: Index, values: dict[str, int]) -> int:
             return value
         case IndexVariable(name):
             return values[name]
-    found = [value_of(operand, values) for operand in index.operands]
+    result = [value_of(operand, values) for operand in index.operands]
     operator = index.operator
     if operator in DIVISIONS:
-        return found[0] // found[1]
+        return result[0] // result[1]
     if operator in COMPARISONS:
-        return int(COMPARISONS[operator](*found))
+        return int(COMPARISONS[operator](*result))
     match operator:
         case IndexOperator.REMAINDER_NONNEGATIVE | IndexOperator.REMAINDER_ZERO_TEST:
-            return found[0] % found[1]
+            return result[0] % result[1]
         case IndexOperator.NEGATE:
-            return -found[0]
+            return -result[0]
         case IndexOperator.ADD:
-            return found[0] + found[1]
+            return result[0] + result[1]
         case IndexOperator.SUBTRACT:
-            return found[0] - found[1]
+            return result[0] - result[1]
         case IndexOperator.MULTIPLY:
-            return found[0] * found[1]
+            return result[0] * result[1]
         case IndexOperator.MINIMUM:
-            return min(found)
+            return min(result)
         case IndexOperator.MAXIMUM:
-            return max(found)
+            return max(result)
         case IndexOperator.SELECT:
-            return found[1] if found[0] else found[2]
+            return result[1] if result[0] else result[2]
         case IndexOperator.AND:
-            return int(all(found))
+            return int(all(result))
         case IndexOperator.OR:
-            return int(any(found))
+            return int(any(result))
     raise AssertionError(operator)
 
 

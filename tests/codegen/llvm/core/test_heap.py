@@ -55,10 +55,10 @@ def faults_of(code: CompiledProgram, n: int, m: int) -> int:
     assert program.call(arguments, time) == 0
     before = getrusage(RUSAGE_SELF).ru_minflt
     assert program.call(arguments, time) == 0
-    found = getrusage(RUSAGE_SELF).ru_minflt - before
+    result = getrusage(RUSAGE_SELF).ru_minflt - before
     program.close()
     np.testing.assert_array_equal(y, (x * 2 + 1) ** 2)
-    return found
+    return result
 
 
 def test_a_large_array_comes_in_huge_pages(tmp_path: Path) -> None:

@@ -55,11 +55,11 @@ OTHERS = (
 def test_the_bits_are_those_of_the_text(line: str, sizes: tuple[int, int]) -> None:
     scop, known = nest(line), dict(zip("nm", sizes, strict=True))
     start = random_arrays(scop, known, np.random.default_rng(0))
-    expected, found, watched = ({k: v.copy() for k, v in start.items()} for _ in range(3))
+    expected, arrays, watched = ({k: v.copy() for k, v in start.items()} for _ in range(3))
     run_in_order(scop, known, expected)
-    run_natively(scop, original_schedule(scop), known, found, JAMMED)
+    run_natively(scop, original_schedule(scop), known, arrays, JAMMED)
     run_natively(scop, original_schedule(scop), known, watched, JAMMED, is_watched=True)
-    assert expected["y"].tobytes() == found["y"].tobytes() == watched["y"].tobytes()
+    assert expected["y"].tobytes() == arrays["y"].tobytes() == watched["y"].tobytes()
 
 
 def test_copies_carry_what_is_certain() -> None:

@@ -64,18 +64,18 @@ def test_bits_are_those_of_the_source(value: str, kind: str) -> None:
         sizes = {"n": int(rng.integers(1, 11)), "m": int(rng.integers(0, 70))}
         types = {"A": kind, "s": kind, "I": "int32"}
         given = some_arrays(trial, sizes["n"], sizes["m"], rng)
-        found = {name: array.astype(np.dtype(types[name])) for name, array in given.items()}
-        expected = {name: array.copy() for name, array in found.items()}
+        arrays = {name: array.astype(np.dtype(types[name])) for name, array in given.items()}
+        expected = {name: array.copy() for name, array in arrays.items()}
         run_in_order(scop, sizes, expected)
-        assert run_code(code, program, sizes, found) == 0
-        assert found["s"].tobytes() == expected["s"].tobytes()
+        assert run_code(code, program, sizes, arrays) == 0
+        assert arrays["s"].tobytes() == expected["s"].tobytes()
 
 
 @pytest.mark.parametrize(("value", "is_maximum"), MAXIMA.items())
 def test_they_are_known(value: str, is_maximum: bool) -> None:
-    found = float_min_max_of(scop_of(value).statements[0])
-    assert found is not None
-    assert found.is_maximum is is_maximum
+    update = float_min_max_of(scop_of(value).statements[0])
+    assert update is not None
+    assert update.is_maximum is is_maximum
 
 
 @pytest.mark.parametrize(

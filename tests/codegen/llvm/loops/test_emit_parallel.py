@@ -152,7 +152,7 @@ def test_dynamic_and_static_reach_the_loops() -> None:
     scop = scop_of("product")
     legal = LegalSchedule(scop, original_schedule(scop))
     for text, dynamic in (("threads=2", True), ("threads=2 parallel=static", False)):
-        found = parallel_loops(lower(legal, parse_mapping(text)).body)
-        assert found
-        assert {loop.annotation for loop in found} == {ParallelLoop(dynamic)}
+        loops = parallel_loops(lower(legal, parse_mapping(text)).body)
+        assert loops
+        assert {loop.annotation for loop in loops} == {ParallelLoop(dynamic)}
     assert not parallel_loops(lower(legal, parse_mapping("threads=2 parallel=off")).body)

@@ -42,9 +42,11 @@ void f(int n, int m, double A[2 * m + 100], double s[1]) {
 def program(mapping: str) -> LoopProgram:
     """Return ``for p: for k: for l <= 99 + k - (m + 100)p: s[0] += A[l]``, p in threads."""
     scop = parse_text(SOURCE)
-    found = lower(LegalSchedule(scop, original_schedule(scop)), parse_mapping(mapping), SIZES)
+    loop_program = lower(
+        LegalSchedule(scop, original_schedule(scop)), parse_mapping(mapping), SIZES
+    )
     loops = []
-    node = found.body
+    node = loop_program.body
     while isinstance(node, Loop):
         loops.append(node)
         node = node.body
@@ -59,7 +61,7 @@ def program(mapping: str) -> LoopProgram:
     annotations: tuple[LoopAnnotation, ...] = (ParallelLoop(is_dynamic=True), holds, holds)
     body: Loop = replace(inner, upper=upper, annotation=annotations[2])
     body = replace(middle, body=body, annotation=annotations[1])
-    return replace(found, body=replace(outer, body=body, annotation=annotations[0]))
+    return replace(loop_program, body=replace(outer, body=body, annotation=annotations[0]))
 
 
 def sums(values: list[float], start: float) -> float:

@@ -98,8 +98,15 @@ def first_branches(tree: Tree) -> list[Branch]:
         case Band(child=child):
             return first_branches(child)
         case SequenceNode(branches):
-            found = [one for one in branches if one.predicate and not one.predicate.is_complement]
-            return [*found, *(one for part in branches for one in first_branches(part.child))]
+            result = [
+                branch
+                for branch in branches
+                if branch.predicate and not branch.predicate.is_complement
+            ]
+            return [
+                *result,
+                *(branch for part in branches for branch in first_branches(part.child)),
+            ]
 
 
 @pytest.mark.parametrize("mapping", ["tile=2", "tile=3 threads=2", "tile=2 threads=3 diamond=off"])
@@ -124,7 +131,7 @@ def test_most_terms_run_before_their_tile() -> None:
     times = timestamps_along(tree, legal, name)
     terms = [(i, j, k) for i in range(32) for j in range(i + 1, 32) for k in range(i + 1, j)]
     # What is in the first branch has its number, 0, behind those of two tiles.
-    first = sum(times(*one, *sizes.values())[2] == 0 for one in terms)
+    first = sum(times(*term, *sizes.values())[2] == 0 for term in terms)
     assert 0.6 * len(terms) < first < len(terms)
 
 
@@ -173,7 +180,7 @@ def _widened(tree: Tree, place: int) -> Tree:
         case Band(statements, members, child):
             return Band(statements, members, _widened(child, place))
         case SequenceNode(branches):
-            return SequenceNode(tuple(_wider(one, place) for one in branches))
+            return SequenceNode(tuple(_wider(branch, place) for branch in branches))
 
 
 def _wider(branch: Branch, place: int) -> Branch:
@@ -194,7 +201,7 @@ def disagreement(text: str, seed: int, mapping: Mapping) -> str | None:
     elif seed % 8 == 1:
         schedule = original_schedule(scop)
     parameters = {"r": 2, "n": int(rng.choice([7, 16, 17, 24, 33, 40]))}
-    parameters = {one.name: parameters[one.name] for one in scop.parameters}
+    parameters = {parameter.name: parameters[parameter.name] for parameter in scop.parameters}
     arrays = random_arrays(scop, parameters, rng)
     for array in arrays.values():  # numbers whose sums wrap around
         limits = np.iinfo(array.dtype)

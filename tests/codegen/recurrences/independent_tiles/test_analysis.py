@@ -24,8 +24,12 @@ def free_branches(tree: Tree) -> list[Branch]:
         case Band(child=child):
             return free_branches(child)
         case SequenceNode(branches):
-            found = [one for one in branches if one.predicate and not one.predicate.is_complement]
-            return [*found, *(one for part in branches for one in free_branches(part.child))]
+            result = [
+                branch
+                for branch in branches
+                if branch.predicate and not branch.predicate.is_complement
+            ]
+            return [*result, *(branch for part in branches for branch in free_branches(part.child))]
 
 
 @pytest.mark.parametrize("name", ["lu", "cholesky", "one_side"])

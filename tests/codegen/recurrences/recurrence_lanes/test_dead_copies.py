@@ -85,7 +85,7 @@ def vectorised(program: LoopProgram) -> LoopProgram:
 
 def copied_back(program: LoopProgram) -> set[str]:
     """Return the arrays that tiles are copied back to."""
-    ran = {one.statement for one in instances_in(program.body)}
+    ran = {instance.statement for instance in instances_in(program.body)}
     return {program.scop.statement(name).write.array for name in ran if name.endswith("_back")}
 
 
@@ -101,8 +101,8 @@ def test_results_are_the_same_bit_for_bit(name: str) -> None:
     expected = {key: value.copy() for key, value in start.items()}
     run_in_order(scop, SIZES, expected)
     for is_watched in (False, True):
-        found = {key: value.copy() for key, value in start.items()}
-        run_loops(turned(name), SIZES, found, is_watched=is_watched)
+        arrays = {key: value.copy() for key, value in start.items()}
+        run_loops(turned(name), SIZES, arrays, is_watched=is_watched)
         for array in scop.arrays:
             if array.is_observable:
-                assert found[array.name].tobytes() == expected[array.name].tobytes(), array.name
+                assert arrays[array.name].tobytes() == expected[array.name].tobytes(), array.name

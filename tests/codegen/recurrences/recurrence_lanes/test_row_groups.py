@@ -85,9 +85,9 @@ def test_no_other_cut_into_runs_has_less_to_turn(
 ) -> None:
     rows = [NearRow(shift, least, least + more) for shift, (least, more) in drawn.items()]
     room = TileFormat(height, line, 64, 16)
-    found = group_rows(rows, room)
+    near_rows = group_rows(rows, room)
     ordered = sorted(rows, key=lambda row: row.shift)
-    assert [row for run in found for row in run] == ordered
+    assert [row for run in near_rows for row in run] == ordered
 
     def cost(cut: list[list[NearRow]]) -> int | None:
         parts = [room.transposed_elements(run) for run in cut]
@@ -99,7 +99,7 @@ def test_no_other_cut_into_runs_has_less_to_turn(
             ends = (0, *places, len(rows))
             cut = [ordered[a:b] for a, b in pairwise(ends)]
             costs.append(cost(cut))
-    assert cost([list(run) for run in found]) == min(one for one in costs if one is not None)
+    assert cost([list(run) for run in near_rows]) == min(cost for cost in costs if cost is not None)
 
 
 @pytest.mark.parametrize(

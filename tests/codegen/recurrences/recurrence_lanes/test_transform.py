@@ -35,9 +35,9 @@ def program(body: str, arguments: str = "double x[n][m], double y[n][m], double 
 
 def annotated(scop: Scop, rows: LaneRows = ROWS) -> LoopProgram:
     """Return the loops of the text, the outermost of which are rows."""
-    found = lower(LegalSchedule(scop, original_schedule(scop)))
-    assert isinstance(found.body, Loop)
-    return replace(found, body=replace(found.body, annotation=rows))
+    loop_program = lower(LegalSchedule(scop, original_schedule(scop)))
+    assert isinstance(loop_program.body, Loop)
+    return replace(loop_program, body=replace(loop_program.body, annotation=rows))
 
 
 def plan_of(body: str, arguments: str | None = None) -> RowPlan | None:
@@ -50,12 +50,12 @@ def plan_of(body: str, arguments: str | None = None) -> RowPlan | None:
 def outcome(scop: Scop, loops: LoopProgram, sizes: dict[str, int]) -> None:
     """Check that loops leave what the text does, and touch nothing that they must not."""
     start = random_arrays(scop, sizes, np.random.default_rng(1))
-    expected, found, watched = ({k: v.copy() for k, v in start.items()} for _ in range(3))
+    expected, arrays, watched = ({k: v.copy() for k, v in start.items()} for _ in range(3))
     run_in_order(scop, sizes, expected)
-    run_loops(loops, sizes, found)
+    run_loops(loops, sizes, arrays)
     run_loops(loops, sizes, watched, is_watched=True)
     for name, array in expected.items():
-        assert array.tobytes() == found[name].tobytes(), name
+        assert array.tobytes() == arrays[name].tobytes(), name
         assert array.tobytes() == watched[name].tobytes(), name
 
 
@@ -74,16 +74,16 @@ BACK = """
 
 
 def test_an_array_that_is_read_before_it_is_written_fills_its_tile() -> None:
-    found = plan_of(FILTER)
-    assert found is not None
-    filled = {tile.array.name: (tile.prefill, tile.span, tile.written) for tile in found.tiles}
+    row_plan = plan_of(FILTER)
+    assert row_plan is not None
+    filled = {tile.array.name: (tile.prefill, tile.span, tile.written) for tile in row_plan.tiles}
     assert filled == {"x": (TilePrefill.ALL, 0, None), "y": (TilePrefill.IN_FRONT, 2, 2)}
 
 
 def test_backwards_the_columns_in_front_are_the_last_ones() -> None:
-    found = plan_of(BACK)
-    assert found is not None
-    tiles = {tile.array.name: tile for tile in found.tiles}
+    row_plan = plan_of(BACK)
+    assert row_plan is not None
+    tiles = {tile.array.name: tile for tile in row_plan.tiles}
     assert [tiles[name].direction for name in "xyz"] == [-1, -1, -1]
     assert tiles["y"].prefill is TilePrefill.IN_FRONT
     assert tiles["z"].prefill is TilePrefill.ALL  # its own old value
@@ -91,12 +91,12 @@ def test_backwards_the_columns_in_front_are_the_last_ones() -> None:
 
 
 def test_what_is_written_and_then_read_is_not_filled() -> None:
-    found = plan_of(
+    row_plan = plan_of(
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {"
         " y[i][j] = x[i][j]; z[i][j] = y[i][j]; }"
     )
-    assert found is not None
-    assert {t.array.name: t.prefill for t in found.tiles} == {
+    assert row_plan is not None
+    assert {t.array.name: t.prefill for t in row_plan.tiles} == {
         "x": TilePrefill.ALL,
         "y": TilePrefill.NONE,
         "z": TilePrefill.NONE,
@@ -113,28 +113,28 @@ STENCIL = """
 
 
 def test_rows_near_each_other_share_a_tile() -> None:
-    found = plan_of(STENCIL)
-    assert found is not None
-    tiles = {tile.array.name: tile for tile in found.tiles}
+    row_plan = plan_of(STENCIL)
+    assert row_plan is not None
+    tiles = {tile.array.name: tile for tile in row_plan.tiles}
     assert [(tiles[name].extra_rows, tiles[name].span) for name in "xyz"] == [
         (2, 1),
         (0, 1),
         (0, 1),
     ]
-    number = found.tiles.index(tiles["x"])
-    rows = [at.row for at in found.reads[1] if at is not None and at.tile == number]
+    number = row_plan.tiles.index(tiles["x"])
+    rows = [at.row for at in row_plan.reads[1] if at is not None and at.tile == number]
     assert rows == [0, 1, 2]
 
 
 def test_rows_far_from_each_other_have_tiles_of_their_own() -> None:
     far = "x[i + 99][j] + x[i + 100][j] + x[i + 101][j] - 2.0 * x[i][j - 1]"
-    found = plan_of(
+    row_plan = plan_of(
         STENCIL.replace("x[i - 1][j] - 2.0 * x[i][j - 1]", far),
         "double x[n+101][m], double y[n][m], double z[n][m]",
     )
-    assert found is not None
+    assert row_plan is not None
     # Eight rows run together: rows of two blocks are no less to turn in one tile.
-    beyond = [(tile.array.name, tile.extra_rows) for tile in found.tiles]
+    beyond = [(tile.array.name, tile.extra_rows) for tile in row_plan.tiles]
     assert sorted(beyond) == [("x", 0), ("x", 0), ("x", 2), ("y", 0), ("z", 0)]
 
 
@@ -146,13 +146,13 @@ def test_rows_share_a_tile_if_some_iterations_are_between_them(
     row: str, expected: list[int]
 ) -> None:
     # Of 2 i, 2 i + 1, 2 i + 3 the last two are one iteration from each other: too few to share.
-    found = plan_of(
+    row_plan = plan_of(
         "for (int i = 0; i < n; i++) for (int j = 1; j < m; j++)"
         f" y[i][j] = x[{row}][j] + x[{row} + 1][j] + x[{row} + 3][j] - y[i][j - 1];",
         "double x[2*n+3][m], double y[n][m]",
     )
-    assert found is not None
-    assert sorted(tile.extra_rows for tile in found.tiles if tile.array.name == "x") == expected
+    assert row_plan is not None
+    assert sorted(tile.extra_rows for tile in row_plan.tiles if tile.array.name == "x") == expected
 
 
 REFUSED = {
@@ -324,11 +324,11 @@ def test_random_recurrences_are_what_the_text_computes(
 def compare(scop: Scop, sizes: dict[str, int], mapping: Mapping, *, is_known: bool) -> None:
     """Run a program in its order, mapped and not, and compare all bits."""
     start = random_arrays(scop, sizes, np.random.default_rng(2))
-    expected, found = ({k: v.copy() for k, v in start.items()} for _ in range(2))
+    expected, arrays = ({k: v.copy() for k, v in start.items()} for _ in range(2))
     run_in_order(scop, sizes, expected)
-    run_natively(scop, original_schedule(scop), sizes, found, mapping, is_known=is_known)
+    run_natively(scop, original_schedule(scop), sizes, arrays, mapping, is_known=is_known)
     for name, array in expected.items():
-        assert array.tobytes() == found[name].tobytes(), name
+        assert array.tobytes() == arrays[name].tobytes(), name
 
 
 def rows_in(

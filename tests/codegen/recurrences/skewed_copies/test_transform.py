@@ -103,20 +103,20 @@ def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def copies_of(loops: LoopProgram) -> list[str]:
-    return [one.name for one in loops.scop.arrays if one.storage_class is StorageClass.TILE]
+    return [array.name for array in loops.scop.arrays if array.storage_class is StorageClass.TILE]
 
 
 def outcome(name: str, loops: LoopProgram, sizes: dict[str, int]) -> None:
     """Check that loops leave what the text does, and touch nothing that they must not."""
     scop = program(name)
     start = random_arrays(scop, sizes, np.random.default_rng(1))
-    expected, found, watched = ({k: v.copy() for k, v in start.items()} for _ in range(3))
+    expected, arrays, watched = ({k: v.copy() for k, v in start.items()} for _ in range(3))
     run_in_order(scop, sizes, expected)
     with every_loop_shared():
-        run_loops(loops, sizes, found)
+        run_loops(loops, sizes, arrays)
         run_loops(loops, sizes, watched, is_watched=True)
     for array, values in expected.items():
-        assert values.tobytes() == found[array].tobytes(), array
+        assert values.tobytes() == arrays[array].tobytes(), array
         assert values.tobytes() == watched[array].tobytes(), array
 
 
@@ -179,9 +179,9 @@ def test_a_tile_copies_what_it_reads_and_brings_back_what_it_writes(name: str, t
 
 def elements(points: list[InstancePoint]) -> set[tuple[int, ...]]:
     """Return what is copied, each element once."""
-    found = {iterators for _, iterators in points}
-    assert len(found) == len(points)
-    return found
+    result = {iterators for _, iterators in points}
+    assert len(result) == len(points)
+    return result
 
 
 def before_vectors(name: str, mapping: str, sizes: dict[str, int]) -> LoopProgram:
@@ -222,7 +222,7 @@ def test_copies_pay_where_elements_are_used_often() -> None:
 def test_mappings_that_forbid_it_have_no_copies(other: str) -> None:
     mapping = other if other == "sequential" else f"default {other}"
     loops = planned("nine points", mapping, LARGE)
-    assert not any(isinstance(one, DiagonalLoop) for one in annotations(loops))
+    assert not any(isinstance(annotation, DiagonalLoop) for annotation in annotations(loops))
 
 
 def test_without_sizes_diagonals_are_jammed() -> None:

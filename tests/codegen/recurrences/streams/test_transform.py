@@ -86,9 +86,9 @@ def aligned(array: np.ndarray, behind: int = 0) -> np.ndarray:
     """Return a copy that begins so many elements behind a line of the cache."""
     room = np.empty(array.nbytes + 64 + behind * array.itemsize, np.uint8)
     first = -room.ctypes.data % 64 + behind * array.itemsize
-    found = room[first : first + array.nbytes].view(array.dtype).reshape(array.shape)
-    found[...] = array
-    return found
+    result = room[first : first + array.nbytes].view(array.dtype).reshape(array.shape)
+    result[...] = array
+    return result
 
 
 MAP = program(
@@ -134,14 +134,14 @@ PAST = {
 @pytest.mark.parametrize("threads", [1, 2])
 def test_what_is_written_once_and_never_read_goes_past_the_caches(name: str, threads: int) -> None:
     scop, array = PAST[name]
-    found = streamed(scop, mapping=replace(WIDE, threads=threads))
-    assert written_past(found) == {array}
-    text = emit_llvm(found)
+    loop_program = streamed(scop, mapping=replace(WIDE, threads=threads))
+    assert written_past(loop_program) == {array}
+    text = emit_llvm(loop_program)
     assert "!nontemporal" in text
     # At the end of the kernel and of each task, and before others begin with a task.
     regions = text.count('define internal void @"region')
     assert text.count('call void @"llvm.x86.sse.sfence"()') == 1 + 2 * regions
-    check(scop, SIZES, found)
+    check(scop, SIZES, loop_program)
     mapping = replace(WIDE, threads=threads)
     small = streamed(scop, mapping=mapping, least=1 << 20)
     assert small == lower(legal(scop), mapping, SIZES)
@@ -165,9 +165,9 @@ def test_what_is_written_once_and_never_read_goes_past_the_caches(name: str, thr
 def test_what_is_read_or_written_otherwise_stays_in_the_caches(body: str) -> None:
     loops = f"for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {body}"
     scop = program(loops, X, Y, V)
-    found = streamed(scop)
-    assert written_past(found) == set()
-    check(scop, SIZES, found)
+    loop_program = streamed(scop)
+    assert written_past(loop_program) == set()
+    check(scop, SIZES, loop_program)
 
 
 def test_what_is_written_again_and_again_stays_in_the_caches() -> None:
@@ -180,10 +180,10 @@ def test_what_is_written_again_and_again_stays_in_the_caches() -> None:
 """,
         X, Y,
     )  # fmt: skip
-    found = streamed(scop)
-    assert not found.nontemporal_stores
-    assert not found.prefetches
-    check(scop, SIZES, found)
+    loop_program = streamed(scop)
+    assert not loop_program.nontemporal_stores
+    assert not loop_program.prefetches
+    check(scop, SIZES, loop_program)
 
 
 def test_a_statement_of_two_nests_goes_past_the_caches_in_both_or_in_none() -> None:
@@ -221,8 +221,8 @@ def test_loads_are_asked_for_where_pieces_do_not_go_on_in_memory() -> None:
     whole = streamed(COLUMNS, mapping=replace(WIDE, threads=1))
     assert not whole.prefetches, "rows as they lie in memory"
     pieces = streamed(COLUMNS, mapping=replace(WIDE, threads=2))
-    (found,) = pieces.prefetches
-    assert (found.statement, found.read, found.distance) == ("S", 0, 2)  # 2 KB each
+    (prefetch,) = pieces.prefetches
+    assert (prefetch.statement, prefetch.read, prefetch.distance) == ("S", 0, 2)  # 2 KB each
     turned = streamed(BACKWARD)
     (block,) = turned.prefetches
     assert block.distance == 256, "the next block, of 16 KB"
@@ -283,12 +283,12 @@ void f(int n, double x[n], double y[n], double z[n]) {
         (Block((first, Guard(IndexConstant(1), second, None), taken)), mixed),
     ):
         body = Loop("c", IndexConstant(0), IndexConstant(8), 8, inside)
-        found = replace(
+        loop_program = replace(
             loops, body=body, nontemporal_stores=frozenset({"S"}), prefetches=frozenset()
         )
         start = random_arrays(scop, {"n": 16}, np.random.default_rng(3))
         arrays = {name: aligned(array) for name, array in start.items()}
-        run_loops(found, {"n": 16}, arrays)
+        run_loops(loop_program, {"n": 16}, arrays)
         for at in (0, 8):
             assert arrays["z"][at : at + 4].tobytes() == expected.tobytes(), inside
 
@@ -307,13 +307,13 @@ def test_the_bits_are_those_of_the_text_wherever_arrays_begin(
 ) -> None:
     """Rows of any length, at any address, in vectors of any width."""
     (scop, _), sizes = PAST[name], {"n": rows, "m": columns}
-    found = streamed(
+    loop_program = streamed(
         scop, sizes, replace(DEFAULT_MAPPING, vector_bits=bits, threads=threads), least=1
     )
     start = random_arrays(scop, sizes, np.random.default_rng(2))
     expected, own = ({k: aligned(v, behind) for k, v in start.items()} for _ in range(2))
     run_in_order(scop, sizes, expected)
-    run_loops(found, sizes, own)
+    run_loops(loop_program, sizes, own)
     for array, values in expected.items():
         assert values.tobytes() == own[array].tobytes(), array
 

@@ -62,7 +62,10 @@ def points_of(tree: Tree) -> Iterator[Band]:
             for branch in branches:
                 yield from points_of(branch.child)
         case Band(_, members, child):
-            if all(len(one.terms) == 1 and one.terms[0].size == 1 for one in members):
+            if all(
+                len(band_member.terms) == 1 and band_member.terms[0].size == 1
+                for band_member in members
+            ):
                 yield tree
             yield from points_of(child)
 
@@ -70,7 +73,9 @@ def points_of(tree: Tree) -> Iterator[Band]:
 def order_of(tree: Tree, name: str, loops: OriginalLoops) -> tuple[int, ...]:
     """Return the numbers of the points around a statement, outermost first."""
     members = [
-        one for one in loop_path(tree, name) if one.terms[0].size == 1 and len(one.terms) == 1
+        band_member
+        for band_member in loop_path(tree, name)
+        if band_member.terms[0].size == 1 and len(band_member.terms) == 1
     ]
     return loop_numbers((name,), members, loops)
 
@@ -107,7 +112,7 @@ def test_every_order_that_is_offered_is_legal_and_comes_about(name: str) -> None
                 check_tree(tree, run, schedule.parameters)
                 seen.add(tree)
                 loops = loops_of(build_tree(LegalSchedule(scop, schedule)), names_of(schedule))
-                found = [order_of(tree, one, loops) for one in loops]
+                found = [order_of(tree, loop, loops) for loop in loops]
                 assert any([one for one in each if one in order] == list(order) for each in found)
             assert len(seen) == min(8, len(list(permutations(group[:4]))))
 
@@ -122,7 +127,11 @@ def test_in_every_band_what_is_named_runs_innermost(name: str) -> None:
             mapping = with_orders(DEFAULT_MAPPING, scop, generator)
             mapping = replace(mapping, nests=())
             for band in points_of(planned(scop, schedule, mapping, sizes=sizes)):
-                found = [one for one in loop_numbers(band.statements, band.members, loops) if one]
+                found = [
+                    number
+                    for number in loop_numbers(band.statements, band.members, loops)
+                    if number
+                ]
                 named = [one for one in mapping.order if one in found]
                 assert found[len(found) - len(named) :] == named
 
@@ -161,7 +170,7 @@ def test_roles_follow_the_loop_that_runs_innermost() -> None:
     for order in ("off", "3", "2", "1"):
         tree = planned(scop, schedule, parse_mapping(f"order={order}"), LARGE)
         members = loop_path(tree, "S1")[-3:]
-        found[order] = [type(one.annotation).__name__ for one in members]
+        found[order] = [type(band_member.annotation).__name__ for band_member in members]
     usual = [UnrollAndJam.__name__, VectorLoop.__name__, ScalarReplacement.__name__]
     assert found["off"] == found["3"] == usual
     assert found["2"] == ["Sequential", UnrollAndJam.__name__, VectorLoop.__name__]

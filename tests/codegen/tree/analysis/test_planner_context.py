@@ -31,18 +31,18 @@ def setting(text: str, name: str = "product") -> PlannerContext:
     [("default", 512), ("vector_bits=128", 128), ("vector_bits=off", 512), ("threads=4", 512)],
 )
 def test_the_width_of_a_vector(text: str, bits: int) -> None:
-    found = setting(text)
-    assert found.vector_bits == bits
-    assert found.lanes(("S0",)) == bits // 64
-    assert found.has_vectors == (text != "vector_bits=off")
+    context = setting(text)
+    assert context.vector_bits == bits
+    assert context.lanes(("S0",)) == bits // 64
+    assert context.has_vectors == (text != "vector_bits=off")
     assert setting(text, "triangular_product").lanes(("S0",)) == bits // 32, "floats"
 
 
 def test_what_the_mapping_asks_for_comes_first() -> None:
-    found = RegisterBlock(unroll_jam=8, vector_copies=3)
-    assert apply_requested(found, setting("default")) == found
-    assert apply_requested(found, setting("unroll_jam=2")) == RegisterBlock(2, 3)
-    assert apply_requested(found, setting("vector_copies=1 unroll_jam=1")) == RegisterBlock(1, 1)
+    block = RegisterBlock(unroll_jam=8, vector_copies=3)
+    assert apply_requested(block, setting("default")) == block
+    assert apply_requested(block, setting("unroll_jam=2")) == RegisterBlock(2, 3)
+    assert apply_requested(block, setting("vector_copies=1 unroll_jam=1")) == RegisterBlock(1, 1)
 
 
 def test_who_is_given_what() -> None:

@@ -28,9 +28,9 @@ def test_trips_are_those_of_all_instances(name: str) -> None:
         domain = at_sizes(isl.Set(statement.domain), sizes)
         domain.foreach_point(lambda point, own=points: own.append(coordinates(point)))
         for _ in range(12):
-            factors = tuple(int(one) for one in rng.integers(-2, 3, size=statement.depth))
+            factors = tuple(int(integer) for integer in rng.integers(-2, 3, size=statement.depth))
             row = ScheduleRow(factors, (1,) * len(parameters), int(rng.integers(-3, 4)))
-            values = [sum(a * x for a, x in zip(factors, one, strict=True)) for one in points]
+            values = [sum(a * x for a, x in zip(factors, point, strict=True)) for point in points]
             expected = max(values) - min(values) + 1 if values else 0
             assert row_trip_count(statement, row, parameters, sizes) == expected
 
@@ -48,7 +48,7 @@ def test_even_loops_do_the_same_in_every_iteration(name: str) -> None:
         for place in range(statement.depth):
             factors = tuple(int(k == place) for k in range(statement.depth))
             member = point_member((ScheduleRow(factors, (0,) * count, 0),), coincident=True)
-            work = Counter(one[place] for one in points)
+            work = Counter(point[place] for point in points)
             is_even = has_uniform_work(scop, [statement.name], member, sizes)
             assert len(set(work.values())) <= 1 or not is_even
             found.append(is_even)

@@ -58,9 +58,9 @@ def test_elements_apart_are_stored_after_many_terms() -> None:
 
 def test_rows_that_are_not_contiguous_leave_the_channels() -> None:
     """A stride of 2, say: vectors along x could not be loaded."""
-    found = sum_of(8, 32, 27)
+    shape = sum_of(8, 32, 27)
     strided = replace(
-        found, access_strides=(ALONG_N, ALONG_F, AccessStrides(NEXT, (NEXT, FAR, SAME)))
+        shape, access_strides=(ALONG_N, ALONG_F, AccessStrides(NEXT, (NEXT, FAR, SAME)))
     )
     assert best(strided, usual=None) == F
     assert choose_vector_loop(strided, None, (False, False, True), 16, MACHINE) is None
@@ -71,9 +71,9 @@ def test_rows_that_are_not_contiguous_leave_the_channels() -> None:
 
 
 def test_loops_that_need_the_same_vectors() -> None:
-    found = sum_of(8, 32, 5)
-    assert found.reloading_loops(F) == {N, X}
-    assert found.reloading_loops(X) == {F}
+    shape = sum_of(8, 32, 5)
+    assert shape.reloading_loops(F) == {N, X}
+    assert shape.reloading_loops(X) == {F}
 
 
 @pytest.mark.parametrize("lengths", [(0, 32, 5), (4, 0, 5), (4, 32, 0), (1, 1, 1)])
@@ -88,9 +88,9 @@ def test_loops_without_iterations(lengths: tuple[int, int, int]) -> None:
 def test_few_registers_are_not_filled_where_llvm_needs_some() -> None:
     """What neighbouring rows share is kept in registers, too: 16 hold 4 by 2 sums beside it."""
     few = Machine(vector_bits=256, registers=16)
-    found = replace(sum_of(1, 64, 56, terms=300), vector_bytes=32)
-    assert found.choice(F, 8, few).copies == RegisterBlock(4, 2)
-    assert found.choice(X, 8, few).copies == reduction_block(64, 56, 8, few), (
+    shape = replace(sum_of(1, 64, 56, terms=300), vector_bytes=32)
+    assert shape.choice(F, 8, few).copies == RegisterBlock(4, 2)
+    assert shape.choice(X, 8, few).copies == reduction_block(64, 56, 8, few), (
         "vectors share nothing"
     )
     assert sum_of(1, 64, 56).choice(F, 16, MACHINE).copies == reduction_block(56, 64, 16, MACHINE)
@@ -105,10 +105,10 @@ def test_vectors_from_the_level_2_cache_are_used_for_many_rows() -> None:
 
 
 def test_a_block_reads_no_more_than_the_cache_holds() -> None:
-    found = sum_of(1, 512, 7, terms=2304)
-    assert found.column == 2304 * 64
-    assert found.vectors_in_cache(MACHINE) == 1
-    assert found.choice(F, 16, MACHINE).copies.vector_copies == 1
+    shape = sum_of(1, 512, 7, terms=2304)
+    assert shape.column == 2304 * 64
+    assert shape.vectors_in_cache(MACHINE) == 1
+    assert shape.choice(F, 16, MACHINE).copies.vector_copies == 1
 
 
 def test_one_vector_may_have_more_of_the_cache() -> None:
@@ -124,28 +124,28 @@ NOTHING = ReadFootprint(0, 0)
 
 def test_what_does_not_stay_is_read_again() -> None:
     """Weights of 2.4 MB for each of 14 rows: vectors along the channels read them once."""
-    found = sum_of(14, 256, 14, terms=2304)
+    shape = sum_of(14, 256, 14, terms=2304)
     image, weights = ReadFootprint(9216, 262144), ReadFootprint(9216, 256 * 9216)
-    far = replace(found, footprints=(NOTHING, image, weights))
-    there, here = (one.choice(X, 16, MACHINE) for one in (found, far))
+    far = replace(shape, footprints=(NOTHING, image, weights))
+    there, here = (reduction_shape.choice(X, 16, MACHINE) for reduction_shape in (shape, far))
     assert here.copies == there.copies
     assert here.cycles - there.cycles == pytest.approx(13 * weights.array / 32 / (14 * 256 * 14))
-    assert found.choice(F, 16, MACHINE) == far.choice(F, 16, MACHINE), "tiles of copies stay"
+    assert shape.choice(F, 16, MACHINE) == far.choice(F, 16, MACHINE), "tiles of copies stay"
     assert best(far) == F
-    near = replace(found, footprints=(NOTHING, image, ReadFootprint(9216, 262144)))
+    near = replace(shape, footprints=(NOTHING, image, ReadFootprint(9216, 262144)))
     assert near.choice(X, 16, MACHINE) == there, "half of the cache"
-    once = replace(found, lengths=(1, 256, 14), footprints=far.footprints)
+    once = replace(shape, lengths=(1, 256, 14), footprints=far.footprints)
     without = replace(once, footprints=())
     assert once.choice(X, 16, MACHINE) == without.choice(X, 16, MACHINE), "one row"
 
 
 def test_loops_that_need_the_same_vectors_are_inside() -> None:
     """Vectors along x, 64 f: the image of each n stays for all blocks of f, and is read once."""
-    found = sum_of(64, 64, 16, terms=2304)
+    shape = sum_of(64, 64, 16, terms=2304)
     image = ReadFootprint(9216, 64 * 16 * 9216)
-    far = replace(found, footprints=(NOTHING, image, NOTHING))
-    assert far.choice(X, 16, MACHINE) == found.choice(X, 16, MACHINE)
+    far = replace(shape, footprints=(NOTHING, image, NOTHING))
+    assert far.choice(X, 16, MACHINE) == shape.choice(X, 16, MACHINE)
     larger = replace(far, footprints=(NOTHING, ReadFootprint(36864, 64 * 16 * 36864), NOTHING))
     blocks = 64 / larger.choice(X, 16, MACHINE).copies.unroll_jam
-    more = larger.choice(X, 16, MACHINE).cycles - found.choice(X, 16, MACHINE).cycles
+    more = larger.choice(X, 16, MACHINE).cycles - shape.choice(X, 16, MACHINE).cycles
     assert more == pytest.approx((blocks - 1) * 64 * 16 * 36864 / 32 / (64 * 64 * 16))

@@ -31,8 +31,8 @@ def jams(scop: Scop, machine: Machine) -> list[int]:
     legal = LegalSchedule(scop, original_schedule(scop))
     mapping = parse_mapping("threads=2")
     tree = plan_tree(build_tree(legal), legal, mapping, machine, {"n": 2000})
-    found = (member.annotation for member in members_of(tree))
-    return [one.copies for one in found if isinstance(one, UnrollAndJam)]
+    annotations = (member.annotation for member in members_of(tree))
+    return [annotation.copies for annotation in annotations if isinstance(annotation, UnrollAndJam)]
 
 
 @pytest.mark.parametrize(

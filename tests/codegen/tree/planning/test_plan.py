@@ -352,7 +352,7 @@ void f(int n, double A[n][n], double B[n][n], double C[n][n]) {
 )  # fmt: skip
 def test_what_is_said_of_a_nest_is_done_there_alone(words: str) -> None:
     scop = parse_text(TWO_NESTS)
-    first, second = (one.name for one in scop.statements)
+    first, second = (statement.name for statement in scop.statements)
     before = "threads=2 tile=16"
 
     def branches(text: str) -> tuple[Tree, ...]:
@@ -372,8 +372,8 @@ def test_one_nest_may_be_named_by_any_of_its_statements() -> None:
     scop = scop_of("product")
     schedule = original_schedule(scop)
     whole = planned(scop, schedule, parse_mapping("threads=2 tile=5 unroll_jam=2"))
-    for one in scop.statements:
-        words = f"threads=2 {one.name}:tile=5 {one.name}:unroll_jam=2"
+    for statement in scop.statements:
+        words = f"threads=2 {statement.name}:tile=5 {statement.name}:unroll_jam=2"
         assert planned(scop, schedule, parse_mapping(words)) == whole
 
 

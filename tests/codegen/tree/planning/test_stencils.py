@@ -70,10 +70,14 @@ def planned(text: str, machine: Machine, sizes: dict[str, int], mapping: str) ->
 def test_rows_run_together_where_they_read_the_same(
     body: str, machine: Machine, rows: list[int]
 ) -> None:
-    found = planned(IN_TIME % body, machine, {"t": 100, "n": 500}, "default")
-    jams = [one.annotation.copies for one in found if isinstance(one.annotation, UnrollAndJam)]
+    members = planned(IN_TIME % body, machine, {"t": 100, "n": 500}, "default")
+    jams = [
+        band_member.annotation.copies
+        for band_member in members
+        if isinstance(band_member.annotation, UnrollAndJam)
+    ]
     assert jams == rows
-    assert sum(isinstance(one.annotation, VectorLoop) for one in found) == 2
+    assert sum(isinstance(member.annotation, VectorLoop) for member in members) == 2
 
 
 @pytest.mark.parametrize(
@@ -119,7 +123,7 @@ def test_the_width_of_a_skewed_loop_is_what_one_step_of_time_has(
     time = point_member((ScheduleRow((1, 0), (0, 0), 0),), coincident=False)
     space = point_member((ScheduleRow((skew, 1), (0, 0), 3),), coincident=False)
     sizes = {"t": steps, "n": n}
-    parameters = tuple(one.name for one in scop.parameters)
+    parameters = tuple(parameter.name for parameter in scop.parameters)
     seen = max(len({skew * s + i for i in range(n)}) for s in range(steps))
     assert inner_trip_count(scop, ("S",), space, time, parameters, sizes) == seen
 

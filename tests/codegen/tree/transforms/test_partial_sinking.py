@@ -24,10 +24,14 @@ def parallel_loops(tree: Tree) -> list[ParallelLoop]:
         case Leaf():
             return []
         case Band(_, members, child):
-            own = [one.annotation for one in members if isinstance(one.annotation, ParallelLoop)]
+            own = [
+                band_member.annotation
+                for band_member in members
+                if isinstance(band_member.annotation, ParallelLoop)
+            ]
             return [*own, *parallel_loops(child)]
         case SequenceNode(branches):
-            return [one for branch in branches for one in parallel_loops(branch.child)]
+            return [loop for branch in branches for loop in parallel_loops(branch.child)]
 
 
 @pytest.mark.parametrize(
@@ -43,20 +47,20 @@ def test_the_statements_below_run_in_vectors_inside_of_tiles() -> None:
     legal, tree, _ = mapped("orthogonal", "threads=2", 300)
     for name in ("S5", "S6"):
         members = loops_around(legal, tree, name)
-        assert any(isinstance(one.annotation, VectorLoop) for one in members)
-        assert {part.size for one in members for part in one.terms} == {1, 64}
+        assert any(isinstance(band_member.annotation, VectorLoop) for band_member in members)
+        assert {part.size for member in members for part in member.terms} == {1, 64}
 
 
 def test_without_vectors_or_sinking_nothing_changes_places() -> None:
     for mapping in ("vector_bits=off", "sink=off"):
         legal, tree, _ = mapped("orthogonal", f"threads=2 {mapping}", 300)
         members = loops_around(legal, tree, "S6")
-        assert not any(isinstance(one.annotation, VectorLoop) for one in members)
+        assert not any(isinstance(band_member.annotation, VectorLoop) for band_member in members)
 
 
 def test_tiles_that_share_rows_are_dealt_out_in_turn() -> None:
     _, tree, _ = mapped("orthogonal", "threads=2", 300)
-    kinds = {one.is_dynamic for one in parallel_loops(tree)}
+    kinds = {loop.is_dynamic for loop in parallel_loops(tree)}
     assert kinds == {True, False}  # what sets R apart is dealt out in small pieces, as ever
     assert parallel_loops(mapped("orthogonal", "threads=2 parallel=off", 300)[1]) == []
 
@@ -66,8 +70,10 @@ def test_nothing_sinks_that_leads_back_within_an_iteration() -> None:
     legal, tree, sizes = mapped("pairing", "tile=3 threads=2", 8)
     check_tree(tree, Run.of(legal.scop, sizes), legal.schedule.parameters)
     names = tuple(part.statement for part in legal.schedule.statements)
-    annotations = [one.annotation for _, members in loop_paths(tree, names) for one in members]
-    assert not any(isinstance(one, VectorLoop) for one in annotations)
+    annotations = [
+        band_member.annotation for _, members in loop_paths(tree, names) for band_member in members
+    ]
+    assert not any(isinstance(annotation, VectorLoop) for annotation in annotations)
 
 
 @pytest.mark.parametrize("mapping", ["threads=2", "", "tile=16 threads=2", "tile=32x8"])

@@ -60,11 +60,11 @@ def test_every_kernel_has_finite_features(name: str, mapping: str) -> None:
     scop = kernel_scop(name)
     legal = LegalSchedule(scop, original_schedule(scop))
     sizes = {p.name: 40 + place for place, p in enumerate(scop.parameters)}
-    found = candidate_features(legal, parse_mapping(mapping), sizes, MACHINE)
-    assert found.vector.shape == (len(FEATURE_NAMES),)
-    assert found.context.shape[1] == len(CONTEXT_COLUMNS)
-    assert np.isfinite(found.vector).all()
-    assert np.isfinite(found.context).all()
+    features = candidate_features(legal, parse_mapping(mapping), sizes, MACHINE)
+    assert features.vector.shape == (len(FEATURE_NAMES),)
+    assert features.context.shape[1] == len(CONTEXT_COLUMNS)
+    assert np.isfinite(features.vector).all()
+    assert np.isfinite(features.context).all()
 
 
 @pytest.mark.parametrize("name", ["gemm", "fdtd-2d", "correlation", "nussinov"])
@@ -76,14 +76,16 @@ def test_what_was_looked_at_before_says_nothing(name: str) -> None:
     schedules += [
         one for _ in range(5) if (one := edit_schedule(schedules[-1], scop, rng)) is not None
     ]
-    both = [(one, parse_mapping(mapping)) for one in schedules for mapping in MAPPINGS[1:3]]
+    both = [
+        (schedule, parse_mapping(mapping)) for schedule in schedules for mapping in MAPPINGS[1:3]
+    ]
 
     def look(scop: Scop, candidates: Iterable[tuple[Schedule, Mapping]]) -> list[bytes]:
-        found = (
+        features = (
             candidate_features(LegalSchedule(scop, one), mapping, sizes, MACHINE)
             for one, mapping in candidates
         )
-        return [one.vector.tobytes() for one in found]
+        return [feature.vector.tobytes() for feature in features]
 
     # Of a program with another name nothing is remembered.
     expected = look(replace(scop, name="another"), reversed(both))

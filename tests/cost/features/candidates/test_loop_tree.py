@@ -56,12 +56,12 @@ def written(tree: LoopTree) -> object:
     """Return a tree as nested tuples in which the order of children says nothing."""
 
     def below(parent: int) -> tuple[object, ...]:
-        found = [
+        result = [
             (tuple(np.round(tree.rows[node], 4).tolist()), below(node))
             for node in range(len(tree))
             if tree.parents[node] == parent
         ]
-        return tuple(sorted(found, key=repr))
+        return tuple(sorted(result, key=repr))
 
     return below(-1)
 
@@ -74,17 +74,17 @@ def loops_of(tree: Tree) -> int:
         case Band(_, members, child):
             return len(members) + loops_of(child)
         case Branches(branches):
-            return sum(loops_of(one.child) for one in branches)
+            return sum(loops_of(branch.child) for branch in branches)
 
 
 @pytest.mark.parametrize("mapping", MAPPINGS)
 @pytest.mark.parametrize("name", ["gemm", "lu", "fdtd-2d", "durbin"])
 def test_nodes_are_the_loops_and_the_statements(name: str, mapping: str) -> None:
-    found = of_kernel(name, mapping)
-    tree = found.loop_tree
+    features = of_kernel(name, mapping)
+    tree = features.loop_tree
     is_leaf = tree.rows[:, LEAF] == 1
-    assert is_leaf.sum() == len(found.statements)
-    assert (~is_leaf).sum() == loops_of(found.tree)
+    assert is_leaf.sum() == len(features.statements)
+    assert (~is_leaf).sum() == loops_of(features.tree)
     assert np.isfinite(tree.rows).all()
     assert tree.rows.shape == (len(tree), len(NODE_COLUMNS))
     for node, (parent, level) in enumerate(zip(tree.parents, tree.levels, strict=True)):
@@ -97,8 +97,8 @@ def test_nodes_are_the_loops_and_the_statements(name: str, mapping: str) -> None
 
 @pytest.mark.parametrize("name", ["gemm", "fdtd-2d", "durbin"])
 def test_a_loop_has_the_context_of_the_heaviest_statement_under_it(name: str) -> None:
-    found = of_kernel(name, "default threads=2")
-    tree = found.loop_tree
+    features = of_kernel(name, "default threads=2")
+    tree = features.loop_tree
     cycles = NEST_COLUMNS.index("cycles")
     under: dict[int, list[int]] = {}
     for node in np.flatnonzero(tree.rows[:, LEAF] == 1):
@@ -107,8 +107,10 @@ def test_a_loop_has_the_context_of_the_heaviest_statement_under_it(name: str) ->
             under.setdefault(int(parent), []).append(int(node))
             parent = tree.parents[parent]
     whole = {
-        np.float32(one.nest_columns).tobytes(): context_rows(one.footprint).astype(np.float32)
-        for one in found.statements
+        np.float32(statement_leaf.nest_columns).tobytes(): context_rows(
+            statement_leaf.footprint
+        ).astype(np.float32)
+        for statement_leaf in features.statements
     }
     assert under
     for loop, leaves in under.items():
@@ -118,8 +120,8 @@ def test_a_loop_has_the_context_of_the_heaviest_statement_under_it(name: str) ->
             for leaf in leaves
             if tree.rows[leaf, LEAF + 1 + cycles] == most
         ]
-        assert any(np.array_equal(tree.rows[loop, :11], one) for one in candidates)
-    heaviest = found.heaviest_footprint.nest.lengths
+        assert any(np.array_equal(tree.rows[loop, :11], array) for array in candidates)
+    heaviest = features.heaviest_footprint.nest.lengths
     first = tree.rows[: len(heaviest), 0]
     np.testing.assert_allclose(first, np.log2(1 + heaviest), rtol=1e-6)
 
@@ -153,7 +155,7 @@ def test_the_order_of_statements_and_arrays_says_nothing(mapping: str) -> None:
         "  for (int k = 0; k < m; k++) for (int l = 0; l < n; l++) C[k][l] = C[k][l] + 1;",
         "  for (int k = 0; k < n; k++) y[k] = y[k] * y[k];",
     ]
-    found = [
+    loop_trees = [
         of(
             TWO.format(
                 arrays=", ".join(arrays[::step]),
@@ -165,8 +167,8 @@ def test_the_order_of_statements_and_arrays_says_nothing(mapping: str) -> None:
         ).loop_tree
         for step in (1, -1)
     ]
-    assert len(found[0]) >= 8
-    assert written(found[0]) == written(found[1])
+    assert len(loop_trees[0]) >= 8
+    assert written(loop_trees[0]) == written(loop_trees[1])
 
 
 def test_factors_in_another_order_make_the_same_rows() -> None:
@@ -177,8 +179,8 @@ def test_factors_in_another_order_make_the_same_rows() -> None:
         "#pragma endscop\n}}"
     )
     first, second = (
-        of(text.format(one), "sequential").loop_tree
-        for one in ("B[i][j] * C[j][i]", "C[j][i] * B[i][j]")
+        of(text.format(literal), "sequential").loop_tree
+        for literal in ("B[i][j] * C[j][i]", "C[j][i] * B[i][j]")
     )
     assert written(first) == written(second)
 
@@ -186,18 +188,20 @@ def test_factors_in_another_order_make_the_same_rows() -> None:
 def test_of_large_trees_the_heaviest_statements_are_kept() -> None:
     """Sixty copies of a product, each with its three loops, in any order of their cycles."""
     whole = of_kernel("gemm", "sequential")
-    one = max(whole.statements, key=lambda one: len(one.footprint.nest.lengths))
-    members = loop_path(whole.tree, one.name)
+    leaf = max(
+        whole.statements, key=lambda statement_leaf: len(statement_leaf.footprint.nest.lengths)
+    )
+    members = loop_path(whole.tree, leaf.name)
     cycles = NEST_COLUMNS.index("cycles")
     statements, branches = [], []
     for place in np.random.default_rng(0).permutation(60):
-        knowledge = one.nest_columns.copy()
+        knowledge = leaf.nest_columns.copy()
         knowledge[cycles] = place
-        statements.append(replace(one, name=f"S{place}", nest_columns=knowledge))
+        statements.append(replace(leaf, name=f"S{place}", nest_columns=knowledge))
         branches.append(Branch((f"S{place}",), Band((f"S{place}",), members, Leaf())))
-    found = build_loop_tree(Branches(tuple(branches)), statements)
-    assert len(found) == MAX_NODES == 128
-    kept = found.rows[found.rows[:, LEAF] == 1][:, LEAF + 1 + cycles]
+    loop_tree = build_loop_tree(Branches(tuple(branches)), statements)
+    assert len(loop_tree) == MAX_NODES == 128
+    kept = loop_tree.rows[loop_tree.rows[:, LEAF] == 1][:, LEAF + 1 + cycles]
     assert kept.tolist() == list(range(59, 59 - 32, -1))
 
 
@@ -207,15 +211,15 @@ def test_a_forest_gives_back_its_trees() -> None:
     assert len(forest) == 3
     chosen = forest[np.array([2, 0, 2])]
     whole = LoopForest.of([trees[2], trees[0], trees[2]])
-    for one, other in (
+    for loop_tree, other in (
         (chosen.rows, whole.rows),
         (chosen.parents, whole.parents),
         (chosen.levels, whole.levels),
         (chosen.starts, whole.starts),
     ):
-        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(loop_tree, other)
     assert chosen.candidates.tolist() == [
-        place for place, one in enumerate((trees[2], trees[0], trees[2])) for _ in range(len(one))
+        place for place, tree in enumerate((trees[2], trees[0], trees[2])) for _ in range(len(tree))
     ]
     assert len(LoopForest.of([])) == 0
     assert len(forest[np.zeros(0, dtype=np.int64)]) == 0

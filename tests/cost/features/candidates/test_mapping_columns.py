@@ -44,6 +44,6 @@ def test_tiles_come_first() -> None:
 
 
 def test_more_tiles_than_columns_are_cut_off() -> None:
-    found = mapping_vector(replace(START, tile=(1, 2, 3, 4, 5, 6, 7, 8)))
-    assert found.shape == mapping_vector(START).shape == (len(MAPPING_COLUMNS),)
-    assert np.isfinite(found).all()
+    floats = mapping_vector(replace(START, tile=(1, 2, 3, 4, 5, 6, 7, 8)))
+    assert floats.shape == mapping_vector(START).shape == (len(MAPPING_COLUMNS),)
+    assert np.isfinite(floats).all()

@@ -36,21 +36,23 @@ PROGRAMS = ("gemm", "correlation", "fdtd-2d", "lu", "durbin", "six_deep", "perio
 def mappings(seed: int, count: int) -> list[Mapping]:
     """Return mappings of one and of two threads that differ by little from those before."""
     rng = np.random.default_rng(seed)
-    found = [
+    result = [
         parse_mapping("sequential"),
         parse_mapping("tile=4x8x4 unroll_jam=2 vector_bits=256 vector_copies=3"),
         replace(DEFAULT_MAPPING, threads=2),
     ]
-    while len(found) < count:
-        found.append(mutate_mapping(found[int(rng.integers(len(found)))], rng))
-    return found
+    while len(result) < count:
+        result.append(mutate_mapping(result[int(rng.integers(len(result)))], rng))
+    return result
 
 
 def all_of(candidates: FeatureExtractor, tried: list[Mapping]) -> list[CandidateFeatures]:
     """Return the features under all mappings, of which none is out of reach."""
-    found = [one for one in candidates.features(tried) if isinstance(one, CandidateFeatures)]
-    assert len(found) == len(tried)
-    return found
+    features = [
+        feature for feature in candidates.features(tried) if isinstance(feature, CandidateFeatures)
+    ]
+    assert len(features) == len(tried)
+    return features
 
 
 def of_all(name: str, *, by_isl: bool) -> list[tuple[Mapping, CandidateFeatures]]:
@@ -58,8 +60,8 @@ def of_all(name: str, *, by_isl: bool) -> list[tuple[Mapping, CandidateFeatures]
     scop = program(name)
     legal = LegalSchedule(scop, isl_schedule(scop) if by_isl else original_schedule(scop))
     tried = mappings(len(name), 24)
-    found = all_of(FeatureExtractor(legal, sizes_of(scop, 90), MACHINE), tried)
-    return list(zip(tried, found, strict=True))
+    features = all_of(FeatureExtractor(legal, sizes_of(scop, 90), MACHINE), tried)
+    return list(zip(tried, features, strict=True))
 
 
 @pytest.mark.parametrize("by_isl", [False, True])
@@ -67,8 +69,8 @@ def of_all(name: str, *, by_isl: bool) -> list[tuple[Mapping, CandidateFeatures]
 def test_many_nests_at_once(name: str, by_isl: bool) -> None:
     """Number for number what loops and references say one by one."""
     seen: set[tuple[bool, ...]] = set()
-    for mapping, found in of_all(name, by_isl=by_isl):
-        for nest, known in zip(found.nests, found.nest_columns, strict=True):
+    for mapping, features in of_all(name, by_isl=by_isl):
+        for nest, known in zip(features.nests, features.nest_columns, strict=True):
             truth = knowledge(NestFootprint.of(nest), mapping.threads)
             np.testing.assert_allclose(known, truth, rtol=1e-9, atol=1e-9)
             named = dict(zip(NEST_COLUMNS, known.tolist(), strict=True))
@@ -80,8 +82,8 @@ def test_many_nests_at_once(name: str, by_isl: bool) -> None:
 def test_packs_of_many_nests(name: str) -> None:
     """The same where some read from copies, of tiles or of whole arrays, and others do not."""
     packed = set()
-    for mapping, found in of_all(name, by_isl=True):
-        for nest, known in zip(found.nests, found.nest_columns, strict=True):
+    for mapping, features in of_all(name, by_isl=True):
+        for nest, known in zip(features.nests, features.nest_columns, strict=True):
             truth = knowledge(NestFootprint.of(nest), mapping.threads)
             np.testing.assert_allclose(known, truth, rtol=1e-9, atol=1e-9)
             named = dict(zip(NEST_COLUMNS, known.tolist(), strict=True))
@@ -94,11 +96,11 @@ def test_packs_of_many_nests(name: str) -> None:
 def test_relations_of_many_nests(name: str) -> None:
     scop = program(name)
     works = work_of_statements(scop, sizes_of(scop, 90))
-    for _, found in of_all(name, by_isl=False):
-        known, related = nest_columns(StatementArrays.of(works), found.nests, [2] * len(works))
+    for _, features in of_all(name, by_isl=False):
+        known, related = nest_columns(StatementArrays.of(works), features.nests, [2] * len(works))
         assert known.shape == (len(works), len(NEST_COLUMNS))
         assert related.shape == (len(works), len(RELATION_COLUMNS))
-        for row, nest in zip(related, found.nests, strict=True):
+        for row, nest in zip(related, features.nests, strict=True):
             np.testing.assert_allclose(row, relations(NestFootprint.of(nest)), rtol=1e-9, atol=1e-9)
 
 
@@ -108,9 +110,9 @@ def test_orders_are_seen_and_counted() -> None:
         scop = program(name)
         legal = LegalSchedule(scop, isl_schedule(scop))
         tried = [parse_mapping(f"threads=2 order={order}") for order in orders]
-        found = all_of(FeatureExtractor(legal, sizes_of(scop, 90), MACHINE), tried)
+        features = all_of(FeatureExtractor(legal, sizes_of(scop, 90), MACHINE), tried)
         assert (
-            len({one.vector.tobytes() for one in found})
+            len({feature.vector.tobytes() for feature in features})
             == len(
                 {
                     plan_tree(build_tree(legal), legal, one, MACHINE, sizes_of(scop, 90))
@@ -119,8 +121,8 @@ def test_orders_are_seen_and_counted() -> None:
             )
             > 2
         )
-        for mapping, one in zip(tried, found, strict=True):
-            for nest, known in zip(one.nests, one.nest_columns, strict=True):
+        for mapping, feature in zip(tried, features, strict=True):
+            for nest, known in zip(feature.nests, feature.nest_columns, strict=True):
                 truth = knowledge(NestFootprint.of(nest), mapping.threads)
                 np.testing.assert_allclose(known, truth, rtol=1e-9, atol=1e-9)
 
@@ -130,10 +132,10 @@ def test_the_example() -> None:
     scop = program("gemm")
     legal = LegalSchedule(scop, isl_schedule(scop))
     mapping = parse_mapping("tile=off unroll_jam=4 vector_bits=512 vector_copies=2")
-    found = candidate_features(legal, mapping, dict.fromkeys(("ni", "nj", "nk"), 1024), MACHINE)
-    work = max(found.nests, key=lambda one: one.work.instances).work
-    place = [one.work.name for one in found.nests].index(work.name)
-    known = dict(zip(NEST_COLUMNS, found.nest_columns[place].tolist(), strict=True))
+    features = candidate_features(legal, mapping, dict.fromkeys(("ni", "nj", "nk"), 1024), MACHINE)
+    work = max(features.nests, key=lambda statement_nest: statement_nest.work.instances).work
+    place = [nest.work.name for nest in features.nests].index(work.name)
+    known = dict(zip(NEST_COLUMNS, features.nest_columns[place].tolist(), strict=True))
     assert known["held"] == 1.0
     assert known["memory_per_operation"] * work.operations == 7 / (2 * 4)
     assert known["broadcasts_per_operation"] * work.operations == 5 / (2 * 4)
@@ -145,10 +147,10 @@ def known_of_gemm(mapping: str, size: int) -> dict[str, float]:
     scop = program("gemm")
     legal = LegalSchedule(scop, original_schedule(scop))
     sizes = dict.fromkeys(("ni", "nj", "nk"), size)
-    found = candidate_features(legal, parse_mapping(mapping), sizes, MACHINE)
-    work = max(found.nests, key=lambda one: one.work.instances).work
-    place = [one.work.name for one in found.nests].index(work.name)
-    return dict(zip(NEST_COLUMNS, found.nest_columns[place].tolist(), strict=True))
+    features = candidate_features(legal, parse_mapping(mapping), sizes, MACHINE)
+    work = max(features.nests, key=lambda statement_nest: statement_nest.work.instances).work
+    place = [nest.work.name for nest in features.nests].index(work.name)
+    return dict(zip(NEST_COLUMNS, features.nest_columns[place].tolist(), strict=True))
 
 
 def test_fewer_iterations_than_threads() -> None:
@@ -164,13 +166,13 @@ def test_a_sum_waits_for_its_terms_and_not_for_its_operations() -> None:
     """Of sixteen terms of a dot product, four operations each, every one waits four cycles."""
     scop = program("gemver")
     legal, sizes = LegalSchedule(scop, original_schedule(scop)), sizes_of(scop, 16)
-    found = candidate_features(legal, parse_mapping("sequential"), sizes, MACHINE)
+    features = candidate_features(legal, parse_mapping("sequential"), sizes, MACHINE)
     sums = [
         dict(zip(NEST_COLUMNS, row.tolist(), strict=True)) | {"each": float(nest.work.operations)}
-        for nest, row in zip(found.nests, found.nest_columns, strict=True)
+        for nest, row in zip(features.nests, features.nest_columns, strict=True)
         if nest.work.is_reduction
     ]
-    waiting = [one for one in sums if one["chain"] > 0]
+    waiting = [sum_ for sum_ in sums if sum_["chain"] > 0]
     assert waiting
     for one in waiting:
         assert one["chain"] * one["each"] == 4.0
@@ -194,13 +196,13 @@ def test_one_by_one_and_together(name: str) -> None:
     tree, rest = build_tree(legal), tried[::-1]
     together = all_of(FeatureExtractor(legal, sizes, MACHINE), tried)
     again = dict(zip(rest, all_of(FeatureExtractor(legal, sizes, MACHINE), rest), strict=True))
-    for mapping, one in zip(tried, together, strict=True):
+    for mapping, features in zip(tried, together, strict=True):
         candidate_vector._plan_memo.cache_clear()
         (alone,) = all_of(FeatureExtractor(legal, sizes, MACHINE), [mapping])
         for other in (alone, again[mapping]):
-            np.testing.assert_array_equal(one.vector, other.vector)
-            np.testing.assert_array_equal(one.nest_columns, other.nest_columns)
-        assert one.tree == plan_tree(tree, legal, mapping, MACHINE, sizes)
+            np.testing.assert_array_equal(features.vector, other.vector)
+            np.testing.assert_array_equal(features.nest_columns, other.nest_columns)
+        assert features.tree == plan_tree(tree, legal, mapping, MACHINE, sizes)
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,9 +217,9 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidate_vector, "_MAX_NESTS", 1)
     monkeypatch.setattr(candidate_vector, "_MAX_PLANS", 2)
     known = FeatureExtractor(legal, sizes, MACHINE)
-    for mapping, one in zip(tried, whole, strict=True):
+    for mapping, features in zip(tried, whole, strict=True):
         (alone,) = all_of(known, [mapping])
-        np.testing.assert_array_equal(one.vector, alone.vector)
+        np.testing.assert_array_equal(features.vector, alone.vector)
         assert len(known._columns) <= len(scop.statements)
         assert len(known._answers) <= 2
 
@@ -237,8 +239,8 @@ def test_what_is_out_of_reach_is_nobody_elses(monkeypatch: pytest.MonkeyPatch) -
         return plan_tree(tree, legal, mapping, *rest)
 
     monkeypatch.setattr(candidate_vector, "plan_tree", fails)
-    found = FeatureExtractor(legal, sizes, MACHINE).features(tried)
-    lost = [isinstance(one, LimitError) for one in found]
+    features = FeatureExtractor(legal, sizes, MACHINE).features(tried)
+    lost = [isinstance(feature, LimitError) for feature in features]
     assert lost == [mapping.tile == tried[1].tile for mapping in tried]
     assert True in lost
     assert False in lost

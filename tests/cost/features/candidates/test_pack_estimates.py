@@ -129,8 +129,8 @@ def only(node: Node, names: frozenset[str]) -> Node | None:
         case Instance(statement=name):
             return node if name in names else None
         case Block(children):
-            found = tuple(one for child in children if (one := only(child, names)) is not None)
-            return Block(found) if found else None
+            nodes = tuple(one for child in children if (one := only(child, names)) is not None)
+            return Block(nodes) if nodes else None
         case Loop(body=body):
             inside = only(body, names)
             return None if inside is None else map_children(node, lambda _: inside)
@@ -140,20 +140,23 @@ def only(node: Node, names: frozenset[str]) -> Node | None:
 
 def counted(program: LoopProgram, scop: Scop, sizes: dict[str, int]) -> Copies:
     """Go through all that is copied by packs, element by element."""
-    own, names = {array.name for array in scop.arrays}, {one.name for one in scop.statements}
+    own, names = (
+        {array.name for array in scop.arrays},
+        {statement.name for statement in scop.statements},
+    )
     packs = re.compile(f"({'|'.join(own)})_(packed|tile)_*")
     alive = statements_in(program.body)
-    statements = [one for one in program.scop.statements if one.name in alive]
-    copying = {one.name for one in statements if packs.fullmatch(one.write.array)}
+    statements = [statement for statement in program.scop.statements if statement.name in alive]
+    copying = {statement.name for statement in statements if packs.fullmatch(statement.write.array)}
     body = only(program.body, frozenset(copying))
     parameters = [parameter.name for parameter in scop.parameters]
     run = None if body is None else make_runner(body, parameters)
     points = [] if run is None else run(*(sizes[name] for name in parameters))
     reads: dict[str, int] = {}
-    for one in statements:
-        count = sum(packs.fullmatch(read.array) is not None for read in one.reads)
-        if one.name not in copying and count:
-            before = max((name for name in names if one.name.startswith(name)), key=len)
+    for statement in statements:
+        count = sum(packs.fullmatch(read.array) is not None for read in statement.reads)
+        if statement.name not in copying and count:
+            before = max((name for name in names if statement.name.startswith(name)), key=len)
             reads[before] = max(count, reads.get(before, 0))
     return Copies(reads, len(points))
 
@@ -249,8 +252,8 @@ def test_the_example() -> None:
     scop = parse_text(SUM.format(first=0, end="m", term=BOXES["a product with one factor turned"]))
     legal, sizes = LegalSchedule(scop, original_schedule(scop)), {"n": 64, "m": 64}
     for tile in ("64x8x8", "8"):
-        found = candidate_features(legal, parse_mapping(f"tile={tile} {PLAIN}"), sizes)
-        (row,) = found.nest_columns
+        features = candidate_features(legal, parse_mapping(f"tile={tile} {PLAIN}"), sizes)
+        (row,) = features.nest_columns
         assert row[NEST_COLUMNS.index("copied_per_operation")] == 1 / 128
 
 
@@ -258,9 +261,9 @@ def test_without_packs_vectors_gather() -> None:
     scop = parse_text(SUM.format(first=0, end="m", term=BOXES["a product with one factor turned"]))
     legal, sizes = LegalSchedule(scop, original_schedule(scop)), {"n": 64, "m": 64}
     rows = [
-        dict(zip(NEST_COLUMNS, found.nest_columns[0].tolist(), strict=True))
+        dict(zip(NEST_COLUMNS, features.nest_columns[0].tolist(), strict=True))
         for pack in ("on", "off")
-        for found in [
+        for features in [
             candidate_features(legal, parse_mapping(f"pack={pack} tile=8 {PLAIN}"), sizes)
         ]
     ]
@@ -275,11 +278,14 @@ def test_rows_and_diagonals_in_lanes() -> None:
         sizes = {p.name: 200 for p in scop.parameters}
         legal = LegalSchedule(scop, isl_schedule(scop))
         for pack in ("on", "off"):
-            found = candidate_features(legal, parse_mapping(f"pack={pack}"), sizes)
-            turned = found.nest_columns[:, NEST_COLUMNS.index("turned")].tolist()
+            features = candidate_features(legal, parse_mapping(f"pack={pack}"), sizes)
+            turned = features.nest_columns[:, NEST_COLUMNS.index("turned")].tolist()
             assert turned == [
-                any(isinstance(one, LaneRows | DiagonalLoop) for one in nest.annotations)
-                for nest in found.nests
+                any(
+                    isinstance(annotation, LaneRows | DiagonalLoop)
+                    for annotation in nest.annotations
+                )
+                for nest in features.nests
             ]
             assert any(turned) == (wanted is not None and pack == "on")
 
@@ -295,9 +301,11 @@ def test_names_and_the_order_of_reads_say_nothing() -> None:
         for text in texts:
             scop = parse_text(text)
             legal = LegalSchedule(scop, original_schedule(scop))
-            found = candidate_features(legal, parse_mapping(f"{tile} threads=2"), sized(scop, 64))
-            vectors.append(found.vector)
-            assert found.nest_columns[0, NEST_COLUMNS.index("packed_per_operation")] > 0
+            features = candidate_features(
+                legal, parse_mapping(f"{tile} threads=2"), sized(scop, 64)
+            )
+            vectors.append(features.vector)
+            assert features.nest_columns[0, NEST_COLUMNS.index("packed_per_operation")] > 0
         for other in vectors[1:]:
             np.testing.assert_allclose(vectors[0], other, rtol=1e-9, atol=1e-9)
 

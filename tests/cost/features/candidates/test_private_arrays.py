@@ -55,7 +55,7 @@ MAPPINGS = (SEQUENTIAL_MAPPING, DEFAULT_MAPPING, replace(DEFAULT_MAPPING, thread
 
 
 def private(scop: Scop) -> set[str]:
-    return {one.name for one in scop.arrays if one.storage_class in PRIVATE_STORAGE_CLASSES}
+    return {array.name for array in scop.arrays if array.storage_class in PRIVATE_STORAGE_CLASSES}
 
 
 def planned(text: str, storage: str, rows: str = "") -> LegalSchedule:
@@ -83,7 +83,7 @@ def test_what_is_private_is_what_code_makes_so(
     for mapping in mappings:
         made = lower(legal, mapping, {"n": 40}).scop
         assert {
-            one.name for one in made.arrays if one.storage_class is StorageClass.PRIVATE
+            array.name for array in made.arrays if array.storage_class is StorageClass.PRIVATE
         } == found
 
 
@@ -103,14 +103,15 @@ def test_what_is_private_is_touched_as_a_scalar() -> None:
     works = work_of_statements(
         with_private_arrays(planned(PAIR, "w=private:i,j").scop, build_tree(legal)), sizes
     )
-    assert {len(one.accesses) for one in works}
+    assert {len(work.accesses) for work in works}
 
 
 def test_each_schedule_of_a_program_has_its_own_features() -> None:
     """One memory of nests serves all schedules of a program, some of which share the array."""
     sizes = {"n": 300}
     first = [
-        candidate_features(planned(ROWS, "sum=private:i"), one, sizes).vector for one in MAPPINGS
+        candidate_features(planned(ROWS, "sum=private:i"), mapping, sizes).vector
+        for mapping in MAPPINGS
     ]
     parted = "{ S0[i] -> [0, i, 0]; S1[i, j] -> [1, i, j]; S2[i, j] -> [2, i, j] }"
     between = [
@@ -119,5 +120,5 @@ def test_each_schedule_of_a_program_has_its_own_features() -> None:
     again = [
         candidate_features(planned(ROWS, "sum=private:i"), one, sizes).vector for one in MAPPINGS
     ]
-    assert all((one == other).all() for one, other in zip(first, again, strict=True))
+    assert all((floats == other).all() for floats, other in zip(first, again, strict=True))
     assert not any((one == two.vector).all() for one, two in zip(first, between, strict=True))

@@ -29,13 +29,15 @@ def nest_of(text: str) -> StatementNest:
     """Return the loops of a program of one statement."""
     scop = parse_text(f"void f({text}\n#pragma endscop\n}}\n")
     legal = LegalSchedule(scop, original_schedule(scop))
-    (found,) = candidate_features(legal, parse_mapping("sequential"), {}, MACHINE).nests
-    return found
+    (nest,) = candidate_features(legal, parse_mapping("sequential"), {}, MACHINE).nests
+    return nest
 
 
 def reference_of(nest: StatementNest, array: str) -> ArrayReference:
-    (found,) = (one for one in nest.references if one.array == array)
-    return found
+    (reference,) = (
+        array_reference for array_reference in nest.references if array_reference.array == array
+    )
+    return reference
 
 
 def lines_of(nest: StatementNest, array: str) -> list[float]:
@@ -44,21 +46,21 @@ def lines_of(nest: StatementNest, array: str) -> list[float]:
     That is of one reference, and the same of all of them at once.
     """
     reference = reference_of(nest, array)
-    found = reference_footprint(nest, reference)
+    floats = reference_footprint(nest, reference)
     place = nest.references.index(reference)
     seen = stacked_footprints(StackedReferences.of([nest.work]), loops_of(nest))
-    np.testing.assert_allclose(seen.elements[place], found[0], rtol=1e-12)
-    np.testing.assert_allclose(seen.bytes[place], found[1], rtol=1e-12)
-    return (found[1] / LINE_BYTES).tolist()
+    np.testing.assert_allclose(seen.elements[place], floats[0], rtol=1e-12)
+    np.testing.assert_allclose(seen.bytes[place], floats[1], rtol=1e-12)
+    return (floats[1] / LINE_BYTES).tolist()
 
 
 def loops_of(nest: StatementNest) -> StackedLoops:
     """Return a nest as arrays for one statement."""
     every = nest.references
-    most = max(len(one.access_strides) for one in every)
+    most = max(len(array_reference.access_strides) for array_reference in every)
     moves = np.zeros((len(every), most, len(nest.lengths)))
-    for place, one in enumerate(every):
-        moves[place, most - len(one.access_strides) :] = one.access_strides
+    for place, reference in enumerate(every):
+        moves[place, most - len(reference.access_strides) :] = reference.access_strides
     strides = np.array([one.stride for one in every])
     count = np.array([len(nest.lengths)])
     return StackedLoops(count, nest.lengths[None], nest.box[None], moves, strides)

@@ -88,7 +88,7 @@ def walked(
             for place in range(count + 1):
                 elements[group][place][key[:place]].add(at)
     return Walked(
-        [max(map(len, one.values())) for one in values],
+        [max(map(len, value.values())) for value in values],
         [max(one.values()) for one in inner],
         {name: [max(map(len, one.values())) for one in of] for name, of in elements.items()},
     )
@@ -105,8 +105,8 @@ def looked_at(
     # Of a statement with loops of its own in free tiles, these.
     around = dict(loop_paths(tree, tuple(work.name for work in works)))
     return [
-        (found, walked(scop, work, around[work.name], schedule.parameters, sizes))
-        for work, found in zip(works, statement_nests(legal, tree, sizes), strict=True)
+        (nest, walked(scop, work, around[work.name], schedule.parameters, sizes))
+        for work, nest in zip(works, statement_nests(legal, tree, sizes), strict=True)
     ]
 
 
@@ -129,8 +129,8 @@ def test_boxes_are_exact(name: str, text: str, by_isl: bool) -> None:
     """Every subscript follows a loop of its own: lengths and elements are those that there are."""
     scop = kernel_scop(name)
     sizes = {p.name: 5 + place % 3 for place, p in enumerate(scop.parameters)}
-    for found, truth in looked_at(scop, parse_mapping(text), sizes, by_isl=by_isl):
-        assert_same(found, truth)
+    for nest, truth in looked_at(scop, parse_mapping(text), sizes, by_isl=by_isl):
+        assert_same(nest, truth)
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,8 @@ def test_tiles_that_do_not_divide(text: str, inner: list[int] | None) -> None:
     scop = kernel_scop("gemm")
     mapping = parse_mapping(f"{text} unroll_jam=1 vector_bits=off registers=off")
     sizes = dict.fromkeys(("ni", "nj", "nk"), 10)
-    for found, truth in looked_at(scop, mapping, sizes, by_isl=False):
-        assert found.box.tolist() == truth.inner
+    for nest, truth in looked_at(scop, mapping, sizes, by_isl=False):
+        assert nest.box.tolist() == truth.inner
         if inner is not None and len(inner) == len(truth.inner):
             assert truth.inner == inner
 
@@ -159,8 +159,8 @@ def test_tiles_that_do_not_divide(text: str, inner: list[int] | None) -> None:
 def test_windows_are_exact(text: str) -> None:
     """Two loops move one subscript: I[i + k] has n + r - 1 rows."""
     scop = parse_text(WINDOW)
-    for found, truth in looked_at(scop, parse_mapping(text), {"n": 8, "r": 4}, by_isl=False):
-        assert_same(found, truth)
+    for nest, truth in looked_at(scop, parse_mapping(text), {"n": 8, "r": 4}, by_isl=False):
+        assert_same(nest, truth)
 
 
 @settings(max_examples=25, deadline=None)
@@ -174,15 +174,15 @@ def test_triangles_and_stencils_are_bounded(name: str, text: str, size: int) -> 
     scop = kernel_scop(name)
     sizes = {p.name: size for p in scop.parameters}
     mapping = parse_mapping(f"{text} diamond=off" if text != "sequential" else text)
-    for found, truth in looked_at(scop, mapping, sizes, by_isl=name != "cholesky"):
-        assert (found.lengths >= truth.lengths).all()
-        if len(found.lengths):
-            assert found.inner_instances[0] == found.work.instances
-        box = np.cumprod(found.lengths[::-1])[::-1]
-        assert (found.inner_instances >= truth.inner).all()
-        assert (found.inner_instances <= box).all()
-        for reference, counts in zip(found.references, truth.elements.values(), strict=True):
-            said = reference_footprint(found, reference)[0]
+    for nest, truth in looked_at(scop, mapping, sizes, by_isl=name != "cholesky"):
+        assert (nest.lengths >= truth.lengths).all()
+        if len(nest.lengths):
+            assert nest.inner_instances[0] == nest.work.instances
+        box = np.cumprod(nest.lengths[::-1])[::-1]
+        assert (nest.inner_instances >= truth.inner).all()
+        assert (nest.inner_instances <= box).all()
+        for reference, counts in zip(nest.references, truth.elements.values(), strict=True):
+            said = reference_footprint(nest, reference)[0]
             assert (said >= counts).all()
             assert said[0] == counts[0]
 
@@ -205,9 +205,12 @@ def test_a_triangle_a_star_and_a_stride_by_hand() -> None:
     }
     """
     triangle, star, stride = (
-        {one.array: reference_footprint(found, one)[0].tolist() for one in found.references}
-        | {"inner": found.inner_instances.tolist()}
-        for found, _ in looked_at(
+        {
+            reference.array: reference_footprint(nest, reference)[0].tolist()
+            for reference in nest.references
+        }
+        | {"inner": nest.inner_instances.tolist()}
+        for nest, _ in looked_at(
             parse_text(text), parse_mapping("sequential"), {"n": 8}, by_isl=False
         )
     )
@@ -261,14 +264,14 @@ def test_what_has_steps(what: str, text: str) -> None:
         """
     )
     whole = parse_mapping(text)
-    for found, truth in looked_at(scop, whole, {"n": 13}, by_isl=False):
+    for nest, truth in looked_at(scop, whole, {"n": 13}, by_isl=False):
         if text == "sequential":
-            assert found.lengths.tolist() == truth.lengths
+            assert nest.lengths.tolist() == truth.lengths
             if what != "red and black":  # whose rows are read and written, so twice as many may be
-                assert_same(found, truth)
-        assert (found.lengths >= truth.lengths).all()
-        for reference, counts in zip(found.references, truth.elements.values(), strict=True):
-            said = reference_footprint(found, reference)[0]
+                assert_same(nest, truth)
+        assert (nest.lengths >= truth.lengths).all()
+        for reference, counts in zip(nest.references, truth.elements.values(), strict=True):
+            said = reference_footprint(nest, reference)[0]
             assert (said >= counts).all()
             assert said[0] == counts[0]
 
@@ -284,10 +287,10 @@ def test_strides_of_loops_with_steps_by_hand() -> None:
         }}
         """
     )
-    ((found, _),) = looked_at(scop, parse_mapping("sequential"), {"n": 13}, by_isl=False)
-    assert found.lengths.tolist() == [6.0, 5.0]
-    assert found.inner_instances.tolist() == [30.0, 5.0]
-    strides = {one.array: one.stride.tolist() for one in found.references}
+    ((nest, _),) = looked_at(scop, parse_mapping("sequential"), {"n": 13}, by_isl=False)
+    assert nest.lengths.tolist() == [6.0, 5.0]
+    assert nest.inner_instances.tolist() == [30.0, 5.0]
+    strides = {reference.array: reference.stride.tolist() for reference in nest.references}
     assert strides == {"A": [2 * 26.0, 3.0], "B": [2.0, 6 * 56.0]}
 
 
@@ -298,13 +301,17 @@ def test_rows_with_common_divisors_take_as_many_values_as_there_are() -> None:
     legal, sizes = LegalSchedule(scop, schedule), {"ni": 9, "nj": 7, "nk": 5}
     for text in ("sequential", "tile=4 unroll_jam=1 vector_bits=off", "tile=2x5x3 registers=off"):
         tree = plan_tree(build_tree(legal), legal, parse_mapping(text), MACHINE, sizes)
-        for work, found in zip(
+        for work, nest in zip(
             work_of_statements(scop, sizes), statement_nests(legal, tree, sizes), strict=True
         ):
             members = loop_path(tree, work.name)
             truth = walked(scop, work, members, schedule.parameters, sizes)
-            for length, there, member in zip(found.lengths, truth.lengths, members, strict=True):
+            for length, there, member in zip(nest.lengths, truth.lengths, members, strict=True):
                 assert length == there, f"{text}: {member}"
             if text == "sequential":
-                moves = [one.access_strides for one in found.references if len(one.access_strides)]
+                moves = [
+                    reference.access_strides
+                    for reference in nest.references
+                    if len(reference.access_strides)
+                ]
                 assert np.unique(np.concatenate(moves, axis=None)).tolist() == [0.0, 1.0]

@@ -41,8 +41,8 @@ def test_the_example_of_the_docstring() -> None:
   for (int j = 0; j < n; j++)
     y[i] += A[i][j] * x[j];
 }"""
-    found = shape_of(region("int n, double A[n][n], double x[n], double y[n]", text))
-    assert found == ProgramShape(
+    shape = shape_of(region("int n, double A[n][n], double x[n], double y[n]", text))
+    assert shape == ProgramShape(
         nests=1,
         statements=2,
         depth=2,
@@ -59,7 +59,7 @@ def test_the_example_of_the_docstring() -> None:
         scalars=0,
         has_private_arrays=False,
     )
-    assert found.reuse == pytest.approx(1.97, abs=0.005)
+    assert shape.reuse == pytest.approx(1.97, abs=0.005)
 
 
 @pytest.mark.parametrize(
@@ -89,9 +89,9 @@ def test_the_example_of_the_docstring() -> None:
     ],
 )
 def test_what_is_imperfect(body: str, imperfect: bool) -> None:
-    found = shape_of(region("int n, double A[n][n], double B[n][n]", body))
-    assert found.is_imperfect == imperfect
-    assert found.nests == 1 + body.count(";for")
+    shape = shape_of(region("int n, double A[n][n], double B[n][n]", body))
+    assert shape.is_imperfect == imperfect
+    assert shape.nests == 1 + body.count(";for")
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_what_is_imperfect(body: str, imperfect: bool) -> None:
 )
 def test_what_strides_and_what_waits(body: str, strides: bool, in_sequence: bool) -> None:
     loops = "for (int i = 0; i < n - 1; i++) for (int j = 0; j < n - 1; j++) "
-    found = shape_of(region("int n, double A[n][n], double B[n][n]", loops + body))
-    assert (found.has_large_strides, found.is_sequential) == (strides, in_sequence)
+    shape = shape_of(region("int n, double A[n][n], double B[n][n]", loops + body))
+    assert (shape.has_large_strides, shape.is_sequential) == (strides, in_sequence)
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def test_what_is_a_sum(statement: str, sums: bool) -> None:
 
 
 def test_a_program_without_loops_and_arrays() -> None:
-    found = shape_of(region("double x[1]", "x[0] = 1.0;"))
-    assert (found.nests, found.depth, found.sizes, found.elements) == (0, 0, 0, 1)
-    assert [found.is_imperfect, found.is_sequential, found.has_large_strides] == [False] * 3
+    shape = shape_of(region("double x[1]", "x[0] = 1.0;"))
+    assert (shape.nests, shape.depth, shape.sizes, shape.elements) == (0, 0, 0, 1)
+    assert [shape.is_imperfect, shape.is_sequential, shape.has_large_strides] == [False] * 3
 
 
 def imperfect_text(lines: list[str]) -> bool:
@@ -158,31 +158,31 @@ def imperfect_text(lines: list[str]) -> bool:
 def test_random_programs_beside_their_texts(seed: int) -> None:
     text = generate_source(seed)
     lines = [line for line in text.splitlines() if line.startswith("  ")]
-    found = shape_of(text, SIZE)
-    assert found.nests == sum(line.startswith("  for") for line in lines)
-    assert found.statements == sum(line.endswith(";") for line in lines)
-    assert found.depth == max((len(line) - len(line.lstrip())) // 2 - 1 for line in lines)
-    assert found.is_imperfect == imperfect_text(lines)
+    shape = shape_of(text, SIZE)
+    assert shape.nests == sum(line.startswith("  for") for line in lines)
+    assert shape.statements == sum(line.endswith(";") for line in lines)
+    assert shape.depth == max((len(line) - len(line.lstrip())) // 2 - 1 for line in lines)
+    assert shape.is_imperfect == imperfect_text(lines)
     head = text.partition("\n")[0]
     # What is declared need not be used: random:56080 has such an array, random:56820 such a size.
     declared = re.findall(r"(?:double|float) (\w+)((?:\[[^]]*\])+)", head)
     used = [extents for name, extents in declared if any(f"{name}[" in line for line in lines)]
-    assert found.arrays == len(used)
+    assert shape.arrays == len(used)
     words = set(re.findall(r"\w+", " ".join([*lines, *used])))
-    assert found.sizes == len(words & set(re.findall(r"int (\w+)", head)))
+    assert shape.sizes == len(words & set(re.findall(r"int (\w+)", head)))
 
 
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10**9))
 def test_random_programs_beside_their_points(seed: int) -> None:
     scop = parse_text(generate_source(seed), file="a.c")
-    sizes = {one.name: SIZE + place for place, one in enumerate(scop.parameters)}
-    found = program_shape(Program("a.c", scop, scop, tuple(sizes.items()), ()))
-    instances = [points(one.domain, sizes) for one in scop.statements]
-    assert found.is_triangular == any(not is_box(one) for one in instances)
-    each = [one.operations for one in work_of_statements(scop, sizes)]
-    assert found.operations == sum(a * len(b) for a, b in zip(each, instances, strict=True))
-    assert found.elements == sum(elements(scop, sizes))
+    sizes = {parameter.name: SIZE + place for place, parameter in enumerate(scop.parameters)}
+    shape = program_shape(Program("a.c", scop, scop, tuple(sizes.items()), ()))
+    instances = [points(statement.domain, sizes) for statement in scop.statements]
+    assert shape.is_triangular == any(not is_box(instance) for instance in instances)
+    each = [work.operations for work in work_of_statements(scop, sizes)]
+    assert shape.operations == sum(a * len(b) for a, b in zip(each, instances, strict=True))
+    assert shape.elements == sum(elements(scop, sizes))
 
 
 def is_box(found: list[tuple[int, ...]]) -> bool:
@@ -212,8 +212,8 @@ def test_scalars_and_arrays_of_its_own() -> None:
 #pragma endscop
 }
 """
-    found = shape_of(text % " * row[0]")
-    assert (found.scalars, found.has_private_arrays, found.arrays) == (2, True, 3)
+    shape = shape_of(text % " * row[0]")
+    assert (shape.scalars, shape.has_private_arrays, shape.arrays) == (2, True, 3)
     assert not shape_of(text.replace("row[n]", "z").replace("row[j]", "z") % "").has_private_arrays
 
 
@@ -221,7 +221,7 @@ def test_the_triangular_kernels_of_the_suite() -> None:
     found = {
         kernel.name
         for kernel in polybench.KERNELS
-        if any(is_triangular(one.domain) for one in load_scop(kernel.name).statements)
+        if any(is_triangular(statement.domain) for statement in load_scop(kernel.name).statements)
     }
     assert found == {
         "correlation", "covariance", "symm", "syr2k", "syrk", "trmm", "cholesky", "durbin",
@@ -245,7 +245,7 @@ def test_what_is_triangular(domain: str, triangular: bool) -> None:
 
 
 def test_a_comprehension_has_a_shape() -> None:
-    found = program_shape(load_program("tc:matmul", parameters={"M": 20, "K": 30, "N": 40}))
-    assert found.elements == 20 * 30 + 30 * 40 + 20 * 40
-    assert (found.depth, found.is_triangular, found.has_reduction) == (3, False, True)
-    assert found.operations == 20 * 40 * (1 + 2 * 30)
+    shape = program_shape(load_program("tc:matmul", parameters={"M": 20, "K": 30, "N": 40}))
+    assert shape.elements == 20 * 30 + 30 * 40 + 20 * 40
+    assert (shape.depth, shape.is_triangular, shape.has_reduction) == (3, False, True)
+    assert shape.operations == 20 * 40 * (1 + 2 * 30)

@@ -42,9 +42,9 @@ def all_pairs(scop: Scop) -> Iterator[tuple[int, str, str, dict[str, int], list[
         sizes = dict(zip(names, values, strict=True))
         if isl.Set(scop.context).intersect_params(fixed(sizes)).is_empty():
             continue
-        for number, one in enumerate(dependences(scop)):
-            found = pairs(isl.Map(one.relation), sizes)
-            yield number, one.source, one.sink, sizes, sorted(found)
+        for number, dependence in enumerate(dependences(scop)):
+            found = pairs(isl.Map(dependence.relation), sizes)
+            yield number, dependence.source, dependence.sink, sizes, sorted(found)
 
 
 def fixed(sizes: dict[str, int]) -> isl.Set:
@@ -96,7 +96,7 @@ def together(schedule: Schedule, one: str, other: str, row: int) -> bool:
         parted: list[list[str]] = []
         for group in groups:
             rows = {name: schedule.rows(name)[k] for name in group}
-            if all(found.is_constant for found in rows.values()):
+            if all(schedule_row.is_constant for schedule_row in rows.values()):
                 by_value: dict[int, list[str]] = defaultdict(list)
                 for name in group:
                     by_value[rows[name].constant].append(name)
@@ -185,7 +185,7 @@ def test_numbers_of_any_size() -> None:
     known = build_dependence_forms(scop)
     large = replace(known, largest=2**60)
     first, second = (
-        schedule_ordering(one, schedule_points(one, schedule)) for one in (known, large)
+        schedule_ordering(forms, schedule_points(forms, schedule)) for forms in (known, large)
     )
     assert first.carried == second.carried == schedule_properties(scop, schedule).carried
     assert first.statements == second.statements
@@ -226,7 +226,7 @@ def mixed(scop: Scop, schedule: Schedule, seed: int) -> tuple[Scop, Schedule]:
         if isinstance(node, tuple):
             return tuple(map(changed, node))
         if is_dataclass(node) and not isinstance(node, type):
-            fields = {one: changed(getattr(node, one)) for one in node.__dataclass_fields__}
+            fields = {field: changed(getattr(node, field)) for field in node.__dataclass_fields__}
             return replace(node, **fields)
         return node
 
@@ -292,10 +292,10 @@ def test_isl_is_not_asked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     isl.DEFAULT_CONTEXT.reset_operations()
     isl.DEFAULT_CONTEXT.set_max_operations(1)
     try:
-        found = [schedule_features(known, schedule) for schedule in new]
+        features = [schedule_features(known, schedule) for schedule in new]
     finally:
         isl.DEFAULT_CONTEXT.set_max_operations(before)
         isl.DEFAULT_CONTEXT.reset_operations()
     assert not asked
-    assert all(np.isfinite(one.vector).all() for one in found)
-    assert all(one.vector.shape == (len(SCHEDULE_FEATURE_NAMES),) for one in found)
+    assert all(np.isfinite(feature.vector).all() for feature in features)
+    assert all(feature.vector.shape == (len(SCHEDULE_FEATURE_NAMES),) for feature in features)

@@ -109,11 +109,11 @@ def test_boxes_are_exact(name: str) -> None:
     sizes = sizes_of(scop)
     known = ProgramFeatures.of(scop, sizes)
     schedule = original_schedule(scop)
-    found = schedule_features(known, schedule)
-    seen = stacked_footprints(known.statements.references, found.loops)
+    features = schedule_features(known, schedule)
+    seen = stacked_footprints(known.statements.references, features.loops)
     for place, work in enumerate(known.statements.works):
         count = int(known.statements.counts[place])
-        kept = found.loops.rows[place, :count].tolist()
+        kept = features.loops.rows[place, :count].tolist()
         values: list[dict[tuple[int, ...], set[int]]] = [defaultdict(set) for _ in kept]
         groups = dict.fromkeys(f"{touch.array}{touch.subscripts}" for touch in work.accesses)
         elements: dict[str, list[dict[tuple[int, ...], set[tuple[int, ...]]]]] = {
@@ -131,8 +131,8 @@ def test_boxes_are_exact(name: str) -> None:
                 )
                 for at in range(count + 1):
                     elements[f"{touch.array}{touch.subscripts}"][at][key[:at]].add(element)
-        lengths = [max(map(len, one.values())) for one in values]
-        assert found.loops.lengths[place, :count].tolist() == lengths
+        lengths = [max(map(len, value.values())) for value in values]
+        assert features.loops.lengths[place, :count].tolist() == lengths
         first = int(known.statements.references.starts[place])
         for number, truth in enumerate(elements.values()):
             counts = [max(map(len, one.values())) for one in truth]
@@ -152,14 +152,14 @@ def test_what_is_known_of_a_product() -> None:
         schedule_features(known, parse_schedule(text.format(order), scop))
         for order in ("i, j, k", "i, k, j", "k, i, j")
     )
-    for found in (ijk, ikj, kij):
-        assert column(found, "first_band_main") == 3
-        assert column(found, "first_coincident_main") == 2
-        assert column(found, "parallel_loops_main") == 2
-        assert column(found, "nests") == 2
-        assert column(found, "vector_fit_main") == 1.0
-        assert column(found, "carried_apart") + column(found, "carried_inside") == 1.0 or (
-            found is kij
+    for features in (ijk, ikj, kij):
+        assert column(features, "first_band_main") == 3
+        assert column(features, "first_coincident_main") == 2
+        assert column(features, "parallel_loops_main") == 2
+        assert column(features, "nests") == 2
+        assert column(features, "vector_fit_main") == 1.0
+        assert column(features, "carried_apart") + column(features, "carried_inside") == 1.0 or (
+            features is kij
         )
     assert column(ijk, "inner_parallel_main") == 0.0
     assert column(ikj, "inner_parallel_main") == 1.0
@@ -183,20 +183,20 @@ S:  A[i] = B[i];
 }
 """)
     assert not dependences(scop)
-    found = schedule_features(ProgramFeatures.of(scop, {"n": 100}), original_schedule(scop))
-    assert found.ordering.carried == ()
-    assert found.ordering.is_legal
-    assert column(found, "outer_parallel_main") == 1.0
-    assert column(found, "parallel_length_main") == pytest.approx(np.log2(101))
+    features = schedule_features(ProgramFeatures.of(scop, {"n": 100}), original_schedule(scop))
+    assert features.ordering.carried == ()
+    assert features.ordering.is_legal
+    assert column(features, "outer_parallel_main") == 1.0
+    assert column(features, "parallel_length_main") == pytest.approx(np.log2(101))
 
 
 def test_a_program_without_parameters_or_loops() -> None:
     scop = program("fixed_sizes")
     assert not scop.parameters
-    found = schedule_features(ProgramFeatures.of(scop, {}), original_schedule(scop))
+    features = schedule_features(ProgramFeatures.of(scop, {}), original_schedule(scop))
     slow = schedule_properties(scop, original_schedule(scop))
-    assert found.ordering.carried == slow.carried
-    assert np.isfinite(found.vector).all()
+    assert features.ordering.carried == slow.carried
+    assert np.isfinite(features.vector).all()
     scop = parse_text("""
 void f(int n, double A[n]) {
 #pragma scop
@@ -205,12 +205,12 @@ T:  A[0] = A[0] * 2.0;
 #pragma endscop
 }
 """)
-    found = schedule_features(ProgramFeatures.of(scop, {"n": 9}), original_schedule(scop))
-    assert found.ordering.carried == (0,)
-    assert column(found, "depth_main") == 0.0
-    assert column(found, "carried_apart") == 1.0
-    assert np.isfinite(found.vector).all()
-    assert found.context.shape == (0, len(CONTEXT_COLUMNS))
+    features = schedule_features(ProgramFeatures.of(scop, {"n": 9}), original_schedule(scop))
+    assert features.ordering.carried == (0,)
+    assert column(features, "depth_main") == 0.0
+    assert column(features, "carried_apart") == 1.0
+    assert np.isfinite(features.vector).all()
+    assert features.context.shape == (0, len(CONTEXT_COLUMNS))
 
 
 def test_loops_that_rows_lack_come_from_the_original_order() -> None:
@@ -218,25 +218,25 @@ def test_loops_that_rows_lack_come_from_the_original_order() -> None:
     scop = program("y_ax")
     known = ProgramFeatures.of(scop, {"n": 50})
     schedule = parse_schedule("[n] -> { S[i] -> [0, 0]; T[i, j] -> [1, j] }", scop)
-    found = schedule_features(known, schedule)
-    assert found.ordering.is_legal
+    features = schedule_features(known, schedule)
+    assert features.ordering.is_legal
     place = known.dependence_forms.names.index("T")
-    assert found.loops.row_vectors[place].tolist() == [[0.0, 1.0], [1.0, 0.0]]
-    assert found.loops.lengths[place].tolist() == [50.0, 50.0]
-    assert column(found, "inner_parallel_main") == 1.0
-    assert column(found, "outer_parallel_main") == 0.0
+    assert features.loops.row_vectors[place].tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    assert features.loops.lengths[place].tolist() == [50.0, 50.0]
+    assert column(features, "inner_parallel_main") == 1.0
+    assert column(features, "outer_parallel_main") == 0.0
 
 
 def test_context_is_what_a_candidate_of_the_same_loops_has() -> None:
     scop = program("fdtd-2d")
     sizes = sizes_of(scop, 80)
-    found = schedule_features(ProgramFeatures.of(scop, sizes), original_schedule(scop))
-    work = {one.name: one for one in work_of_statements(scop, sizes)}[
-        found.program.dependence_forms.names[found.heaviest]
-    ]
+    features = schedule_features(ProgramFeatures.of(scop, sizes), original_schedule(scop))
+    work = {
+        statement_work.name: statement_work for statement_work in work_of_statements(scop, sizes)
+    }[features.program.dependence_forms.names[features.heaviest]]
     assert work.depth == 3
-    assert found.context[:, 0].tolist() == pytest.approx(
-        np.log2(1 + found.loops.lengths[found.heaviest]).tolist()
+    assert features.context[:, 0].tolist() == pytest.approx(
+        np.log2(1 + features.loops.lengths[features.heaviest]).tolist()
     )
 
 
@@ -254,7 +254,7 @@ void f(int n, double A[n + 1]) {
     known = ProgramFeatures.of(scop, {"n": 30})
     name = scop.statements[0].name
     schedule = parse_schedule(f"[n] -> {{ {name}[i, j] -> [i + j, j, 0] }}", scop)
-    found = schedule_loops(known.statements, np.array([[[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]]))
+    row_loops = schedule_loops(known.statements, np.array([[[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]]))
     assert known.statements.counts.tolist() == [1]
-    assert found.rows[0, 0] == 0
+    assert row_loops.rows[0, 0] == 0
     assert schedule_features(known, schedule).loops.strides[:, 0].tolist() == [0.5]

@@ -116,7 +116,7 @@ def test_random_programs_are_understood() -> None:
         for work in work_of_statements(scop, {p.name: 50 for p in scop.parameters}):
             assert work.instances > 0
             assert work.operations > 0
-            assert all(row is not None for one in work.accesses for row in one.subscripts)
+            assert all(row is not None for access in work.accesses for row in access.subscripts)
 
 
 def test_a_box_of_many_loops_is_counted_at_once() -> None:

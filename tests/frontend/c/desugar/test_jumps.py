@@ -65,13 +65,13 @@ def step(node: Any, truth: tuple[bool, ...], trace: list[str]) -> None:
 
 
 def traces(items: list[Any]) -> list[list[str]]:
-    found = []
+    result = []
     for truth in product((False, True), repeat=CONDITIONS):
         trace: list[str] = []
         with suppress(Jump):  # a return
             run(items, truth, trace)
-        found.append(trace)
-    return found
+        result.append(trace)
+    return result
 
 
 @st.composite

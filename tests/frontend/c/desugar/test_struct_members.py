@@ -38,7 +38,7 @@ def test_the_same_with_arrays(arguments: str, statement: str, plain: str, same: 
     assert set(first.signature) >= {array.name for array in first.arrays}
     for mine, other in zip(first.statements, second.statements, strict=True):
         assert (mine.domain, mine.write.relation) == (other.domain, other.write.relation)
-        assert [one.relation for one in mine.reads] == [one.relation for one in other.reads]
+        assert [access.relation for access in mine.reads] == [one.relation for one in other.reads]
     extents = {array.name: (array.extents, array.type) for array in second.arrays}
     scalars = {name: ((), kind) for name, (_, kind) in extents.items()}
     for array in first.arrays:
@@ -78,5 +78,5 @@ def test_names_of_members_are_none_of_the_block() -> None:
         "#pragma endscop\n"
         "}\n"
     )
-    assert {one.name for one in scop.arrays if one.rank} == {"a", "x"}
-    assert {one.name for one in scop.arrays if not one.rank} == {"q_a"}
+    assert {array.name for array in scop.arrays if array.rank} == {"a", "x"}
+    assert {array.name for array in scop.arrays if not array.rank} == {"q_a"}

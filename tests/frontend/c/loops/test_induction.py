@@ -110,18 +110,18 @@ def test_random_nests() -> None:
         taken += 1
         for n, m in SIZES:
             values = {"n": n, "m": m}
-            known = {one.name: values[one.name] for one in scop.parameters}
+            known = {parameter.name: values[parameter.name] for parameter in scop.parameters}
             expected = computed(parts, text, n, m)
             if expected is None or not context_holds(scop.context, known):
                 continue
             compared += 1
             array = scop.array("A")
-            shape = tuple(evaluate_extent(one, known) for one in array.extents)
+            shape = tuple(evaluate_extent(extent, known) for extent in array.extents)
             assert prod(shape) == len(expected)
             arrays = {"A": np.full(shape, 7, np.int64), "x": np.array(0, np.int64)}
             start = {**values, "k": eval(parts[0], {"n": n, "m": m})}
             for name in start:
-                if name not in known and any(one.name == name for one in scop.arrays):
+                if name not in known and any(array.name == name for array in scop.arrays):
                     arrays[name] = np.array(start[name], np.int32)
             interpret(scop, known, arrays)
             assert arrays["A"].ravel().tolist() == expected, (text, n, m)
@@ -146,8 +146,8 @@ def test_random_nests() -> None:
 def test_these_are_rows(body: str) -> None:
     text = f"void f(int n, int m, double A[n * m]) {{ int i, j, k = 0;\n#pragma scop\n{body}\n"
     scop = parse_text(f"{text}#pragma endscop\n}}\n")
-    assert [len(one.extents) for one in scop.arrays if one.name == "A"] == [2]
-    assert all(one.write.array == "A" for one in scop.statements)  # nobody stores k
+    assert [len(array.extents) for array in scop.arrays if array.name == "A"] == [2]
+    assert all(statement.write.array == "A" for statement in scop.statements)  # nobody stores k
 
 
 def test_what_is_no_number_of_iterations_is_a_condition() -> None:

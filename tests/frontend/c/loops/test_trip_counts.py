@@ -77,7 +77,7 @@ def read(first: str, end: str, step: str, operator: str) -> Scop | None:
 
 
 def compare(scop: Scop, first: str, end: str, step: str, operator: str) -> None:
-    known = [one.name for one in scop.parameters]
+    known = [parameter.name for parameter in scop.parameters]
     for n, m in itertools.product((-2, 0, 1, 3), (-3, 0, 1, 4)):
         values = {"n": n, "m": m}
         if not context_holds(scop.context, {name: values[name] for name in known}):
@@ -87,7 +87,7 @@ def compare(scop: Scop, first: str, end: str, step: str, operator: str) -> None:
             continue
         arrays = {"y": np.zeros(2, np.int64)}
         for name in ("n", "m"):
-            if name not in known and any(one.name == name for one in scop.arrays):
+            if name not in known and any(array.name == name for array in scop.arrays):
                 arrays[name] = np.array(values[name], np.int32)
         interpret(scop, {name: values[name] for name in known}, arrays)
         assert list(arrays["y"]) == expected, (n, m)

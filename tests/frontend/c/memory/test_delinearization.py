@@ -23,9 +23,9 @@ NAMES = ("i", "j", "m", "n")
 
 def read(text: str) -> Polynomial:
     node = CParser().parse(f"int x = {text};").ext[0].init
-    found = read_polynomial(node, lambda name: True)
-    assert found is not None
-    return found
+    polynomial = read_polynomial(node, lambda name: True)
+    assert polynomial is not None
+    return polynomial
 
 
 def value(one: Polynomial, names: dict[str, int]) -> int:

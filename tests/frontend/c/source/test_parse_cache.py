@@ -43,15 +43,15 @@ def _nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def preprocessed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collect the names of the files that are preprocessed."""
-    found: list[str] = []
+    result: list[str] = []
     real = preprocessor.preprocess_with_includes
 
     def counted(text: str, file: str, include_directories: tuple[str, ...]) -> object:
-        found.append(Path(file).name)
+        result.append(Path(file).name)
         return real(text, file, include_directories)
 
     monkeypatch.setattr(parse_cache, "preprocess_with_includes", counted)
-    return found
+    return result
 
 
 def size_of(path: Path) -> str:
@@ -77,12 +77,12 @@ def test_it_is_what_is_read_without(name: str) -> None:
     """One region after the other, each twice, against one alone."""
     path = polybench.kernel(name).path
     names = region_names(path)
-    found = [[parse_file(path, function=one) for one in names] for _ in range(2)]
+    scops = [[parse_file(path, function=name) for name in names] for _ in range(2)]
     alone = []
     for one in names:
         parse_cache._cached_texts.clear()
         alone.append(parse_file(path, function=one))
-    assert found == [alone, alone]
+    assert scops == [alone, alone]
 
 
 def test_a_header_that_was_edited_is_read_again(tmp_path: Path, preprocessed: list[str]) -> None:
@@ -151,7 +151,9 @@ def test_sizes_that_are_given_are_not_forgotten() -> None:
     text = "void f(int n, double *x) {\n#pragma scop\nx[n % 7] = 0;\n#pragma endscop\n}"
     sizes = [parse_text(text, function=f"f x[{size}]").arrays[0].c_extents for size in (7, 8, 7)]
     assert sizes == [("7",), ("8",), ("7",)]
-    scops = [parse_text(BARE, file="f.c", function=one) for one in ("A[n + 1]", None, "A[n + 1]")]
+    scops = [
+        parse_text(BARE, file="f.c", function=literal) for literal in ("A[n + 1]", None, "A[n + 1]")
+    ]
     assert [scop.arrays[0].c_extents for scop in scops] == [("n + 1",), ("n",), ("n + 1",)]
     assert scops[0] == scops[2]
 

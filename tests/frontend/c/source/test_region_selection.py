@@ -61,7 +61,7 @@ def test_no_array_has_two_sizes() -> None:
 
 def test_given_sizes_may_have_parameters_of_their_own() -> None:
     scop = parse_text(GATHER, function="gather x[2 * m]")
-    assert [one.name for one in scop.parameters] == ["n", "m"]
+    assert [parameter.name for parameter in scop.parameters] == ["n", "m"]
     assert scop.array("x").extents == ("[n, m] -> { [(2m)] }",)
     scop = parse_text(GATHER, function="x[70] y[n + 3]")
     assert scop.array("y").extents == ("[n] -> { [(3 + n)] }",)
@@ -96,7 +96,7 @@ def test_a_file_without_a_function_has_them_in_its_head(tmp_path: Path) -> None:
     assert "double x[100]" in text
     assert "double B[n + 1][columns]" in text
     program = load_program(str(path), extents=["x=100", "B[n][3]"], parameters={"n": 5})
-    shapes = {one.name: program.shape(one) for one in program.scop.arrays}
+    shapes = {array.name: program.shape(array) for array in program.scop.arrays}
     assert shapes == {"y": (5,), "x": (100,), "from": (5,), "B": (5, 3)}
 
 

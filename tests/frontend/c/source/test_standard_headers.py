@@ -89,14 +89,16 @@ def test_a_generic_function_has_the_type_of_what_it_is_given() -> None:
     for header, scalar in (("tgmath.h", ScalarType.FLOAT), ("math.h", ScalarType.DOUBLE)):
         text = f"#include <{header}>\nvoid f(float x[1]) {{\n#pragma scop\nx[0] = sin(x[0]);\n"
         (statement,) = parse_text(text + "#pragma endscop\n}\n").statements
-        (call,) = (one for one in walk(statement.body) if isinstance(one, Call))
+        (call,) = (
+            expression for expression in walk(statement.body) if isinstance(expression, Call)
+        )
         assert call.type is scalar
 
 
 def test_not_a_number_is_one_object() -> None:
     """So that a program that holds it is equal to itself."""
     text = "#include <math.h>\nvoid f(double x[1]) {\n#pragma scop\nx[0] = NAN;\n"
-    (body,) = (one.body for one in parse_text(text + "#pragma endscop\n}\n").statements)
+    (body,) = (statement.body for statement in parse_text(text + "#pragma endscop\n}\n").statements)
     assert body == FloatLiteral(math.nan)
 
 

@@ -32,7 +32,7 @@ CHANNELS = weight("channels", 4, 1, 1)
 
 
 def _labels(*outputs: Term, fuse: bool = True) -> list[str]:
-    return [one.label for one in check(*outputs, fuse=fuse).steps]
+    return [description.label for description in check(*outputs, fuse=fuse).steps]
 
 
 CHAINS = {
@@ -65,9 +65,9 @@ def test_fewer_steps_and_equal_results(name: str) -> None:
     root, fused, apart = CHAINS[name]
     model = model_of(root)
     given = random_inputs(model.graph)
-    one, other = (compile_model(model, fuse=fuse) for fuse in (True, False))
-    assert (len(one.steps), len(other.steps)) == (fused, apart)
-    np.testing.assert_allclose(one(*given), other(*given), rtol=1e-6, atol=1e-6)
+    compiled_model, other = (compile_model(model, fuse=fuse) for fuse in (True, False))
+    assert (len(compiled_model.steps), len(other.steps)) == (fused, apart)
+    np.testing.assert_allclose(compiled_model(*given), other(*given), rtol=1e-6, atol=1e-6)
 
 
 def test_activations_of_products_are_never_apart() -> None:

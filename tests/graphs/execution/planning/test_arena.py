@@ -79,7 +79,7 @@ def test_an_elementwise_operation_works_in_place() -> None:
     # Two results of products are needed at once, so that their sum cannot be fused into both.
     once = matmul(x, weight("w", 32, 32))
     compiled = check(matmul(tanh(once), weight("v", 32, 32)), fuse=False)
-    assert [one.label for one in compiled.steps] == ["matmul", "tanh", "matmul"]
+    assert [description.label for description in compiled.steps] == ["matmul", "tanh", "matmul"]
     assert compiled.memory.bytes == 16 * 32 * 4
 
 
@@ -95,26 +95,26 @@ def test_parts_of_a_concatenation_are_written_where_they_belong() -> None:
     x = graph_input("x", 1, 4, 8)
     parts = [relu(x), tanh(x), concat(1, [binary("add", x, x), relu(tanh(x))])]
     compiled = check(matmul(concat(1, parts), weight("w", 8, 2)))
-    assert "copy" not in {one.label for one in compiled.steps}
+    assert "copy" not in {description.label for description in compiled.steps}
     # An input is moved, and what stands there twice is so once.
     again = relu(x)
     compiled = check(matmul(concat(1, [x, again, again]), weight("w", 8, 2)))
-    assert [one.label for one in compiled.steps].count("copy") == 2
+    assert [step_description.label for step_description in compiled.steps].count("copy") == 2
 
 
 def test_views_move_nothing() -> None:
     first, second = split(0, 2, graph_input("x", 5, 6))
     compiled = check(relu(first), tanh(second))
-    assert [one.label for one in compiled.steps] == ["relu", "tanh"]
+    assert [description.label for description in compiled.steps] == ["relu", "tanh"]
     columns = split(1, 2, relu(graph_input("x", 5, 6)))
     compiled = check(matmul(columns[1], weight("w", 4, 3)))
-    assert [one.label for one in compiled.steps] == ["relu", "matmul"]
+    assert [step_description.label for step_description in compiled.steps] == ["relu", "matmul"]
 
 
 def test_constants_are_computed_once_ahead() -> None:
     x, w, v = graph_input("x", 3, 4), weight("w", 4, 5), weight("v", 4, 2)
     compiled = check(matmul(x, concat(1, [w, tanh(v)])))
-    assert [one.label for one in compiled.steps] == ["matmul"]
+    assert [description.label for description in compiled.steps] == ["matmul"]
 
 
 def test_memory_is_aligned_and_results_are_fresh() -> None:
@@ -131,19 +131,19 @@ def _graphs(draw: st.DrawFn) -> list[Term]:
     """Graphs in which memory is used in every way: products, sums, parts, joins, views."""
     known: list[Term] = [graph_input("x", 4, 4), graph_input("y", 4, 4)]
     for _ in range(draw(st.integers(1, 8))):
-        one, other = (known[draw(st.integers(0, len(known) - 1))] for _ in range(2))
+        term, other = (known[draw(st.integers(0, len(known) - 1))] for _ in range(2))
         kind = draw(st.sampled_from(["matmul", "add", "relu", "join", "part"]))
         match kind:
             case "matmul":
-                known.append(tanh(matmul(one, other)))
+                known.append(tanh(matmul(term, other)))
             case "add":
-                known.append(binary("add", one, other))
+                known.append(binary("add", term, other))
             case "relu":
-                known.append(relu(one))
+                known.append(relu(term))
             case "join":
-                known.append(split(0, 4, concat(0, [one, other]))[draw(st.integers(0, 1))])
+                known.append(split(0, 4, concat(0, [term, other]))[draw(st.integers(0, 1))])
             case "part":
-                halves = split(1, 2, one)
+                halves = split(1, 2, term)
                 known.append(concat(1, [halves[1], split(1, 2, other)[0]]))
     count = draw(st.integers(1, 3))
     return known[-count:]

@@ -55,10 +55,10 @@ def answering(model: Model, together: float, alone: float, rest: float) -> Kerne
 def test_the_clock_decides(name: str) -> None:
     model = model_of(CASES[name])
     given = random_inputs(model.graph)
-    one = compile_model(model, forms=answering(model, 2.0, 1.5, 0.5))
+    compiled_model = compile_model(model, forms=answering(model, 2.0, 1.5, 0.5))
     two = compile_model(model, forms=answering(model, 2.1, 1.5, 0.5))
-    assert len(two.steps) == len(one.steps) + 1
-    np.testing.assert_allclose(two(*given), one(*given), rtol=1e-6, atol=1e-6)
+    assert len(two.steps) == len(compiled_model.steps) + 1
+    np.testing.assert_allclose(two(*given), compiled_model(*given), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("missing", range(3))
@@ -70,7 +70,9 @@ def test_what_was_not_timed_is_expected(missing: int) -> None:
     forms.store.put(KernelVariants.key(DEFAULT_VARIANT, choice.texts[missing]), None)
     assert fusion_times(choice, forms) is None
     assert choice.expected
-    assert [one.label for one in compile_model(model, forms=forms).steps] == ["matmul+add+relu"]
+    assert [description.label for description in compile_model(model, forms=forms).steps] == [
+        "matmul+add+relu"
+    ]
 
 
 def test_each_kernel_counts_in_its_fastest_form() -> None:
@@ -78,23 +80,26 @@ def test_each_kernel_counts_in_its_fastest_form() -> None:
     forms = answering(model, 1.9, 1.5, 0.5)
     (choice,) = all_choices(model)
     forms.store.put(KernelVariants.key(VARIANTS[2], choice.texts[1]), 1.0)
-    found = fusion_times(choice, forms)
-    assert found is not None
-    assert (found, found.is_faster_fused) == (FusionTimes(1.9, 1.0, 0.5), False)
+    times = fusion_times(choice, forms)
+    assert times is not None
+    assert (times, times.is_faster_fused) == (FusionTimes(1.9, 1.0, 0.5), False)
 
 
 def test_of_two_products_either_may_be_where_their_sum_is() -> None:
     """The second one is asked first; where it is apart, the first one is asked."""
     model = model_of(CASES["two products"])
-    found = all_choices(model)
-    assert [one.fused.label for one in found] == ["matmul+add", "matmul+add"]
-    assert found[0].unfused_head.root is not found[1].unfused_head.root
+    choices = all_choices(model)
+    assert [fusion_choice.fused.label for fusion_choice in choices] == ["matmul+add", "matmul+add"]
+    assert choices[0].unfused_head.root is not choices[1].unfused_head.root
     store = MeasuredTimes(None, 1)
-    for choice, together in zip(found, (3.0, 1.0), strict=True):
+    for choice, together in zip(choices, (3.0, 1.0), strict=True):
         for text, seconds in zip(choice.texts, (together, 1.0, 1.0), strict=True):
             store.put(KernelVariants.key(DEFAULT_VARIANT, text), seconds)
     made = compile_model(model, forms=KernelVariants(store))
-    assert [one.label for one in made.steps] in (["matmul", "matmul+add"], ["matmul+add"])
+    assert [description.label for description in made.steps] in (
+        ["matmul", "matmul+add"],
+        ["matmul+add"],
+    )
 
 
 def test_what_is_alike_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +116,7 @@ def test_what_is_alike_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return fusion_times(choice, forms)
 
     monkeypatch.setattr("polygym.graphs.execution.planning.fusion.fusion_times", counted)
-    labels = [one.label for one in compile_model(model, forms=forms).steps]
+    labels = [description.label for description in compile_model(model, forms=forms).steps]
     assert labels == ["matmul", "relu+tanh"] * 4
     assert len(asked) == 2
     assert len({choice.texts for choice in asked}) == 2
@@ -132,9 +137,11 @@ def test_tuning_times_one_kernel_and_two(monkeypatch: pytest.MonkeyPatch) -> Non
         True,
         FusionTimes(1.0, 0.4, 1.0),
     )
-    assert [(one.step.label, one.count) for one in kernels] == [("matmul+relu", 1)]
+    assert [(kernel.step.label, kernel.count) for kernel in kernels] == [("matmul+relu", 1)]
     for text in all_choices(model)[0].texts[2:]:
         forms.store.put(KernelVariants.key(DEFAULT_VARIANT, text), 0.1)
     kernels = tune_model(model, forms, 1, worker=object())  # type: ignore[arg-type]
-    assert [(one.step.label, one.count) for one in kernels] == [("matmul", 1)]
+    assert [(tuned_kernel.step.label, tuned_kernel.count) for tuned_kernel in kernels] == [
+        ("matmul", 1)
+    ]
     assert not tuned_fusions(model, forms)[0].times.is_faster_fused

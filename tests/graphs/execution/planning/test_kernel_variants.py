@@ -89,14 +89,14 @@ def test_tuning_measures_once(monkeypatch: pytest.MonkeyPatch) -> None:
     forms = KernelVariants(MeasuredTimes(None, 1))
     model = model_of(CASES["conv"], matmul(graph_input("z", 7, 33), weight("v", 33, 20)))
     told: list[TunedKernel] = []
-    found = tune_model(model, forms, 1, told.append, worker=object())  # type: ignore[arg-type]
-    assert found == told
-    assert [(one.default_seconds, one.best_seconds, one.variant) for one in found] == [
-        (1.0, 0.5, "unroll_jam=8")
-    ] * 2
+    kernels = tune_model(model, forms, 1, told.append, worker=object())  # type: ignore[arg-type]
+    assert kernels == told
+    assert [
+        (kernel.default_seconds, kernel.best_seconds, kernel.variant) for kernel in kernels
+    ] == [(1.0, 0.5, "unroll_jam=8")] * 2
     assert "" in asked
     asked.clear()
-    assert tune_model(model, forms, 1, worker=object()) == found  # type: ignore[arg-type]
+    assert tune_model(model, forms, 1, worker=object()) == kernels  # type: ignore[arg-type]
     assert not asked, "what is known is not measured again"
 
 
@@ -105,5 +105,5 @@ def test_short_kernels_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         "polygym.graphs.execution.timing.kernel_tuning.seconds_of_kernel", lambda *_: 1e-6
     )
     forms = KernelVariants(MeasuredTimes(None, 1))
-    (found,) = tune_model(model_of(CASES["matmul"]), forms, 1, worker=object())  # type: ignore[arg-type]
-    assert (found.variant, len(forms.store)) == ("usual", 3), "one kernel or two, each once"
+    (kernel,) = tune_model(model_of(CASES["matmul"]), forms, 1, worker=object())  # type: ignore[arg-type]
+    assert (kernel.variant, len(forms.store)) == ("usual", 3), "one kernel or two, each once"

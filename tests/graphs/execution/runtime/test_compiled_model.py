@@ -30,18 +30,18 @@ def test_one_result_comes_as_it_is_and_several_as_a_list(layer: CompiledModel) -
 
 
 def test_tensors_come_back_for_tensors(layer: CompiledModel) -> None:
-    found = layer(torch.ones(6, 8))
-    assert isinstance(found, torch.Tensor)
-    np.testing.assert_array_equal(found.numpy(), layer(ONES))
+    tensor = layer(torch.ones(6, 8))
+    assert isinstance(tensor, torch.Tensor)
+    np.testing.assert_array_equal(tensor.numpy(), layer(ONES))
     turned = torch.ones(8, 6).t()
-    assert torch.equal(layer(turned), found)
+    assert torch.equal(layer(turned), tensor)
 
 
 def test_tensors_that_ask_for_gradients_are_read(layer: CompiledModel) -> None:
     parameter = torch.nn.Parameter(torch.ones(6, 8))
-    found = layer(parameter)
-    assert isinstance(found, torch.Tensor)
-    assert not found.requires_grad
+    tensor = layer(parameter)
+    assert isinstance(tensor, torch.Tensor)
+    assert not tensor.requires_grad
 
 
 def test_memory_for_results_can_be_given(layer: CompiledModel) -> None:
@@ -139,12 +139,12 @@ def test_profiles_have_a_time_for_each_step() -> None:
     compiled = compile_model(model_of(tanh(X), relu(X)))
     times = compiled.profile(ONES, repeats=3)
     assert len(times) == len(compiled.steps) == 2
-    assert all(0 < one < 1 for one in times)
+    assert all(0 < time < 1 for time in times)
 
 
 def test_threads_may_call_at_once(layer: CompiledModel) -> None:
     given = [np.full((6, 8), number, np.float32) for number in range(4)]
-    expected = [layer(one) for one in given]
+    expected = [layer(array) for array in given]
     wrong: list[int] = []
 
     def calls(number: int) -> None:
@@ -153,10 +153,10 @@ def test_threads_may_call_at_once(layer: CompiledModel) -> None:
                 wrong.append(number)
 
     threads = [threading.Thread(target=calls, args=(number,)) for number in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert not wrong
 
 

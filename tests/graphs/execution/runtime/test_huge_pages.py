@@ -13,7 +13,7 @@ from polygym.tc.array_addresses import address_of
 
 def test_small_arrays_stay_where_they_are() -> None:
     arrays = [np.arange(3.0), np.zeros((2, 0), np.float32)]
-    assert all(one is other for one, other in zip(pack_arrays(arrays), arrays, strict=True))
+    assert all(array is other for array, other in zip(pack_arrays(arrays), arrays, strict=True))
 
 
 def test_large_ones_are_copied_next_to_each_other() -> None:
@@ -24,13 +24,13 @@ def test_large_ones_are_copied_next_to_each_other() -> None:
         np.ones((3, 7), np.float32),
     ]
     found = pack_arrays(arrays)
-    for one, other in zip(found, arrays, strict=True):
-        np.testing.assert_array_equal(one, other)
-        assert one.dtype == other.dtype
-        assert address_of(one) % ALIGNMENT == 0
-        assert not np.may_share_memory(one, other)
-    for one, other in pairwise(found):
-        assert address_of(one) + one.nbytes <= address_of(other)
+    for array, other in zip(found, arrays, strict=True):
+        np.testing.assert_array_equal(array, other)
+        assert array.dtype == other.dtype
+        assert address_of(array) % ALIGNMENT == 0
+        assert not np.may_share_memory(array, other)
+    for array, other in pairwise(found):
+        assert address_of(array) + array.nbytes <= address_of(other)
 
 
 def test_room_is_empty_and_aligned() -> None:

@@ -75,4 +75,4 @@ def test_kernels_are_those_of_a_model() -> None:
     )
     # The pad, the windows of an image of few places, and their product with the kernel.
     assert len(recipes) == 3
-    assert all(one.threads == 2 for one in recipes)
+    assert all(source.threads == 2 for source in recipes)

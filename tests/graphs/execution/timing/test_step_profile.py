@@ -25,8 +25,8 @@ STEPS = [
 def test_limits() -> None:
     rows = profile_steps(STEPS, [4.0, 2.4, 24.0], PEAKS)
     # 200 multiplications of 100 a second; 60 bytes from the cache; 120 from memory.
-    assert [one.limit for one in rows] == [2.0, 1.2, 12.0]
-    assert [one.of_limit for one in rows] == [0.5, 0.5, 0.5]
+    assert [profile.limit for profile in rows] == [2.0, 1.2, 12.0]
+    assert [step_profile.of_limit for step_profile in rows] == [0.5, 0.5, 0.5]
     assert rows[0].rate == 100.0
 
 
@@ -40,4 +40,4 @@ def test_sums_by_operator() -> None:
 
 def test_a_machine_that_is_not_known() -> None:
     rows = totals_by_operator(profile_steps(STEPS, [4.0, 2.0, 0.0], None))
-    assert [one.of_limit for one in rows] == [None, None]
+    assert [profile.of_limit for profile in rows] == [None, None]

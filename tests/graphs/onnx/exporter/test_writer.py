@@ -46,7 +46,7 @@ def assert_written(model: Model, path: Path, **options: Any) -> Model:
     onnx.checker.check_model(path, full_check=True)
     arrays = random_inputs(model.graph, 1)
     expected = evaluated(model, arrays)
-    if all(np.isfinite(one).all() for one in expected):
+    if all(np.isfinite(array).all() for array in expected):
         with suppress(NotImplemented):  # onnxruntime has not every operator for float64
             assert_close(expected, run(path, arrays), 1e-3)
         assert_close(expected, evaluated(read(path), arrays), 1e-3)
@@ -101,12 +101,12 @@ OPERATORS: dict[str, Term] = {
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operators(name: str, tmp_path: Path) -> None:
-    one = OPERATORS[name]
+    term = OPERATORS[name]
     if name == "expand":
-        one = make_node(
+        term = make_node(
             "expand", make_node("slice", 1, 0, 1, 1, make_node("slice", 0, 0, 1, 1, M)), "3-4-4"
         )
-    assert_written(modelled(one), tmp_path / "m.onnx")
+    assert_written(modelled(term), tmp_path / "m.onnx")
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -117,7 +117,7 @@ def test_graphs_by_chance(seed: int, tmp_path: Path) -> None:
         assert_written(model, tmp_path / "m.onnx")
     except InputError as error:
         assert "expected floating-point numbers" in str(error)  # noqa: PT017
-        assert any(one.tensor.dtype == "int64" for one in graph.signatures)
+        assert any(signature.tensor.dtype == "int64" for signature in graph.signatures)
 
 
 def test_what_is_read_again_is_the_same(tmp_path: Path) -> None:
@@ -151,8 +151,8 @@ def test_names_that_meet(tmp_path: Path) -> None:
 
 
 def test_results_that_are_one(tmp_path: Path) -> None:
-    one = relu(M)
-    assert_written(modelled(one, two=one, three=V), tmp_path / "m.onnx")
+    term = relu(M)
+    assert_written(modelled(term, two=term, three=V), tmp_path / "m.onnx")
 
 
 def test_weights_beside_the_model(tmp_path: Path) -> None:
@@ -207,6 +207,6 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_integers_of_functions_that_onnx_has_not(tmp_path: Path) -> None:
-    one = make_node("tanh", graph_input("i", 2, 2, dtype="int64"))
+    term = make_node("tanh", graph_input("i", 2, 2, dtype="int64"))
     with pytest.raises(InputError, match=r"tanh: expected a tensor of real numbers"):
-        write(modelled(one), tmp_path / "m.onnx")
+        write(modelled(term), tmp_path / "m.onnx")

@@ -45,8 +45,8 @@ def test_data_beside_the_model(tmp_path: Path) -> None:
         model = read(beside(tmp_path / "m.onnx", w, **changes))
         np.testing.assert_array_equal(evaluated(model, [x])[0], x + w)
     half = w.astype(np.float16)
-    found = read(beside(tmp_path / "m.onnx", half)).weights["w"]
-    np.testing.assert_array_equal(found, half.astype(np.float32))
+    array = read(beside(tmp_path / "m.onnx", half)).weights["w"]
+    np.testing.assert_array_equal(array, half.astype(np.float32))
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,9 @@ def test_types_of_elements(dtype: str, tmp_path: Path) -> None:
 def test_half_precisions_are_widened(tmp_path: Path) -> None:
     for kind in (TensorProto.FLOAT16, TensorProto.BFLOAT16):
         tensor = helper.make_tensor("w", kind, (3,), [1.0, 0.5, -2.0])
-        found = array_of(tensor, tmp_path, "here")
-        assert found.dtype == np.float32
-        assert found.tolist() == [1.0, 0.5, -2.0]
+        array = array_of(tensor, tmp_path, "here")
+        assert array.dtype == np.float32
+        assert array.tolist() == [1.0, 0.5, -2.0]
 
 
 def test_weights_of_types_that_are_not_there(tmp_path: Path) -> None:

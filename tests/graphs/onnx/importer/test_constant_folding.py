@@ -24,8 +24,8 @@ def integers(*values: int) -> np.ndarray[Any, Any]:
 
 def heads(path: Path) -> list[str]:
     """Return the operators of what is read, without inputs and weights."""
-    found = (str(one.head) for one in read(path).graph.nodes())
-    return [head for head in found if head not in ("input", "weight")]
+    result = (str(term.head) for term in read(path).graph.nodes())
+    return [head for head in result if head not in ("input", "weight")]
 
 
 def test_chains_of_shapes(tmp_path: Path) -> None:

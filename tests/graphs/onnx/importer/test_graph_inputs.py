@@ -25,7 +25,7 @@ def test_open_extents_must_be_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"input x: .* dimension 0 \(batch\).*{'x': \(1, 3\)}"):
         read(path)
     for shapes in ({"x": (5, 3)}, {"z": [5, 3]}, {"x": (np.int64(5), 3), "z": (5, 3)}):
-        found = [one.tensor.shape for one in read(path, shapes).graph.signatures]
+        found = [signature.tensor.shape for signature in read(path, shapes).graph.signatures]
         assert found == [(5, 3), (5, 3)], "a name is one extent, wherever it stands"
 
 
@@ -61,15 +61,15 @@ def test_extents_without_names(tmp_path: Path) -> None:
 def test_inputs_that_are_weights_are_none(tmp_path: Path) -> None:
     path = save(tmp_path / "m.onnx", [ADD], {"x": (2, 3), "z": (3,)}, weights={"z": numbers(3)})
     model = read(path)
-    assert [one.name for one in model.graph.signatures] == ["x"]
-    assert [one.name for one in model.graph.weights] == ["z"]
+    assert [signature.name for signature in model.graph.signatures] == ["x"]
+    assert [weight.name for weight in model.graph.weights] == ["z"]
 
 
 def test_inputs_that_nothing_needs_stay(tmp_path: Path) -> None:
     node = helper.make_node("Relu", ["z"], ["y"])
     path = save(tmp_path / "m.onnx", [node], {"x": (2, 3), "z": (3,)})
     model = read(path)
-    assert [one.name for one in model.graph.signatures] == ["x", "z"]
+    assert [signature.name for signature in model.graph.signatures] == ["x", "z"]
     assert evaluated(model, [numbers(2, 3), numbers(3)])[0].shape == (3,)
 
 
@@ -90,7 +90,7 @@ def test_results_that_are_inputs_and_weights(tmp_path: Path) -> None:
     node = helper.make_node("Relu", ["x"], ["y"])
     weights = {"w": numbers(3)}
     path = save(tmp_path / "m.onnx", [node], {"x": (2, 3)}, ["x", "w", "y"], weights)
-    heads = [(name, one.head) for name, one in read(path).graph.outputs]
+    heads = [(name, term.head) for name, term in read(path).graph.outputs]
     assert heads == [("x", "input"), ("w", "weight"), ("y", "relu")]
 
 
@@ -103,7 +103,7 @@ def test_names_are_made_safe(tmp_path: Path) -> None:
     weights = {"w@9": numbers(2, 3)}
     path = save(tmp_path / "m.onnx", nodes, dict.fromkeys(strange, (2, 3)), ["y 2"], weights)
     graph = read(path).graph
-    names = [one.name for one in (*graph.signatures, *graph.weights)]
+    names = [signature.name for signature in (*graph.signatures, *graph.weights)]
     assert names[:2] == ["/a/b:0", "/a/b_0"]
     assert len(set(names)) == len(strange) + 1
     assert all(set('@ ()?;"') & set(name) == set() for name in names)

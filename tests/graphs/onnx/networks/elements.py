@@ -11,20 +11,20 @@ class Functions(nn.Module):
     """Many functions of single elements."""
 
     def forward(self, x):
-        one = F.softplus(x) + F.selu(x) + F.celu(x, 0.7) + F.mish(x) + F.leaky_relu(x, 0.2)
+        tensor = F.softplus(x) + F.selu(x) + F.celu(x, 0.7) + F.mish(x) + F.leaky_relu(x, 0.2)
         two = F.hardtanh(x) + x.clamp(min=0) + x.clamp(max=0.5) + x**3 + (x.abs() + 0.1) ** 1.7
         three = torch.rsqrt(x.abs() + 1) + F.logsigmoid(x) + x.norm(dim=1, keepdim=True)
-        return one + two + three + x.amin(0) + torch.erf(x) + F.elu(x) + F.softsign(x)
+        return tensor + two + three + x.amin(0) + torch.erf(x) + F.elu(x) + F.softsign(x)
 
 
 class Choices(nn.Module):
     """Comparisons, choices, reversed and mirrored places."""
 
     def forward(self, x):
-        one = torch.where((x > 0.5) | (x <= -0.5), x, torch.zeros_like(x))
+        tensor = torch.where((x > 0.5) | (x <= -0.5), x, torch.zeros_like(x))
         two = F.hardswish(x) * (x != 0).float() + F.threshold(x, 0.0, 0.0)
         three = F.pad(x.flip(-1), (2, 1), mode="reflect")[:, :, 1:-2] + x.tril(-1)
-        return one + two + three, F.pad(x, (1, 0, 1, 1), mode="replicate")
+        return tensor + two + three, F.pad(x, (1, 0, 1, 1), mode="replicate")
 
 
 class Counted(nn.Module):

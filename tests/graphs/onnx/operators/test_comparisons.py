@@ -45,8 +45,8 @@ def test_comparisons(kind: str, follow: str, tmp_path: Path) -> None:
     expected = run(path, [ODD])
     model = read(path)
     found = compile_model(model)(ODD)
-    for one, other in zip(expected, found, strict=True):
-        np.testing.assert_array_equal(other, one)
+    for array, other in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(other, array)
 
 
 def test_masks_of_integers(tmp_path: Path) -> None:

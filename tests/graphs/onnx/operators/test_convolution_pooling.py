@@ -139,7 +139,7 @@ def test_transposed_convolutions_of_windows_side_by_side(tmp_path: Path) -> None
         w = numbers(4, 3, *kernel, seed=1)
         image = numbers(2, 4, 3, 5)
         found = check(tmp_path, "ConvTranspose", image, w, numbers(3), strides=kernel)
-        assert "pad" not in {one.head for one in found.graph.nodes()}
+        assert "pad" not in {node.head for node in found.graph.nodes()}
     line = check(tmp_path, "ConvTranspose", numbers(2, 4, 5), numbers(4, 3, 2), strides=[2])
     assert line.graph.tensor(line.graph.outputs[0][1]).shape == (2, 3, 10)
 

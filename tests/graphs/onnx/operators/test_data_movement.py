@@ -45,8 +45,8 @@ def test_moving(x: tuple[int, ...], data: Any, tmp_path: Path) -> None:
         check(tmp_path, "Squeeze", image, axes=ones, opset=11)
     axis = data.draw(st.integers(-rank - 2, rank + 1))
     axes = sorted({axis, 0})
-    if len({one % (rank + len(axes)) for one in axes}) == len(axes):
-        if all(-rank - len(axes) <= one < rank + len(axes) for one in axes):
+    if len({axis % (rank + len(axes)) for axis in axes}) == len(axes):
+        if all(-rank - len(axes) <= axis < rank + len(axes) for axis in axes):
             check(tmp_path, "Unsqueeze", image, np.array(axes, np.int64), opset=13)
     wide = tuple(data.draw(st.integers(1, 3)) if extent == 1 else extent for extent in x)
     check(tmp_path, "Expand", image, np.array((2, *wide), np.int64))

@@ -68,7 +68,7 @@ def test_functions_of_pairs(kind: str, shape: tuple[int, ...], tmp_path: Path) -
 @pytest.mark.parametrize("by", [1, 2, 3, 0.5, -1, 2.5])
 def test_powers(by: float, tmp_path: Path) -> None:
     found = check(tmp_path, "Pow", numbers(3, 5, low=0.1), np.array(by, np.float32))
-    assert any(one.head == "pow" for one in found.graph.nodes()) == (by == 2.5)
+    assert any(node.head == "pow" for node in found.graph.nodes()) == (by == 2.5)
     check(tmp_path, "Pow", numbers(3, 5, low=0.1), np.full((1, 1, 1), by, np.float32))
 
 
@@ -76,7 +76,9 @@ def test_powers(by: float, tmp_path: Path) -> None:
 @given(low=st.none() | st.floats(-1, 1, width=32), high=st.none() | st.floats(0, 2, width=32))
 def test_clip(low: float | None, high: float | None, tmp_path: Path) -> None:
     bounds = {"c0": low, "c1": high}
-    weights = {name: np.array(one, np.float32) for name, one in bounds.items() if one is not None}
+    weights = {
+        name: np.array(bound, np.float32) for name, bound in bounds.items() if bound is not None
+    }
     names = [name if name in weights else "" for name in bounds]
     for opset in (11, 13):
         node = helper.make_node("Clip", ["x", *names], ["y"])

@@ -40,8 +40,8 @@ def same(
             [node],
             "by hand",
             [
-                helper.make_tensor_value_info(name, kinds[one.dtype.name], one.shape)
-                for name, one in given.items()
+                helper.make_tensor_value_info(name, kinds[array.dtype.name], array.shape)
+                for name, array in given.items()
             ],
             [helper.make_tensor_value_info("y", kinds[x.dtype.name], None)],
             [

@@ -74,7 +74,7 @@ def test_twice_as_large_is_repeated(tmp_path: Path) -> None:
         coordinate_transformation_mode="asymmetric",
         nearest_mode="floor",
     )
-    assert {one.head for one in found.graph.nodes()} == {"input", "reshape", "expand"}
+    assert {node.head for node in found.graph.nodes()} == {"input", "reshape", "expand"}
 
 
 @pytest.mark.parametrize("kind", ["nearest", "linear"])

@@ -96,7 +96,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
 def test_terms_of_equal_value_are_candidates() -> None:
     """Every pair does have equal values, and no two representatives have."""
     terms = enumerate_terms(_SUMS, 3)
-    keys = [fingerprint(one.arrays) for size in (0, 1) for one in terms.by_size[size]]
+    keys = [fingerprint(term.arrays) for size in (0, 1) for term in terms.by_size[size]]
     assert len(set(keys)) == len(keys)
     pairs = {(term_text(one), term_text(other)) for one, other in terms.candidates}
     assert ("(relu (relu ?x))", "(relu ?x)") in pairs
@@ -129,7 +129,8 @@ def test_conditions_are_the_weakest_that_do(
     found = add_conditions(rule, {**tensors, **home})
     assert found is not None
     words = [
-        term_text(one).replace("(different ?n ?m)", "(different ?m ?n)") for one in found.conditions
+        term_text(term).replace("(different ?n ?m)", "(different ?m ?n)")
+        for term in found.conditions
     ]
     assert words == [expected]
 
@@ -150,8 +151,8 @@ def test_what_follows_is_dropped() -> None:
     )
     assert [rule.name for rule in prune_rules(table_, 0)] == ["c", "a"]
     binding: dict[str, Data] = {"?x": TensorType((2,)), "?y": TensorType((2,))}
-    one, other = (instantiate(parse_term(text), binding) for text in ("(relu ?x)", "(relu ?y)"))
-    assert not is_derivable(one, other, table_)
+    term, other = (instantiate(parse_term(text), binding) for text in ("(relu ?x)", "(relu ?y)"))
+    assert not is_derivable(term, other, table_)
 
 
 def test_a_table_is_read_as_it_was_written() -> None:

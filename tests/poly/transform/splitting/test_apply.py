@@ -37,8 +37,8 @@ def scop_of(name: str) -> Scop:
 
 def random_splitting(scop: Scop, generator: np.random.Generator) -> Splitting:
     """Return one or two cuts of every other statement, with small numbers."""
-    found = NO_SPLITTING
-    parameters = [one.name for one in scop.parameters]
+    splitting = NO_SPLITTING
+    parameters = [parameter.name for parameter in scop.parameters]
     for statement in scop.statements:
         names = [*statement.iterators, *parameters]
         if not statement.iterators or generator.random() < 0.4:
@@ -47,10 +47,10 @@ def random_splitting(scop: Scop, generator: np.random.Generator) -> Splitting:
             terms = {name: int(generator.integers(-2, 3)) for name in names}
             terms[statement.iterators[0]] = terms[statement.iterators[0]] or 1
             relation = generator.choice(list(SplitRelation))
-            found = found.with_conditions(
+            splitting = splitting.with_conditions(
                 statement.name, [split_condition(terms, int(generator.integers(-3, 4)), relation)]
             )
-    return found
+    return splitting
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -104,10 +104,12 @@ def test_results_of_machine_code(name: str) -> None:
 def test_schedules_of_pieces_are_judged_by_their_own_dependences() -> None:
     """Rows of a step of Floyd and Warshall's may run backwards in pieces, and not at once."""
     pieces = apply_splitting(kernel_scop("floyd-warshall"), parse_splitting("S0: i = k"))
-    names = [one.name for one in pieces.statements]
+    names = [statement.name for statement in pieces.statements]
     assert names == ["S0_0", "S0_1", "S0_2"]
     for order, verdict in (((0, 1, 2), True), ((1, 0, 2), False), ((0, 2, 1), False)):
-        rows = (f"{one}[k, i, j] -> [k, {at}, -i, j]" for one, at in zip(names, order, strict=True))
+        rows = (
+            f"{name}[k, i, j] -> [k, {at}, -i, j]" for name, at in zip(names, order, strict=True)
+        )
         assert is_legal(pieces, parse_schedule(f"{{ {'; '.join(rows)} }}", pieces)) is verdict
 
 
@@ -115,8 +117,8 @@ def test_names_and_domains() -> None:
     text = "void f(int n, double S_0[n]) {\n#pragma scop\nfor (int i = 0; i < n; i++)\n"
     scop = parse_text(text + "S: S_0[i] = i;\n#pragma endscop\n}")
     pieces = apply_splitting(scop, parse_splitting("S: i = 3, i < 2"))
-    assert [one.name for one in pieces.statements] == ["S__0", "S__1", "S__2", "S__3"]
-    domains = [points(one.domain, {"n": 6}) for one in pieces.statements]
+    assert [statement.name for statement in pieces.statements] == ["S__0", "S__1", "S__2", "S__3"]
+    domains = [points(statement.domain, {"n": 6}) for statement in pieces.statements]
     assert domains == [[(0,), (1,)], [(2,)], [(3,)], [(4,), (5,)]]
     assert pieces.statements[0].write.relation.count("S__0[") == 1
 

@@ -24,7 +24,11 @@ FORMS = st.dictionaries(st.sampled_from(NAMES), st.integers(-6, 6)).filter(
 CUTS = st.builds(split_condition, FORMS, st.integers(-20, 20), st.sampled_from(SplitRelation))
 SPLITTINGS = st.dictionaries(
     st.sampled_from(["S0", "S1", "acc"]), st.lists(CUTS, min_size=1, max_size=3, unique=True)
-).map(lambda found: Splitting(tuple((name, tuple(cuts)) for name, cuts in sorted(found.items()))))
+).map(
+    lambda conditions: Splitting(
+        tuple((name, tuple(cuts)) for name, cuts in sorted(conditions.items()))
+    )
+)
 
 
 @given(SPLITTINGS)
@@ -128,6 +132,6 @@ def test_cuts_are_added_once() -> None:
         parse_splitting("S: i = k").conditions("S")[0],
         parse_splitting("S: j < k").conditions("S")[0],
     )
-    found = NO_SPLITTING.with_conditions("S", [first]).with_conditions("S", [second, first])
-    assert str(found) == "S: i = k, j < k"
-    assert found.conditions("T") == ()
+    splitting = NO_SPLITTING.with_conditions("S", [first]).with_conditions("S", [second, first])
+    assert str(splitting) == "S: i = k, j < k"
+    assert splitting.conditions("T") == ()

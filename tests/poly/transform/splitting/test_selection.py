@@ -68,9 +68,9 @@ TILED, PARALLEL = (2, 0, -2), (1, 1, 0)
 )
 def test_cuts_that_are_worth_it(text: str, cuts: str, gained: tuple[int, int, int]) -> None:
     scop = parse_text(text)
-    found = select_splitting(scop)
-    assert str(found) == cuts
-    assert splitting_merit(scop, found) == gained > splitting_merit(scop, NO_SPLITTING)
+    splitting = select_splitting(scop)
+    assert str(splitting) == cuts
+    assert splitting_merit(scop, splitting) == gained > splitting_merit(scop, NO_SPLITTING)
 
 
 @pytest.mark.parametrize(
@@ -119,10 +119,15 @@ def test_floyd_and_warshall() -> None:
     assert splitting_merit(scop, NO_SPLITTING) == (2, 0, -3)
     assert splitting_merit(scop, parse_splitting("S0: i = k")) == (2, 1, -1)
     assert splitting_merit(scop, cuts) == (2, 2, -1)
-    assert {f"S0: {one}" for one in ("i = k", "j = k")} <= set(map(str, candidate_splittings(scop)))
+    assert {f"S0: {literal}" for literal in ("i = k", "j = k")} <= set(
+        map(str, candidate_splittings(scop))
+    )
     pieces = apply_splitting(scop, cuts)
-    found = schedule_properties(pieces, isl_schedule(pieces))
-    loops = {one.statement: [loop.parallel for loop in one.loops] for one in found.statements}
+    properties = schedule_properties(pieces, isl_schedule(pieces))
+    loops = {
+        statement_properties.statement: [loop.parallel for loop in statement_properties.loops]
+        for statement_properties in properties.statements
+    }
     assert loops["S0_0"] == loops["S0_8"] == [False, True, True]
     whole = schedule_properties(scop, isl_schedule(scop)).of("S0")
     assert [loop.parallel for loop in whole.loops] == [False, False, False]

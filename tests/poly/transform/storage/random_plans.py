@@ -224,11 +224,11 @@ def scop_of(name: str) -> Scop:
 def random_plan(generator: np.random.Generator, scop: Scop) -> StoragePlan:
     """Return any plan for some of the arrays that a program writes."""
     entries = []
-    for array in dict.fromkeys(one.write.array for one in scop.statements):
-        writers = [one for one in scop.statements if one.write.array == array]
-        for statement in ("", *(one.name for one in writers)):
+    for array in dict.fromkeys(statement.write.array for statement in scop.statements):
+        writers = [statement for statement in scop.statements if statement.write.array == array]
+        for statement in ("", *(writer.name for writer in writers)):
             if generator.random() < (0.6 if not statement else 0.15):
-                loops = list(dict.fromkeys(name for one in writers for name in one.iterators))
+                loops = list(dict.fromkeys(name for writer in writers for name in writer.iterators))
                 entries.append(StorageEntry(array, _random_loops(generator, loops), statement))
     return plan_of(entries, has_contraction=bool(generator.random() < 0.5))
 
@@ -252,7 +252,7 @@ def private_plan(plan: StoragePlan, generator: np.random.Generator) -> StoragePl
             entry,
             loops=None
             if entry.loops is None
-            else tuple(ExpansionLoop(one.loop) for one in entry.loops),
+            else tuple(ExpansionLoop(loop.loop) for loop in entry.loops),
             is_privatized=True,
         )
         if entry.loops != () and generator.random() < 0.8
@@ -282,7 +282,7 @@ def disagreement(
     generator = np.random.default_rng([seed, len(name)])
     plan = random_plan(generator, scop)
     if with_dead:
-        written = dict.fromkeys(one.write.array for one in scop.statements)
+        written = dict.fromkeys(statement.write.array for statement in scop.statements)
         dead = [array for array in written if generator.random() < 0.5]
         plan = plan_of(plan.entries, has_contraction=plan.has_contraction, dead=dead)
     if with_private:

@@ -25,7 +25,7 @@ from tests.poly.transform.storage.random_plans import scop_of
 
 
 def texts(scop: Scop) -> dict[str, str]:
-    return {one.name: one.text for one in scop.statements}
+    return {statement.name: statement.text for statement in scop.statements}
 
 
 def under(name: str, plan: str) -> Scop:
@@ -80,7 +80,11 @@ def test_each_web_has_an_array_of_its_own() -> None:
     scop = under("two_recurrences", "a=rename")
     found = texts(scop)
     assert (found["S0"], found["S5"]) == ("a_1 = 0.0f;", "a_2 = 0.0f;")
-    pairs = {(one.source, one.sink) for one in dependences(scop) if "a_1" in one.arrays}
+    pairs = {
+        (dependence.source, dependence.sink)
+        for dependence in dependences(scop)
+        if "a_1" in dependence.arrays
+    }
     assert all(name in ("S0", "S2", "S3", "S4") for pair in pairs for name in pair)
 
 
@@ -112,7 +116,7 @@ def test_versions_that_are_used_in_turn() -> None:
     scop = under("row_used_again", "row=expand:k%2")
     assert scop.array("row_1").c_extents == ("2", "n")
     # The last row is left, whichever of the two it is in.
-    assert any(one.write.array == "row" for one in scop.statements)
+    assert any(statement.write.array == "row" for statement in scop.statements)
 
 
 @pytest.mark.parametrize(
@@ -145,12 +149,12 @@ def test_memory_that_would_explode_is_refused_with_the_amount() -> None:
 def test_a_read_of_another_version_does_not_go_unnoticed(wrong: str) -> None:
     """The proof knows nothing of how versions are chosen: whatever they are, it finds out."""
     before, after = scop_of("symmetric"), under("symmetric", "t=expand:i,j")
-    one = after.statement("S3")
-    (access,) = (read for read in one.reads if read.array == "t_1")
+    statement = after.statement("S3")
+    (access,) = (read for read in statement.reads if read.array == "t_1")
     relation = f"[m, n] -> {{ S3[i, j] -> {wrong} }}"
-    body = replace_accesses(one.body, {access: replace(access, relation=relation)})
+    body = replace_accesses(statement.body, {access: replace(access, relation=relation)})
     broken = tuple(
-        replace(one, body=body) if other.name == "S3" else other for other in after.statements
+        replace(statement, body=body) if other.name == "S3" else other for other in after.statements
     )
     expect_same_values(before, after, {"t_1": "t"})
     with pytest.raises(InputError, match="S3 would not see the value of t"):
@@ -159,7 +163,7 @@ def test_a_read_of_another_version_does_not_go_unnoticed(wrong: str) -> None:
 
 def test_a_value_that_is_not_left_does_not_go_unnoticed() -> None:
     before, after = scop_of("live_after"), under("live_after", "s=expand:i")
-    kept = tuple(one for one in after.statements if one.name != "s_1_out")
+    kept = tuple(statement for statement in after.statements if statement.name != "s_1_out")
     assert len(kept) < len(after.statements)
     with pytest.raises(InputError, match="s would not be left with the values"):
         expect_same_values(before, replace(after, statements=kept), {"s_1": "s"})
@@ -184,7 +188,7 @@ def test_what_is_dead_is_not_copied_out_and_may_be_contracted() -> None:
     seen = apply_plan(scop, parse_storage("p=rename"))
     assert "p_1_out" in seen.names
     found = apply_plan(scop, parse_storage("p=dead contract"))
-    assert {one.write.array for one in found.statements} == {"p_1", "y"}
+    assert {statement.write.array for statement in found.statements} == {"p_1", "y"}
     assert found.array("p") == scop.array("p")  # the argument stays what it was
     small = contract_legal(LegalSchedule(found, original_schedule(found))).scop
     assert small.array("p_1").rank == 1  # rows may run at the same time, values of a row may not
@@ -195,6 +199,6 @@ def test_what_is_dead_is_not_copied_out_and_may_be_contracted() -> None:
 
 
 def test_what_is_dead_and_more() -> None:
-    found = apply_plan(parse_text(DEAD), parse_storage("p=dead p=expand:i"))
-    assert found.array("p_1").rank == 3
-    assert not [one.name for one in found.statements if "out" in one.name]
+    scop = apply_plan(parse_text(DEAD), parse_storage("p=dead p=expand:i"))
+    assert scop.array("p_1").rank == 3
+    assert not [statement.name for statement in scop.statements if "out" in statement.name]

@@ -20,11 +20,11 @@ SIZES = {"m": 100, "n": 120}
 def in_the_way(scop: Scop) -> dict[str, tuple[str, str]]:
     """Return the arrays in the way of each loop, by its name: by flow, by memory."""
     loops = source_loops(scop)
-    found = loop_inhibitors(scop, loops)
+    inhibitors = loop_inhibitors(scop, loops)
     return {
-        loop.name: (" ".join(sorted(found.loops[loop.key][0])), " ".join(sorted(ways[1])))
+        loop.name: (" ".join(sorted(inhibitors.loops[loop.key][0])), " ".join(sorted(ways[1])))
         for loop in loops
-        for ways in (found.loops[loop.key],)
+        for ways in (inhibitors.loops[loop.key],)
     }
 
 
@@ -96,7 +96,7 @@ def test_choices_with_their_prices() -> None:
     t, c = storage_choices(scop_of("symmetric"), SIZES)
     copies = os.cpu_count() or 1
     assert (t.array, t.enclosing_loops, t.inhibited_loops) == ("t", ("i", "j"), ("i", "j"))
-    assert [(str(one.entry), one.bytes) for one in t.choices] == [
+    assert [(str(choice.entry), choice.bytes) for choice in t.choices] == [
         ("S0:t=rename", 8),
         ("S0:t=expand:i", 800),
         ("S0:t=expand:i,j", 96_000),

@@ -20,7 +20,7 @@ NAMES = st.sampled_from(["w", "temp2", "y_1", "A"])
 LOOPS = st.tuples(st.sampled_from(["i", "j", "k"]), st.sampled_from([0, 1, 2, 17]))
 ENTRIES = st.builds(
     lambda array, loops, statement: StorageEntry(
-        array, None if loops is None else tuple(ExpansionLoop(*one) for one in loops), statement
+        array, None if loops is None else tuple(ExpansionLoop(*loop) for loop in loops), statement
     ),
     NAMES,
     st.none() | st.lists(LOOPS, max_size=3),
@@ -57,8 +57,8 @@ def test_texts() -> None:
     assert parse_storage("w=expand:i keep") == SOURCE_STORAGE
     assert parse_storage("contract") == SOURCE_STORAGE
     assert parse_storage("w=rename w=expand") == parse_storage("w=expand")
-    found = parse_storage("S3:w=expand:i%2,j w=rename contract")
-    assert str(found) == "w=rename S3:w=expand:i%2,j contract"
+    plan = parse_storage("S3:w=expand:i%2,j w=rename contract")
+    assert str(plan) == "w=rename S3:w=expand:i%2,j contract"
     assert str(parse_storage("S0:w=private y=private:i,j")) == "S0:w=private y=private:i,j"
     assert parse_storage("w=expand:i w=private:i") == parse_storage("w=private:i")
     assert str(parse_storage("q=dead contract p=dead")) == "p=dead q=dead contract"

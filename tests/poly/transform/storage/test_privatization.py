@@ -114,7 +114,7 @@ def loops_of(
 
 
 def new_array(loops: LoopProgram) -> Array:
-    return next(one for one in loops.scop.arrays if one.name.endswith("_1"))
+    return next(array for array in loops.scop.arrays if array.name.endswith("_1"))
 
 
 def expect_same(scop: Scop, loops: LoopProgram, parameters: dict[str, int]) -> None:
@@ -140,8 +140,8 @@ def test_a_scalar_is_one_place(mapping: str, extents: tuple[str, ...]) -> None:
     scop = parse_text(SCALAR)
     for sizes in (SIZES, None):
         loops = loops_of(scop, "w=private:i", mapping, sizes)
-        found = new_array(loops)
-        assert (found.storage_class, found.c_extents) == (StorageClass.PRIVATE, extents)
+        array = new_array(loops)
+        assert (array.storage_class, array.c_extents) == (StorageClass.PRIVATE, extents)
         assert loops.privatization_failures == ()
         expect_same(scop, loops, SIZES)
 
@@ -149,9 +149,9 @@ def test_a_scalar_is_one_place(mapping: str, extents: tuple[str, ...]) -> None:
 def test_iterations_that_run_together_have_a_place_each() -> None:
     scop = parse_text(SCALAR)
     loops = loops_of(scop, "w=private:i", f"threads=2 {SHARED} tile=8 vector_bits=off unroll_jam=4")
-    found = new_array(loops)
-    assert found.storage_class is StorageClass.PRIVATE
-    assert [int(length) for length in found.c_extents] in ([], [2], [4], [8])
+    array = new_array(loops)
+    assert array.storage_class is StorageClass.PRIVATE
+    assert [int(length) for length in array.c_extents] in ([], [2], [4], [8])
     expect_same(scop, loops, SIZES)
 
 
@@ -162,8 +162,8 @@ def test_lanes_have_a_place_each(copies: int) -> None:
     mapping = f"threads=2 {SHARED} tile=off vector_bits=256 vector_copies={copies} unroll_jam=1"
     for sizes in (SIZES, None):
         loops = loops_of(scop, "w=private:i,j", mapping, sizes)
-        found = new_array(loops)
-        assert (found.storage_class, found.c_extents) == (StorageClass.PRIVATE, (str(4 * copies),))
+        array = new_array(loops)
+        assert (array.storage_class, array.c_extents) == (StorageClass.PRIVATE, (str(4 * copies),))
         assert loops.unproved_accesses == frozenset()
         expect_same(scop, loops, SIZES)
 
@@ -246,7 +246,9 @@ void f(int n, double A[n], double B[n], double C[n]) {
     legal = LegalSchedule(stored, isl_schedule(stored))
     loops = lower(legal, parse_mapping("threads=2"), {"n": 3000})
     names = [name for name, _ in loops.privatization_failures]
-    private = [one.name for one in loops.scop.arrays if one.storage_class is StorageClass.PRIVATE]
+    private = [
+        array.name for array in loops.scop.arrays if array.storage_class is StorageClass.PRIVATE
+    ]
     assert sorted([*names, *private]) == ["t_1", "t_2"]
     loops = lower(legal, parse_mapping("threads=2"), {"n": 9})
     expect_same(scop, loops, {"n": 9})
@@ -303,15 +305,21 @@ def test_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert new_array_bytes(apply_plan(scop, plan), {"n": 100}) == 0
     with pytest.raises(InputError, match=r"at most 2\.39 kB for new arrays, found 2\.4 kB"):
         require_memory_limit(scop, plan, apply_plan(scop, plan), {"n": 100}, 2390)
-    (row,) = [one for one in storage_choices(scop, {"n": 100}) if one.array == "row"]
-    assert [(str(one.entry), one.bytes) for one in row.choices if one.entry.is_privatized] == [
-        ("S0:row=private:i", 2400)
+    (row,) = [
+        web_choices
+        for web_choices in storage_choices(scop, {"n": 100})
+        if web_choices.array == "row"
     ]
+    assert [
+        (str(choice.entry), choice.bytes) for choice in row.choices if choice.entry.is_privatized
+    ] == [("S0:row=private:i", 2400)]
 
 
 def test_what_is_seen_after_is_not_offered() -> None:
-    (found,) = [one for one in storage_choices(scop_of("live_after"), SIZES) if one.array == "s"]
-    assert not any(one.entry.is_privatized for one in found.choices)
+    (web_choices,) = [
+        choices for choices in storage_choices(scop_of("live_after"), SIZES) if choices.array == "s"
+    ]
+    assert not any(choice.entry.is_privatized for choice in web_choices.choices)
 
 
 @pytest.mark.parametrize("name", STORED_PROGRAMS)
@@ -342,11 +350,13 @@ def sources(program: LoopProgram, sizes: dict[str, int], *, apart: bool) -> list
     Private arrays are in the memory of a thread: the iterations of a parallel loop have all of it
     in common, or ``apart`` none of it.
     """
-    private = {one.name for one in program.scop.arrays if one.storage_class is StorageClass.PRIVATE}
-    new = {one.name for one in new_arrays(program.scop)}
-    statements = {one.name: one for one in program.scop.statements}
+    private = {
+        array.name for array in program.scop.arrays if array.storage_class is StorageClass.PRIVATE
+    }
+    new = {array.name for array in new_arrays(program.scop)}
+    statements = {statement.name: statement for statement in program.scop.statements}
     last: dict[object, int] = {}
-    found: list[object] = []
+    result: list[object] = []
     numbered = enumerate(events(program.body, sizes))
     for _, together in groupby(numbered, key=lambda one: one[1].step):
         written: dict[object, int] = {}
@@ -357,14 +367,14 @@ def sources(program: LoopProgram, sizes: dict[str, int], *, apart: bool) -> list
             def place(array: str, subscripts: object, where: object = where) -> object:
                 return (array, subscripts, where if array in private else ())
 
-            found += [
+            result += [
                 last.get(place(access.array, subscripts))
                 for access, subscripts in zip(statement.reads, event.reads, strict=True)
                 if access.array in new
             ]
             written[place(statement.write.array, event.write)] = number
         last |= written
-    return found
+    return result
 
 
 def test_rows_are_not_copied_back_to_one_element() -> None:
@@ -391,13 +401,15 @@ def test_every_read_sees_on_any_thread_what_it_saw(name: str) -> None:
                 original_schedule(stored) if generator.random() < 0.5 else isl_schedule(stored)
             )
             mapping = random_mapping(generator, stored)
-            sizes = {one.name: int(generator.choice([3, 5, 8])) for one in scop.parameters}
+            sizes = {
+                parameter.name: int(generator.choice([3, 5, 8])) for parameter in scop.parameters
+            }
             way = lowering_trace(LegalSchedule(stored, schedule), mapping, sizes)
         except (InputError, LimitError):
             continue
         before, after = way.loops[-2:]
         wanted = sources(before, sizes, apart=False)
-        if not any(one.storage_class is StorageClass.PRIVATE for one in after.scop.arrays):
+        if not any(array.storage_class is StorageClass.PRIVATE for array in after.scop.arrays):
             continue
         for apart in (False, True):
             found = sources(after, sizes, apart=apart)

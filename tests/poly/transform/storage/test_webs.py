@@ -40,9 +40,9 @@ def by_force(scop: Scop, sizes: dict[str, int]) -> tuple[dict, dict[Element, Ins
     last: dict[Element, Instance] = {}
     seen: dict = {}
     where = {
-        (one.name, access): elements(access.relation, one.domain, sizes)
-        for one in scop.statements
-        for access in (one.write, *one.reads)
+        (statement.name, access): elements(access.relation, statement.domain, sizes)
+        for statement in scop.statements
+        for access in (statement.write, *statement.reads)
     }
     for name, point in run.order:
         statement = scop.statement(name)
@@ -56,22 +56,22 @@ def by_force(scop: Scop, sizes: dict[str, int]) -> tuple[dict, dict[Element, Ins
 
 
 def at_sizes(relation: isl.UnionMap, sizes: dict[str, int]) -> set:
-    found: set = set()
+    result: set = set()
 
     def visit(one: isl.Map) -> None:
         names = one.get_tuple_name(isl.dim_type.in_), one.get_tuple_name(isl.dim_type.out)
-        found.update(((names[0], a), (names[1], b)) for a, b in pairs(one, sizes))
+        result.update(((names[0], a), (names[1], b)) for a, b in pairs(one, sizes))
 
     relation.foreach_map(visit)
-    return found
+    return result
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_sources_and_what_is_left(name: str) -> None:
     scop = scop_of(name)
-    sizes = {one.name: 4 + place for place, one in enumerate(scop.parameters)}
+    sizes = {parameter.name: 4 + place for place, parameter in enumerate(scop.parameters)}
     seen, last = by_force(scop, sizes)
-    for array in dict.fromkeys(one.write.array for one in scop.statements):
+    for array in dict.fromkeys(statement.write.array for statement in scop.statements):
         for read in reads_of(scop, array):
             expected = {
                 ((read.statement, point), source)

@@ -54,7 +54,7 @@ def total_order(scop: Scop) -> isl.UnionMap:
 
 def windows_by_force(scop: Scop, array: str, size: int) -> tuple[int, ...]:
     """Return the windows in the order of the text, from the definition, at one size."""
-    sizes = {one.name: size for one in scop.parameters}
+    sizes = {parameter.name: size for parameter in scop.parameters}
     run = trace(scop, original_schedule(scop), sizes)
     lives: list[tuple[tuple[int, ...], int, int]] = []  # element, written, last read
     writes: list[tuple[tuple[int, ...], int]] = []
@@ -107,8 +107,8 @@ def test_two_of_the_numbers_of_fibonacci() -> None:
     assert liveness_windows(scop, total_order(scop), "f_1") == (2,)
     found = contract_legal(LegalSchedule(scop, original_schedule(scop))).scop
     assert found.array("f_1").c_extents == ("2",)
-    one = found.statement("S2")
-    written = isl.Map(one.write.relation).intersect_domain(isl.Set(one.domain))
+    statement = found.statement("S2")
+    written = isl.Map(statement.write.relation).intersect_domain(isl.Set(statement.domain))
     assert dict(pairs(written, {"n": 5})) == {(2,): (0,), (3,): (1,), (4,): (0,)}
     with pytest.raises(InputError, match="would not see the value"):
         contract_arrays(scop, original_schedule(scop), {"f_1": (1,)})
@@ -121,7 +121,7 @@ def test_what_is_certain_in_a_tree_holds_in_every_order_of_it(name: str, plan: s
     legal = LegalSchedule(scop, original_schedule(scop))
     certain = certain_order(scop, build_tree(legal))
     assert certain.is_subset(total_order(scop))
-    sizes = {one.name: 3 for one in scop.parameters}
+    sizes = {parameter.name: 3 for parameter in scop.parameters}
     assert len(instances(scop, sizes)) > 3
     assert build_tree(contract_legal(legal)) == build_tree(legal)
 

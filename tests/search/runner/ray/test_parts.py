@@ -37,8 +37,8 @@ def test_kinds_differ_by_the_policy_of_frequency() -> None:
     assert (
         kind("a", "powersave").key != kind("a", "performance").key == kind("a", "performance").key
     )
-    for one in (kind("a", "powersave"), this_node_kind()):
-        assert node_kind_from_json(json.loads(json.dumps(one.to_json()))) == one
+    for node_kind in (kind("a", "powersave"), this_node_kind()):
+        assert node_kind_from_json(json.loads(json.dumps(node_kind.to_json()))) == node_kind
     with pytest.raises(InputError, match="the kind of a node"):
         node_kind_from_json({"processor": "a"})
 

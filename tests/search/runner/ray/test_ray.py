@@ -105,10 +105,10 @@ def test_two_drivers_share_a_cluster(
     cluster: Any, undisturbed: set[tuple[Any, ...]], tmp_path: Path
 ) -> None:
     folders = [tmp_path / "one", tmp_path / "two"]
-    drivers = [start_sweep(one, cluster.address, "mvt", *MORE) for one in folders]
-    said = [wait_for_end(one) for one in drivers]
+    drivers = [start_sweep(path, cluster.address, "mvt", *MORE) for path in folders]
+    said = [wait_for_end(driver) for driver in drivers]
     wanted = {one for one in undisturbed if one[0] == "mvt"}
-    assert [sweep_episodes(one) == wanted for one in folders] == [True, True], said
+    assert [sweep_episodes(folder) == wanted for folder in folders] == [True, True], said
 
 
 def test_the_end_of_one_driver_costs_another_one_nothing(cluster: Any, tmp_path: Path) -> None:
@@ -176,7 +176,9 @@ def test_a_collection_and_a_tuning_on_the_cluster(cluster: Any, tmp_path: Path) 
     with open_corpus(file) as corpus:
         assert corpus.check() == []
         assert corpus.count() == 7
-        assert [one.processor for one in corpus.machines().values()] == [describe_host().processor]
+        assert [fingerprint.processor for fingerprint in corpus.machines().values()] == [
+            describe_host().processor
+        ]
         assert {visit.text for visit, _ in corpus.visits()} == {OWN}
         assert {visit.case.function for visit, _ in corpus.visits()} == {"scale a[n]"}
         assert corpus.clocks()
@@ -205,14 +207,14 @@ def test_ends_of_episodes_on_the_cluster(cluster: Any, capsys: pytest.CaptureFix
             )
             for k in range(3)
         ]
-        sweep_episodes = [one.result(300) for one in asked]
+        sweep_episodes = [future.result(300) for future in asked]
         nodes = cluster_status(fleet.transport)  # type: ignore[arg-type]
         told = {"lines": ["a node has ended"], "pid": "raylet", "is_err": False}
         ray._private.worker.print_to_stdstream(told, ignore_prefix=False)
     assert "a node has ended" not in capsys.readouterr().out
-    assert [one.is_ok for one in sweep_episodes] == [True] * 3, said
-    assert {one.schedule for one in sweep_episodes} == {schedule}
-    hired = [one for one in nodes if one["worker"] is not None]
+    assert [evaluation.is_ok for evaluation in sweep_episodes] == [True] * 3, said
+    assert {episode.schedule for episode in sweep_episodes} == {schedule}
+    hired = [node for node in nodes if node["worker"] is not None]
     assert hired
     assert all(one["measuring"] == 1 and one["worker"]["kind"] for one in hired)
 
@@ -241,6 +243,6 @@ def test_a_training_whose_ends_of_episodes_are_measured_on_the_cluster(
     episodes = read_rows(out / "seed-0" / "episodes.csv")
     evaluations = read_rows(out / "seed-0" / "evaluations.csv")
     assert episodes
-    assert {one["status"] for one in [*episodes, *evaluations]} <= {"ok", "timeout"}
-    assert any(float(one["reward"]) != 0.0 for one in episodes)
+    assert {episode["status"] for episode in [*episodes, *evaluations]} <= {"ok", "timeout"}
+    assert any(float(episode["reward"]) != 0.0 for episode in episodes)
     wait(lambda: not node_actors(), "the end of the workers")

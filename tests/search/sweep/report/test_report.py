@@ -50,7 +50,7 @@ def page_of(folder: Path) -> Page:
 
 def test_one_page_and_six_files(tmp_path: Path) -> None:
     fill(tmp_path, ("gemm", "mvt", "/a/<blur>.c"), references=("isl", "polly"))
-    files, found = write_report(read_sweep(tmp_path), tmp_path / "new" / "sweep.html")
+    files, summaries = write_report(read_sweep(tmp_path), tmp_path / "new" / "sweep.html")
     assert [path.name for path in files] == [
         "sweep.html",
         "sweep-distribution.png",
@@ -66,9 +66,9 @@ def test_one_page_and_six_files(tmp_path: Path) -> None:
     assert all(address.startswith("data:image/svg+xml;base64,") for address in page.addresses)
     assert not re.search(r"https?:", re.sub(r"base64,[^\"]*", "", files[0].read_text()))
     assert "prefers-color-scheme: dark" in files[0].read_text()
-    for one in found:
-        assert f"{one.best:.2f}x" in page.text
-        assert f"{one.references['polly']:.2f}x" in page.text
+    for summary in summaries:
+        assert f"{summary.best:.2f}x" in page.text
+        assert f"{summary.references['polly']:.2f}x" in page.text
     assert "<blur>" in page.text
     assert "<blur>" not in files[0].read_text()
     assert "Wrong outputs" not in page.text
@@ -123,13 +123,16 @@ def test_bests_that_were_measured_again(
 
 def test_a_card_for_each_reference(tmp_path: Path) -> None:
     fill(tmp_path, references=("isl", "polly"))
-    _, found = write_report(read_sweep(tmp_path), tmp_path / "report.html")
+    _, summaries = write_report(read_sweep(tmp_path), tmp_path / "report.html")
     cards = re.findall(r'<div class="number">(.*?)</div>', (tmp_path / "report.html").read_text())
     assert len(cards) == 3
     assert "best over -O3" in cards[0]
-    wins = sum((one.best or 0) >= one.references["polly"] for one in found)
+    wins = sum((summary.best or 0) >= summary.references["polly"] for summary in summaries)
     assert f"<span>no slower in {wins} of 2</span>" in cards[2]
-    over = geometric_mean((one.best or 0) / one.references["polly"] for one in found)
+    over = geometric_mean(
+        (kernel_summary.best or 0) / kernel_summary.references["polly"]
+        for kernel_summary in summaries
+    )
     assert f"<b>{over:.2f}x</b><span>best over polly</span>" in cards[2]
 
 

@@ -82,11 +82,11 @@ class VisitSupply:
             "recipe": plan.recipe.to_json(),
             "homes": plan.storage_limit,
             "visit": number,
-            "known": [row_json(one) for one in known],
+            "known": [row_json(corpus_row) for corpus_row in known],
         }
         job = ClusterJob(self._count, f"visit {number} of {key}", document)
         self._under_way[job] = ActiveVisit(
-            kind, number, known={(one.schedule, one.mapping) for one in known}
+            kind, number, known={(row.schedule, row.mapping) for row in known}
         )
         return job
 
@@ -159,12 +159,12 @@ class VisitSupply:
         at.known |= set(self._corpus.known_rows(at.place))
 
     def _add(self, at: ActiveVisit, row: Json) -> None:
-        found, collection = row_from_json(row), self._collection
-        key = found.schedule, found.mapping
+        corpus_row, collection = row_from_json(row), self._collection
+        key = corpus_row.schedule, corpus_row.mapping
         if at.visit is None or key in at.known:
             return
         at.known.add(key)
-        collection.add_row(at.place, found)
+        collection.add_row(at.place, corpus_row)
         at.added += 1
-        at.best = max(at.best, found.speedup)
-        collection.on_progress(CollectionProgress(at.visit, found, collection.rows, at.best))
+        at.best = max(at.best, corpus_row.speedup)
+        collection.on_progress(CollectionProgress(at.visit, corpus_row, collection.rows, at.best))

@@ -81,7 +81,9 @@ class ForwardingCorpus(Corpus):
         """Know some rows of the visit's case."""
         super().__init__(Path(":memory:"), sqlite3.connect(":memory:"))
         self._emit = emit
-        self._known = {(one.schedule, one.mapping): one for one in known}
+        self._known = {
+            (corpus_row.schedule, corpus_row.mapping): corpus_row for corpus_row in known
+        }
         self._sent = 0
 
     def visit_contents(self, key: VisitKey) -> tuple[CorpusCase, str] | None:
@@ -94,7 +96,7 @@ class ForwardingCorpus(Corpus):
             {
                 "row": "visit",
                 "program": visit.case.name,
-                "parameters": [list(one) for one in visit.case.parameters],
+                "parameters": [list(parameter) for parameter in visit.case.parameters],
                 "text": visit.text,
                 "moment": visit.moment,
                 "planned_for": asdict(this_machine()),

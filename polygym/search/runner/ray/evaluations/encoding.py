@@ -18,7 +18,7 @@ def source_json(source: ProgramSource) -> Json:
     return {
         "function": source.function,
         "dataset": str(source.dataset),
-        "parameters": [list(one) for one in source.parameters],
+        "parameters": [list(parameter) for parameter in source.parameters],
         "splitting": str(source.splitting),
         "storage": str(source.storage),
     }

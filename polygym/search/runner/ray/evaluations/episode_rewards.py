@@ -79,10 +79,10 @@ class RewardSupply(SingleKindSupply):
             of_it = [one for one in self._waiting if one.is_beside(first)]
             # All nodes get some, where there are few.
             some = of_it[: max(1, min(_MAX_BATCH, -(-len(of_it) // workers)))]
-            for one in some:
-                self._waiting.remove(one)
+            for request in some:
+                self._waiting.remove(request)
         self._count += 1
-        choices = [(one.schedule, one.mapping) for one in some]
+        choices = [(reward_request.schedule, reward_request.mapping) for reward_request in some]
         document = {
             "task": "measure",
             "places": list(range(len(some))),
@@ -98,10 +98,10 @@ class RewardSupply(SingleKindSupply):
         """Answer questions."""
         for row in rows:
             if row["row"] == "evaluation":
-                one = self._under_way[job][int(row["place"])]
-                if not one.future.done():
-                    scop = _scop(one.source)
-                    one.future.set_result(Evaluation.from_json(row["evaluation"], scop))
+                request = self._under_way[job][int(row["place"])]
+                if not request.future.done():
+                    scop = _scop(request.source)
+                    request.future.set_result(Evaluation.from_json(row["evaluation"], scop))
             elif row["row"] == FAILED_ROW:
                 self._fail(self._under_way[job], str(row["reason"]))
 
@@ -115,7 +115,7 @@ class RewardSupply(SingleKindSupply):
 
     def job_lost(self, job: ClusterJob) -> None:
         """Take back what a batch has not answered."""
-        left = [one for one in self._under_way.pop(job) if not one.future.done()]
+        left = [request for request in self._under_way.pop(job) if not request.future.done()]
         with self._lock:
             self._waiting.extendleft(reversed(left))
 
@@ -126,14 +126,17 @@ class RewardSupply(SingleKindSupply):
     def fail_all(self, reason: str) -> None:
         """Leave nobody waiting."""
         with self._lock:
-            left = [*self._waiting, *(one for some in self._under_way.values() for one in some)]
+            left = [
+                *self._waiting,
+                *(request for some in self._under_way.values() for request in some),
+            ]
             self._waiting.clear()
         self._fail(left, reason)
 
     def _fail(self, questions: Sequence[RewardRequest], reason: str) -> None:
-        for one in questions:
-            if not one.future.done():
-                one.future.set_exception(WorkerError(reason))
+        for request in questions:
+            if not request.future.done():
+                request.future.set_exception(WorkerError(reason))
 
 
 class RayRewards(Closeable):

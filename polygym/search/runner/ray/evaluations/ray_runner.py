@@ -49,7 +49,7 @@ class RayRunner:
         self, choices: Sequence[MappedSchedule], best_so_far: float, is_over: Callable[[], bool]
     ) -> None:
         """Measure choices, some on each node."""
-        new = [one for one in dict.fromkeys(choices) if one not in self._ready]
+        new = [schedule for schedule in dict.fromkeys(choices) if schedule not in self._ready]
         size = max(1, ceil(len(new) / (_ROUNDS * max(1, self.fleet.workers))))
         # The first of all is what others are compared with, which is measured patiently.
         batches = self._batches(new, best_so_far=best_so_far, size=size)
@@ -80,10 +80,12 @@ class RayRunner:
         """Measure in turn, on one node."""
         batches = self._batches(choices, rounds=rounds)
         self._run(batches, lambda: False)
-        found = [Evaluation.from_json(one, self.program.scop) for one in batches.answers.values()]
-        if len(found) != len(choices):
+        evaluations = [
+            Evaluation.from_json(json, self.program.scop) for json in batches.answers.values()
+        ]
+        if len(evaluations) != len(choices):
             raise WorkerError("expected an answer of the cluster, found none")
-        return tuple(found)
+        return tuple(evaluations)
 
     def _batches(
         self,

@@ -62,8 +62,10 @@ def measure_task(
     for place, choice in zip(job["places"], choices, strict=True):
         if is_stopped():
             return
-        found = bench.measure_baseline(choice) if job["patiently"] else bench.measure(choice, best)
-        emit({"row": "evaluation", "place": place, "evaluation": found.to_json()})
+        evaluation = (
+            bench.measure_baseline(choice) if job["patiently"] else bench.measure(choice, best)
+        )
+        emit({"row": "evaluation", "place": place, "evaluation": evaluation.to_json()})
 
 
 def together_task(
@@ -71,8 +73,8 @@ def together_task(
 ) -> None:
     """Measure choices in turn with the original order."""
     program, bench = _open.open(job, texts)
-    found = bench.measure_together(_choices(job, program), int(job["rounds"]))
-    emit({"row": "together", "evaluations": [one.to_json() for one in found]})
+    evaluations = bench.measure_together(_choices(job, program), int(job["rounds"]))
+    emit({"row": "together", "evaluations": [evaluation.to_json() for evaluation in evaluations]})
 
 
 def _choices(job: Json, program: Program) -> list[MappedSchedule]:

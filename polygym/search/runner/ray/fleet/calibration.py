@@ -40,12 +40,12 @@ def drift_allowed() -> float:
     """Return how far a node may drift before it is drained: a ratio of two times."""
     text = os.environ.get(DRIFT_VARIABLE, "").strip()
     try:
-        found = float(text) if text else DEFAULT_DRIFT
+        result = float(text) if text else DEFAULT_DRIFT
     except ValueError:
-        found = 0.0
-    if not 1.0 < found < 1e6:
+        result = 0.0
+    if not 1.0 < result < 1e6:
         raise InputError(f"{DRIFT_VARIABLE}: expected a ratio above 1, such as 1.25, found {text}")
-    return found
+    return result
 
 
 @dataclass(slots=True)

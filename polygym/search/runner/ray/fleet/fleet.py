@@ -85,7 +85,7 @@ class Fleet(Closeable):
         """
         while not is_stopped():
             self._hire_new_sites()
-            joining = any(one.state is MemberState.JOINING for one in self.members.values())
+            joining = any(member.state is MemberState.JOINING for member in self.members.values())
             if self.greetings and not joining:
                 return self.greetings
             self._expect_worker()
@@ -97,13 +97,15 @@ class Fleet(Closeable):
         """The greetings of the workers that are there."""
         present = (MemberState.FREE, MemberState.BUSY)
         return tuple(
-            one.greeting for one in self.members.values() if one.greeting and one.state in present
+            member.greeting
+            for member in self.members.values()
+            if member.greeting and member.state in present
         )
 
     def states(self) -> str:
         """Return how many nodes are in which state, and how many were lost, for people."""
-        counts = Counter(one.state for one in self.members.values())
-        parts = [f"{counts[one]} {one.value}" for one in MemberState if counts[one]]
+        counts = Counter(member.state for member in self.members.values())
+        parts = [f"{counts[state]} {state.value}" for state in MemberState if counts[state]]
         return f"{len(self.members)} nodes: {', '.join(parts)}" if parts else "no nodes"
 
     @property
@@ -149,7 +151,7 @@ class Fleet(Closeable):
         if time.monotonic() - self._looked < _POLL_SECONDS:
             return
         self._looked = time.monotonic()
-        sites = {one.name: one for one in self.transport.sites()}
+        sites = {measuring_site.name: measuring_site for measuring_site in self.transport.sites()}
         for name, member in self.members.items():
             if name not in sites and member.state.is_hired and member.call is None:
                 self._handle_loss(None, member, "the node is gone")
@@ -197,7 +199,7 @@ class Fleet(Closeable):
 
     def _receive_all(self, supply: JobSupply | None, seconds: float) -> None:
         """Take what has come in."""
-        calls = {one.call: one for one in self.members.values() if one.call is not None}
+        calls = {member.call: member for member in self.members.values() if member.call is not None}
         if not calls:
             time.sleep(seconds)
             return
@@ -321,7 +323,9 @@ class Fleet(Closeable):
 
     def _drain(self, supply: JobSupply) -> None:
         """Have the workers end their jobs after what they are at; those that do not are ended."""
-        busy = [one for one in self.members.values() if one.job is not None]
+        busy = [
+            fleet_member for fleet_member in self.members.values() if fleet_member.job is not None
+        ]
         for member in busy:
             assert member.job is not None
             with suppress(WorkerLostError):
@@ -342,7 +346,7 @@ class Fleet(Closeable):
             InputError: there is nobody.
         """
         working = (MemberState.JOINING, MemberState.FREE, MemberState.BUSY)
-        if any(one.state in working for one in self.members.values()):
+        if any(member.state in working for member in self.members.values()):
             self._somebody = time.monotonic()
         elif time.monotonic() - self._somebody > self.patience.first_worker or self._is_empty():
             raise InputError(
@@ -353,8 +357,11 @@ class Fleet(Closeable):
     def _is_empty(self) -> bool:
         """Whether all that there were have been refused or drained."""
         gone = (MemberState.REFUSED, MemberState.DRAINED)
-        return bool(self.members) and all(one.state in gone for one in self.members.values())
+        return bool(self.members) and all(member.state in gone for member in self.members.values())
 
     def _empty_reason(self) -> str:
-        notes = [f"{one.label} {one.state.value} ({one.note})" for one in self.members.values()]
+        notes = [
+            f"{member.label} {member.state.value} ({member.note})"
+            for member in self.members.values()
+        ]
         return "; ".join(notes) or "none"

@@ -82,8 +82,11 @@ def greeting_from_json(row: Json) -> NodeGreeting:
 
 def most_frequent_kind(greetings: tuple[NodeGreeting, ...], key: str = "") -> NodeGreeting:
     """Return the greeting of the kind of which there are most nodes, or of the kind of a key."""
-    counts = Counter(one.kind.key for one in greetings)
-    return max(greetings, key=lambda one: (one.kind.key == key, counts[one.kind.key]))
+    counts = Counter(greeting.kind.key for greeting in greetings)
+    return max(
+        greetings,
+        key=lambda node_greeting: (node_greeting.kind.key == key, counts[node_greeting.kind.key]),
+    )
 
 
 @dataclass(slots=True, eq=False)

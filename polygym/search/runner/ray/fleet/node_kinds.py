@@ -105,9 +105,9 @@ def this_node_kind() -> NodeKind:
 @cache
 def source_digest() -> str:
     """Return a fingerprint of the text of polygym and its suite, as they are installed here."""
-    found = hashlib.sha256()
+    result = hashlib.sha256()
     for home in (PACKAGE, PACKAGE.parent / polybench.__name__):
         for path in sorted(home.rglob("*.py")):
-            found.update(f"{path.relative_to(home)}\n".encode())
-            found.update(path.read_bytes())
-    return found.hexdigest()[:12]
+            result.update(f"{path.relative_to(home)}\n".encode())
+            result.update(path.read_bytes())
+    return result.hexdigest()[:12]

@@ -47,7 +47,7 @@ class ProgramBundle:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data; :func:`bundle_from_json` reads it back."""
-        return {"main": self.main, "files": [list(one) for one in self.files]}
+        return {"main": self.main, "files": [list(file) for file in self.files]}
 
 
 def bundle_from_json(data: Mapping[str, Any]) -> ProgramBundle:
@@ -56,16 +56,16 @@ def bundle_from_json(data: Mapping[str, Any]) -> ProgramBundle:
     Raises:
         InputError: a path leads out of the folder below which all of them are to stand.
     """
-    found = ProgramBundle(
+    bundle = ProgramBundle(
         str(data["main"]), tuple((str(path), str(text)) for path, text in data["files"])
     )
-    for path in (found.main, *(path for path, _ in found.files)):
+    for path in (bundle.main, *(path for path, _ in bundle.files)):
         parts = PurePosixPath(path).parts
         if not parts or os.path.isabs(path) or ".." in parts or "\0" in path:
             raise InputError(f"a program's file: expected a path below a folder, found {path!r}")
-    if found.main not in dict(found.files):
-        raise InputError(f"a program's file: expected the text of {found.main!r}, found none")
-    return found
+    if bundle.main not in dict(bundle.files):
+        raise InputError(f"a program's file: expected the text of {bundle.main!r}, found none")
+    return bundle
 
 
 def bundle_program(name: str) -> ProgramBundle:
@@ -84,11 +84,11 @@ def bundle_program(name: str) -> ProgramBundle:
     if (size := sum(map(len, texts))) > _MAX_BYTES:
         raise InputError(f"{name}: expected {_MAX_BYTES} characters at most, found {size}")
     files = {os.path.relpath(path, root): text for path, text in zip(paths, texts, strict=True)}
-    found = ProgramBundle(os.path.relpath(main, root), tuple(files.items()))
+    bundle = ProgramBundle(os.path.relpath(main, root), tuple(files.items()))
     if len(paths) > 1:
         with TemporaryDirectory() as folder:
-            unpack_bundle(found, Path(folder))
-    return found
+            unpack_bundle(bundle, Path(folder))
+    return bundle
 
 
 def unpack_bundle(bundle: ProgramBundle, folder: Path) -> Path:
@@ -103,10 +103,11 @@ def unpack_bundle(bundle: ProgramBundle, folder: Path) -> Path:
         write_atomically(path, text.encode())
     main = folder / bundle.main
     if main.suffix != _COMPREHENSION_SUFFIX:
-        for one in included_files(dict(bundle.files)[bundle.main], str(main)):
-            if not Path(one).is_relative_to(folder):
+        for file in included_files(dict(bundle.files)[bundle.main], str(main)):
+            if not Path(file).is_relative_to(folder):
                 raise InputError(
-                    f"{main.name}: expected files that are included by relative paths, found {one} "
+                    f"{main.name}: expected files that are included by relative paths, found "
+                    f"{file} "
                     "by an absolute one, which may be another file on a node"
                 )
     return main

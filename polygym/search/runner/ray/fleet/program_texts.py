@@ -39,9 +39,9 @@ class ProgramTexts:
 
     def known_about(self, about: object, news: list[str]) -> list[str]:
         """Return all that this node was told about something, with what is new."""
-        found = self._told.get(about, dict)
-        found.update(dict.fromkeys(news))
-        return list(found)
+        result = self._told.get(about, dict)
+        result.update(dict.fromkeys(news))
+        return list(result)
 
     def resolve(self, program: dict[str, Any]) -> str:
         """Return the name under which a program is known here, whose text may be new.

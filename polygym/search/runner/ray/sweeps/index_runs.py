@@ -20,8 +20,8 @@ class IndexRuns:
     def __init__(self, runs: Iterable[range] = ()) -> None:
         """Begin with some runs, in any order."""
         self.runs: list[range] = []
-        for one in runs:
-            self.add(one)
+        for run in runs:
+            self.add(run)
 
     def __len__(self) -> int:
         """Return how many numbers there are."""
@@ -33,11 +33,11 @@ class IndexRuns:
             return
         first, last = new.start, new.stop
         kept = []
-        for one in self.runs:
-            if one.stop < first or last < one.start:
-                kept.append(one)
+        for run in self.runs:
+            if run.stop < first or last < run.start:
+                kept.append(run)
             else:
-                first, last = min(first, one.start), max(last, one.stop)
+                first, last = min(first, run.start), max(last, run.stop)
         self.runs = sorted([*kept, range(first, last)], key=lambda one: one.start)
 
     def take(self, count: int) -> range:
@@ -56,10 +56,10 @@ def index_runs(numbers: Iterable[int]) -> list[range]:
     >>> runs_of([1, 2, 3, 7, 9, 10])
     [range(1, 4), range(7, 8), range(9, 11)]
     """
-    found: list[range] = []
-    for one in numbers:
-        if found and found[-1].stop == one:
-            found[-1] = range(found[-1].start, one + 1)
+    result: list[range] = []
+    for number in numbers:
+        if result and result[-1].stop == number:
+            result[-1] = range(result[-1].start, number + 1)
         else:
-            found.append(range(one, one + 1))
-    return found
+            result.append(range(number, number + 1))
+    return result

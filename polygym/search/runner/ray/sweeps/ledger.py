@@ -48,24 +48,29 @@ class ProgramLedger:
     def read(store: SweepStore, kernel: str, orders: SweepWorkload, dataset: str) -> ProgramLedger:
         """Return what a store knows of a program."""
         connection = store.connection
-        found = ProgramLedger(
+        ledger = ProgramLedger(
             store,
             kernel,
             orders.policies,
-            {(one.policy, one.index) for one in reader.episodes(connection, kernel)},
-            {one.schedule: one.number for one in reader.outcomes(connection, kernel)},
+            {
+                (episode_row.policy, episode_row.index)
+                for episode_row in reader.episodes(connection, kernel)
+            },
+            {outcome.schedule: outcome.number for outcome in reader.outcomes(connection, kernel)},
             set(reader.reference_names(connection, kernel, dataset)),
-            {one.name: one.seconds for one in reader.kernels(connection)}.get(kernel, 0.0),
+            {
+                program_row.name: program_row.seconds for program_row in reader.kernels(connection)
+            }.get(kernel, 0.0),
         )
-        indices = sorted({index for _, index in found.done if index < orders.budget})
-        whole = [-1, *filter(found.is_done, indices), orders.budget]
+        indices = sorted({index for _, index in ledger.done if index < orders.budget})
+        whole = [-1, *filter(ledger.is_done, indices), orders.budget]
         for before, after in pairwise(whole):
-            found.remaining.add(range(before + 1, after))
-        return found
+            ledger.remaining.add(range(before + 1, after))
+        return ledger
 
     def return_indices(self, indices: range) -> None:
         """Take episodes back that a job had; those that are done are done."""
-        for run in index_runs(one for one in indices if not self.is_done(one)):
+        for run in index_runs(index for index in indices if not self.is_done(index)):
             self.remaining.add(run)
 
     def is_done(self, index: int) -> bool:

@@ -134,9 +134,12 @@ class SweepSupply(SingleKindSupply, ABC):
 
     def _home(self, kernel: str) -> list[str] | None:
         """Return how a program is changed, if that is known."""
-        homes = {one.kernel: one for one in reader.homes(self.store.connection)}
-        found = homes.get(kernel)
-        return None if found is None else [found.splitting, found.storage]
+        homes = {
+            program_variant.kernel: program_variant
+            for program_variant in reader.homes(self.store.connection)
+        }
+        variant = homes.get(kernel)
+        return None if variant is None else [variant.splitting, variant.storage]
 
     @abstractmethod
     def _wants(self, kernel: str) -> bool:
@@ -257,7 +260,7 @@ class ConfirmationSupply(SweepSupply):
         document = {
             "task": "confirm",
             "count": self.orders.confirm_count,
-            "best": [[one.schedule, timing_json(one.timing)] for one in best],
+            "best": [[outcome.schedule, timing_json(outcome.timing)] for outcome in best],
         }
         return self._job(worker, kernel, range(0), document)
 

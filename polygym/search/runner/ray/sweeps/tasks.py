@@ -197,10 +197,14 @@ class ForwardingStore(SweepStore):
             {
                 "row": "confirmed",
                 "confirmations": [
-                    [self._texts[one.outcome], one.dataset, timing_json(one.timing)]
-                    for one in confirmations
+                    [
+                        self._texts[confirmation.outcome],
+                        confirmation.dataset,
+                        timing_json(confirmation.timing),
+                    ]
+                    for confirmation in confirmations
                 ],
-                "references": [_reference(one) for one in references],
+                "references": [_reference(timing) for timing in references],
             }
         )
 

@@ -19,4 +19,4 @@ def test_what_a_visit_adds_is_sent_and_counted() -> None:
         for row in rows:
             collection.add_row(0, row)
         assert (collection.added, collection.rows, collection.measured) == (2, 2, 2)
-    assert [row_from_json(one) for one in sent] == rows
+    assert [row_from_json(json) for json in sent] == rows

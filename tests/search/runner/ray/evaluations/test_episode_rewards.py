@@ -28,8 +28,8 @@ MVT = ProgramSource("mvt", None, Dataset.MINI, ())
 def evaluation(schedule: str, mapping: str, speedup: float = 3.0) -> Json:
     times = {"seconds": 1.0, "baseline_seconds": speedup, "samples": [1.0]}
     rest = {"baseline_samples": [speedup], "error_type": "", "error_details": "", "done": None}
-    found = {"schedule": schedule, "mapping": mapping, "status": "ok", "speedup": speedup}
-    return found | times | rest
+    result = {"schedule": schedule, "mapping": mapping, "status": "ok", "speedup": speedup}
+    return result | times | rest
 
 
 def answers(job: Json) -> Iterator[list[Json]]:
@@ -62,7 +62,7 @@ def test_a_node_that_dies_is_not_noticed() -> None:
             ends.submit(MVT, EvaluationOptions(timeout_factor=2.0 + k), schedule, DEFAULT_MAPPING)
             for k in range(6)
         ]
-        assert [one.result(20).speedup for one in asked] == [3.0] * 6
+        assert [future.result(20).speedup for future in asked] == [3.0] * 6
 
 
 def test_what_cannot_be_measured_is_an_error() -> None:

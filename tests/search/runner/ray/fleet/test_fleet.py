@@ -28,8 +28,8 @@ def test_all_jobs_are_done_once_and_spread() -> None:
     supply = FakeSupply(7)
     with fleet_of(a=FakeMachine(), b=FakeMachine()) as fleet:
         fleet.run(supply)
-        assert {one.state for one in fleet.members.values()} == {MemberState.FREE}
-        assert sum(one.rows for one in fleet.members.values()) == 21
+        assert {member.state for member in fleet.members.values()} == {MemberState.FREE}
+        assert sum(fleet_member.rows for fleet_member in fleet.members.values()) == 21
     assert sorted(supply.rows) == [(job, row) for job in range(7) for row in range(3)]
     assert {name for names in supply.by.values() for name in names} == {"a/0", "b/0"}
 
@@ -84,7 +84,8 @@ def test_nodes_that_go_together_are_one_loss() -> None:
     cluster = FakeTransport({name: FakeMachine(answer=goes_with_all) for name in "abcd"})
     supply, said = FakeSupply(4), []
     supply.waiting = [
-        ClusterJob(one.number, "all of one program", one.document) for one in supply.waiting
+        ClusterJob(cluster_job.number, "all of one program", cluster_job.document)
+        for cluster_job in supply.waiting
     ]
 
     def stop() -> bool:

@@ -25,8 +25,8 @@ ORDERS = SweepWorkload(("mvt",), ("one", "two"), 6, 0)
 
 
 def episode(policy: str, index: int, schedule: str | None, speedup: float | None = 2.0) -> Json:
-    found = None if speedup is None else timing_json(timing(speedup))
-    keys = {"policy": policy, "index": index, "schedule": schedule, "timing": found}
+    json = None if speedup is None else timing_json(timing(speedup))
+    keys = {"policy": policy, "index": index, "schedule": schedule, "timing": json}
     return {"row": "episode", **keys, "reason": "" if schedule else "none"}
 
 
@@ -55,10 +55,15 @@ def test_rows_are_kept_once_in_any_number(
         book = book_of(store)
         for number in [*range(len(ROWS)), *deliveries]:
             book.add_row(ROWS[number])
-        assert [one.schedule for one in reader.outcomes(store.connection)] == ["S", "T"]
-        speedups = [one.timing.speedup for one in reader.outcomes(store.connection)]
+        assert [
+            schedule_outcome.schedule for schedule_outcome in reader.outcomes(store.connection)
+        ] == ["S", "T"]
+        speedups = [outcome.timing.speedup for outcome in reader.outcomes(store.connection)]
         assert speedups == [2.0, 3.0]
-        found = {(one.policy, one.index): one.outcome for one in reader.episodes(store.connection)}
+        found = {
+            (episode_row.policy, episode_row.index): episode_row.outcome
+            for episode_row in reader.episodes(store.connection)
+        }
         assert found == {("one", 0): 1, ("two", 0): 1, ("one", 1): None, ("two", 1): 2,
                          ("one", 2): 2}  # fmt: skip
         again = ProgramLedger.read(store, "mvt", ORDERS, "mini")

@@ -20,10 +20,10 @@ KIND = kind()
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SweepStore]:
-    with create_or_open(tmp_path, SETTING) as found:
-        found.connection.execute("PRAGMA synchronous = OFF")
-        found.add_kernels(("mvt", "gemm"))
-        yield found
+    with create_or_open(tmp_path, SETTING) as sweep_store:
+        sweep_store.connection.execute("PRAGMA synchronous = OFF")
+        sweep_store.add_kernels(("mvt", "gemm"))
+        yield sweep_store
 
 
 def searches(store: SweepStore, *kernels: str, budget: int = 100) -> SearchSupply:
@@ -88,7 +88,7 @@ def test_a_program_whose_jobs_come_to_nothing_is_left(store: SweepStore) -> None
         supply.add_rows(job, [{"row": "spent", "seconds": 1.0}])
         supply.job_ended(job)
     assert supply.is_done
-    (left,) = (one for one in reader.kernels(store.connection) if one.error)
+    (left,) = (program_row for program_row in reader.kernels(store.connection) if program_row.error)
     assert (left.name, "ended without a result" in left.error) == ("mvt", True)
 
 
