@@ -152,7 +152,7 @@ _SHIPPED = packing.SHIPPED_CORPORA
 _UNPACK_HELP = f"""Write the corpus that is in PACKED to FILE; without PACKED one of polygym's.
 
 \b
-{chr(10).join(f"  {name:<6} {shipped.rows:>6,} rows, {shipped.about}" for name, shipped in _SHIPPED.items())}
+{chr(10).join(f"  {name:<6} {one.rows:>6,} rows, {one.about}" for name, one in _SHIPPED.items())}
 """
 
 
