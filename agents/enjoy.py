@@ -30,7 +30,7 @@ from agents.evaluation.agent_sources import (
     with_environment_arguments,
 )
 from agents.evaluation.videos import LEAST_FPS, MOST_FPS, Frame, expect_video_path, write_video
-from agents.experiments.reading import make_env
+from agents.experiments.environments import make_env
 from agents.experiments.splits import selected_kernels
 from agents.policies.env_policy import EnvPolicy, EpisodeSummary, run_steps
 from polygym.errors import InputError

@@ -33,7 +33,8 @@ from agents.evaluation.agent_sources import (
     with_environment_arguments,
 )
 from agents.evaluation.results import EpisodeResultLine
-from agents.experiments.reading import Experiment, make_env
+from agents.experiments.environments import make_env
+from agents.experiments.experiment import Experiment
 from agents.experiments.splits import selected_kernels
 from agents.experiments.train_test_leakage import leakage_note, test_kernels_among
 from agents.policies.env_policy import EnvPolicy, inner_env, run_episode

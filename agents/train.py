@@ -5,7 +5,7 @@
     python -m agents.train configs/optimize.yaml --set steps=2000 --set seeds=[7] --out runs/short
 
 A training that was ended, by Ctrl-C or a kill, goes on from its last checkpoint, and comes to the
-same weights as if it had not been ended. `agents.experiments.reading` says what may stand in a
+same weights as if it had not been ended. `agents.experiments.experiment` says what may stand in a
 file.
 """
 

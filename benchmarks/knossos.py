@@ -24,7 +24,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from agents.experiments.reading import Experiment, read_experiment
+from agents.experiments.experiment import Experiment
+from agents.experiments.reading import read_experiment
 from agents.trainers.training import train_experiment
 from agents.trainers.training_tables import read_rows
 from polygym.errors import PolygymError

@@ -21,8 +21,10 @@ from pathlib import Path
 import numpy as np
 
 from agents.evaluation.agent_sources import FIRST_SEED
+from agents.experiments.environments import make_env
+from agents.experiments.experiment import EvaluationPlan, Experiment
 from agents.experiments.models import algorithm_class
-from agents.experiments.reading import EvaluationPlan, Experiment, make_env, read_experiment
+from agents.experiments.reading import read_experiment
 from agents.experiments.splits import selected_kernels
 from agents.policies import RulePolicy, TrainedPolicy, run_episode
 from agents.trainers.training import train_experiment

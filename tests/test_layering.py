@@ -110,17 +110,17 @@ def named_modules(text: str, modules: Mapping[str, object]) -> set[str]:
     )
 
 
-def module_named(name: str, modules: Mapping[str, object]) -> str | None:
-    """Return the module of polygym that defines or is an imported name."""
+def module_named(name: str, modules: Mapping[str, object], top: str = "polygym") -> str | None:
+    """Return the module of a top-level package that defines or is an imported name."""
     parts = name.split(".")
-    if parts[0] != "polygym":
+    if parts[0] != top:
         return None
     prefixes = (".".join(parts[1:count]) for count in range(len(parts), 0, -1))
     return next((prefix for prefix in prefixes if prefix in modules), None)
 
 
-def imported_modules(text: str, modules: Mapping[str, object]) -> set[str]:
-    named = (module_named(name, modules) for name in imports(text))
+def imported_modules(text: str, modules: Mapping[str, object], top: str = "polygym") -> set[str]:
+    named = (module_named(name, modules, top) for name in imports(text))
     return {module for module in named if module is not None}
 
 
@@ -170,10 +170,11 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
     return groups
 
 
-def import_graph() -> dict[str, set[str]]:
+def import_graph(top: str = "polygym") -> dict[str, set[str]]:
+    modules = modules_of(ROOT / top)
     return {
-        module: imported_modules(path.read_text(), MODULES) - {module}
-        for module, path in MODULES.items()
+        module: imported_modules(path.read_text(), modules, top) - {module}
+        for module, path in modules.items()
     }
 
 
@@ -216,6 +217,8 @@ def test_imports_point_downwards_without_circles() -> None:
     assert circles(graph) == []
     del graph[""]
     assert circles(package_graph(graph)) == []
+    assert circles(import_graph("agents")) == []
+    assert circles(import_graph("benchmarks")) == []
 
 
 def test_libraries_and_folders_keep_their_bounds() -> None:

@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from agents.experiments.environments import make_env
+from agents.experiments.experiment import RESERVED_ARGUMENTS, Experiment
 from agents.experiments.models import load_model
 from agents.experiments.options import OPTIONS_BY_ALGORITHM
-from agents.experiments.reading import RESERVED_ARGUMENTS, Experiment, argument_error_text, make_env
+from agents.experiments.reading import argument_error_text
 from agents.experiments.rewrite_terms import REWRITE
 from agents.experiments.train_test_leakage import test_kernels_of_models
 from agents.experiments.yaml_documents import load_yaml

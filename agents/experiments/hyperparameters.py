@@ -13,15 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from inspect import signature
 from math import inf, isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agents.experiments.document_entries import DocumentEntry
+from agents.experiments.experiment import Experiment
 from agents.experiments.models import algorithm_class, new_model
 from agents.experiments.options import OPTIONS_BY_ALGORITHM, default_hyperparameters
 from polygym.errors import InputError
-
-if TYPE_CHECKING:
-    from agents.experiments.reading import Experiment
 
 __all__ = ["check_hyperparameters"]
 

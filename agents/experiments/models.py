@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from agents.experiments.experiment import Experiment
 from agents.experiments.options import model_hyperparameters
 from agents.policies.env_policy import inner_env
 from polygym.errors import InputError
-
-if TYPE_CHECKING:
-    from agents.experiments.reading import Experiment
 
 
 def algorithm_class(name: str) -> Any:

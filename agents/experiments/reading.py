@@ -1,55 +1,35 @@
-"""An experiment as a value, and the YAML file that it stands in.
+"""Reading of experiment files, with a check of every entry before a training begins.
 
-A file has one environment's name at the top, and below it what is to be trained on it, how long and
-on what::
-
-    polygym/Optimize-v0:
-      algorithm: maskable-ppo        # or ppo, a2c, dqn, cloning, expert-iteration; knossos
-      network: sets                  # sets or mlp
-      kernels: split:train           # a selection; parts of splits are entries
-      arguments:                     # of the environment, but for the kernel and the seed
-        reward: log_model
-        start: isl
-      wrappers: [RandomOrderKernels] # a name, or a name with arguments
-      hyperparameters:               # of the algorithm
-        n_steps: 256
-      steps: 100000                  # of each seed
-      every: 4096                    # so often it is evaluated, and a checkpoint is kept
-      evaluation:
-        kernels: gemm, mvt
-        episodes: 1
-      seeds: [0, 1, 2]
-
-For cloning there is one more entry, ``teacher``: whose decisions are learned. It is a rule
-(``earliest``), a corpus (``corpus``: those that come with polygym), or the file of one.
-
-For ``polygym/Rewrite-v0`` the kernels are terms, the algorithm is knossos and a step an epoch
-(:mod:`agents.experiments.rewrite_terms`).
-
-Everything but the kernels and the steps may be missing. Every key is checked when the file is read,
-and what is wrong is said by its place: nothing is found out after an hour.
+:mod:`agents.experiments.experiment` documents the entries. An error names the file and the entry.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-import gymnasium
-
 from agents.experiments.document_entries import DocumentEntry
-from agents.experiments.hyperparameters import check_hyperparameters
-from agents.experiments.rewrite_terms import (
+from agents.experiments.environments import make_env
+from agents.experiments.experiment import (
+    ALGORITHMS,
+    CORPUS_TEACHER,
     GRAPH,
     KNOSSOS,
+    NETWORKS,
+    RESERVED_ARGUMENTS,
+    EvaluationPlan,
+    Experiment,
+    is_corpus_file,
+)
+from agents.experiments.hyperparameters import check_hyperparameters
+from agents.experiments.rewrite_terms import (
     REWRITE,
     check_rewrite_experiment,
     programs_of_selection,
 )
 from agents.experiments.splits import selected_kernels
-from agents.experiments.wrappers import WRAPPERS, KernelOrderWrapper
 from agents.experiments.yaml_documents import load_yaml
 from agents.policies.env_policy import inner_env
 from polygym.errors import InputError
@@ -58,73 +38,7 @@ from polygym.mdp.policies.registry import POLICIES
 from polygym.mdp.problems.loading import load_problem
 from polygym.search.corpus.held_out import TEST_KERNELS
 
-ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn", "cloning", "expert-iteration", KNOSSOS)
-NETWORKS = ("sets", "mlp")
-CORPUS_TEACHER = "corpus"
-"""The teacher that is what comes with polygym."""
-
 _TEACHERS = f"a rule ({', '.join(POLICIES)}), {CORPUS_TEACHER}, or the file of one (.sqlite, .xz)"
-
-RESERVED_ARGUMENTS = ("kernel", "seed", "render_mode")
-"""Arguments of environments that are said elsewhere."""
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationPlan:
-    """On which kernels, and how often each, an agent is evaluated; none: it is not."""
-
-    kernels: str = ""
-    episodes: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """What is trained on what; the module's docstring says what each entry means."""
-
-    environment: str
-    kernels: str
-    steps: int
-    algorithm: str = "maskable-ppo"
-    network: str = "sets"
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    wrappers: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
-    every: int = 4096
-    evaluation: EvaluationPlan = field(default_factory=EvaluationPlan)
-    seeds: tuple[int, ...] = (0,)
-    teacher: str = ""
-
-    def document(self) -> dict[str, Any]:
-        """Return the content of a file that is read back to an equal value."""
-        own = asdict(self)
-        del own["environment"]
-        own["wrappers"] = [{name: dict(given)} if given else name for name, given in self.wrappers]
-        own["seeds"] = list(self.seeds)
-        if not self.teacher:
-            del own["teacher"]
-        return {self.environment: own}
-
-
-def make_env(experiment: Experiment, kernels: str | None = None, seed: int | None = None) -> Any:
-    """Return the environment of an experiment, on its kernels or on others, with its wrappers.
-
-    On others it has no wrapper that chooses kernels.
-
-    Raises:
-        InputError: an argument is wrong.
-    """
-    selection = experiment.kernels if kernels is None else kernels
-    env = gymnasium.make(
-        f"polygym:{experiment.environment}",
-        kernel=",".join(selected_kernels(selection)),
-        seed=seed,
-        disable_env_checker=True,
-        **experiment.arguments,
-    )
-    for name, given in experiment.wrappers:
-        if kernels is None or not issubclass(WRAPPERS[name], KernelOrderWrapper):
-            env = WRAPPERS[name](env, **given)
-    return env
 
 
 def read_experiment(file: Path, overrides: Sequence[str] = ()) -> Experiment:
@@ -278,11 +192,6 @@ def _teacher(found: object, at: DocumentEntry) -> str:
     if is_corpus_file(found) and Path(found).suffix not in (".sqlite", ".xz"):
         raise at.error(_TEACHERS, found)
     return found
-
-
-def is_corpus_file(teacher: str) -> bool:
-    """Whether a teacher is the file of a corpus."""
-    return teacher != CORPUS_TEACHER and teacher != "" and teacher not in POLICIES
 
 
 def argument_error_text(error: TypeError) -> str:

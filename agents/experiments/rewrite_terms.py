@@ -20,9 +20,9 @@ use; so there are no wrappers, and a program is evaluated by one search.
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING
 
 from agents.experiments.document_entries import DocumentEntry
+from agents.experiments.experiment import KNOSSOS, Experiment
 from agents.experiments.options import KnossosOptions
 from polygym.errors import InputError
 from polygym.search.planning import ALGORITHMS, PlanningLimits
@@ -32,20 +32,13 @@ from polygym.terms.language.program import TermProgram
 from polygym.terms.learning.graph_encoding import expect_width
 from polygym.terms.rules.rule_sets import rules_named
 
-if TYPE_CHECKING:
-    from agents.experiments.reading import Experiment
-
 __all__ = [
-    "GRAPH",
-    "KNOSSOS",
     "REWRITE",
     "check_rewrite_experiment",
     "programs_of_selection",
     "rule_set_of",
     "search_plan_of",
 ]
-
-KNOSSOS, GRAPH = "knossos", "graph"
 
 _ARGUMENTS = ("rules", "max_steps")
 

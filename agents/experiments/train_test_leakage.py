@@ -16,7 +16,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from agents.experiments.reading import Experiment, make_env
+from agents.experiments.environments import make_env
+from agents.experiments.experiment import Experiment
 from agents.experiments.rewrite_terms import REWRITE
 from agents.experiments.splits import selected_kernels, split_part
 from agents.policies.env_policy import inner_env

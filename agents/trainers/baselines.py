@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agents.experiments.experiment import Experiment
 from agents.policies.env_policy import inner_env
 from agents.trainers import dqn_replay
 from agents.trainers.delayed_rewards import DelayedReward, assign_rewards, delayed_rewards_in
@@ -17,7 +18,6 @@ from agents.trainers.trainer_state import load_trainer_state, steps_of_interval
 from agents.trainers.training_tables import TrainingEpisode
 
 if TYPE_CHECKING:
-    from agents.experiments.reading import Experiment
     from polygym.envs.remote_evaluation import RemoteEvaluator
 
 

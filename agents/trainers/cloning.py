@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from agents.experiments.experiment import Experiment
 from agents.experiments.options import CloningOptions
 from agents.trainers.demonstrations import load_demonstrations
 from agents.trainers.fitting import fit_batch
 from agents.trainers.policy_dataset import PolicyDataset
 from agents.trainers.trainer_state import load_trainer_state, steps_of_interval
 from agents.trainers.training_tables import TrainingEpisode
-
-if TYPE_CHECKING:
-    from agents.experiments.reading import Experiment
 
 
 @dataclass(slots=True)

@@ -11,15 +11,13 @@ This is for algorithms that learn from whole rollouts: PPO, MaskablePPO and A2C.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from agents.experiments.experiment import Experiment
 from polygym.envs.remote_evaluation import PendingReward
 from polygym.mdp.rewards import RewardKind
-
-if TYPE_CHECKING:
-    from agents.experiments.reading import Experiment
 
 ROLLOUT_ALGORITHMS = ("maskable-ppo", "ppo", "a2c")
 """Those that learn from whole rollouts."""

@@ -24,13 +24,14 @@ from dataclasses import dataclass, field, replace
 from itertools import count, cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
 
+from agents.experiments.environments import make_env
+from agents.experiments.experiment import CORPUS_TEACHER, Experiment
 from agents.experiments.options import CloningOptions
-from agents.experiments.reading import CORPUS_TEACHER, make_env
 from agents.experiments.splits import selected_kernels
 from agents.policies.env_policy import EnvPolicy, inner_env, run_episode
 from agents.policies.guide import scaled_value
@@ -51,9 +52,6 @@ from polygym.search.corpus.held_out import is_held_out
 from polygym.search.corpus.packing import LARGE_FILE, NEAR_FILE, open_packed
 from polygym.search.corpus.rows import CorpusRow
 from polygym.search.corpus.samples import CaseRows, case_rows, target_of, without_tests
-
-if TYPE_CHECKING:
-    from agents.experiments.reading import Experiment
 
 _SEED = 3_000_000
 _EpisodeSamples = tuple[TrainingEpisode, list[PolicySample]]

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gymnasium
 import numpy as np
 
+from agents.experiments.experiment import Experiment
 from agents.experiments.options import IterationOptions
 from agents.policies.env_policy import inner_env, run_episode
 from agents.policies.guide import Array, NetworkGuide, scaled_value
@@ -31,9 +32,6 @@ from agents.trainers.policy_dataset import PolicyDataset
 from agents.trainers.trainer_state import load_trainer_state, steps_of_interval
 from agents.trainers.training_tables import TrainingEpisode
 from polygym.mdp.observation.arrays import Observation
-
-if TYPE_CHECKING:
-    from agents.experiments.reading import Experiment
 
 
 @dataclass(slots=True)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
+from agents.experiments.experiment import Experiment
 from agents.experiments.options import KnossosOptions
 from agents.experiments.rewrite_terms import programs_of_selection, rule_set_of, search_plan_of
 from agents.trainers.learner_protocol import existing_replay_file
@@ -29,9 +29,6 @@ from polygym.terms.learning.training import TrainingConfig, ValueTrainer
 from polygym.terms.learning.weights import Arrays, ValueWeights
 from polygym.terms.rules.rule_sets import rules_named
 from polygym.terms.term_system import TermSystem
-
-if TYPE_CHECKING:
-    from agents.experiments.reading import Experiment
 
 _ADAM, _CURRENT = "adam/", "present/"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agents.experiments.experiment import Experiment
 from agents.trainers.learner_protocol import Learner
 
 if TYPE_CHECKING:
-    from agents.experiments.reading import Experiment
     from polygym.envs.remote_evaluation import RemoteEvaluator
 
 

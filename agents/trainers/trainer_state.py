@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gymnasium
 import numpy as np
 
+from agents.experiments.environments import make_env
+from agents.experiments.experiment import Experiment
 from agents.experiments.models import load_model, new_model
-from agents.experiments.reading import make_env
 from agents.experiments.wrappers import KernelOrderWrapper
 from agents.trainers.tensorboard_logs import tensorboard_folder
 from agents.trainers.training_tables import read_rows
-
-if TYPE_CHECKING:
-    from agents.experiments.reading import Experiment
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from agents.experiments.reading import Experiment, make_env, parse_experiment
+from agents.experiments.environments import make_env
+from agents.experiments.experiment import Experiment
+from agents.experiments.reading import parse_experiment
 from agents.experiments.rewrite_terms import REWRITE
 from agents.experiments.splits import selected_kernels
 from agents.experiments.train_test_leakage import TEST_KERNELS_KEY, leakage_warning, learned_from

@@ -36,8 +36,9 @@ from agents.evaluation.agent_sources import (
     test_kernels_learned_by,
     with_environment_arguments,
 )
+from agents.experiments.environments import make_env
+from agents.experiments.experiment import Experiment
 from agents.experiments.models import algorithm_class
-from agents.experiments.reading import Experiment, make_env
 from agents.experiments.train_test_leakage import test_kernels_among
 from agents.policies import RolloutSearch, TrainedPolicy
 from agents.policies.env_policy import EnvPolicy, inner_env, run_episode

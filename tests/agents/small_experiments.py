@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from agents.experiments.reading import Experiment, parse_experiment
+from agents.experiments.experiment import Experiment
+from agents.experiments.reading import parse_experiment
 
 SCHEDULE = "polygym/Schedule-v0"
 

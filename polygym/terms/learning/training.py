@@ -65,12 +65,16 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no sense."""
-        for name in ("expressions", "epochs", "batch", "kept", "memory", "updates"):
+        for name in (
+            *("expressions", "epochs", "batch_size"),
+            *("examples_per_search", "replay_capacity", "updates"),
+        ):
             if getattr(self, name) < 1:
                 raise InputError(f"{name}: expected 1 or more, found {getattr(self, name)}")
         if not 0.0 < self.final_learning_rate <= 1.0:
             raise InputError(
-                f"last_rate: expected more than 0, at most 1, found {self.final_learning_rate}"
+                "final_learning_rate: expected more than 0, at most 1, found "
+                f"{self.final_learning_rate}"
             )
         if not self.rules:
             raise InputError("rules: expected the name of a set or several, found none")
@@ -85,8 +89,8 @@ class TrainingConfig:
 
         It falls as half a cosine does, slowly at first and at last, and stays where it ends.
 
-        >>> teaching = Teaching(rate=0.1, last_rate=0.5)
-        >>> [round(teaching.rate_at(batch, 5), 4) for batch in range(6)]
+        >>> config = TrainingConfig(learning_rate=0.1, final_learning_rate=0.5)
+        >>> [round(config.learning_rate_at(batch, 5), 4) for batch in range(6)]
         [0.1, 0.0927, 0.075, 0.0573, 0.05, 0.05]
         """
         share = min(1.0, batch / max(1, count - 1))

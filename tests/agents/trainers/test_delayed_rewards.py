@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.experiments.reading import Experiment
+from agents.experiments.experiment import Experiment
 from agents.trainers.baselines import LibraryLearner
 from agents.trainers.delayed_rewards import refusal_reason
 from polygym.search.runner.ray.evaluations.episode_rewards import BlockingRewards, RayRewards

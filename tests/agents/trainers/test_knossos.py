@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from agents import evaluate
-from agents.experiments.reading import Experiment, parse_experiment, read_experiment
+from agents.experiments.experiment import Experiment
+from agents.experiments.reading import parse_experiment, read_experiment
 from agents.trainers.training import train_experiment
 from agents.trainers.training_tables import read_rows
 from polygym.errors import InputError

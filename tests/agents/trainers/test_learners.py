@@ -11,9 +11,11 @@ import pytest
 import yaml
 from gymnasium import spaces
 
+from agents.experiments.environments import make_env
+from agents.experiments.experiment import Experiment
 from agents.experiments.models import algorithm_class, new_model
 from agents.experiments.options import CloningOptions
-from agents.experiments.reading import Experiment, make_env, parse_experiment, read_experiment
+from agents.experiments.reading import parse_experiment, read_experiment
 from agents.policies.env_policy import inner_env, run_episode
 from agents.policies.guide import NetworkGuide
 from agents.policies.trained_network import TrainedPolicy
