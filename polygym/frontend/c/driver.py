@@ -1,47 +1,28 @@
-"""The front end as a whole: a file or a text in, a Scop out, and the promise about exceptions.
+"""The front end as a whole: a file or a text in, a Scop out; only input errors are raised.
 
-Work with isl is bounded by a number of its operations, which is the same on every machine, so that
-no input hangs; recursion that goes too deep, in the parser or here, is a refusal like any other.
+Work with isl is bounded by a number of its operations, the same on every machine, so that no input
+runs forever. Recursion that goes too deep, in the parser or here, is a refusal like any other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from pycparser import c_ast
 
 from polygym.errors import InputError, SourceError
 from polygym.frontend.c.completion import CompletedFile, completed_source
-from polygym.frontend.c.desugar.canonical_expressions import with_canonical_expressions
-from polygym.frontend.c.desugar.normal_form import desugar_region
-from polygym.frontend.c.desugar.struct_members import used_structures, with_member_arrays
-from polygym.frontend.c.loops.induction import with_induction_polynomials
-from polygym.frontend.c.loops.trip_counts import with_trip_counts
-from polygym.frontend.c.memory.delinearization import with_delinearized_arrays
-from polygym.frontend.c.memory.inner_subscripts import with_delinearized_subscripts
-from polygym.frontend.c.memory.pointer_induction import with_pointer_induction
-from polygym.frontend.c.memory.unsized_arrays import (
-    parse_expression,
-    unsized_arguments,
-    with_inferred_sizes,
-)
-from polygym.frontend.c.scop.assumptions import value_assumptions
+from polygym.frontend.c.desugar.struct_members import used_structures
+from polygym.frontend.c.memory.unsized_arrays import unsized_arguments
+from polygym.frontend.c.passes import Pass, RegionState
 from polygym.frontend.c.scop.extraction import ASSUMPTION_FUNCTIONS
-from polygym.frontend.c.scop.translation import Translation
 from polygym.frontend.c.source.literals import builtin_literal
-from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parse_cache import cached_result, parse_cached
-from polygym.frontend.c.source.parser import (
-    ScopRegion,
-    choose_region,
-    find_regions,
-    with_statements,
-)
+from polygym.frontend.c.source.parser import choose_region, find_regions
 from polygym.frontend.c.source.preprocessor import decode
-from polygym.frontend.c.source.region_selection import ArraySizes, RegionSelection, parse_selection
+from polygym.frontend.c.source.region_selection import parse_selection
 from polygym.frontend.c.source.syntax_tree import walk
 from polygym.ir.scop import Scop
 
@@ -60,7 +41,7 @@ def parse_file(path: str | Path, *, function: str | None = None) -> Scop:
         SourceError: The program is outside the class that polygym understands; says where and why.
         LimitError: The answer would take more than the bound on the work.
     """
-    return parse_text(_read(path), file=str(path), function=function)
+    return parse_text(read_text(path), file=str(path), function=function)
 
 
 def parse_text(
@@ -75,101 +56,26 @@ def parse_text(
     Raises:
         InputError: See :func:`parse_file`.
     """
+    state = _region_state(text, file, function, include_directories)
+    try:
+        return cached_result(state.source, state.selection, state.first_scop)
+    except RecursionError as error:
+        raise SourceError(state.source.location_at(1, 1), "the program nests too deeply") from error
+
+
+def text_after(last: Pass, text: str, file: str, function: str | None = None) -> str:
+    """Return the C text that a pass leaves of a C text."""
+    return _region_state(text, file, function, ()).text_after(last)
+
+
+def _region_state(
+    text: str, file: str, function: str | None, include_directories: Sequence[str | Path]
+) -> RegionState:
+    """Return a region of a C text as it enters the passes."""
     chosen = parse_selection(function)
     whole = completed_source(text, file, include_directories, chosen)
-    source = whole.source.with_library(chosen.library)
-    sizes: ArraySizes = {
-        name: size for name, size in chosen.array_sizes if name not in whole.sized_arrays
-    }
-    try:
-        return cached_result(
-            source, chosen, lambda: _first_success(_FrontEndRun(source, chosen, sizes, file))
-        )
-    except RecursionError as error:
-        raise SourceError(source.location_at(1, 1), "the program nests too deeply") from error
-
-
-def _first_success(run: _FrontEndRun) -> Scop:
-    """Return what is read in the first way in which it is no error.
-
-    A loop through several rows, and what steps by products, is written anew only where that is
-    needed or helps: another way is tried where the first one made something of either.
-    """
-    try:
-        return run.translate()
-    except SourceError as error:
-        ways = [_PassOptions(in_row_ranges=True)] if run.has_row_ranges else []
-        ways += [_PassOptions(delinearize_pointers=True)] if run.has_pointer_induction else []
-        ways += [_PassOptions(follow_induction=False)] if run.has_induction else []
-        for way in ways:
-            with suppress(SourceError):
-                return run.translate(way)
-        raise error
-
-
-@dataclass(frozen=True, slots=True)
-class _PassOptions:
-    """Whether integers that step are followed, rows are windows, pointers walk through all rows."""
-
-    follow_induction: bool = True
-    in_row_ranges: bool = False
-    delinearize_pointers: bool = False
-
-
-@dataclass(slots=True)
-class _FrontEndRun:
-    """What is read, how often it is asked for; and what the last time has found.
-
-    The passes change the tree, so that each time is one from its beginning.
-    """
-
-    source: SourceMap
-    selection: RegionSelection
-    sizes: ArraySizes
-    file: str
-    has_row_ranges: bool = False
-    has_induction: bool = False
-    has_pointer_induction: bool = False
-
-    def translate(self, options: _PassOptions = _PassOptions()) -> Scop:
-        """Return the Scop, read in a way."""
-        source, chosen, sizes, file = self.source, self.selection, self.sizes, self.file
-        tree = parse_cached(source)
-        region = choose_region(find_regions(tree, source), chosen.region_name, file)
-        region = with_statements(
-            region, [*value_assumptions(chosen.parameter_values, region.begin), *region.items]
-        )
-        region, walking = with_pointer_induction(
-            tree, with_canonical_expressions(tree, region, source), source
-        )
-        self.has_pointer_induction = bool(walking)
-        region = with_member_arrays(tree, region, source)
-        given = {
-            name: [parse_expression(one, region.begin) for one in size]
-            for name, size in sizes.items()
-        }
-        region = desugar_region(tree, region, source, given)
-        before = region
-        if options.follow_induction:
-            before = with_induction_polynomials(tree, region, source)
-            self.has_induction = before is not region
-        region, self.has_row_ranges = with_trip_counts(
-            tree, before, source, in_row_ranges=options.in_row_ranges
-        )
-        carried = walking if options.delinearize_pointers else frozenset()
-        region = with_delinearized_subscripts(tree, region, source, carried)
-
-        def translated(one: ScopRegion) -> Translation:
-            """Read a region."""
-            return Translation(source, tree, one, file)
-
-        region, sizes = with_delinearized_arrays(tree, region, source, sizes, translated)
-        if (
-            options.follow_induction and self.has_induction and region is before
-        ):  # nothing was made of it
-            return self.translate(replace(options, follow_induction=False))
-        with_inferred_sizes(region, lambda: translated(region), sizes)
-        return Translation(source, tree, region, file).run()
+    sizes = {name: size for name, size in chosen.array_sizes if name not in whole.sized_arrays}
+    return RegionState(whole.source.with_library(chosen.library), file, chosen, sizes)
 
 
 def completed_file(path: str | Path, function: str | None = None) -> CompletedFile:
@@ -177,13 +83,13 @@ def completed_file(path: str | Path, function: str | None = None) -> CompletedFi
 
     ``region_name`` may have sizes for arrays that nothing declares.
     """
-    return completed_source(_read(path), str(path), selection=parse_selection(function))
+    return completed_source(read_text(path), str(path), selection=parse_selection(function))
 
 
 def region_names(text_or_path: str | Path) -> tuple[str, ...]:
     """Return the names of the regions in a C file (given as a Path) or a C text (as a str)."""
     if isinstance(text_or_path, Path):
-        text, file = _read(text_or_path), str(text_or_path)
+        text, file = read_text(text_or_path), str(text_or_path)
     else:
         text, file = text_or_path, "<text>"
     source = completed_source(text, file).source
@@ -264,7 +170,7 @@ def arguments_without_sizes(path: str | Path, function: str) -> frozenset[str]:
     )
 
 
-def _read(path: str | Path) -> str:
+def read_text(path: str | Path) -> str:
     """Return the text of a file."""
     try:
         if not Path(path).is_file() and Path(path).exists():

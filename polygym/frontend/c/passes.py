@@ -1,0 +1,254 @@
+"""The passes of the C front end, in their order, and the variants in which they run: two tables.
+
+A file becomes a region in plain C, pass by pass, and the region becomes a Scop::
+
+    parse  canonicalize  pointer_induction  struct_members  desugar  induction  trip_counts
+           inner_subscripts  delinearize  infer_extents                          |  translation
+
+A pass rewrites the region of a :class:`RegionState`, and its function, in C. ``polygym show PROGRAM
+--after PASS`` prints what it leaves. Where the region is refused in the end, the variants that
+apply to it are tried, each from the beginning; the refusal of the default one is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pycparser import c_ast
+from pycparser.c_generator import CGenerator
+
+from polygym.errors import InputError, SourceError
+from polygym.frontend.c.desugar.canonical_expressions import with_canonical_expressions
+from polygym.frontend.c.desugar.normal_form import desugar_region
+from polygym.frontend.c.desugar.struct_members import with_member_arrays
+from polygym.frontend.c.loops.induction import with_induction_polynomials
+from polygym.frontend.c.loops.trip_counts import with_trip_counts
+from polygym.frontend.c.memory.delinearization import with_delinearized_arrays
+from polygym.frontend.c.memory.inner_subscripts import with_delinearized_subscripts
+from polygym.frontend.c.memory.pointer_induction import with_pointer_induction
+from polygym.frontend.c.memory.unsized_arrays import parse_expression, with_inferred_sizes
+from polygym.frontend.c.scop.assumptions import value_assumptions
+from polygym.frontend.c.scop.translation import Translation
+from polygym.frontend.c.source.locations import SourceMap
+from polygym.frontend.c.source.parse_cache import parse_cached
+from polygym.frontend.c.source.parser import (
+    ScopRegion,
+    choose_region,
+    find_regions,
+    with_statements,
+)
+from polygym.frontend.c.source.region_selection import ArraySizes, RegionSelection
+from polygym.ir.scop import Scop
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A row of the table of variants: options of the passes, and the regions that they are for."""
+
+    name: str
+    summary: str
+    applies: Callable[[RegionState], bool]
+    follow_induction: bool = True
+    in_row_ranges: bool = False
+    delinearize_pointers: bool = False
+
+
+DEFAULT_VARIANT = Variant(
+    "default", "Follow induction variables; keep affine loops", lambda _: True
+)
+
+VARIANTS = (
+    Variant(
+        "row_ranges",
+        "Split affine loops through several rows by rows",
+        lambda state: state.has_row_ranges,
+        in_row_ranges=True,
+    ),
+    Variant(
+        "pointer_rows",
+        "Divide the offsets of pointers by the constant sizes of rows",
+        lambda state: bool(state.pointer_indices),
+        delinearize_pointers=True,
+    ),
+    Variant(
+        "no_induction",
+        "Leave induction variables as they are",
+        lambda state: state.has_induction,
+        follow_induction=False,
+    ),
+)
+
+
+@dataclass(slots=True, eq=False)
+class RegionState:
+    """A region on its way through the passes.
+
+    ``sizes`` are those given for arrays that are declared without them; ``pointer_indices`` the
+    integers that stand for pointers; ``induction_region`` is the region that the pass ``induction``
+    left.
+    """
+
+    source: SourceMap
+    file: str
+    selection: RegionSelection
+    given_sizes: ArraySizes
+    variant: Variant = DEFAULT_VARIANT
+    tree: Any = None
+    region: ScopRegion = field(init=False)
+    sizes: ArraySizes = field(init=False)
+    pointer_indices: frozenset[str] = frozenset()
+    induction_region: ScopRegion | None = None
+    has_induction: bool = False
+    has_row_ranges: bool = False
+
+    def run(self, variant: Variant, last: Pass | None = None) -> None:
+        """Run the passes of a variant on the file, up to the last one or all of them.
+
+        Where no later pass makes anything of induction polynomials, they are left out.
+        """
+        self.variant, self.sizes = variant, self.given_sizes
+        for row in PASSES:
+            row.run(self)
+            if row is last:
+                return
+            is_unused = self.has_induction and self.region is self.induction_region
+            if row.name == "delinearize" and variant.follow_induction and is_unused:
+                return self.run(replace(variant, follow_induction=False), last)
+
+    def translation(self, region: ScopRegion) -> Translation:
+        """Return the translation of a region of the file."""
+        return Translation(self.source, self.tree, region, self.file)
+
+    def scop(self, variant: Variant) -> Scop:
+        """Return the Scop of a variant."""
+        self.run(variant)
+        return self.translation(self.region).run()
+
+    def first_scop(self) -> Scop:
+        """Return the Scop of the first variant that is not refused."""
+        try:
+            return self.scop(DEFAULT_VARIANT)
+        except SourceError as error:
+            for variant in [variant for variant in VARIANTS if variant.applies(self)]:
+                with suppress(SourceError):
+                    return self.scop(variant)
+            self.variant = DEFAULT_VARIANT
+            raise error
+
+    def text_after(self, last: Pass) -> str:
+        """Return the C text that a pass leaves, in the variant that is not refused."""
+        with suppress(InputError):
+            self.first_scop()
+        self.run(self.variant, last)
+        # The first row of a preprocessed text has the types of system headers.
+        shown = [node for node in self.tree.ext if not (node.coord and node.coord.line == 1)]
+        return str(CGenerator(reduce_parentheses=True).visit(c_ast.FileAST(shown)))
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A row of the table: its name, one line on what it does, and the function."""
+
+    name: str
+    summary: str
+    run: Callable[[RegionState], None]
+
+
+def _parse(state: RegionState) -> None:
+    state.tree = parse_cached(state.source)
+    regions = find_regions(state.tree, state.source)
+    region = choose_region(regions, state.selection.region_name, state.file)
+    stated = value_assumptions(state.selection.parameter_values, region.begin)
+    state.region = with_statements(region, [*stated, *region.items])
+
+
+def _rewriting(
+    rewrite: Callable[[Any, ScopRegion, SourceMap], ScopRegion],
+) -> Callable[[RegionState], None]:
+    """Return the function of a pass that only rewrites the region."""
+
+    def run(state: RegionState) -> None:
+        state.region = rewrite(state.tree, state.region, state.source)
+
+    return run
+
+
+def _pointer_induction(state: RegionState) -> None:
+    state.region, state.pointer_indices = with_pointer_induction(
+        state.tree, state.region, state.source
+    )
+
+
+def _desugar(state: RegionState) -> None:
+    given = {
+        name: [parse_expression(size, state.region.begin) for size in sizes]
+        for name, sizes in state.sizes.items()
+    }
+    state.region = desugar_region(state.tree, state.region, state.source, given)
+
+
+def _induction(state: RegionState) -> None:
+    if state.variant.follow_induction:
+        before = state.region
+        state.region = with_induction_polynomials(state.tree, before, state.source)
+        state.has_induction, state.induction_region = state.region is not before, state.region
+
+
+def _trip_counts(state: RegionState) -> None:
+    state.region, state.has_row_ranges = with_trip_counts(
+        state.tree, state.region, state.source, in_row_ranges=state.variant.in_row_ranges
+    )
+
+
+def _inner_subscripts(state: RegionState) -> None:
+    pointers = state.pointer_indices if state.variant.delinearize_pointers else frozenset()
+    state.region = with_delinearized_subscripts(state.tree, state.region, state.source, pointers)
+
+
+def _delinearize(state: RegionState) -> None:
+    state.region, state.sizes = with_delinearized_arrays(
+        state.tree, state.region, state.source, state.sizes, state.translation
+    )
+
+
+def _infer_extents(state: RegionState) -> None:
+    with_inferred_sizes(state.region, lambda: state.translation(state.region), state.sizes)
+
+
+PASSES = (
+    Pass("parse", "Parses the file, chooses a region, states the values that are given", _parse),
+    Pass(
+        "canonicalize",
+        "Replaces sizeof by numbers, bit operators on truth values by && and ||",
+        _rewriting(with_canonical_expressions),
+    ),
+    Pass(
+        "pointer_induction",
+        "Replaces pointers that step through one array by subscripts",
+        _pointer_induction,
+    ),
+    Pass(
+        "struct_members",
+        "Replaces members of structures by arrays of their own",
+        _rewriting(with_member_arrays),
+    ),
+    Pass("desugar", "Takes statements apart, inlines calls, normalizes loop headers", _desugar),
+    Pass("induction", "Replaces induction variables by polynomials of loop counters", _induction),
+    Pass("trip_counts", "Lets loops over products count their iterations", _trip_counts),
+    Pass("inner_subscripts", "Divides subscripts that go on in later rows", _inner_subscripts),
+    Pass(
+        "delinearize",
+        "Declares flat arrays as arrays of rows: A[i * m + j] is A[i][j]",
+        _delinearize,
+    ),
+    Pass("infer_extents", "Gives arrays without sizes those that the region needs", _infer_extents),
+)
+
+
+def pass_list_text() -> str:
+    """Return the passes in their order, a line each."""
+    width = max(len(row.name) for row in PASSES)
+    return "\n".join(f"  {row.name:{width}}  {row.summary}" for row in PASSES)
