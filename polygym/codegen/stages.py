@@ -7,6 +7,7 @@ one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
@@ -73,8 +74,8 @@ class Stage:
         return "; ".join(notes)
 
 
-def pass_named(name: str) -> Pass[Any, Any]:
-    """Return the pass of a name.
+def pass_named(name: str, earlier: Sequence[tuple[str, str]] = ()) -> Pass[Any, Any]:
+    """Return the pass of a name; the error lists ``earlier`` passes of a front end, too.
 
     Raises:
         InputError: there is none.
@@ -82,8 +83,8 @@ def pass_named(name: str) -> Pass[Any, Any]:
     result = next((one for one in PASSES if one.name == name), None)
     if result is None:
         raise InputError(
-            f"expected a pass of code generation, found {name[:_MAX_NAME_LENGTH]!r}; there are, in "
-            f"their order:\n{pass_list_text()}"
+            f"expected a pass, found {name[:_MAX_NAME_LENGTH]!r}; there are, in "
+            f"their order:\n{pass_list_text(earlier)}"
         )
     return result
 
@@ -103,10 +104,11 @@ def stage_after(
     return Stage(shown_pass, mapping, way.request, value, changed)
 
 
-def pass_list_text() -> str:
-    """Return the passes in their order, a line each."""
-    width = max(len(one.name) for one in PASSES)
-    return "\n".join(f"  {one.name:{width}}  {one.summary}" for one in PASSES)
+def pass_list_text(earlier: Sequence[tuple[str, str]] = ()) -> str:
+    """Return the passes in their order, a line each; those of a front end are ``earlier``."""
+    rows = [*earlier, *((row.name, row.summary) for row in PASSES)]
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"  {name:{width}}  {summary}" for name, summary in rows)
 
 
 def _output_of(

@@ -14,9 +14,16 @@ from typing import TYPE_CHECKING
 from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from polygym.programs.loading import is_path, load_program, load_scop
+    from polygym.programs.loading import c_text_after, is_path, load_program, load_scop
     from polygym.programs.program import Program, ProgramOutput
 else:
     __getattr__ = lazy_attributes(__name__)
 
-__all__ = ["Program", "ProgramOutput", "is_path", "load_program", "load_scop"]
+__all__ = [
+    "Program",
+    "ProgramOutput",
+    "c_text_after",
+    "is_path",
+    "load_program",
+    "load_scop",
+]

@@ -22,9 +22,12 @@ from polygym.frontend.c import (
     arguments_without_sizes,
     parse_file,
     parse_text,
+    read_text,
     region_names,
+    text_after,
     with_extents,
 )
+from polygym.frontend.c.passes import Pass
 from polygym.frontend.c.source.region_selection import RegionSelection, parse_selection
 from polygym.ir.gathers import computed_subscripts
 from polygym.ir.scop import Scop
@@ -106,6 +109,27 @@ def load_scop(
                 f"-p {name}: expected one of the parameters {', '.join(names) or '(none)'}"
             )
     return scop
+
+
+def c_text_after(
+    row: Pass, target: str, function: str | None, parameters: Mapping[str, int]
+) -> str:
+    """Return the C text that a pass of the C front end leaves of a program.
+
+    Raises:
+        InputError: The program is no C.
+    """
+    if is_comprehension(target):
+        raise InputError(f"{row.name}: expected a program in C, found {target}")
+    kernel = None if is_generated(target) else _kernel(target)
+    if kernel is not None:
+        function = kernel.function if function is None else function
+    path = Path(target) if kernel is None else kernel.path
+    text = source_of_name(target) if is_generated(target) else read_text(path)
+    result, _ = _read_with_values(
+        lambda one: text_after(row, text, str(path), one), function, parameters
+    )
+    return result
 
 
 def _read_with_values(

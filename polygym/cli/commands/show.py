@@ -31,6 +31,8 @@ from polygym.codegen.stages import Stage, pass_list_text, pass_named, stage_afte
 from polygym.codegen.transforms.privatization import private_array_sizes, private_array_texts
 from polygym.errors import InputError
 from polygym.frontend.c import completed_file
+from polygym.frontend.c.passes import PASSES as C_PASSES
+from polygym.frontend.c.passes import Pass as CPass
 from polygym.ir.scop import Array, Scop, Statement
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
 from polygym.poly.dependences import Dependence, dependences
@@ -38,7 +40,7 @@ from polygym.poly.evaluation import context_holds
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.baselines import original_schedule
-from polygym.programs import is_path, load_scop
+from polygym.programs import c_text_after, is_path, load_scop
 from polygym.programs.isl_text import condition_text, without_parameters
 from polygym.runtime.evaluation.time_limits import code_within
 
@@ -49,14 +51,17 @@ member `c`. It is for all sizes, or for those of `-p` if all of them are given.
 
 `--wrap` prints a C file with a function around its region and all declarations, if it has none.
 
-`--after` shows how code comes about, pass by pass:
+`--after` shows how code comes about, pass by pass, from the C that is read to LLVM IR:
 
 \b
   polygym show gemm --after list
+  polygym show my.c --after desugar
   polygym show gemm --schedule isl --mapping default --after plan
   polygym show gemm --mapping 'tile=32 unroll_jam=4' --after unroll_jam
   polygym show gemm --mapping default --after optimise > gemm.ll
 """
+
+_C_ROWS = [(row.name, row.summary) for row in C_PASSES]
 
 
 @click.command("show", help=_HELP, epilog=TARGET_HELP)
@@ -81,8 +86,9 @@ member `c`. It is for all sizes, or for those of `-p` if all of them are given.
 @click.option(
     "--after",
     metavar="PASS|list",
-    help="Print what a pass of code generation leaves, and nothing else: the tree of the schedule, "
-    "the loops as C, or LLVM IR; `list` prints the passes. (See docs/schedules.md.)",
+    help="Print what a pass leaves, and nothing else: the C of the region, the tree of the "
+    "schedule, the loops as C, or LLVM IR; `list` prints the passes. (See docs/c.md, "
+    "docs/schedules.md.)",
 )
 @storage_option("keep, or what the schedule's file has")
 @split_option("none, or what the schedule's file has")
@@ -114,7 +120,10 @@ def command(
         raise click.UsageError("--c and --after: expected one of them.")
     if after == "list":
         return _passes(as_json=as_json)
-    shown = None if after is None else pass_named(after)
+    for row in C_PASSES:
+        if row.name == after:
+            return _c_stage(row, target, region, parameters, as_json=as_json)
+    shown = None if after is None else pass_named(after, _C_ROWS)
     written = load_scop(target, region, parameters)
     sizes = _sizes(written, parameters)
     program = resolve_variant(written, cutter, storage, schedule_text, sizes)
@@ -154,11 +163,24 @@ def _wrapped(target: str, region: str | None, *, as_json: bool) -> CommandResult
 
 
 def _passes(*, as_json: bool) -> CommandResult:
-    """Print the passes of code generation, a line each."""
+    """Print the passes of the C front end and of code generation, a line each."""
     if as_json:
-        rows = [{"name": o.name, "leaves": o.produces.value, "does": o.summary} for o in PASSES]
+        rows = [{"name": name, "leaves": "c", "does": summary} for name, summary in _C_ROWS]
+        rows += [{"name": o.name, "leaves": o.produces.value, "does": o.summary} for o in PASSES]
         return CommandResult(document={"passes": rows})
-    write_text(pass_list_text())
+    write_text(pass_list_text(_C_ROWS))
+    return CommandResult()
+
+
+def _c_stage(
+    row: CPass, target: str, region: str | None, parameters: dict[str, int], *, as_json: bool
+) -> CommandResult:
+    """Print the C text that a pass of the C front end leaves."""
+    text = c_text_after(row, target, region, parameters)
+    if as_json:
+        stage = {"name": target, "after": row.name, "does": row.summary, "leaves": "c"}
+        return CommandResult(document=stage | {"text": text})
+    click.echo(text, nl=False)
     return CommandResult()
 
 

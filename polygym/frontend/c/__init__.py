@@ -1,32 +1,19 @@
 """The C front end: a marked region of a C file becomes a :class:`~polygym.ir.scop.Scop`.
 
-``translate`` takes a file through all steps; what was read lately is ``remembered``. Read top-down:
-``preprocess`` (macros, includes, and the ``places`` where all of it stood; ``headers`` is what is
-known of C's own, ``implied`` types of old), ``parse`` (syntax tree, regions, ``initialisers`` in
-plain form), ``complete`` (a function around a region that has none: ``bare``, ``undeclared``,
-``reach``), ``notation`` (sizes as numbers), ``walking`` (pointers as subscripts of what they are
-``pointing`` to), ``members`` (structures as arrays), ``plain`` (one effect a statement,
-``switches`` and ``jumps`` as ``if``, what is in expressions taken out by ``lifting``; ``countdown``
-and ``data_bounds`` of loops, their ``loop_headers``, the latter by ``sized_bounds``; ``calls`` of
-functions put in, ``actuals`` for their names; ``nodes`` of trees), ``induction`` (integers that
-step by products), ``trips`` (loops over products, counted, by their headers in ``counting``;
-``windows`` of several rows), ``carries`` (subscripts that go on in later rows), ``flat_arrays``
-(``A[i * m + j]`` as ``A[i][j]``, by ``polynomials`` and ``rows``; ``once``: integers that are set
-once), ``pointers`` (arguments without a size, ``extents`` that are given), ``translation`` (the
-steps from here on, in order): ``symbols``, ``declarations`` and ``literals`` (what names and
-constants mean), ``bindings`` (what they stand for in the region), ``assumptions`` (what ``assert``
-states), ``affine``, ``conditions``, ``division``, ``extremes``, ``wrapping`` and ``loops`` (C to
-isl), ``accesses`` (elements that are touched), ``expressions`` (what statements compute, by C's
-``arithmetic``, with ``functions`` put in, ``prototypes`` of those without a body), ``extract`` (the
-walk; ``guards`` of statements under conditions on data, ``refusals`` of others), ``values`` (what
-integers hold on it, ``solutions`` through loops; ``exposed`` counters, ``affine_values`` as
-expressions), ``bounds`` (no access leaves its array, with ``advice`` where one does), ``initial``
-(constants that variables start with), ``assemble`` (the texts), ``live_in`` (which values come in
-from the code around the region).
+:mod:`~polygym.frontend.c.driver` reads a file or a text; :mod:`~polygym.frontend.c.passes` lists
+what is done to a region in C, in its order, and :mod:`~polygym.frontend.c.completion` puts a
+function around a region that has none. The packages, in the order of their work:
 
-A file is refused with a :class:`~polygym.errors.SourceError` that shows where and why, never with
-any other exception than an :class:`~polygym.errors.InputError`. One thing is assumed and cannot be
-checked: two array arguments do not overlap, as if each were ``restrict``.
+* ``source``: preprocessor, parser, regions, and the way back to the user's lines;
+* ``desugar``: one effect a statement, calls inlined, plain loop headers;
+* ``loops``: induction variables, trip counts, polynomials;
+* ``memory``: pointers, flat arrays, sizes that nothing declares;
+* ``sema``: names, types, affine and other expressions;
+* ``scop``: loop domains, values of variables, bounds, the finished Scop.
+
+A file is refused with a :class:`~polygym.errors.SourceError` that shows where and why, and with no
+other exception than an :class:`~polygym.errors.InputError`. One assumption is not checked: two
+array arguments do not overlap, as if each were ``restrict``.
 """
 
 from __future__ import annotations
@@ -38,7 +25,9 @@ from polygym.frontend.c.driver import (
     line_outside_region,
     parse_file,
     parse_text,
+    read_text,
     region_names,
+    text_after,
 )
 from polygym.frontend.c.source.region_selection import with_extents
 
@@ -49,6 +38,8 @@ __all__ = [
     "line_outside_region",
     "parse_file",
     "parse_text",
+    "read_text",
     "region_names",
+    "text_after",
     "with_extents",
 ]

@@ -41,6 +41,7 @@ from polygym.frontend.c.source.parser import (
     with_statements,
 )
 from polygym.frontend.c.source.region_selection import ArraySizes, RegionSelection
+from polygym.frontend.c.source.syntax_tree import names_in
 from polygym.ir.scop import Scop
 
 
@@ -139,13 +140,24 @@ class RegionState:
             raise error
 
     def text_after(self, last: Pass) -> str:
-        """Return the C text that a pass leaves, in the variant that is not refused."""
+        """Return the C text that a pass leaves, in the variant that is not refused.
+
+        It has the region's function, the functions that this one names, and all declarations.
+        """
         with suppress(InputError):
             self.first_scop()
         self.run(self.variant, last)
-        # The first row of a preprocessed text has the types of system headers.
-        shown = [node for node in self.tree.ext if not (node.coord and node.coord.line == 1)]
-        return str(CGenerator(reduce_parentheses=True).visit(c_ast.FileAST(shown)))
+        mine = self.region.function
+        used = {name.name for name in names_in(mine)}
+        shown = [
+            node
+            for node in self.tree.ext
+            # The first row of a preprocessed text has the types of system headers.
+            if not (node.coord and node.coord.line == 1)
+            and (not isinstance(node, c_ast.FuncDef) or node is mine or node.decl.name in used)
+        ]
+        code = CGenerator(reduce_parentheses=True).visit(c_ast.FileAST(shown)).rstrip()
+        return f"/* {self.region.name} after {last.name}: {last.summary} */\n{code}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,9 +258,3 @@ PASSES = (
     ),
     Pass("infer_extents", "Gives arrays without sizes those that the region needs", _infer_extents),
 )
-
-
-def pass_list_text() -> str:
-    """Return the passes in their order, a line each."""
-    width = max(len(row.name) for row in PASSES)
-    return "\n".join(f"  {row.name:{width}}  {row.summary}" for row in PASSES)

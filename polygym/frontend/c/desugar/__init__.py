@@ -1,3 +1,1 @@
-"""desugar: to be described."""
-
-__all__: list[str] = []
+"""Desugaring: calls, switches, jumps, structures and effects in plain statements."""

@@ -1,3 +1,1 @@
-"""loops: to be described."""
-
-__all__: list[str] = []
+"""Loops that are not affine: induction variables, trip counts, polynomials, ranges of rows."""

@@ -1,3 +1,1 @@
-"""memory: to be described."""
-
-__all__: list[str] = []
+"""Memory: pointers as subscripts, flat arrays as arrays of rows, sizes that nothing declares."""

@@ -1,3 +1,1 @@
-"""scop: to be described."""
-
-__all__: list[str] = []
+"""From a plain region to a Scop: domains, values of variables, bounds, assembly."""

@@ -1,3 +1,1 @@
-"""sema: to be described."""
-
-__all__: list[str] = []
+"""Semantics: symbols, declarations, types, affine and other expressions."""

@@ -1,3 +1,1 @@
-"""source: to be described."""
-
-__all__: list[str] = []
+"""Source texts: preprocessor, parser, regions, literals, and places in the user's files."""
