@@ -1,1 +1,3 @@
 """Source texts: preprocessor, parser, regions, literals, and places in the user's files."""
+
+__all__: list[str] = []
