@@ -1,6 +1,6 @@
 # The commands of development; `make help` lists them. CONTRIBUTING.md explains each.
 .DEFAULT_GOAL := help
-.PHONY: help install check test quick goldens docs clean
+.PHONY: help install check test nightly quick goldens docs clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -18,8 +18,12 @@ test: ## the README's test command, word for word: every test, what takes times 
 	[ -n "$$command" ] || { echo "README.md holds no test command" >&2; exit 1; }; \
 	echo "$$command"; bash -euo pipefail -c "$$command"
 
+nightly: ## all tests: soaks, notebooks, films, nodes of Ray, and all cases of what rotates
+	POLYGYM_NIGHTLY=1 python -m pytest -n 2 -m "not timing"
+	POLYGYM_NIGHTLY=1 python -m pytest -m timing
+
 quick: ## tests of the architecture and of what is pure; a minute
-	python -m pytest -q -n 2 -m "not timing and not slow" tests/test_layering.py tests/ir tests/poly tests/mdp
+	python -m pytest -q -n 2 -m "not timing" tests/test_layering.py tests/ir tests/poly tests/mdp
 
 goldens: ## write the golden files from what is found now; read the difference before you commit it
 	python -m pytest -q -n 2 --update-golden tests -k golden

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests import rotation
+
 ROOT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -61,7 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault(name, value)
     from hypothesis import settings
 
-    # How long an example takes says nothing while others compute; pytest has a limit for each test.
+    # Examples have no deadline of their own: other tests compute meanwhile, and pytest has a limit.
     settings.register_profile("polygym", deadline=None)
     settings.load_profile("polygym")
 
@@ -86,12 +88,19 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if _may_take_times(collection_path) else True
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a test that takes times in a file that would be left out where these are asked for."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what runs nightly only, and refuse a test of times in a file without the mark."""
     lost = [item.nodeid for item in items if item.get_closest_marker("timing") is not None]
     lost = [name for name in lost if not _may_take_times(Path(name.partition("::")[0]))]
     if lost:
-        raise pytest.UsageError(f"these take times, which their files do not say: {lost}")
+        raise pytest.UsageError(f"these tests take times, but their files lack the mark: {lost}")
+    left_out = rotation.choose_items(items)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
+    for item in items:
+        rotation.limit_examples(item)
 
 
 def _may_take_times(file: Path) -> bool:

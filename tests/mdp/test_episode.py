@@ -98,7 +98,7 @@ def test_random_episodes_of_every_kernel_are_legal(name: str, rule: str) -> None
         check_complete(episode)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", KERNELS)
 def test_thousands_of_random_episodes_are_legal(name: str) -> None:

@@ -19,11 +19,11 @@ MINIMUM, PARALLEL = IslOptions(Fusion.MINIMUM), IslOptions(Fusion.PARALLEL)
 
 # isl takes a second for each schedule of these.
 _SLOW = ("heat-3d", "deriche", "adi")
-SLOW = pytest.mark.slow
+NIGHTLY = pytest.mark.nightly
 QUICK = [kernel.name for kernel in polybench.KERNELS if kernel.name not in _SLOW]
 
 
-@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(n, marks=SLOW) for n in _SLOW)])
+@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(n, marks=NIGHTLY) for n in _SLOW)])
 def test_few_are_legal_and_different(name: str) -> None:
     scop = load_scop(name)
     schedules = default_candidates(scop)

@@ -91,7 +91,7 @@ def test_the_papers_programs_are_what_the_interpreter_computes(program: TermProg
     assert agrees(program, values)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_gradient_of_a_convolution_is_what_the_interpreter_computes() -> None:
     (program,) = programs("convolution")
     rng = np.random.default_rng(4)

@@ -133,7 +133,7 @@ def test_floyd_and_warshall() -> None:
     assert [loop.parallel for loop in whole.loops] == [False, False, False]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_cuts_of_floyd_and_warshall_are_found() -> None:
     assert str(select_splitting(kernel_scop("floyd-warshall"))) == "S0: i = k, j = k"
 

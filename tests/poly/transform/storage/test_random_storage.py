@@ -21,7 +21,7 @@ def test_random_plans_schedules_and_mappings(name: str) -> None:
     assert None in found
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_many_of_them(name: str) -> None:
     with every_loop_shared():

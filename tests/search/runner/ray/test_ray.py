@@ -38,7 +38,12 @@ from polygym.search.runner.ray.status import cluster_status
 
 ray = pytest.importorskip("ray")
 # Among the tests that run alone: workers that run tests side by side would each start a cluster.
-pytestmark = [pytest.mark.ray, pytest.mark.timing, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.ray,
+    pytest.mark.timing,
+    pytest.mark.timeout(900),
+]
 
 OWN = """void scale(int n, double *a) {
 #pragma scop

@@ -1,0 +1,71 @@
+"""Rotation: a fixed sixth of the cases, chosen by their names alone."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from tests import rotation
+
+
+@dataclass
+class Item:
+    """A stand-in for a collected test."""
+
+    nodeid: str
+    marks: set[str] = field(default_factory=set)
+
+    def get_closest_marker(self, name: str) -> str | None:
+        return name if name in self.marks else None
+
+
+@pytest.fixture(autouse=True)
+def by_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rotation, "NIGHTLY", False)
+
+
+def test_a_sixth_runs_in_its_order_and_always_the_same() -> None:
+    chosen = rotation.rotating(range(60))
+    assert len(chosen) == 10
+    assert chosen == sorted(chosen) == rotation.rotating(range(60))
+    assert chosen != list(range(10))
+
+
+def test_at_least_one_case_runs() -> None:
+    assert len(rotation.rotating(["a", "b"])) == 1
+    assert rotation.rotating([]) == []
+
+
+def test_addresses_do_not_matter() -> None:
+    cases = [lambda: 1, lambda: 2, object()]
+    assert rotation.rotating(cases) == rotation.rotating(cases)
+    named = [pytest.param(object(), id=str(number)) for number in range(12)]
+    again = [pytest.param(object(), id=str(number)) for number in range(12)]
+    assert [case.id for case in rotation.rotating(named)] == [
+        case.id for case in rotation.rotating(again)
+    ]
+
+
+def test_a_new_case_leaves_the_choice_of_the_others() -> None:
+    few, more = rotation.rotating(range(60)), rotation.rotating(range(61))
+    assert len(set(few) & set(more)) >= len(few) - 1
+
+
+def test_the_hook_chooses_among_the_cases_of_a_function() -> None:
+    plain = [Item(f"tests/test_a.py::plain[{n}]") for n in range(12)]
+    rotating = [Item(f"tests/test_a.py::seeds[{n}]", {"rotates"}) for n in range(12)]
+    nightly = [Item("tests/test_a.py::soak", {"nightly"})]
+    left_out = rotation.choose_items([*plain, *rotating, *nightly])  # type: ignore[list-item]
+    assert len(left_out) == 10 + 1
+    assert not any(item in left_out for item in plain)
+    assert nightly[0] in left_out
+
+
+def test_everything_runs_nightly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rotation, "NIGHTLY", True)
+    assert rotation.rotating(range(60)) == list(range(60))
+    assert rotation.example_count(300) == 300
+    assert rotation.choose_items([Item("a", {"nightly"}), Item("b", {"rotates"})]) == []  # type: ignore[list-item]
+
+
+def test_hypothesis_has_a_sixth_of_its_examples() -> None:
+    assert [rotation.example_count(count) for count in (12, 60, 150, 600)] == [12, 20, 25, 100]
