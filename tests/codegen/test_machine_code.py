@@ -63,6 +63,7 @@ def test_small_programs_compute_what_the_interpreter_does(name: str) -> None:
                 )
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernels_compute_the_same_bits_under_every_schedule(name: str) -> None:
     scop = kernel_scop(name)

@@ -9,6 +9,7 @@ from tests.codegen.mapped_programs import PROGRAMS, REFUSED, disagreement
 from tests.oracles.threads import every_loop_shared
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_random_mappings_of_random_schedules(name: str) -> None:
     with every_loop_shared():

@@ -135,6 +135,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(emit_parallel, "_WORK_PER_COPIED_ELEMENT", 0)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("seed", range(48))
 @pytest.mark.usefixtures("eager")
 def test_every_order_of_whole_numbers_has_the_same_bits(seed: int) -> None:

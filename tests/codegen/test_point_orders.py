@@ -28,6 +28,7 @@ def test_random_orders_under_random_mappings(name: str, seed: int) -> None:
     assert found in (None, REFUSED)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("words", ["default", "sequential", "tile=4 unroll_jam=3 vector_bits=256"])
 @pytest.mark.parametrize("name", ["product", "triangular_product", "lu", "seidel", "contraction"])
 def test_all_orders_of_three_loops(name: str, words: str) -> None:

@@ -100,6 +100,7 @@ def build(folder: Path, *more: str) -> None:
     assert built.returncode == 0, built.stderr
 
 
+@pytest.mark.rotates
 @pytest.mark.skipif(GCC is None, reason="needs gcc")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("seed", [0, 1])
@@ -215,6 +216,7 @@ def race_in(
     return ran.stderr if ran.returncode else ""
 
 
+@pytest.mark.rotates
 @pytest.mark.skipif(GCC is None, reason="needs gcc")
 @pytest.mark.parametrize("text", ["", "tile=8x16x4", "tile=off vector_bits=off"])
 @pytest.mark.parametrize("name", ["product", "jacobi", "lu", "columns", "contraction", "seidel"])
@@ -247,6 +249,7 @@ def test_threads_with_skewed_copies_touch_nothing_of_each_others(
     assert (tmp_path / "out").read_bytes() == expected["A"].tobytes()
 
 
+@pytest.mark.rotates
 @pytest.mark.skipif(GCC is None, reason="needs gcc")
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("name", ["product", "jacobi", "lu", "statistics", "columns", "fields"])

@@ -56,6 +56,7 @@ def check_complete(episode: Episode) -> None:
     assert is_injective(episode.task.scop, schedule)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("dimensions", [1, 2, 3, 4])
 @pytest.mark.parametrize("name", ["y_ax", "downward", "strided", "triangular_guarded"])
 def test_every_reachable_state_goes_on(name: str, dimensions: int) -> None:
@@ -87,6 +88,7 @@ def test_every_reachable_state_goes_on(name: str, dimensions: int) -> None:
     assert accepted
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("rule", ["uniform", "bias_coeff_0", "bias_select_dep"])
 @pytest.mark.parametrize("name", KERNELS)
 def test_random_episodes_of_every_kernel_are_legal(name: str, rule: str) -> None:
@@ -109,6 +111,7 @@ def test_thousands_of_random_episodes_are_legal(name: str) -> None:
         )
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", SMALL_PROGRAMS)
 @pytest.mark.parametrize("rule", POLICIES)
 def test_policies_follow_the_mask(name: str, rule: str) -> None:

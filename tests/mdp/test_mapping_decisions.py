@@ -217,6 +217,7 @@ def test_the_shape_of_a_nest_is_counted_by_hand() -> None:
 # Editing
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", ["gemm", "mvt", "jacobi-1d", "lu", "durbin", "deriche"])
 @pytest.mark.parametrize("start", [ISL, ORIGINAL])
 def test_random_edits_keep_a_schedule_legal(name: str, start: ScheduleStrategy) -> None:

@@ -32,6 +32,7 @@ def points_of(text: str) -> set[tuple[int, ...]]:
     return set(result)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("text", DOMAINS)
 @pytest.mark.parametrize("rows", [((1, 0), (0, 1)), ((0, 1), (1, 0)), ((1, 1), (1, 0))])
 def test_a_step_is_the_least_distance_of_two_instances(text: str, rows: tuple[Vector, ...]) -> None:

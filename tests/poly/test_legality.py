@@ -97,6 +97,7 @@ def test_baselines_are_legal_on_every_kernel(name: str) -> None:
     assert not broken_by_force(scop, schedule, small_parameters(scop))
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", ["gemm", "jacobi-1d", "atax"])
 @pytest.mark.parametrize(
     "options",

@@ -64,6 +64,7 @@ def test_programs_in_c(name):
     assert arrays_without_live_in(scop, sizes) == walked(scop, sizes)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", COMPREHENSIONS)
 @pytest.mark.parametrize("size", [3, 4, 9])
 @pytest.mark.parametrize("shape", ["N, M", "4, M"])

@@ -56,6 +56,7 @@ def test_results_are_those_of_the_original(entry: PolybenchKernel, folder: Path)
             assert_agrees(dict(summary), reference, TOLERANCE[entry.dtype])
 
 
+@pytest.mark.rotates
 @needs_compiler
 @every_kernel
 def test_medium_results_are_finite(entry: PolybenchKernel, folder: Path) -> None:

@@ -33,6 +33,7 @@ def expected(assign: str, at: np.ndarray, x: np.ndarray, size: int) -> np.ndarra
     return np.where(reached, array, 0.0)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("mapping", MAPPINGS)
 @pytest.mark.parametrize("assign", COMBINED)
 @pytest.mark.parametrize("left", ["i / 2", "i % 3", "2 * i + 1", "(3 * i + 1) % 7", "4 * (i / 3)"])

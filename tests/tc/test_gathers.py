@@ -106,6 +106,7 @@ def test_the_program_means_the_same(name: str) -> None:
         np.testing.assert_array_equal(arrays[output], expected[output])
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
     "mapping",

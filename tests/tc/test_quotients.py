@@ -75,6 +75,7 @@ def text_of(statement: str, rank: int) -> str:
     return f"def f(double({', '.join('NMK'[:rank])}) A) -> (B) {{ {statement} }}"
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("mapping", MAPPINGS)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operators(name: str, mapping: str) -> None:

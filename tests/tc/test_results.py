@@ -9,6 +9,7 @@ from tests.tc.oracle.interpreter import interpret
 from tests.tc.programs import CONSTANTS, TEXTS, arguments, definition_of, sizes_for
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("mapping", [SEQUENTIAL_MAPPING, DEFAULT_MAPPING], ids=str)
 @pytest.mark.parametrize("name", TEXTS)
 def test_programs_compute_what_they_say(name, mapping):

@@ -126,6 +126,7 @@ def test_times_that_are_none_are_not_imported(seconds: object) -> None:
         entries_from_text(text_of_entries([entry]), "here")
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("length", [6, 7, 10, 15, 37, 39])
 @pytest.mark.parametrize("rows", [8, 16])
 @pytest.mark.parametrize("operator", ["max", "min"])
@@ -135,6 +136,7 @@ def test_extremes_of_several_rows_together(rows: int, length: int, operator: str
     assert (extreme(given) == getattr(given, operator)(1)).all()
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("length", [1, 9, 16, 17, 33, 65])
 @pytest.mark.parametrize("kind", ["int8", "int16", "uint8"])
 def test_narrowed_elements_stay_inside_of_their_array(kind: str, length: int) -> None:

@@ -35,6 +35,7 @@ def extreme(name: str, seed: int) -> np.ndarray:
     return numbers
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("mapping", MAPPINGS, ids=str)
 @pytest.mark.parametrize("name", WHOLE)
 def test_integers(name: str, mapping: Mapping) -> None:
@@ -71,6 +72,7 @@ def test_integers(name: str, mapping: Mapping) -> None:
     np.testing.assert_array_equal(real, array.astype(float))
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("mapping", MAPPINGS, ids=str)
 @pytest.mark.parametrize("name", WHOLE)
 def test_reductions_keep_the_type(name: str, mapping: Mapping) -> None:
@@ -90,6 +92,7 @@ def test_reductions_keep_the_type(name: str, mapping: Mapping) -> None:
         np.testing.assert_array_equal(result, value)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("source", WHOLE)
 @pytest.mark.parametrize("target", [*WHOLE, "bool", "float", "double"])
 def test_conversions_of_integers(source: str, target: str) -> None:

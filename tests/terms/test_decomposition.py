@@ -80,6 +80,7 @@ def test_names_of_holes_are_new() -> None:
     assert sorted(free_variables(fragment.term)) == ["hole_0", "hole_1", "y"]
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("seed", range(12))
 def test_a_part_costs_what_stands_there(seed: int) -> None:
     root, cost = random_term(seed, 9), StaticCost()

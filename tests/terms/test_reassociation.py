@@ -137,6 +137,7 @@ def test_steps_lead_from_any_order_to_each_result(seed: int) -> None:
     assert rules.steps(root, variable("elsewhere", FLOAT)) is None
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("seed", range(12))
 def test_a_window_costs_what_all_costs_with_it(seed: int) -> None:
     rules = CommutativeRewriter(ARITHMETIC)

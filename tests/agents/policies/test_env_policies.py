@@ -46,6 +46,7 @@ def run(name: str, policy: EnvPolicy, **arguments: Any) -> tuple[EpisodeSummary,
     return ending, watched.actions
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", IDS)
 @pytest.mark.parametrize("rule", POLICIES)
 def test_rules_finish_episodes(name: str, rule: str) -> None:

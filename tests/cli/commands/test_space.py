@@ -84,6 +84,7 @@ def test_people_get_a_table(capsys: pytest.CaptureFixture[str], y_ax: str) -> No
     assert "An episode chooses 10 coefficients" in out
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", [kernel.name for kernel in polybench.select(("all",))])
 def test_every_kernel_has_a_space(capsys: pytest.CaptureFixture[str], name: str) -> None:
     code, data = call_json(capsys, name)

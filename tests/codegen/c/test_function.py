@@ -100,6 +100,7 @@ def test_small_programs(name: str, tmp_path: Path) -> None:
     assert_c_equals_machine_code(scop, {p.name: 6 for p in scop.parameters}, tmp_path, 4)
 
 
+@pytest.mark.rotates
 @needs_compiler
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernels(name: str, tmp_path: Path) -> None:

@@ -86,6 +86,7 @@ def order_text(order: list[Instance]) -> str:
     return f"{{ {'; '.join(parts)} }}"
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_order_that_keeps_conflicts_has_the_same_results(name: str, seed: int) -> None:

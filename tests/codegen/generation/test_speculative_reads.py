@@ -83,6 +83,7 @@ def has_lanes(program: LoopProgram) -> bool:
     return any(instance.lanes is not None for instance in instances_in(program.body))
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", GUARDED)
 @pytest.mark.parametrize("is_known", [False, True])
 def test_what_is_inside_anyway_has_lanes(name: str, is_known: bool) -> None:
@@ -92,6 +93,7 @@ def test_what_is_inside_anyway_has_lanes(name: str, is_known: bool) -> None:
     assert has_lanes(program) == (not expected[is_known])
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", GUARDED)
 @pytest.mark.parametrize("mapping", [LANES, "default", "sequential", "tile=3x5 threads=2"])
 def test_loops_read_elements_alone_and_the_bits_are_those_of_the_text(

@@ -83,6 +83,7 @@ def test_which_reads_are_packed(
     assert packed(lowered(text, "sequential")) == []
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("sizes", list(product((1, 15, 16, 17, 40), (1, 33))))
 @pytest.mark.parametrize("dimension", [0, 1])

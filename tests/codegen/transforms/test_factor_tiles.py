@@ -79,6 +79,7 @@ def test_without_vectors_or_copies_there_are_none() -> None:
         assert "A_term" not in names
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("body", FACTORS)
 @pytest.mark.parametrize("mapping", [MAPPING, "tile=off unroll_jam=3", "tile=8x8x64 threads=2"])
 def test_results_are_the_same_bits(body: str, mapping: str) -> None:
@@ -163,6 +164,7 @@ BODIES = [
 ]
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("seed", range(40))
 def test_results_are_the_same_bits_whatever_the_order(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -93,6 +93,7 @@ BOUNDS = {
 }
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize("shape", [(4, 3), (2, 5), (1, 4)])
 def test_the_same_points_in_the_same_order(bounds: str, shape: tuple[int, int]) -> None:

@@ -126,6 +126,7 @@ def test_what_does_not_fit_stays(name: str) -> None:
     assert list(events(program.body, SIZES)) == list(events(moved, SIZES))
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("mapping", ["default", "tile=off separate=on vector_bits=256"])
 @pytest.mark.parametrize("name", [*MOVING, *STAYING])
 def test_no_result_changes(name: str, mapping: str) -> None:

@@ -101,6 +101,7 @@ def test_a_tile_is_made_inside_of_what_it_depends_on() -> None:
     assert len(around) == 5, "the batch, and two loops over blocks around two in them"
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("is_known", [True, False])
 @pytest.mark.parametrize(
     "mapping",
@@ -221,6 +222,7 @@ def test_the_printed_c_packs_tiles_too(tmp_path: Path) -> None:
     np.testing.assert_allclose(arrays["C"], expected["C"], rtol=1e-5)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("kind", ["float", "double", "int", "long"])
 @pytest.mark.parametrize("rows", [1, 8, 15, 16, 17, 33])
 def test_blocks_turned_in_registers_are_the_same_elements(kind: str, rows: int) -> None:
@@ -329,6 +331,7 @@ def test_no_tile_is_made_outside_of_a_condition() -> None:
     assert not list(events(packed.body, {}))
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize(
     "mapping", ["default", "vector_bits=512 threads=2", "vector_bits=256 unroll_jam=2"]
 )

@@ -70,6 +70,7 @@ def test_what_does_not_fit_is_not_planned(monkeypatch: pytest.MonkeyPatch, left:
     assert sum(len(plan.tiles) for plan in plan_tiles(program)) == left
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_plans_keep_their_promises(name: str) -> None:
     """A copy is inside of all conditions, small, and read often.

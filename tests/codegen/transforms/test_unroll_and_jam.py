@@ -114,6 +114,7 @@ BOUNDS: dict[str, tuple[Index, Index]] = {
 SIZES = [(0, 3), (1, 1), (2, 5), (5, 0), (7, 4), (8, 9), (17, 6)]
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 16])
 @pytest.mark.parametrize("bounds", BOUNDS)
 def test_copies_run_what_the_loop_ran(bounds: str, count: int) -> None:
@@ -129,6 +130,7 @@ def test_copies_run_what_the_loop_ran(bounds: str, count: int) -> None:
             assert [p for p in found if p[0] == i] == [p for p in plain if p[0] == i]
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize(("bits", "count"), [(128, 1), (128, 3), (256, 2), (512, 1)])
 @pytest.mark.parametrize("bounds", BOUNDS)
 def test_lanes_run_what_the_loop_ran(bounds: str, bits: int, count: int) -> None:
@@ -142,6 +144,7 @@ def test_lanes_run_what_the_loop_ran(bounds: str, bits: int, count: int) -> None
             assert [p for p in found if p[0] == i] == [p for p in plain if p[0] == i]
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("bounds", BOUNDS)
 def test_copies_of_vectors(bounds: str) -> None:
     low, high = BOUNDS[bounds]
@@ -221,6 +224,7 @@ def test_guarded_reads_have_no_lanes() -> None:
     assert vectorize(node, SQUARE, frozenset({"S"})) == nest(SEQUENTIAL_LOOP, SEQUENTIAL_LOOP)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"time_tiled"}))
 def test_loops_of_random_mappings(name: str) -> None:
     scop = scop_of(name)

@@ -176,6 +176,7 @@ def test_tile_sizes_of_a_product_follow_the_cache() -> None:
     assert default_tile_sizes(steep, table, roles, 8, Machine(), rewarding=True) == (1, 1, 1)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("threads", [1, 2, 3, 16])
 @pytest.mark.parametrize("length", [1, 63, 64, 65, 200, 257, 800, 1000, 1201, 5000])
 def test_tiles_of_many_rows_are_shared_out(length: int, threads: int) -> None:

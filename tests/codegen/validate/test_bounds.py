@@ -284,6 +284,7 @@ def test_nothing_is_proved_that_is_not_so(
 KERNELS = ("gemm", "lu", "jacobi-2d", "seidel-2d", "syrk", "trmm", "durbin")
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize(
     "mapping", ["default", "sequential", "default threads=2 tile=5x3 unroll_jam=3"]

@@ -40,6 +40,7 @@ def test_networks(name: str) -> None:
     close(as_onnxruntime(model)(arrays), wanted)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("seed", range(60))
 def test_random_graphs_in_pytorch(seed: int) -> None:
     graph = random_graph(seed, 12)

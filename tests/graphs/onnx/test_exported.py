@@ -35,6 +35,7 @@ FOUND_AGAIN = {
 LATER = ("causal", "encoder", "encoder-first", "vision", "padded", "turned")
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("opset", [13, 17, 20])
 @pytest.mark.parametrize("name", MODELS)
 def test_models_compute_what_they_did(name: str, opset: int, tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ def test_the_same_scene_has_the_same_pixels() -> None:
     assert np.array_equal(before, render(scene))
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", KERNELS)
 def test_every_kernel_is_drawn_within_the_picture(name: str) -> None:
     scop = kernel_scop(name)

@@ -23,6 +23,7 @@ NIGHTLY = pytest.mark.nightly
 QUICK = [kernel.name for kernel in polybench.KERNELS if kernel.name not in _SLOW]
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", [*QUICK, *(pytest.param(n, marks=NIGHTLY) for n in _SLOW)])
 def test_few_are_legal_and_different(name: str) -> None:
     scop = load_scop(name)

@@ -249,6 +249,7 @@ def check_movements(scop: Scop, schedule: Schedule, values: dict[str, int]) -> i
     return compared
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", KERNELS)
 def test_innermost_loops_of_kernels_move_as_enumerated(name: str) -> None:
     scop = kernel_scop(name)

@@ -100,6 +100,7 @@ def check_shape(schedule: Schedule, options: IslOptions) -> None:
                 assert all(iterator >= 0 for iterator in row.iterators + row.parameters), schedule
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("options", RESTRICTED, ids=str)
 @pytest.mark.parametrize(
     "name",

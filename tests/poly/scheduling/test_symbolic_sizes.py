@@ -64,6 +64,7 @@ def test_at_its_values_the_program_is_the_same(name: str) -> None:
         assert (before.body, before.write) == (after.body, after.write)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("strategy", ["isl", "isl skew=off", "isl negative=off fusion=maximum"])
 def test_schedules_are_legal_and_have_the_programs_parameters(name: str, strategy: str) -> None:

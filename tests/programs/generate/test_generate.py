@@ -36,6 +36,7 @@ def test_every_seed_is_a_program(seed: int) -> None:
         assert context_holds(scop.context, {p.name: size for p in scop.parameters}), text
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("seed", range(12))
 def test_what_it_computes(seed: int) -> None:
     """Finite numbers, the same as the interpreter's, in isl's order too."""

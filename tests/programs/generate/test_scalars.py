@@ -76,6 +76,7 @@ def test_every_seed_is_a_program(seed: int) -> None:
 FAMILIES = {one.__name__: one for one, _ in (*scalars.FAMILIES, *buffers.FAMILIES)}
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(max_examples=12, deadline=None)
 @given(SEEDS)
@@ -148,6 +149,7 @@ def test_they_are_not_all_alike() -> None:
     assert len({text.partition("\n")[2] for text in texts}) > 280
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("seed", range(20))
 def test_none_does_what_a_test_kernel_does(seed: int) -> None:
     name = f"{SCALARS_PREFIX}{seed}"

@@ -116,6 +116,7 @@ def agrees(index: Index) -> None:
 X, Y = IndexVariable("x"), IndexVariable("y")
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("divisor", [1, 2, 3, 4, 5, 8, 2**31, 2**40 + 1])
 @pytest.mark.parametrize("operator", [*DIVISIONS, IndexOperator.REMAINDER_NONNEGATIVE])
 def test_divisions_round_down_whatever_they_are_told(operator: IndexOperator, divisor: int) -> None:

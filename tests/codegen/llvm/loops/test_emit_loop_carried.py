@@ -50,6 +50,7 @@ OTHERS = (
 )
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("line", [*ORDERS, *OTHERS])
 @pytest.mark.parametrize("sizes", [(9, 2), (9, 3), (4, 4), (23, 40)])
 def test_the_bits_are_those_of_the_text(line: str, sizes: tuple[int, int]) -> None:

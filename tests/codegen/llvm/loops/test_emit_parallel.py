@@ -119,6 +119,7 @@ def test_without_openmp_one_thread_does_everything(
     assert memory.address_of(function) == loader._fork_address()
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("threads", [2, 3, 7, 64])
 @pytest.mark.parametrize("sharing", [WorkSharing.DYNAMIC, WorkSharing.STATIC])
 @pytest.mark.parametrize("n", [1, 2, 5, 16, 33])

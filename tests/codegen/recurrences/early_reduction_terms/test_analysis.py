@@ -250,6 +250,7 @@ def test_blocks_of_vectors_have_the_same_bits(threads: int) -> None:
         assert array.tobytes() == expected[name].tobytes()
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs_have_the_same_bits(seed: int) -> None:
     rng = np.random.default_rng([43, seed])

@@ -219,6 +219,7 @@ def test_there_is_room_for_all_recurrences_of_a_row() -> None:
     outcome(scop, finished(loops), {"n": 21, "m": 170})
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("sizes", [(1, 1), (7, 3), (16, 256), (17, 257), (33, 530), (40, 18)])
 @pytest.mark.parametrize("body", [FILTER, BACK, STENCIL])
 def test_every_remainder_runs(body: str, sizes: tuple[int, int]) -> None:

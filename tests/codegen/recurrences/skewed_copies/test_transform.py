@@ -159,6 +159,7 @@ NEAR = {
 }
 
 
+@pytest.mark.rotates
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("tile", ["2x3x5", "4x4x16", "3x2x2"])
 @pytest.mark.parametrize("name", NEAR)

@@ -116,6 +116,7 @@ def test_what_is_used_again_is_not_streamed() -> None:
     assert isinstance(list(members_of(tree))[-1].annotation, ScalarReplacement)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", ORDERS)
 @pytest.mark.parametrize("sizes", [FEW, {"n": 7, "m": 83}, {"n": 33, "m": 5}])
 def test_the_same_bits_come_out(

@@ -98,6 +98,7 @@ def test_whatever_the_order_no_dependence_is_broken(name: str, seed: int, large:
     check_tree(tree, run, schedule.parameters)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_every_order_that_is_offered_is_legal_and_comes_about(name: str) -> None:
     """All permutations of up to four loops: no dependence breaks, and the loops do stand so."""

@@ -151,6 +151,7 @@ def test_trips(row: ScheduleRow, expected: int) -> None:
     assert row_trip_count(scop.statements[0], row, ("n",), {"n": 0}) == 0
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("registers", [16, 32])
 @pytest.mark.parametrize("rows", [1, 3, 4, 16, 100])
 @pytest.mark.parametrize("columns", [1, 5, 12, 16, 26, 54, 1000])
@@ -184,6 +185,7 @@ def test_sums_are_stored_once_they_are_complete(name: str) -> None:
     assert stores_inside(held) == 0
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", ["grouped", "triangular_sum", "contraction"])
 @pytest.mark.parametrize("size", [1, 2, 9, 17])
 def test_the_same_bits_come_out(name: str, size: int) -> None:

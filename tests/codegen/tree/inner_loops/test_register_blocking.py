@@ -45,6 +45,7 @@ def test_rows_that_run_together(body: str, many: list[int], few: list[int]) -> N
     assert jams(scop, FEW) == few
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("body", [ADDED, WRITTEN, BOTH_SUMS, A_SUM_AND_A_LINE])
 @pytest.mark.parametrize("size", [1, 11, 12, 13, 40, 67])
 def test_the_same_bits_come_out(body: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:

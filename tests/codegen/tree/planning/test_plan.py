@@ -71,6 +71,7 @@ def planned(
     return plan_tree(build_tree(legal), legal, mapping, machine, sizes)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_random_mappings_keep_every_dependence(name: str) -> None:
     scop = scop_of(name)
@@ -313,6 +314,7 @@ def test_nothing_is_parallel_unless_asked_for(text: str) -> None:
         assert not any(isinstance(annotation, ParallelLoop) for annotation in annotations(tree))
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"stencil_3d", "time_tiled"}))
 def test_parallel_loops_are_not_nested(name: str) -> None:
     def deepest(tree: Tree) -> int:

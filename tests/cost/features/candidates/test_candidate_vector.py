@@ -44,6 +44,7 @@ def renamed(text: str) -> str:
     return re.sub(r"\b([ijkl]\d*)\b", r"counter_\1", text).replace("random_", "other_")
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("mapping", MAPPINGS)
 @pytest.mark.parametrize("seed", [0, 3, 7, 11])
 def test_names_say_nothing(seed: int, mapping: str) -> None:
@@ -54,6 +55,7 @@ def test_names_say_nothing(seed: int, mapping: str) -> None:
     np.testing.assert_allclose(first.context, second.context, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("mapping", MAPPINGS)
 @pytest.mark.parametrize("name", ["gemm", "lu", "fdtd-2d", "deriche", "durbin"])
 def test_every_kernel_has_finite_features(name: str, mapping: str) -> None:

@@ -64,6 +64,7 @@ def of_all(name: str, *, by_isl: bool) -> list[tuple[Mapping, CandidateFeatures]
     return list(zip(tried, features, strict=True))
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("by_isl", [False, True])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_many_nests_at_once(name: str, by_isl: bool) -> None:

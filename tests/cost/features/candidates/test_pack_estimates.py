@@ -196,6 +196,7 @@ def sized(scop: Scop, size: int) -> dict[str, int]:
     return {p.name: size + 3 * place for place, p in enumerate(scop.parameters)}
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("tile", TILES)
 @pytest.mark.parametrize("name", BOXES)
 def test_what_is_read_from_copies_of_boxes(name: str, tile: str) -> None:
@@ -220,6 +221,7 @@ def test_a_sum_that_goes_down_rows_far_apart() -> None:
         assert (tiles.elements, every.elements) == (0, elements)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("tile", TILES)
 @pytest.mark.parametrize("name", TEXTS)
 def test_what_is_read_from_copies_elsewhere(name: str, tile: str) -> None:

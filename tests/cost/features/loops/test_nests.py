@@ -120,6 +120,7 @@ def assert_same(found: StatementNest, truth: Walked) -> None:
         assert groups[name].tolist() == counts, name
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("by_isl", [False, True])
 @pytest.mark.parametrize(
     "text", ["sequential", "tile=4", "tile=3x4x2", "tile=2 outer_tile=2 threads=2", "default"]
@@ -250,6 +251,7 @@ STEPS = {
 }
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("text", ["sequential", "tile=6x12", "tile=4x5x2"])
 @pytest.mark.parametrize("what", STEPS)
 def test_what_has_steps(what: str, text: str) -> None:

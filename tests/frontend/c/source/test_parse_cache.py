@@ -72,6 +72,7 @@ def test_a_load_preprocesses_its_file_once(preprocessed: list[str]) -> None:
     assert preprocessed == ["gemm.c"]
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("name", [kernel.name for kernel in polybench.KERNELS])
 def test_it_is_what_is_read_without(name: str) -> None:
     """One region after the other, each twice, against one alone."""

@@ -109,6 +109,7 @@ def test_operators(name: str, tmp_path: Path) -> None:
     assert_written(modelled(term), tmp_path / "m.onnx")
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("seed", range(30))
 def test_graphs_by_chance(seed: int, tmp_path: Path) -> None:
     graph = random_graph(seed, 8)
