@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,8 @@ def pytest_configure(config: pytest.Config) -> None:
     What takes times has the libraries' own threads, and docstrings have no such tests. These
     variables are read when the libraries are imported, which is later, and inherited.
     """
+    if config.option.update_golden:
+        os.environ["POLYGYM_UPDATE_GOLDEN"] = "1"  # read by tests/frontend/c/gcc_results.py
     if config.option.markexpr == "timing":
         config.option.doctestmodules = False
         return
@@ -126,6 +129,18 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_COLLECT_AFTER)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _larger_caches() -> None:
+    """Keep all Scops and dependences of a worker: thousands of tests ask for the same programs."""
+    from polygym.frontend.c.source import parse_cache
+    from polygym.poly import dependences
+    from polygym.poly.spaces import farkas
+
+    parse_cache._MAX_TOKENS *= 16
+    for module, name in ((dependences, "_dependences"), (farkas, "_conditions")):
+        setattr(module, name, lru_cache(maxsize=1024)(getattr(module, name).__wrapped__))
 
 
 @pytest.fixture(autouse=True)

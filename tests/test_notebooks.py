@@ -63,6 +63,7 @@ def execute(
     return subprocess.run(command, capture_output=True, text=True, timeout=280)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_notebooks_run(path: Path, tmp_path: Path) -> None:
     before = path.read_bytes()
@@ -133,6 +134,7 @@ def test_the_readme_shows_the_first_picture() -> None:
     assert "](docs/first-steps.png)" in (ROOT / "README.md").read_text()
 
 
+@pytest.mark.nightly
 def test_a_cell_that_fails_leaves_what_was_stored(tmp_path: Path) -> None:
     script = tmp_path / "notebooks" / "execute.py"
     script.parent.mkdir()

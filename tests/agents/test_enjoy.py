@@ -77,6 +77,7 @@ def test_pictures_are_those_frames(tmp_path: Path) -> None:
     assert left_behind(tmp_path) == ["x"]
 
 
+@pytest.mark.nightly
 def test_an_mp4_holds_the_last_frame(tmp_path: Path) -> None:
     library = pytest.importorskip("imageio_ffmpeg")
     assert write_video(tmp_path / "x.mp4", frames(4), 5) == 4
@@ -131,6 +132,7 @@ def test_a_library_that_is_missing_is_said(
 # Episodes
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ENVIRONMENT_IDS)
 @pytest.mark.usefixtures("small_pictures")
 def test_a_film_has_a_frame_for_every_step_of_the_evaluated_episode(
@@ -152,6 +154,7 @@ def test_a_film_has_a_frame_for_every_step_of_the_evaluated_episode(
         assert steps == len(result_line.record["actions"])
 
 
+@pytest.mark.nightly
 def test_all_frames_of_an_episode_are_different_and_say_what_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,6 +188,7 @@ def test_dice_and_frames_a_second_are_those_that_are_asked_for(tmp_path: Path, c
     assert len(set(said)) > 1
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("small_pictures")
 def test_a_training_acts_with_a_seed_that_it_has(tmp_path: Path, capsys: Any) -> None:
     run = tmp_path / "run"

@@ -137,6 +137,7 @@ def test_normal_rewards_are_finite_and_change_nothing_else(name: str) -> None:
     assert any(normal != plain for normal, plain in seen)
 
 
+@pytest.mark.nightly
 @every_id
 def test_a_video_has_a_frame_for_every_step(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

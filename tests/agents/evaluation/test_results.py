@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -88,10 +89,11 @@ def test_rules_that_roll_dice_have_seeds(tmp_path: Path) -> None:
     assert len({episode_result_line.record["schedule"] for episode_result_line in result_lines}) > 1
 
 
-def test_trained_agents_act(tmp_path: Path, capsys: Any) -> None:
-    train_experiment(small(steps=64, evaluation=None), tmp_path / "run", lambda text: None)
+def test_trained_agents_act(trained_experiment: Path, tmp_path: Path, capsys: Any) -> None:
     file = tmp_path / "x.jsonl"
-    given = [str(tmp_path / "run"), "--kernels", "gemm", "--out", str(file)]
+    run = shutil.copytree(trained_experiment, tmp_path / "run")
+    shutil.rmtree(run / "seed-6")
+    given = [str(run), "--kernels", "gemm", "--out", str(file)]
     assert evaluate.main([*given, "--set", "reward=speedup"]) == 0
     (result_line,) = read_results(file)
     assert result_line.status == "ok"

@@ -60,29 +60,22 @@ def test_tensorboard_has_a_point_for_every_leg(tmp_path: Path) -> None:
     assert "train/loss" in losses.Tags()["scalars"]
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder: Path = tmp_path_factory.mktemp("whole")
-    train_experiment(small(seeds=[5, 6]), folder, lambda text: None)
-    return folder
-
-
-def test_a_training_leaves_models_and_tables(whole: Path) -> None:
-    experiment, models = trained_models(whole)
+def test_a_training_leaves_models_and_tables(trained_experiment: Path) -> None:
+    experiment, models = trained_models(trained_experiment)
     assert experiment == small(seeds=[5, 6])
     assert sorted(models) == [5, 6]
     assert weights(models[5]) != weights(models[6])
     for seed in (5, 6):
-        episodes = read_rows(whole / f"seed-{seed}" / "episodes.csv")
+        episodes = read_rows(trained_experiment / f"seed-{seed}" / "episodes.csv")
         assert tuple(episodes[0]) == EPISODE_COLUMNS
         assert {row["kernel"] for row in episodes} <= {"mvt", "trisolv"}
-        evaluated = read_rows(whole / f"seed-{seed}" / "evaluations.csv")
+        evaluated = read_rows(trained_experiment / f"seed-{seed}" / "evaluations.csv")
         assert tuple(evaluated[0]) == EVALUATION_COLUMNS
         assert [row["steps"] for row in evaluated] == ["64", "128", "192"]
         assert all(0 < float(row["reward"]) <= 1 for row in evaluated)
 
 
-def test_what_was_interrupted_goes_on_bit_for_bit(whole: Path, tmp_path: Path) -> None:
+def test_what_was_interrupted_goes_on_bit_for_bit(trained_experiment: Path, tmp_path: Path) -> None:
     said = []
 
     def interrupt(text: str) -> None:
@@ -97,7 +90,7 @@ def test_what_was_interrupted_goes_on_bit_for_bit(whole: Path, tmp_path: Path) -
         assert not (tmp_path / "seed-6" / "model.zip").exists()
     train_experiment(experiment, tmp_path, said.append, resume=True)
     for seed in (5, 6):
-        path, other = (folder / f"seed-{seed}" for folder in (whole, tmp_path))
+        path, other = (folder / f"seed-{seed}" for folder in (trained_experiment, tmp_path))
         assert weights(path / "model.zip") == weights(other / "model.zip")
         for table in ("episodes.csv", "evaluations.csv"):
             assert (path / table).read_text() == (other / table).read_text()
@@ -105,14 +98,14 @@ def test_what_was_interrupted_goes_on_bit_for_bit(whole: Path, tmp_path: Path) -
     assert said[-2:] == ["seed 5: trained already", "seed 6: trained already"]
 
 
-def test_what_was_killed_goes_on_bit_for_bit(whole: Path, tmp_path: Path) -> None:
+def test_what_was_killed_goes_on_bit_for_bit(trained_experiment: Path, tmp_path: Path) -> None:
     file, folder = tmp_path / "x.yaml", tmp_path / "out"
     file.write_text(yaml.safe_dump(document(seeds=[5, 6])))
     killed(file, folder, 5)
     assert main([str(file), "--out", str(folder)]) == 2
     assert main([str(file), "--out", str(folder), "--resume"]) == 0
     for seed in (5, 6):
-        path, other = (where / f"seed-{seed}" for where in (whole, folder))
+        path, other = (where / f"seed-{seed}" for where in (trained_experiment, folder))
         assert weights(path / "model.zip") == weights(other / "model.zip")
         assert (path / "episodes.csv").read_text() == (other / "episodes.csv").read_text()
 
@@ -189,8 +182,10 @@ def test_dqn_keeps_the_steps_that_it_has_and_not_the_room_for_more(tmp_path: Pat
 
 
 @pytest.mark.parametrize("contents", [b"", b"garbage", b"PK\x03\x04 cut off"])
-def test_models_that_cannot_be_read_are_said(whole: Path, tmp_path: Path, contents: bytes) -> None:
-    folder = shutil.copytree(whole, tmp_path / "run")
+def test_models_that_cannot_be_read_are_said(
+    trained_experiment: Path, tmp_path: Path, contents: bytes
+) -> None:
+    folder = shutil.copytree(trained_experiment, tmp_path / "run")
     model, checkpoint = (folder / "seed-5" / name for name in ("model.zip", "checkpoint.zip"))
     model.write_bytes(contents)
     _, policies = policies_of_agent(str(folder), SCHEDULE, None)
@@ -202,8 +197,8 @@ def test_models_that_cannot_be_read_are_said(whole: Path, tmp_path: Path, conten
         train_experiment(small(seeds=[5, 6]), folder, lambda text: None, resume=True)
 
 
-def test_a_table_that_is_another_one_is_said(whole: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(whole, tmp_path / "run")
+def test_a_table_that_is_another_one_is_said(trained_experiment: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(trained_experiment, tmp_path / "run")
     (folder / "seed-5" / "model.zip").unlink()
     for text in ("steps,kernel\nx,mvt\n", "kernel\nmvt\n"):
         (folder / "seed-5" / "episodes.csv").write_text(text)
@@ -212,18 +207,20 @@ def test_a_table_that_is_another_one_is_said(whole: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "a: 1\nb: 2\n"])
-def test_folders_without_one_experiment_are_said(text: str, whole: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(whole, tmp_path / "run")
+def test_folders_without_one_experiment_are_said(
+    text: str, trained_experiment: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(trained_experiment, tmp_path / "run")
     (folder / "experiment.yaml").write_text(text)
     with pytest.raises(InputError, match=r"experiment.yaml: expected one environment at the top"):
         trained_models(folder)
 
 
-def test_another_experiment_needs_another_folder(whole: Path) -> None:
+def test_another_experiment_needs_another_folder(trained_experiment: Path) -> None:
     with pytest.raises(InputError, match="--resume goes on"):
-        train_experiment(small(seeds=[5, 6]), whole, lambda text: None)
+        train_experiment(small(seeds=[5, 6]), trained_experiment, lambda text: None)
     with pytest.raises(InputError, match="found another one"):
-        train_experiment(small(seeds=[5]), whole, lambda text: None, resume=True)
+        train_experiment(small(seeds=[5]), trained_experiment, lambda text: None, resume=True)
 
 
 def test_nobody_trains_where_somebody_does(tmp_path: Path) -> None:

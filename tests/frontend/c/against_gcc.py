@@ -22,6 +22,7 @@ from polygym.ir.scop import Array, Scop, StorageClass
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.programs import Program, load_program
 from polygym.programs.dtypes import DTYPES
+from tests.frontend.c.gcc_results import Result, gcc_result
 from tests.oracles.compiled_runs import run_natively
 
 _HEADERS = "".join(
@@ -49,13 +50,22 @@ def like_gcc(folder: Path, text: str, library: Path | None = None, **values: int
     assert seen, "nothing is seen of what the region computes"
     arguments = argument_passing(path, scop.name).arguments
     given = [a for a in known if a.storage_class is StorageClass.GLOBAL or a.name in arguments]
-    (folder / "traced.c").write_text(_traced(path, program, known, seen, shapes))
-    _run(folder, ["gcc", *_FLAGS, "-o", "traced", "traced.c", *([linked] if linked else []), "-lm"])
-    (folder / "given").write_bytes(b"".join(start[a.name].tobytes() for a in given))
-    _run(folder, ["./traced"])
-    before = _read(folder / "before", known, shapes)
-    expected = _read(folder / "after", seen, shapes)
-    numbers = np.fromfile(folder / "sizes", np.int64)
+    source = _traced(path, program, known, seen, shapes)
+    data = b"".join(start[a.name].tobytes() for a in given)
+
+    def compute() -> Result:
+        (folder / "traced.c").write_text(source)
+        (folder / "given").write_bytes(data)
+        libraries = [linked] if linked else []
+        _run(folder, ["gcc", *_FLAGS, "-o", "traced", "traced.c", *libraries, "-lm"])
+        _run(folder, ["./traced"])
+        return {name: (folder / name).read_bytes() for name in ("before", "after", "sizes")}
+
+    key = (" ".join(_FLAGS), source.replace(str(folder), ""), data)
+    result = compute() if linked else gcc_result(key, compute)
+    before = _read(result["before"], known, shapes)
+    expected = _read(result["after"], seen, shapes)
+    numbers = np.frombuffer(result["sizes"], np.int64)
     sizes = {p.name: int(v) for p, v in zip(scop.parameters, numbers, strict=True)}
     for schedule in (original_schedule(scop), isl_schedule(scop)):
         arrays = {
@@ -140,9 +150,9 @@ def _traced(
     return _HEADERS + "\n".join([*lines, "int main(void) {", *main, "return 1;", "}\n"])
 
 
-def _read(path: Path, arrays: list[Array], shapes: dict) -> dict[str, np.ndarray]:
-    """Return what a run has written."""
-    data, result, place = path.read_bytes(), {}, 0
+def _read(data: bytes, arrays: list[Array], shapes: dict) -> dict[str, np.ndarray]:
+    """Return the arrays that a run has written."""
+    result, place = {}, 0
     for a in arrays:
         size = a.type.size * prod(shapes[a.name])
         part = np.frombuffer(data[place : place + size], DTYPES[a.type])

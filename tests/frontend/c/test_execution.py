@@ -18,6 +18,7 @@ import pytest
 from polygym.frontend.c import parse_text
 from polygym.ir.scop import Array, Scop
 from polygym.ir.types import ScalarType
+from tests.frontend.c.gcc_results import Result, gcc_result
 from tests.frontend.c.programs import MACROS, PROGRAMS
 from tests.oracles.interpreter import allocate, interpret, trace
 
@@ -86,13 +87,17 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], l
         calls.append(c_call(scop_of(name), function, program.values[number]))
     text = "#include <stdio.h>\n#include <stdlib.h>\n#include <math.h>\n" + MACROS
     text += "\n".join(functions) + "\nint main(void) {\n" + "".join(calls) + "return 0;\n}\n"
-    (folder / "all.c").write_text(text)
     options = ["-std=gnu11", "-O1", "-fwrapv", "-ffp-contract=off", "-fno-builtin", "-w"]
-    subprocess.run(
-        ["gcc", *options, "-o", folder / "all", folder / "all.c", "-lm"], check=True, timeout=60
-    )
-    run = subprocess.run([folder / "all"], check=True, capture_output=True, text=True, timeout=60)
-    parts = run.stdout.split("== ")[1:]
+
+    def compute() -> Result:
+        (folder / "all.c").write_text(text)
+        command = ["gcc", *options, "-o", folder / "all", folder / "all.c", "-lm"]
+        subprocess.run(command, check=True, timeout=60)
+        run = subprocess.run([folder / "all"], check=True, capture_output=True, timeout=60)
+        return {"output": run.stdout}
+
+    output = gcc_result((" ".join(options), text), compute)["output"].decode()
+    parts = output.split("== ")[1:]
     return {case: part.splitlines()[1:] for case, part in zip(CASES, parts, strict=True)}
 
 
