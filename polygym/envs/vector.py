@@ -146,22 +146,22 @@ class PolygymVectorEnv(VectorEnv[Observation, Array, Array]):
 class ConstructVectorEnv(PolygymVectorEnv):
     """Construct-v0, many at once."""
 
-    KIND: ClassVar[type[PolygymEnv]] = ConstructEnv
+    ENV_CLASS: ClassVar[type[PolygymEnv]] = ConstructEnv
 
 
 class ExploreVectorEnv(PolygymVectorEnv):
     """Explore-v0, many at once."""
 
-    KIND: ClassVar[type[PolygymEnv]] = ExploreEnv
+    ENV_CLASS: ClassVar[type[PolygymEnv]] = ExploreEnv
 
 
 class ScheduleVectorEnv(PolygymVectorEnv):
     """Schedule-v0, many at once."""
 
-    KIND: ClassVar[type[PolygymEnv]] = ScheduleEnv
+    ENV_CLASS: ClassVar[type[PolygymEnv]] = ScheduleEnv
 
 
 class OptimizeVectorEnv(PolygymVectorEnv):
     """Optimize-v0, many at once."""
 
-    KIND: ClassVar[type[PolygymEnv]] = OptimizeEnv
+    ENV_CLASS: ClassVar[type[PolygymEnv]] = OptimizeEnv

@@ -360,7 +360,7 @@ class Episode:
         except LimitError:  # numbers too large for a schedule: the end of the episode says so
             return ready
         deciding = MappingState(decides.mapping, nests, version=decides.questions_version)
-        return self._replace(phase=Phase.MAP, deciding=deciding)
+        return self._replace(phase=Phase.MAP, mapping_state=deciding)
 
     def _answer(self, answer: int) -> Episode:
         """Take an answer, which is allowed, in an edit or to a question."""
@@ -370,14 +370,14 @@ class Episode:
             assert self.mapping_state is not None
             deciding = self.mapping_state.after(answer)
             phase = Phase.COMPLETE if deciding.question is None else Phase.MAP
-            return self._replace(deciding=deciding, phase=phase)
+            return self._replace(mapping_state=deciding, phase=phase)
         assert self.edit_state is not None
         if answer == USE_DEFAULT_FOR_ALL:
             return self._replace(phase=Phase.COMPLETE)
         if answer == USE_DEFAULT and self.edit_state.is_between_edits:
             return self._start_mapping()
         edited = self.edit_state.after(BACK if answer == USE_DEFAULT else answer - 1)
-        return self._replace(editing=edited)
+        return self._replace(edit_state=edited)
 
     def _store(self, answer: int) -> Episode:
         """Decide what the answer says of storage, and look at the program that results."""
@@ -387,8 +387,8 @@ class Episode:
             task = self.task.task_with_storage(storing)
             construction = task.rules.initial()
         except LimitError as error:
-            return self._replace(storing=storing, phase=Phase.INVALID, reason=str(error))
-        episode = self._replace(task=task, construction=construction, storing=storing)
+            return self._replace(storage_state=storing, phase=Phase.INVALID, reason=str(error))
+        episode = self._replace(task=task, construction=construction, storage_state=storing)
         return episode._continue_after_storage()
 
     def _continue_after_storage(self) -> Episode:
@@ -407,9 +407,9 @@ class Episode:
     def _refused(self, reason: str) -> Episode:
         illegal = self.illegal_count + 1
         if illegal < MOST_ILLEGAL_ACTIONS:
-            return self._replace(illegal=illegal)
+            return self._replace(illegal_count=illegal)
         return self._replace(
-            illegal=illegal,
+            illegal_count=illegal,
             phase=Phase.INVALID,
             reason=f"{MOST_ILLEGAL_ACTIONS} actions that were not offered; the last one: {reason}",
         )
