@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -16,18 +14,15 @@ from polygym.cli.output.text import counted
 from polygym.cli.result import CommandResult
 from polygym.errors import InputError
 from polygym.search.corpus import packing
-from polygym.search.corpus.damage import RemovedRows
-from polygym.search.corpus.export import export_parquet as export_rows
-from polygym.search.corpus.merge import merge_corpora as merge_corpora
-from polygym.search.corpus.salvage import RepairResult, complaints
-from polygym.search.corpus.salvage import repair as mend_corpus
+from polygym.search.corpus.export import export_parquet
+from polygym.search.corpus.merge import merge_corpora
 from polygym.search.corpus.statistics import (
     DRIFT,
     CorpusStatistics,
     MachineStatistics,
     corpus_statistics,
 )
-from polygym.search.corpus.store import open_corpus
+from polygym.search.corpus.store import file_problems, open_corpus
 
 _HELP = """Look at corpora, which `polygym collect` makes. Three come with polygym.
 
@@ -64,29 +59,17 @@ def stats(file: Path, as_json: bool) -> CommandResult:
 
 
 @command.command("check")
-@click.argument("file", type=_FILE)
-@click.option("--mend", is_flag=True, help="Take out what is damaged, and what is of it.")
+@click.argument("file", metavar="CORPUS", type=_FILE)
 @json_option
-def check(file: Path, mend: bool, as_json: bool) -> CommandResult:
-    """Say whether the file is whole; exit code 1 if it is not.
-
-    With --mend, --json also counts what was taken out. Where pages of the file are damaged, --mend
-    copies all that can be read to a new file in its place.
-    """
-    result = complaints(file)
-    mended: RepairResult | None = RepairResult(RemovedRows(0, 0, 0, 0))
-    if mend and result:
-        mended = mend_corpus(file)
-        result = complaints(file)
-        if not as_json:
-            write_text(str(mended or "nothing can be read of it; it stays as it is"))
+def check(file: Path, as_json: bool) -> CommandResult:
+    """Check all checksums of CORPUS, and SQLite's pages. Exit code 1: it is damaged."""
+    problems = file_problems(file)
     if as_json:
-        lost = _mended(mended) if mend else {}
-        return CommandResult(int(bool(result)), {"file": str(file), "complaints": result, **lost})
-    for one in result:
-        write_text(one)
-    write_text(f"{file}: {'damaged' if result else 'whole'}")
-    return CommandResult(int(bool(result)))
+        return CommandResult(int(bool(problems)), {"file": str(file), "problems": problems})
+    for problem in problems:
+        write_text(problem)
+    write_text(f"{file}: {'damaged' if problems else 'whole'}")
+    return CommandResult(int(bool(problems)))
 
 
 @command.command("merge")
@@ -128,7 +111,7 @@ def export(file: Path, parquet: Path, as_json: bool) -> CommandResult:
     It needs the package pyarrow: pip install 'polygym[cost]'.
     """
     with open_corpus(file) as corpus:
-        rows = export_rows(corpus, parquet)
+        rows = export_parquet(corpus, parquet)
     if not as_json:
         write_text(f"{counted(rows, 'row')} written to {parquet}")
     return CommandResult(document={"rows": rows, "file": str(parquet)} if as_json else None)
@@ -172,14 +155,6 @@ def unpack(file: Path, packed: Path | None, which: str | None, as_json: bool) ->
         return CommandResult(document={"file": str(file), "rows": rows})
     write_text(f"{counted(rows, 'row')} in {file}")
     return CommandResult()
-
-
-def _mended(mended: RepairResult | None) -> dict[str, Any]:
-    """Return what a document says of what was mended."""
-    if mended is None:
-        return {"taken_out": None}
-    copied = {} if mended.rows is None else {"copied": mended.rows, "counted": mended.is_counted}
-    return {"taken_out": asdict(mended.taken_out), **copied}
 
 
 def _print(found: CorpusStatistics, file: Path) -> None:

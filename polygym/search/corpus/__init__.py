@@ -1,13 +1,11 @@
 """Corpora: measurements of many candidates of many programs, for models to learn from.
 
-``plan`` says which program at which sizes comes next (``held_out`` which never does),
-``candidates`` which of its schedules and mappings, ``collect`` measures them, ``store`` keeps every
-row once, by kind of machine (``rows`` are the values, ``schema`` the tables, ``kept_rows`` a row in
-them); ``sums`` are check sums of all that is kept, ``damage`` is found by them and taken out,
-``salvage`` copies what can be read of a file that SQLite cannot use,
-``former`` converts corpora of the version before; ``samples`` are what models learn from;
-``statistics`` says what is in a corpus, ``merge`` puts two together, ``export`` writes Parquet,
-``packed`` small files to be handed on, three of which come with polygym.
+``program_choice`` chooses the next program and its sizes (``held_out`` names those that no model
+learns from), ``sampling`` chooses its candidates, ``collector`` measures them, and ``store`` keeps
+every row once, by kind of machine. ``rows`` are the values, ``schema`` the tables, ``checksums``
+the decoders of their lines; ``damage`` finds lines that were changed. ``samples`` are the training
+samples of models. ``statistics`` describes a corpus, ``merge`` adds one to another, ``export``
+writes Parquet, ``packing`` writes small files; three of them come with polygym.
 """
 
 from __future__ import annotations

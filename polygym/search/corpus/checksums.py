@@ -1,8 +1,9 @@
-"""Check sums of what a corpus keeps: whatever a line means is in its sum, and so is what it is of.
+"""Decoders of the lines of a corpus, each of which checks the line's checksum.
 
-A sum is taken of what SQLite gives back, so a value that is another one, or of another type, shows.
-That of a visit covers the name and the text of its program and its sizes, wherever they stand;
-programs, cases and texts have none of their own, since they mean nothing but in visits and rows.
+A checksum covers the values that SQLite returns, so it also detects a value of another type. That
+of a visit covers the name and the text of its program and its sizes; that of a row covers its
+texts, its position and the case of its visit. Programs, cases and texts have no checksums of their
+own, since they mean nothing outside visits and rows. A decoder returns None for a damaged line.
 """
 
 from __future__ import annotations
@@ -15,67 +16,69 @@ from typing import Any
 
 from polygym.mapping.machine import Machine
 from polygym.runtime.evaluation.fingerprint import MachineFingerprint
-from polygym.search.corpus.rows import CaseVisit, CorpusCase
+from polygym.runtime.worker.outcome import OutcomeStatus
+from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow
 
 PLANNED_FOR = "planned_for"
 
-JOINED_CASES = "LEFT JOIN cases c ON c.number = v.kase LEFT JOIN programs p ON p.number = c.program"
-SELECT_MACHINES = "SELECT key, document, sum FROM machines"
-SELECT_CLOCKS = "SELECT rowid, machine, moment, seconds, sum FROM clocks"
-SELECT_VISITS = (
-    "SELECT v.number, p.name, p.text, c.parameters, v.place, v.seed, v.threads, v.machine, "
-    f"v.moment, v.others, v.done, v.sum FROM visits v {JOINED_CASES}"
+JOINED_CASES = (
+    "LEFT JOIN cases c ON c.number = v.case_number LEFT JOIN programs p ON p.number = c.program"
 )
+KEY_COLUMNS = "p.name, p.text, c.parameters, v.position, v.seed, v.threads, v.machine"
+SELECT_MACHINES = "SELECT key, document, checksum FROM machines"
+SELECT_CLOCKS = "SELECT rowid, machine, moment, seconds, checksum FROM clocks"
+SELECT_VISITS = (
+    f"SELECT v.number, {KEY_COLUMNS}, v.moment, v.background_load, v.is_finished, v.checksum "
+    f"FROM visits v {JOINED_CASES}"
+)
+SELECT_ROWS = (
+    "SELECT r.visit, r.position, coalesce("
+    "(r.case_number, r.machine, r.threads) = (v.case_number, v.machine, v.threads), 0), "
+    f"{KEY_COLUMNS}, s.text, m.text, a.text, r.status, r.seconds, r.baseline_seconds, r.detail, "
+    f"r.checksum FROM rows r LEFT JOIN visits v ON v.number = r.visit {JOINED_CASES} "
+    "LEFT JOIN texts s ON s.number = r.schedule LEFT JOIN texts m ON m.number = r.mapping "
+    "LEFT JOIN texts a ON a.number = r.achieved"
+)
+_KEY_COLUMNS = slice(3, 10)
+_VALUE_COLUMNS = slice(10, 17)
 
 
 def checksum(*values: object) -> int:
-    """Return the check sum of values."""
+    """Return the checksum of values."""
     return zlib.crc32(repr(values).encode())
 
 
-def machine_of_values(values: Sequence[Any]) -> tuple[MachineFingerprint, Machine] | None:
-    """Return the kind of machine of a line of :data:`SELECT_MACHINES`.
-
-    With it comes that for which loops are planned there. None: it is not what was written.
-    """
+def decode_machine(values: Sequence[Any]) -> tuple[MachineFingerprint, Machine] | None:
+    """Return the machine of a line of :data:`SELECT_MACHINES`, and that of its loop plans."""
     *written, check = values
-    return read_machine(str(written[1])) if checksum(*written) == check else None
-
-
-def read_machine(document: str) -> tuple[MachineFingerprint, Machine] | None:
-    """Return the kind of machine of a document; None where it is of none."""
+    if checksum(*written) != check:
+        return None
     try:
-        data = json.loads(document)
+        data = json.loads(str(written[1]))
         machine = Machine(**data.pop(PLANNED_FOR))
         return MachineFingerprint(**{**data, "caches": tuple(data["caches"])}), machine
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return None
 
 
-def visit_of_values(values: Sequence[Any]) -> CaseVisit | None:
-    """Return the visit of a line of :data:`SELECT_VISITS`; None: it is not what was written."""
+def decode_visit(values: Sequence[Any]) -> CaseVisit | None:
+    """Return the visit of a line of :data:`SELECT_VISITS`."""
     *written, check = values
-    return read_visit(written) if checksum(*written) == check else None
-
-
-def read_visit(written: Sequence[Any]) -> CaseVisit | None:
-    """Return the visit of values without their sum; None where they are none's."""
-    _, name, text, parameters, place, seed, threads, machine, moment, others, done = written
-    case = read_case(name, parameters)
+    _, name, text, parameters, number, seed, threads, machine, moment, load, is_finished = written
+    case = _decode_case(name, parameters)
     is_whole = (
-        case is not None
-        and all(isinstance(one, str) for one in (text, machine))
-        and all(type(one) is int for one in (place, seed, threads))
-        and all(_is_time(one) for one in (moment, others))
-        and done in (0, 1)
+        checksum(*written) == check
+        and all(isinstance(value, str) for value in (text, machine))
+        and all(type(value) is int for value in (number, seed, threads))
+        and all(_is_time(value) for value in (moment, load))
+        and is_finished in (0, 1)
     )
     if case is None or not is_whole:
         return None
-    return CaseVisit(case, place, seed, threads, machine, moment, others, text)
+    return CaseVisit(case, number, seed, threads, machine, moment, load, text)
 
 
-def read_case(name: object, parameters: object) -> CorpusCase | None:
-    """Return a program at sizes; None where there are none."""
+def _decode_case(name: object, parameters: object) -> CorpusCase | None:
     try:
         sizes = json.loads(str(parameters))
     except (ValueError, RecursionError):
@@ -87,21 +90,43 @@ def read_case(name: object, parameters: object) -> CorpusCase | None:
     return CorpusCase.from_name(name, tuple(sizes.items()))
 
 
-def clock_of_values(values: Sequence[Any]) -> tuple[str, float, float] | None:
-    """Return machine, moment and seconds of a line of :data:`SELECT_CLOCKS`.
-
-    It is None where it is not what was written.
-    """
+def decode_clock(values: Sequence[Any]) -> tuple[str, float, float] | None:
+    """Return machine, moment and seconds of a line of :data:`SELECT_CLOCKS`."""
     _, *written, check = values
-    return read_clock(written) if checksum(*written) == check else None
-
-
-def read_clock(written: Sequence[Any]) -> tuple[str, float, float] | None:
-    """Return machine, moment and seconds; None where they are none."""
     machine, moment, seconds = written
-    if not isinstance(machine, str) or not _is_time(moment) or not _is_time(seconds):
+    is_whole = isinstance(machine, str) and _is_time(moment) and _is_time(seconds) and seconds > 0
+    return (machine, moment, seconds) if is_whole and checksum(*written) == check else None
+
+
+def row_texts(row: CorpusRow) -> tuple[str, str, str]:
+    """Return the long texts, which many rows share and the file stores once."""
+    return row.schedule, row.mapping, row.achieved
+
+
+def row_checksum(position: object, key: Sequence[object], row: CorpusRow) -> int:
+    """Return the checksum of a row of a visit; ``key`` holds the visit's ``KEY_COLUMNS``."""
+    values = (row.status.value, row.seconds, row.baseline_seconds, row.detail)
+    return checksum(position, *key, *row_texts(row), *values)
+
+
+def decode_row(values: Sequence[Any]) -> CorpusRow | None:
+    """Return the row of a line of :data:`SELECT_ROWS`."""
+    schedule, mapping, achieved, status, seconds, baseline, detail = values[_VALUE_COLUMNS]
+    if not values[2]:
+        return None  # its case is not that of its visit
+    try:
+        row = CorpusRow(
+            str(schedule),
+            str(mapping),
+            str(achieved),
+            OutcomeStatus(status),
+            float(str(seconds)),
+            float(str(baseline)),
+            str(detail),
+        )
+    except ValueError:
         return None
-    return (machine, moment, seconds) if seconds > 0 else None
+    return row if row_checksum(values[1], values[_KEY_COLUMNS], row) == values[-1] else None
 
 
 def _is_time(value: object) -> bool:

@@ -1,14 +1,14 @@
-"""Collecting: visit after visit, a few candidates compiled on all cores, then measured alone.
+"""Collection of a corpus: visit after visit, compiled on all cores and measured alone.
 
 A visit is of a program at sizes (:mod:`polygym.search.corpus.program_choice`) and measures some
-tens of candidates (:mod:`polygym.search.corpus.sampling`). Every row is written down at once.
-Whatever ends a collection, the next one with the same seed goes on in the middle of the visit:
-choices follow from the seed and from the outcomes before, so they are made again without measuring,
-and visits that are finished are left out.
+tens of candidates (:mod:`polygym.search.corpus.sampling`). Every row is written at once. After an
+interruption, the next collection with the same seed continues in the middle of the visit: choices
+follow from the seed and from the outcomes so far, so they are repeated without measuring. Finished
+visits are skipped.
 
-A machine that becomes slower meanwhile would teach nonsense. A program that is always the same is
-measured at the beginning and every few minutes, so that drift is seen; every row has the time of
-the original order beside its own; and each visit notes what other processes did.
+A machine that slows down meanwhile would spoil the data. Three records show it: a fixed program is
+measured at the start and every few minutes, every row has the time of the original order beside its
+own, and each visit notes the load of other processes.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ _CLOCK = ("gemm", Dataset.SMALL)
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
 class CollectPlan:
-    """How much is collected, and of what.
+    """The amount of a collection, and the choice of its programs and candidates.
 
-    ``rows`` counts those of all collections in the corpus together; ``candidates`` is how many
-    candidates a visit has, which stays ``near`` or does not. ``time_limit`` limits this one.
-    ``recipe`` says how programs are changed before. With ``storage_limit``, a number of bytes, each
-    is measured in all of its homes instead whose new arrays take no more.
+    ``rows`` counts those of all collections in the corpus; ``candidates`` is the number of
+    candidates of a visit, which are ``near`` isl's schedule or not. ``time_limit`` limits this
+    collection. ``recipe`` changes the programs first. With ``storage_limit``, a number of bytes,
+    each program is measured in all storage variants whose new arrays take no more.
     """
 
     choice: ProgramChoice = DEFAULT_CHOICE
@@ -81,31 +81,29 @@ class CollectPlan:
     storage_limit: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        for name, least in (("rows", 1), ("each", 2), ("threads", 1), ("seed", 0)):
-            found = getattr(self, name)
-            if type(found) is not int or found < least:
-                raise InputError(f"{name}: expected a number from {least} on, found {found!r}")
+        """Refuse values out of range."""
+        for name, least in (("rows", 1), ("candidates", 2), ("threads", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if type(value) is not int or value < least:
+                raise InputError(f"{name}: expected a number from {least} on, found {value!r}")
         if self.time_limit is not None and not self.time_limit > 0:
-            raise InputError(f"seconds: expected a number above 0, found {self.time_limit!r}")
+            raise InputError(f"time_limit: expected a number above 0, found {self.time_limit!r}")
         if self.storage_limit is not None and not self.recipe.changes_nothing:
-            raise InputError(f"homes: expected nothing beside them, found {self.recipe}")
+            raise InputError(f"storage_limit: expected no recipe beside it, found {self.recipe}")
 
     @property
     def visit_seed(self) -> int:
-        """The seed of the visits: its own for every recipe and every choice of regions.
-
-        So no visit is of two of them.
-        """
+        """The seed of the visits, another one for every recipe and every choice of regions."""
         function = self.choice.function
         if self.recipe.changes_nothing and self.storage_limit is None and function is None:
             return self.seed
-        how = str(self.recipe) if self.storage_limit is None else f"homes {self.storage_limit}"
+        limit = self.storage_limit
+        how = str(self.recipe) if limit is None else f"storage variants {limit}"
         text = f"{self.seed} {how}" + ("" if function is None else f"\n{function}")
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7])
 
     def visited(self, number: int, start: Mapping) -> ChosenProgram:
-        """Return what a visit is of.
+        """Return the program of a visit.
 
         Raises:
             InputError: there is nothing that can be measured.
@@ -117,7 +115,7 @@ class CollectPlan:
 
 @dataclass(frozen=True, slots=True)
 class CollectionProgress:
-    """How far a collection is: the last row, and how many there are."""
+    """The progress of a collection: the last row, the number of rows, the best speedup."""
 
     visit: CaseVisit
     row: CorpusRow
@@ -127,9 +125,9 @@ class CollectionProgress:
 
 @dataclass(slots=True)
 class Collection:
-    """A collection at work, and what became of it: counts of statuses, and what was left out.
+    """A running collection and its results: counts of statuses, and reasons of skipped visits.
 
-    ``rows`` are in the corpus, whoever put them there, ``added`` those that this collection did.
+    ``rows`` are all rows in the corpus, ``added`` those of this collection.
     """
 
     corpus: Corpus
@@ -146,10 +144,10 @@ class Collection:
     _clock: float = -inf
 
     def run(self) -> None:
-        """Collect until there are enough rows, the time is up, or Ctrl-C.
+        """Collect until there are enough rows, the time limit, or Ctrl-C.
 
         Raises:
-            InputError: there is nothing, or nothing more, to be measured; or the corpus is damaged.
+            InputError: there is nothing (more) to measure, or the corpus is damaged.
         """
         self.corpus.expect_whole()
         machine = machine_fingerprint()
@@ -174,21 +172,21 @@ class Collection:
             self.interrupted = True
 
     def add_row(self, place: int, row: CorpusRow) -> None:
-        """Write down a row of a visit; another collection may have been quicker."""
+        """Store a row of a visit, unless another collection has stored it."""
         self.added += self.corpus.add(place, row)
         self.rows = self.corpus.count()
         self.statuses[row.status] = self.statuses.get(row.status, 0) + 1
 
     @property
     def measured(self) -> int:
-        """How many candidates it has measured."""
+        """The number of measured candidates."""
         return sum(self.statuses.values())
 
     def expect_rows(self, barren: int) -> None:
-        """Give up where visit after visit has nothing new.
+        """Stop when many visits have nothing new.
 
         Raises:
-            InputError: so many had nothing.
+            InputError: too many visits without a new row.
         """
         if barren >= _MAX_FRUITLESS:
             reason = f"; the last: {self.skipped[-1]}" if self.skipped else ""
@@ -198,7 +196,7 @@ class Collection:
 
     @property
     def seconds(self) -> float:
-        """How long it has been at work."""
+        """The seconds since the start."""
         return time.monotonic() - self._started
 
     @property
@@ -208,7 +206,7 @@ class Collection:
         return self.rows >= self.plan.rows or self.seconds >= limit
 
     def _tick(self, compilers: CompilerPool, machine: str) -> None:
-        """Measure the program that is always the same, if that is some minutes ago."""
+        """Measure the fixed program, if that is some minutes ago."""
         if time.monotonic() - self._clock < _CLOCK_SECONDS:
             return
         self._clock = time.monotonic()
@@ -220,7 +218,7 @@ class Collection:
         self.corpus.add_clock(machine, time.time(), seconds)
 
     def visit(self, number: int, machine: str, compilers: CompilerPool) -> None:
-        """Sample one case on a machine; what cannot be run at all is left out, and said."""
+        """Sample one case on a machine; a program that cannot run is skipped, with a reason."""
         plan = self.plan
         try:
             start = replace(DEFAULT_MAPPING, threads=plan.threads)
@@ -256,11 +254,11 @@ class Collection:
                 )
             self._sample(place, visit, program.program, candidates, compilers, known)
             if self.is_over and len(candidates.speedups) < plan.candidates:
-                return  # the rest belongs to it, too
+                return  # unfinished: the rest follows later
         except InternalError:
             raise
         except WorkerError as error:
-            self.skipped.append(f"visit {number}: {error}; the same command goes on with it")
+            self.skipped.append(f"visit {number}: {error}; repeat the command to continue")
             return
         except PolygymError as error:
             self.skipped.append(f"visit {number}: {error}")
@@ -286,8 +284,10 @@ class Collection:
         best = 0.0
         with Evaluator(program, options, compiler=compilers) as evaluator:
             while batch := candidates.ask(_BATCH):
-                rows = [known.get((str(one), str(mapping))) for one, mapping in batch]
-                fresh = [one for one, row in zip(batch, rows, strict=True) if row is None]
+                rows = [known.get((str(schedule), str(mapping))) for schedule, mapping in batch]
+                fresh = [
+                    candidate for candidate, row in zip(batch, rows, strict=True) if row is None
+                ]
                 if fresh and self.is_over:
                     return
                 with self.waiting():
@@ -298,7 +298,7 @@ class Collection:
                         if self.is_over:
                             return
                         with self.waiting():
-                            # A row is a measurement, of loops that were measured before too.
+                            # A row is a measurement, also of loops that were measured before.
                             corpus_row = _row(
                                 expect_candidate_result(
                                     evaluator.evaluate(schedule, mapping, fresh=True)
@@ -310,14 +310,16 @@ class Collection:
                     candidates.tell((schedule, mapping), corpus_row.speedup)
 
 
-def _row(found: Evaluation) -> CorpusRow:
-    """Return an evaluation as a row; what is learned of it here is what is read when going on."""
+def _row(evaluation: Evaluation) -> CorpusRow:
+    """Return an evaluation as a row, rounded as in the file."""
     return CorpusRow(
-        str(found.schedule),
-        str(found.mapping),
-        "" if found.applied_mapping is None else str(found.applied_mapping),
-        found.status,
-        found.seconds,
-        found.baseline_seconds,
-        f"{found.error_type}: {found.error_details}"[:200] if found.error_type else "",
+        str(evaluation.schedule),
+        str(evaluation.mapping),
+        "" if evaluation.applied_mapping is None else str(evaluation.applied_mapping),
+        evaluation.status,
+        evaluation.seconds,
+        evaluation.baseline_seconds,
+        f"{evaluation.error_type}: {evaluation.error_details}"[:200]
+        if evaluation.error_type
+        else "",
     ).rounded()

@@ -72,14 +72,14 @@ class CorpusCase:
 class CorpusRow:
     """A candidate that was measured: a schedule and a mapping, and what became of it.
 
-    ``done`` is the mapping under which there is code, which may be simpler than what was asked for;
+    ``achieved`` is the mapping of the generated code, which may be simpler than ``mapping``;
     ``seconds`` and ``baseline_seconds`` are best times, the second that of the original order
     beside it; both are 0 where there is none.
     """
 
     schedule: str
     mapping: str
-    done: str
+    achieved: str
     status: OutcomeStatus
     seconds: float
     baseline_seconds: float

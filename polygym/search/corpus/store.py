@@ -1,8 +1,8 @@
-"""A corpus in one file: every row is on the disk the moment it is known, once.
+"""A corpus in one file: every row is on the disk at once, and there only once.
 
 The same candidate of the same case, with as many threads on the same kind of machine, is one row,
-whoever measures it how often. Every method is one transaction, so that whatever ends a process
-loses what is in flight and nothing else.
+however often it is measured. Every method is one transaction: a process that ends loses the
+transaction in flight and nothing else.
 """
 
 from __future__ import annotations
@@ -21,34 +21,23 @@ from polygym.mapping.machine import Machine
 from polygym.runtime.evaluation.fingerprint import MachineFingerprint
 from polygym.search.corpus.checksums import (
     JOINED_CASES,
+    KEY_COLUMNS,
     PLANNED_FOR,
     SELECT_CLOCKS,
     SELECT_MACHINES,
+    SELECT_ROWS,
     SELECT_VISITS,
     checksum,
-    clock_of_values,
-    machine_of_values,
-    visit_of_values,
-)
-from polygym.search.corpus.damage import (
-    ADVICE,
-    RemovedRows,
-    find_damage,
-    page_damage,
-    remove_damage,
-    seal_corpus,
-    seal_visits,
-)
-from polygym.search.corpus.row_codec import (
-    KEY_COLUMNS,
-    SELECT_ROWS,
+    decode_clock,
+    decode_machine,
+    decode_row,
+    decode_visit,
     row_checksum,
-    row_of_values,
     row_texts,
 )
+from polygym.search.corpus.damage import ADVICE, find_line_damage, find_page_damage
 from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow, VisitKey
 from polygym.search.corpus.schema import FORMAT, TABLES, VERSION
-from polygym.search.corpus.version_2 import FORMER_VERSION, convert
 from polygym.sqlite_files import (
     UnusableFileError,
     create_database,
@@ -60,10 +49,10 @@ from polygym.version import __version__
 
 _LOCK_TIMEOUT_SECONDS = 60.0
 _EXPECTED = "a whole corpus"
-_NAMED = " WHERE v.machine = ? AND v.threads = ? AND v.seed = ? AND v.place = ?"
+_NAMED = " WHERE v.machine = ? AND v.threads = ? AND v.seed = ? AND v.position = ?"
 _CASE_OF_VISIT = (
-    " WHERE (r.kase, r.machine, r.threads) = "
-    "(SELECT kase, machine, threads FROM visits WHERE number = ?)"
+    " WHERE (r.case_number, r.machine, r.threads) = "
+    "(SELECT case_number, machine, threads FROM visits WHERE number = ?)"
 )
 
 
@@ -88,7 +77,7 @@ class Corpus(Closeable):
         document = json.dumps(asdict(machine) | {PLANNED_FOR: asdict(planned_for)}, sort_keys=True)
         with self.transaction():
             self.connection.execute(
-                "INSERT OR IGNORE INTO machines (key, document, sum) VALUES (?, ?, ?)",
+                "INSERT OR IGNORE INTO machines (key, document, checksum) VALUES (?, ?, ?)",
                 (machine.key, document, checksum(machine.key, document)),
             )
 
@@ -106,7 +95,7 @@ class Corpus(Closeable):
     def _machines(self) -> dict[str, tuple[MachineFingerprint, Machine]]:
         result = {}
         for values in self._asked(SELECT_MACHINES):
-            machine = machine_of_values(values)
+            machine = decode_machine(values)
             if machine is None:
                 raise self._damaged(f"machines: {values[0]!r:.60} is damaged")
             result[values[0]] = machine
@@ -119,8 +108,8 @@ class Corpus(Closeable):
             parameters = json.dumps(dict(visit.case.parameters))
             case = self._place("cases", "program, parameters", (place, parameters))
             row = self.connection.execute(
-                "SELECT number, kase FROM visits WHERE machine = ? AND threads = ? "
-                "AND seed = ? AND place = ?",
+                "SELECT number, case_number FROM visits WHERE machine = ? AND threads = ? "
+                "AND seed = ? AND position = ?",
                 visit.key,
             ).fetchone()
             if row is not None:
@@ -131,8 +120,8 @@ class Corpus(Closeable):
                     )
                 return int(row[0])
             cursor = self.connection.execute(
-                "INSERT INTO visits (kase, place, seed, threads, machine, moment, others) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO visits (case_number, position, seed, threads, machine, moment, "
+                "background_load) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (
                     case,
                     visit.number,
@@ -144,8 +133,16 @@ class Corpus(Closeable):
                 ),
             )
             number = int(cursor.lastrowid or 0)
-            seal_visits(self.connection, number)
+            self._seal_visit(number)
             return number
+
+    def _seal_visit(self, number: int) -> None:
+        """Give a visit the checksum of its values of now."""
+        query = f"{SELECT_VISITS} WHERE v.number = ?"
+        ((*values, _),) = self.connection.execute(query, (number,)).fetchall()
+        self.connection.execute(
+            "UPDATE visits SET checksum = ? WHERE number = ?", (checksum(*values), number)
+        )
 
     def place_of(self, key: VisitKey) -> int | None:
         """Return the number of a visit in this corpus, None where it was not begun."""
@@ -162,54 +159,55 @@ class Corpus(Closeable):
         row = row.rounded()
         with self.transaction():
             texts = [self._place("texts", "text", (text,)) for text in row_texts(row)]
-            (place,) = self.connection.execute(
-                "SELECT coalesce(max(place) + 1, 0) FROM rows WHERE visit = ?", (visit,)
+            (position,) = self.connection.execute(
+                "SELECT coalesce(max(position) + 1, 0) FROM rows WHERE visit = ?", (visit,)
             ).fetchone()
-            is_of = self.connection.execute(
+            key = self.connection.execute(
                 f"SELECT {KEY_COLUMNS} FROM visits v {JOINED_CASES} WHERE v.number = ?", (visit,)
             ).fetchone()
-            done = self.connection.execute(
-                "INSERT OR IGNORE INTO rows SELECT number, ?, "
-                "kase, machine, threads, ?, ?, ?, ?, ?, ?, ?, ? FROM visits WHERE number = ?",
+            cursor = self.connection.execute(
+                "INSERT OR IGNORE INTO rows SELECT number, ?, case_number, machine, threads, "
+                "?, ?, ?, ?, ?, ?, ?, ? FROM visits WHERE number = ?",
                 (
-                    place,
+                    position,
                     *texts,
                     row.status.value,
                     row.seconds,
                     row.baseline_seconds,
                     row.detail,
-                    row_checksum(place, is_of, row),
+                    row_checksum(position, key, row),
                     visit,
                 ),
             )
-        return done.rowcount > 0
+        return cursor.rowcount > 0
 
-    def finish(self, visit: int, others: float) -> None:
+    def finish(self, visit: int, background_load: float) -> None:
         """Note that all rows of a visit are there, and what else the machine did."""
         with self.transaction():
             self.connection.execute(
-                "UPDATE visits SET done = 1, others = ? WHERE number = ?", (others, visit)
+                "UPDATE visits SET is_finished = 1, background_load = ? WHERE number = ?",
+                (background_load, visit),
             )
-            seal_visits(self.connection, visit)
+            self._seal_visit(visit)
 
     def add_clock(self, machine: str, moment: float, seconds: float) -> None:
         """Note how long the program took that is measured now and then."""
         with self.transaction():
             values = (machine, float(moment), float(seconds))
             self.connection.execute(
-                "INSERT INTO clocks (machine, moment, seconds, sum) VALUES (?, ?, ?, ?)",
+                "INSERT INTO clocks (machine, moment, seconds, checksum) VALUES (?, ?, ?, ?)",
                 (*values, checksum(*values)),
             )
 
     def finished(self, machine: str, threads: int, seed: int) -> set[int]:
         """Return the visits of a seed that are finished, with so many threads on such machines."""
-        where = " WHERE v.machine = ? AND v.threads = ? AND v.seed = ? AND v.done = 1"
+        where = " WHERE v.machine = ? AND v.threads = ? AND v.seed = ? AND v.is_finished = 1"
         case_visits = self._visits(where, (machine, threads, seed))
         return {visit.number for visit in case_visits.values()}
 
     def rows_of(self, visit: int) -> tuple[CorpusRow, ...]:
         """Return the rows of a visit, in the order in which they were measured."""
-        query = f"{SELECT_ROWS} WHERE r.visit = ? ORDER BY r.place"
+        query = f"{SELECT_ROWS} WHERE r.visit = ? ORDER BY r.position"
         return tuple(self._row(values) for values in self._asked(query, (visit,)))
 
     def known_rows(self, visit: int) -> dict[tuple[str, str], CorpusRow]:
@@ -230,7 +228,7 @@ class Corpus(Closeable):
         """
         result = []
         for values in self._asked(SELECT_CLOCKS):
-            clock = clock_of_values(values)
+            clock = decode_clock(values)
             if clock is None:
                 raise self._damaged(f"clocks: row {values[0]} is damaged")
             result.append(clock)
@@ -259,7 +257,7 @@ class Corpus(Closeable):
         """Return visits by their numbers."""
         result = {}
         for number, *rest in self._asked(f"{SELECT_VISITS}{where}", values):
-            visit = visit_of_values((number, *rest))
+            visit = decode_visit((number, *rest))
             if visit is None:
                 raise self._damaged(f"visits: number {number} is damaged")
             result[number] = visit
@@ -287,28 +285,12 @@ class Corpus(Closeable):
         """Return what is wrong with the file, nothing if it is whole."""
         result: list[str] = []
         try:
-            result += page_damage(self._asked)
+            result += find_page_damage(self._asked)
             with sqlite_errors(self.path, _EXPECTED), read_snapshot(self.connection):
-                result += find_damage(self._asked).messages
+                result += find_line_damage(self._asked)
         except UnusableFileError as error:
             return [*result, f"SQLite: {error.__context__}"]
         return result
-
-    def repair(self) -> RemovedRows:
-        """Take out what is damaged, and return how much that was.
-
-        The visits that rows were of are not finished any more, so a collection measures them again.
-
-        Raises:
-            InputError: the file itself is damaged; :mod:`polygym.search.corpus.salvage` copies it.
-        """
-        # What refers to what is taken out is taken out too, in any order.
-        self.connection.execute("PRAGMA foreign_keys = OFF")
-        try:
-            with self.transaction():
-                return remove_damage(self.connection, find_damage(self._asked))
-        finally:
-            self.connection.execute("PRAGMA foreign_keys = ON")
 
     def _asked(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return what the database answers.
@@ -324,7 +306,7 @@ class Corpus(Closeable):
         return InputError(f"{self.path}: expected {_EXPECTED}, found {found}; {ADVICE}")
 
     def _row(self, values: Sequence[object]) -> CorpusRow:
-        corpus_row = row_of_values(values)
+        corpus_row = decode_row(values)
         if corpus_row is None:
             raise self._damaged(f"rows: number {values[1]!r} of visit {values[0]!r} is damaged")
         return corpus_row
@@ -364,41 +346,40 @@ def open_corpus(path: Path, *, begin: bool = False) -> Corpus:
         _create(path)
     with sqlite_errors(path, _EXPECTED, ADVICE):
         connection = sqlite3.connect(path, isolation_level=None, timeout=_LOCK_TIMEOUT_SECONDS)
-        # What is no UTF-8 is damage, which its sum says.
+        # A text that is no UTF-8 is damaged; its checksum differs.
         connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
         try:
             connection.execute("PRAGMA foreign_keys = ON")
-            row = connection.execute(_SELECT_VERSION).fetchone()
-            if row == (FORMAT, FORMER_VERSION):
-                row = _converted(path, connection)
+            row = connection.execute("SELECT format, version FROM corpus").fetchone()
         except BaseException:
             connection.close()
             raise
     if row is None or row[0] != FORMAT:
         connection.close()
         raise UnusableFileError(
-            f"{path}: expected {_EXPECTED}, found a file that does not say it is one; {ADVICE}"
+            f"{path}: expected {_EXPECTED}, found a file without a header; {ADVICE}"
         )
     if row != (FORMAT, VERSION):
         connection.close()
         raise InputError(
-            f"{path}: expected a corpus of version {VERSION}, found {row}; another version of "
-            "polygym has written it"
+            f"{path}: expected a corpus of version {VERSION}, found version {row[1]!r:.20}; "
+            "collect into a new file, or use the version of polygym that wrote it"
         )
     return Corpus(path, connection)
 
 
-_SELECT_VERSION = "SELECT format, version FROM corpus"
+def file_problems(path: Path) -> list[str]:
+    """Return a message for each damage of a file, none if it is a whole corpus.
 
-
-def _converted(path: Path, connection: sqlite3.Connection) -> tuple[str, int]:
-    """Make a corpus of version 2 one of this version, unless another process has done so."""
-    with transaction(connection, path, _EXPECTED):
-        row: tuple[str, int] = connection.execute(_SELECT_VERSION).fetchone()
-        if row != (FORMAT, FORMER_VERSION):
-            return row
-        convert(connection)
-    return FORMAT, VERSION
+    Raises:
+        InputError: there is no file, or it is of another version.
+    """
+    try:
+        with open_corpus(path) as corpus:
+            return corpus.check()
+    except UnusableFileError as error:
+        cause = error.__context__
+        return [f"SQLite: {cause}" if cause else str(error).removeprefix(f"{path}: ")]
 
 
 def _create(path: Path) -> None:
@@ -407,6 +388,10 @@ def _create(path: Path) -> None:
 
     def fill(connection: sqlite3.Connection) -> None:
         connection.executescript(f"BEGIN; {TABLES} COMMIT;")
-        seal_corpus(connection, __version__)
+        header = (FORMAT, VERSION, __version__)
+        connection.execute(
+            "INSERT INTO corpus (only, format, version, polygym, checksum) VALUES (1, ?, ?, ?, ?)",
+            (*header, checksum(*header)),
+        )
 
     create_database(path, _EXPECTED, fill)

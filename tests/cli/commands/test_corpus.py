@@ -40,7 +40,7 @@ def test_from_end_to_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     code, text, _ = call(capsys, "corpus", "stats", file)
     assert (code, "6 rows" in text, "PROCESSOR" in text) == (0, True, True)
 
-    assert call_json(capsys, "corpus", "check", file) == (0, {"file": file, "complaints": []})
+    assert call_json(capsys, "corpus", "check", file) == (0, {"file": file, "problems": []})
     code, data = call_json(capsys, "corpus", "merge", both, file, other)
     assert (code, data["rows"]) == (0, sum(data["added"].values()))
     assert data["added"][file] == 6
@@ -231,7 +231,7 @@ def test_features_can_be_computed_again_from_what_is_exported(tmp_path: Path) ->
     assert json.loads(found["fingerprint"])["processor"] == here.processor
 
 
-def test_damage_is_taken_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_damage_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = str(tmp_path / "c.sqlite")
     with open_corpus(Path(file), begin=True) as corpus:
         corpus.add_machine(machine_fingerprint(), Machine())
@@ -240,19 +240,12 @@ def test_damage_is_taken_out(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     code, _, said = call(capsys, "corpus", "stats", file)
     assert (code, "found clocks: row 1 is damaged" in said) == (2, True)
     assert call(capsys, "corpus", "check", file)[0] == 1
-    code, text, _ = call(capsys, "corpus", "check", "--mend", file)
-    assert (code, "taken out: 0 rows, 1 time of the clock" in text) == (0, True)
-    assert call(capsys, "corpus", "stats", file)[0] == 0
-    with open_corpus(Path(file)) as corpus:
-        corpus.add_clock(machine_fingerprint().key, 1.0, 1.0)
-        corpus.connection.execute("UPDATE clocks SET moment = -1.0")
-    taken = {"rows": 0, "visits": 0, "clocks": 1, "machines": 0}
-    for counted in (taken, dict.fromkeys(taken, 0)):
-        found = call_json(capsys, "corpus", "check", "--mend", file)
-        assert found == (0, {"file": file, "complaints": [], "taken_out": counted})
+    problems = ["clocks: row 1 is damaged"]
+    found = call_json(capsys, "corpus", "check", file)
+    assert found == (1, {"file": file, "problems": problems})
 
 
-def test_a_damaged_page_is_said_everywhere_and_mended(
+def test_a_damaged_page_is_refused_everywhere(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """SQLite reads all rows, past the damage: it is in an index."""
@@ -279,16 +272,13 @@ def test_a_damaged_page_is_said_everywhere_and_mended(
         ("cost", "train", file, str(tmp_path / "out.model")),
     ):
         code, _, said = call(capsys, *words)
-        assert (code, "`polygym corpus check --mend` takes out" in said) == (2, True), (words, said)
+        assert (code, "; restore a copy of the file" in said) == (
+            2,
+            True,
+        ), (words, said)
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
     code, data = call_json(capsys, "corpus", "check", file)
-    assert (code, data["complaints"][0].startswith("SQLite: ")) == (1, True)
-    code, data = call_json(capsys, "corpus", "check", "--mend", file)
-    lost = {"rows": 0, "visits": 0, "clocks": 0, "machines": 0}
-    expected = {"complaints": [], "taken_out": lost, "copied": 20, "counted": True}
-    assert (code, data) == (0, {"file": file, **expected})
-    code, data = call_json(capsys, "corpus", "stats", file)
-    assert (code, data["rows"]) == (0, 20)
+    assert (code, data["problems"][0].startswith("SQLite: ")) == (1, True)
 
 
 @pytest.mark.parametrize("content", [b"", b"cut off"])
@@ -300,12 +290,7 @@ def test_what_is_not_whole_is_exit_code_1(
         pass
     file.write_bytes(file.read_bytes()[: -4096 if content else 0])
     code, data = call_json(capsys, "corpus", "check", str(file))
-    assert (code, len(data["complaints"])) == (1, 1)
-    code, text, _ = call(capsys, "corpus", "check", "--mend", str(file))
-    assert (code, "nothing can be read of it; it stays as it is" in text) == (
-        int(not content),
-        not content,
-    )
+    assert (code, len(data["problems"])) == (1, 1)
 
 
 def test_what_is_wrong_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

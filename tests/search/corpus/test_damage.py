@@ -1,4 +1,4 @@
-"""Whatever value of a corpus is another one, it is found, refused by who reads, and taken out."""
+"""Any changed value of a corpus is found, and every reader refuses the corpus."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pytest
 
 from polygym.errors import InputError
@@ -26,12 +27,11 @@ from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow
 from polygym.search.corpus.samples import case_rows
 from polygym.search.corpus.schema import TABLES
 from polygym.search.corpus.statistics import corpus_statistics
-from polygym.search.corpus.store import Corpus, open_corpus
-from polygym.search.corpus.version_2 import former_sum
+from polygym.search.corpus.store import Corpus, file_problems, open_corpus
 
 HERE = MachineFingerprint("some CPU", "f00", 2, ("L2 unified 2048K",), "22.1")
 THERE = replace(HERE, processor="another CPU")
-KEYS = {"machines": "key", "corpus": "only", "rows": "visit, place"}
+KEYS = {"machines": "key", "corpus": "only", "rows": "visit, position"}
 WRONG: tuple[object, ...] = ("gemver", '{"n": 12}', "{", -1, 3, 2.5, 1e999, b"\xff", "\udcff")
 
 
@@ -111,30 +111,20 @@ READERS: dict[str, Callable[[Corpus, Path], object]] = {
 }
 
 
-def expect_found_and_mended(path: Path, whole: set[CorpusRow]) -> None:
-    """Check that damage is found, that all readers refuse it, and that it can be taken out."""
+def expect_found_and_refused(path: Path) -> None:
+    """Check that damage is found, and that all readers refuse it."""
     with open_corpus(path) as corpus:
-        complaints = corpus.check()
-        assert complaints
+        assert corpus.check()
         for name, read in READERS.items():
             folder = path.with_name(f"{path.name}.{name}")
             folder.mkdir()
             with pytest.raises(InputError, match="expected a whole corpus, found"):
                 read(corpus, folder)
-        corpus.repair()
-        assert corpus.check() == [], complaints
-        assert {stored_row.row for stored_row in corpus.all()} <= whole
-        assert corpus.connection.execute("PRAGMA foreign_key_check").fetchall() == []
-        corpus_statistics(corpus)
 
 
 @pytest.mark.parametrize(("table", "column"), list(columns()))
-def test_any_value_that_is_another_one_is_found_and_taken_out(
-    tmp_path: Path, table: str, column: str
-) -> None:
+def test_any_changed_value_is_found_and_refused(tmp_path: Path, table: str, column: str) -> None:
     good = filled(tmp_path / "good.sqlite")
-    with open_corpus(good) as corpus:
-        whole = {stored_row.row for stored_row in corpus.all()}
     tried = 0
     for number, value in enumerate(WRONG):
         path = tmp_path / f"{number}.sqlite"
@@ -146,94 +136,104 @@ def test_any_value_that_is_another_one_is_found_and_taken_out(
             with pytest.raises(InputError, match="expected a"):
                 open_corpus(path)
             continue
-        expect_found_and_mended(path, whole)
+        expect_found_and_refused(path)
     assert tried or (table, column) == ("corpus", "only")
 
 
 @pytest.mark.parametrize("table", ["machines", "programs", "cases", "visits", "texts"])
-def test_what_is_gone_is_found_and_what_is_of_it_taken_out(tmp_path: Path, table: str) -> None:
+def test_missing_lines_are_found_and_refused(tmp_path: Path, table: str) -> None:
     path = filled(tmp_path / "c.sqlite")
-    with open_corpus(path) as corpus:
-        whole = {stored_row.row for stored_row in corpus.all()}
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(f"DELETE FROM {table}")
-    expect_found_and_mended(path, whole)
+    expect_found_and_refused(path)
 
 
-def test_what_is_whole_stays_when_something_else_is_taken_out(tmp_path: Path) -> None:
+def test_each_damage_is_named_once(tmp_path: Path) -> None:
     with open_corpus(filled(tmp_path / "c.sqlite")) as corpus:
-        corpus.connection.execute("UPDATE visits SET others = 'hm' WHERE number = 1")
+        corpus.connection.execute("UPDATE visits SET background_load = 'hm' WHERE number = 1")
         corpus.connection.execute("UPDATE clocks SET seconds = -1 WHERE machine = ?", (HERE.key,))
-        corpus.connection.execute("UPDATE rows SET detail = 'y' WHERE visit = 2 AND place = 4")
+        corpus.connection.execute("UPDATE rows SET detail = 'y' WHERE visit = 2 AND position = 4")
         assert corpus.check() == [
             "visits: number 1 is damaged, or its case, its program or its machine",
             "rows: number 4 of visit 2 is damaged",
             "clocks: row 1 is damaged",
         ]
-        assert str(corpus.repair()) == "7 rows, 1 visit, 1 time of the clock"
-        assert corpus.count() == 17
-        assert corpus.finished(HERE.key, 2, 7) == set()
-        assert corpus.finished(THERE.key, 2, 7) == {0, 1}
-        assert corpus.machines().keys() == {HERE.key, THERE.key}
 
 
-def test_the_visit_that_a_row_has_gone_from_is_measured_again(tmp_path: Path) -> None:
+def test_a_row_that_moved_to_another_visit_is_damaged(tmp_path: Path) -> None:
     with open_corpus(filled(tmp_path / "c.sqlite")) as corpus:
         corpus.connection.execute(
-            "UPDATE rows SET visit = 2, place = 9 WHERE (visit, place) = (1, 3)"
+            "UPDATE rows SET visit = 2, position = 9 WHERE (visit, position) = (1, 3)"
         )
-        assert corpus.repair().rows == 1
-        assert 0 not in corpus.finished(HERE.key, 2, 7)
+        assert corpus.check() == ["rows: number 9 of visit 2 is damaged"]
 
 
-def of_version_2(path: Path) -> Path:
-    """Return a corpus as the version before wrote it."""
-    filled(path)
-    with open_corpus(path) as corpus:
-        rows = [
-            (former_sum(row), number, place)
-            for number in range(1, 5)
-            for place, row in enumerate(corpus.rows_of(number))
-        ]
+@pytest.mark.parametrize("version", [2, 3, 5, "x"])
+def test_a_corpus_of_another_version_is_refused_with_advice(
+    tmp_path: Path, version: object
+) -> None:
+    path = filled(tmp_path / "c.sqlite")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.executemany("UPDATE rows SET sum = ? WHERE visit = ? AND place = ?", rows)
-        for table in ("corpus", "machines", "visits", "clocks"):
-            connection.execute(f"ALTER TABLE {table} DROP COLUMN sum")
-        connection.execute("UPDATE corpus SET version = 2")
-    return path
+        connection.execute("UPDATE corpus SET version = ?", (version,))
+    found = rf"expected a corpus of version 4, found version '?{version}'?; collect into a new file"
+    with pytest.raises(InputError, match=found):
+        open_corpus(path)
 
 
-def test_a_corpus_of_version_2_becomes_one_of_this_version(tmp_path: Path) -> None:
-    with open_corpus(filled(tmp_path / "now.sqlite")) as now:
-        path = of_version_2(tmp_path / "c.sqlite")
-        for _ in range(2):
-            with open_corpus(path) as corpus:
-                assert corpus.check() == []
-                assert list(corpus.visits()) == list(now.visits())
-                assert corpus.machines() == now.machines()
-                assert corpus.clocks() == now.clocks()
+PAGE = 4096
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "UPDATE visits SET others = 'hm' WHERE number = 1",
-        "UPDATE clocks SET seconds = 'abc' WHERE rowid = 1",
-        "UPDATE clocks SET seconds = -1 WHERE rowid = 1",
-        "UPDATE cases SET parameters = '{' WHERE number = 1",
-        "UPDATE machines SET document = '{}'",
-        "DELETE FROM machines",
-        "UPDATE rows SET seconds = 1e-9 WHERE place = 1",
-        "UPDATE rows SET threads = 9 WHERE place = 1",
-    ],
-)
-def test_what_was_damaged_in_version_2_stays_damaged(tmp_path: Path, damage: str) -> None:
-    path = of_version_2(tmp_path / "c.sqlite")
-    with open_corpus(filled(tmp_path / "now.sqlite")) as now:
-        whole = {stored_row.row for stored_row in now.all()}
+@pytest.mark.parametrize("how", ["zeros", "random", "flips"])
+def test_every_damaged_page_is_found_and_refused(tmp_path: Path, how: str) -> None:
+    rng = np.random.default_rng(0)
+    found = 0
+    for page in range(1, len(written()) // PAGE):
+        content = bytearray(written())
+        begin = page * PAGE
+        match how:
+            case "zeros":
+                content[begin : begin + PAGE] = bytes(PAGE)
+            case "random":
+                content[begin + 100 : begin + 1100] = rng.bytes(1000)
+            case _:
+                for offset in rng.integers(0, PAGE, 20):
+                    content[begin + int(offset)] ^= 1 << int(rng.integers(8))
+        path = tmp_path / f"{page}.sqlite"
+        path.write_bytes(content)
+        if not file_problems(path):
+            continue  # nothing was there
+        found += 1
+        for name, read in READERS.items():
+            folder = tmp_path / f"{page} {name}"
+            folder.mkdir()
+            with (
+                pytest.raises(InputError, match="restore a copy of the file"),
+                open_corpus(path) as corpus,
+            ):
+                read(corpus, folder)
+    assert found > len(written()) // PAGE // 2
+
+
+def test_a_file_that_was_cut_off_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    path.write_bytes(written()[: -2 * PAGE])
+    assert file_problems(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"no database at all, but long enough to be one" * 99])
+def test_a_file_that_is_no_corpus_has_one_problem(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "c.sqlite"
+    path.write_bytes(content)
+    assert len(file_problems(path)) == 1
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("table", ["corpus", "clocks", "texts", "rows"])
+def test_a_missing_table_is_damage(tmp_path: Path, table: str) -> None:
+    path = filled(tmp_path / "c.sqlite")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute(damage)
-    expect_found_and_mended(path, whole)
+        connection.execute(f"DROP TABLE {table}")
+    assert file_problems(path) == [f"SQLite: no such table: {table}"]
 
 
 def test_what_is_written_meanwhile_is_no_damage(
@@ -256,4 +256,3 @@ def test_what_is_written_meanwhile_is_no_damage(
         monkeypatch.setattr(Corpus, "_asked", meanwhile)
         assert corpus.check() == []
         corpus.expect_whole()
-        assert corpus.repair().visits == 0

@@ -84,10 +84,10 @@ def test_none_of_a_kind_does_what_a_test_kernel_does() -> None:
 
 def test_homes_have_dice_of_their_own() -> None:
     usual = CollectPlan(ProgramChoice(("symm",)))
-    every = [usual, replace(usual, storage_limit=10), replace(usual, storage_variants=20)]
+    every = [usual, replace(usual, storage_limit=10), replace(usual, storage_limit=20)]
     assert len({plan.visit_seed for plan in every}) == 3
     assert usual.visit_seed == 0
-    with pytest.raises(InputError, match="homes: expected nothing beside them"):
+    with pytest.raises(InputError, match="storage_limit: expected no recipe beside it"):
         replace(usual, storage_limit=10, recipe=ProgramRecipe(storage=DefaultSource.AUTO))
 
 

@@ -102,7 +102,7 @@ class VisitSupply:
             case "candidate" if not self.is_done:
                 self._add(at, row)
             case "finished" if at.visit is not None and not self.is_done:
-                self._corpus.finish(at.place, float(row["others"]))
+                self._corpus.finish(at.place, float(row["background_load"]))
                 self._collection.visits += 1
             case "skipped":
                 self._collection.skipped.append(str(row["reason"]))

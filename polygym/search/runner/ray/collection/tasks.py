@@ -118,9 +118,9 @@ class ForwardingCorpus(Corpus):
         """Return how many rows were sent."""
         return self._sent
 
-    def finish(self, visit: int, others: float) -> None:
+    def finish(self, visit: int, background_load: float) -> None:
         """Send that the visit is at its end."""
-        self._emit({"row": "finished", "others": others})
+        self._emit({"row": "finished", "background_load": background_load})
 
 
 def row_json(row: CorpusRow) -> Json:
