@@ -21,8 +21,8 @@ from polygym.files import atomic_file, create_numbered_folder, try_lock, write_a
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from polygym.files import put_in_place
-with put_in_place(Path(sys.argv[1])) as beside:
+from polygym.files import atomic_file
+with atomic_file(Path(sys.argv[1])) as beside:
     beside.write_bytes(b"half")
     os.kill(os.getpid(), signal.SIGKILL)
 """

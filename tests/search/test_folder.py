@@ -38,12 +38,12 @@ BUDGET = 14
 SUICIDE = """
 import os, signal, sys
 from pathlib import Path
-from tests.search.fakes import begun, pretended
-search, last = begun(Path(sys.argv[1])), int(sys.argv[2])
+from tests.search.fakes import begin_fake, fake_evaluation
+search, last = begin_fake(Path(sys.argv[1])), int(sys.argv[2])
 def evaluate(schedule, mapping):
     if search.tally.explored == last:
         os.kill(os.getpid(), signal.SIGKILL)
-    return pretended(schedule)
+    return fake_evaluation(schedule)
 for event in search.run(1000, evaluate):
     print(event.index, flush=True)
 """

@@ -232,12 +232,12 @@ def test_a_cyclic_polytope_has_as_many_facets_as_a_polytope_can() -> None:
 
 
 HASHED = """
-from polygym.poly.spaces.polyhedra import Polyhedra
+from polygym.poly.spaces.polyhedra import RowPolyhedra
 from tests.c_programs import kernel_scop
-space = Polyhedra(kernel_scop("gemver"))
+space = RowPolyhedra(kernel_scop("gemver"))
 print(space.generators(space.all, space.carryable(space.all)))
-from polygym.poly.spaces.farkas import conditions
-print(conditions(space.scop))
+from polygym.poly.spaces.farkas import farkas_conditions
+print(farkas_conditions(space.scop))
 """
 
 

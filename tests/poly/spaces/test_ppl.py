@@ -10,11 +10,11 @@ import pytest
 
 PRELUDE = """
 import ctypes, os, signal, sys, threading
-from polygym.poly.spaces.generators import Constraint, describe
-from polygym.poly.spaces.ppl import parma
+from polygym.poly.spaces.generators import LinearConstraint, enumerate_generators
+from polygym.poly.spaces.ppl import ppl_module
 
 def use():
-    found = describe([Constraint((2,), -1)], 1)
+    found = enumerate_generators([LinearConstraint((2,), -1)], 1)
     assert found.vertices[0].denominator == 2, found
 
 def handlers():
@@ -171,7 +171,7 @@ def test_floating_point_rounds_to_nearest(imports: str) -> None:
 def test_a_missing_library_leaves_everything_in_place() -> None:
     output_of(
         "sys.modules['ppl'] = None\nreal, before = signal.signal, handlers()\n"
-        "try:\n    parma()\nexcept ImportError:\n    pass\nelse:\n    raise AssertionError\n"
+        "try:\n    ppl_module()\nexcept ImportError:\n    pass\nelse:\n    raise AssertionError\n"
         "assert handlers() == before\nassert signal.signal is real\n"
         "del sys.modules['ppl']\nuse()\n"
     )

@@ -128,11 +128,11 @@ def test_the_copy_ends_with_its_process(tmp_path: Path) -> None:
     """A copy that is at work does not outlive a process that is killed."""
     script = (
         "import ctypes, os, sys\n"
-        "from polygym.runtime.evaluation.forked_timeout import apart\n"
+        "from polygym.runtime.evaluation.forked_timeout import run_forked\n"
         "def work():\n"
         "    print(os.getpid(), flush=True)\n"
         "    ctypes.PyDLL(None).sleep(1000)\n"
-        "apart('counting', work, 60, '')\n"
+        "run_forked('counting', work, 60, '')\n"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

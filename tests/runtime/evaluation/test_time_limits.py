@@ -58,7 +58,7 @@ def test_parameters_are_advised_where_sizes_are_numbers(
     def apart(what: str, work: object, seconds: float, otherwise: str, *_: object) -> None:
         advice.append(otherwise)
 
-    monkeypatch.setattr("polygym.runtime.evaluation.time_limits.apart", apart)
+    monkeypatch.setattr("polygym.runtime.evaluation.time_limits.run_forked", apart)
     text = TEXT if numbers else HEAT.replace("heat(", "heat(long N, long T, ")
     schedule_within(ISL, parse_text(text))
     assert advice[0].startswith(
@@ -98,7 +98,7 @@ def test_a_space_has_the_seconds_of_twenty_polyhedra_unless_the_environment_says
     def apart(what: str, work: object, seconds: float, otherwise: str) -> None:
         given.append(seconds)
 
-    monkeypatch.setattr("polygym.runtime.evaluation.time_limits.apart", apart)
+    monkeypatch.setattr("polygym.runtime.evaluation.time_limits.run_forked", apart)
     monkeypatch.delenv(TIME_LIMIT_VARIABLE, raising=False)
     for seconds in (1.0, 100.0):
         space_within(lambda: None, seconds)
