@@ -45,9 +45,8 @@ from polygym.runtime.evaluation.c_compilers import (
     missing_compiler_note,
 )
 from polygym.runtime.evaluation.compiler import CompileFailure, Compiler
-from polygym.runtime.worker.options import MeasureOptions
 from polygym.runtime.worker.outcome import OutcomeStatus, ProblemError
-from polygym.runtime.worker.timing import Repetition, TimeLimit
+from polygym.runtime.worker.timing import MeasureOptions, Repetition, TimeLimit
 from polygym.runtime.worker.worker import Worker
 
 SINGLE_MEASUREMENT = MeasureOptions(

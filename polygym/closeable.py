@@ -10,7 +10,7 @@ from typing import Self
 class Closeable(ABC):
     """Something with a ``close``, which a ``with`` block calls at its end, whatever ends it.
 
-    >>> class Door(Closing):
+    >>> class Door(Closeable):
     ...     def close(self) -> None:
     ...         print("closed")
     >>> with Door():

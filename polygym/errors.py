@@ -45,7 +45,7 @@ class SourceLocation:
 
         What is not printable is escaped, or the text could steer the terminal that shows it.
 
-        >>> print(Place("a.c", 3, 5, "x = y;").excerpt())
+        >>> print(SourceLocation("a.c", 3, 5, "x = y;").excerpt())
             x = y;
                 ^
         """

@@ -37,10 +37,10 @@ _ONE_THREAD = {"MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # PyTorch's
 _COLLECT_AFTER = (20_000, 20, 50)
 
 # Tests of how compile servers begin and end.
-_OF_SERVERS = ("test_apart", "test_compiler", "test_lifetime", "test_planning")
+_OF_SERVERS = ("test_forked_timeout", "test_compiler", "test_lifetime", "test_cores")
 
 # Tests of what is given up, which a copy of the process can be.
-_OF_COPIES = ("test_apart", "test_candidates", "test_patience", "test_searching")
+_OF_COPIES = ("test_forked_timeout", "test_candidates", "test_time_limits", "test_program_search")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -26,10 +26,9 @@ from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.programs import Program, load_program, load_scop
 from polygym.runtime.evaluation.compiler import CompileFailure, Compiler
-from polygym.runtime.worker.options import MeasureOptions
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.runtime.worker.session import Session
-from polygym.runtime.worker.timing import Repetition, TimeLimit
+from polygym.runtime.worker.timing import MeasureOptions, Repetition, TimeLimit
 from polygym.runtime.worker.worker import Worker
 
 SIZES = (Dataset.MINI, Dataset.SMALL, Dataset.MEDIUM)

@@ -29,9 +29,8 @@ from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
 from polygym.programs import Program
 from polygym.runtime.evaluation import Evaluation, rounds_within
 from polygym.runtime.evaluation.compilation import compile_problem, compile_schedule
-from polygym.runtime.worker.options import MeasureOptions
 from polygym.runtime.worker.outcome import Ok
-from polygym.runtime.worker.timing import GENEROUS_LIMIT
+from polygym.runtime.worker.timing import GENEROUS_LIMIT, MeasureOptions
 from polygym.runtime.worker.worker import Worker
 from polygym.search import TuningPlan
 from polygym.search.tuner import tune

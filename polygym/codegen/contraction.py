@@ -9,10 +9,10 @@ differ,
 * a sequence has a's statement in an earlier branch, or
 * a band has δ ≥ 0 on all of its members, δ = 0 on those that are coincident, and not 0 on all.
 
-Windows (:mod:`polygym.poly.transform.storage.windows`) that respect this order bring dependences
-which no member of any band minds: what was permutable and what was parallel still is. That is
-looked at again in the end, as is the legality of the schedule; where a tree is another one all the
-same, the arrays stay as they are.
+Windows (:mod:`polygym.poly.transform.storage.contraction`) that respect this order bring
+dependences which no member of any band minds: what was permutable and what was parallel still is.
+That is looked at again in the end, as is the legality of the schedule; where a tree is another one
+all the same, the arrays stay as they are.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ from polygym.ir.scop import Scop, StorageClass
 from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule, parameter_names
-from polygym.poly.transform.storage.contraction import contract_arrays
+from polygym.poly.transform.storage.contraction import contract_arrays, liveness_windows
 from polygym.poly.transform.storage.memory_cost import new_arrays
 from polygym.poly.transform.storage.plan import StoragePlan
-from polygym.poly.transform.storage.windows import liveness_windows
 
 
 def legal_with_storage(plan: StoragePlan, scop: Scop, schedule: Schedule) -> LegalSchedule:

@@ -19,9 +19,9 @@ _FORMATS = {ScalarType.HALF: "e", ScalarType.FLOAT: "f", ScalarType.DOUBLE: "d"}
 def round_to_type(value: float, scalar: ScalarType) -> float:
     """Return the number of a type that is nearest, even if two are; too large becomes infinite.
 
-    >>> rounded(1.01, ScalarType.HALF), rounded(1.01, ScalarType.BFLOAT)
+    >>> round_to_type(1.01, ScalarType.HALF), round_to_type(1.01, ScalarType.BFLOAT)
     (1.009765625, 1.0078125)
-    >>> rounded(65520.0, ScalarType.HALF), rounded(1e39, ScalarType.BFLOAT)
+    >>> round_to_type(65520.0, ScalarType.HALF), round_to_type(1e39, ScalarType.BFLOAT)
     (inf, inf)
     """
     if not math.isfinite(value):
@@ -38,7 +38,7 @@ def round_to_type(value: float, scalar: ScalarType) -> float:
 def bit_pattern(value: float, scalar: ScalarType) -> int:
     """Return the bits of a number that a type has.
 
-    >>> hex(bits_of(1.0, ScalarType.HALF)), hex(bits_of(-1.0, ScalarType.BFLOAT))
+    >>> hex(bit_pattern(1.0, ScalarType.HALF)), hex(bit_pattern(-1.0, ScalarType.BFLOAT))
     ('0x3c00', '0xbf80')
     """
     kind = ScalarType.FLOAT if scalar is ScalarType.BFLOAT else scalar

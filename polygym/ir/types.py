@@ -82,8 +82,10 @@ class ScalarType(Enum):
 
         FLOAT and DOUBLE count as holding all integers.
 
-        >>> ScalarType.UNSIGNED.holds(ScalarType.INT), ScalarType.LONG.holds(ScalarType.UNSIGNED)
-        (False, True)
+        >>> ScalarType.UNSIGNED.can_represent(ScalarType.INT)
+        False
+        >>> ScalarType.LONG.can_represent(ScalarType.UNSIGNED)
+        True
         """
         if self.is_storage_only:
             return other is self or (other.is_integer and other.size == 1)

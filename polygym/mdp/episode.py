@@ -63,8 +63,8 @@ from polygym.poly.legality import LegalSchedule, is_legal
 from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.baselines import original_schedule, schedule_by
 from polygym.poly.scheduling.strategy import FixedStrategy
-from polygym.poly.spaces.completion import complete_schedule
 from polygym.poly.spaces.construction import SpaceDimension
+from polygym.poly.spaces.exploration import complete_schedule
 from polygym.poly.spaces.polyhedra import RowPolyhedra
 from polygym.poly.transform.splitting.apply import apply_splitting
 from polygym.poly.transform.splitting.conditions import Splitting

@@ -17,7 +17,7 @@ _Points = TypeVar("_Points", isl.Set, isl.Map)
 def evaluate_extent(extent: str, parameters: Mapping[str, int]) -> int:
     """Return the value of a function of the parameters.
 
-    >>> evaluate("[n] -> { [(2 + n)] }", {"n": 5})
+    >>> evaluate_extent("[n] -> { [(2 + n)] }", {"n": 5})
     7
     """
     point = fix_parameters(isl.Set.from_pw_aff(isl.PwAff(extent)), parameters).sample_point()
@@ -53,7 +53,7 @@ def longest_reduction(
 def context_holds(context: str, parameters: Mapping[str, int]) -> bool:
     """Whether a set of parameter values holds these; names that it does not mention are free.
 
-    >>> admits("[n] -> { : n >= 2 }", {"n": 1})
+    >>> context_holds("[n] -> { : n >= 2 }", {"n": 1})
     False
     """
     return not fix_parameters(isl.Set(context), parameters).is_empty()
@@ -67,11 +67,11 @@ def nearest_admissible(
     One after the other is as large as it can be, but not above the wanted; where it must be above,
     as small as it can be. Where the set holds none, they are what was wanted.
 
-    >>> admitted_near("[n, k] -> { : 2k < n and k > 0 }", {"n": 16}, {"k": 16})
+    >>> nearest_admissible("[n, k] -> { : 2k < n and k > 0 }", {"n": 16}, {"k": 16})
     {'k': 7}
-    >>> admitted_near("[n, k] -> { : n > 20 and k > n }", {}, {"n": 16, "k": 16})
+    >>> nearest_admissible("[n, k] -> { : n > 20 and k > n }", {}, {"n": 16, "k": 16})
     {'n': 21, 'k': 22}
-    >>> admitted_near("[n, k] -> { : 2k < n and k > 0 }", {"n": 1}, {"k": 16})
+    >>> nearest_admissible("[n, k] -> { : 2k < n and k > 0 }", {"n": 1}, {"k": 16})
     {'k': 16}
     """
     left = fix_parameters(isl.Set(context), given)

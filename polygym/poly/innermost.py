@@ -75,7 +75,7 @@ class InnermostLoop:
 def independent_rows(rows: Sequence[Vector], before: Iterable[Vector] = ()) -> tuple[int, ...]:
     """Return the positions of the rows that are no combination of ``before`` and those in front.
 
-    >>> independent([(0, 0), (1, 1), (2, 2), (0, 1)])
+    >>> independent_rows([(0, 0), (1, 1), (2, 2), (0, 1)])
     (1, 3)
     """
     basis = list(echelon(before))
@@ -92,7 +92,7 @@ def independent_rows(rows: Sequence[Vector], before: Iterable[Vector] = ()) -> t
 def domain_equations(domain: str) -> tuple[Vector, ...]:
     """Return the iterator parts of the equations that a domain satisfies, as a basis.
 
-    >>> equations("[n] -> { T[i, j] : j = i + 1 and 0 <= i < n }")
+    >>> domain_equations("[n] -> { T[i, j] : j = i + 1 and 0 <= i < n }")
     ((-1, 1),)
     """
     with bounded_operations("finding the equations of a domain"):
@@ -193,9 +193,9 @@ def usual_displacement(
 def access_offset(relation: str, other: str) -> Vector | None:
     """Return by how much the subscripts of one access are greater than another's, if constant.
 
-    >>> offset("{ S[i, j] -> A[i, j + 1] }", "{ S[i, j] -> A[i - 1, j] }")
+    >>> access_offset("{ S[i, j] -> A[i, j + 1] }", "{ S[i, j] -> A[i - 1, j] }")
     (1, 1)
-    >>> offset("{ S[i, j] -> A[i, j] }", "{ S[i, j] -> A[j, i] }") is None
+    >>> access_offset("{ S[i, j] -> A[i, j] }", "{ S[i, j] -> A[j, i] }") is None
     True
     """
     with bounded_operations("comparing two accesses"):
@@ -292,7 +292,7 @@ def _affine_pieces(relation: isl.Map) -> Iterator[tuple[Vector, ...]]:
 def classify_stride(displacement: Vector) -> AccessStride:
     """Return the class of one displacement.
 
-    >>> [classify(vector).name for vector in [(), (0, -1), (0, 8), (1, 0)]]
+    >>> [classify_stride(vector).name for vector in [(), (0, -1), (0, 8), (1, 0)]]
     ['SAME', 'UNIT', 'SHORT', 'FAR']
     """
     if not any(displacement):

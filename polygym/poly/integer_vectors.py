@@ -74,9 +74,9 @@ def echelon(vectors: Iterable[Sequence[int]]) -> tuple[tuple[Vector, int], ...]:
 def extend_basis(basis: Basis, vector: Sequence[int]) -> Basis | None:
     """Return a basis with one vector more, in any order; None where that is in the span already.
 
-    >>> joined([((1, 1, 0), 1)], (2, 1, -1))
+    >>> extend_basis([((1, 1, 0), 1)], (2, 1, -1))
     [((1, 1, 0), 1), ((-1, 0, 1), 2)]
-    >>> joined([((1, 1, 0), 1)], (2, 2, 0)) is None
+    >>> extend_basis([((1, 1, 0), 1)], (2, 2, 0)) is None
     True
     """
     reduced = reduce_by_all(vector, basis)

@@ -28,7 +28,7 @@ from polygym.errors import InternalError
 def to_int(value: isl.Val) -> int:
     """Return an integer of isl's, of any size.
 
-    >>> integer(isl.Val("123456789012345678901234567890")) % 1000
+    >>> to_int(isl.Val("123456789012345678901234567890")) % 1000
     890
     """
     if not value.is_int():
@@ -40,7 +40,7 @@ def to_int(value: isl.Val) -> int:
 def isl_value(value: int) -> isl.Val:
     """Return an integer of Python's, of any size, as isl's; that of a small one is remembered.
 
-    >>> number(2**70)
+    >>> isl_value(2**70)
     Val("1180591620717411303424")
     """
     return isl.Val(str(value))
@@ -51,7 +51,7 @@ def affine_form(
 ) -> isl.Aff:
     """Return a form with these factors and this constant, over what ``zero`` is a form of.
 
-    >>> affine(isl.Aff("[n] -> { [i, j] -> [(0)] }"), (2, 0), (-1,), 3)
+    >>> affine_form(isl.Aff("[n] -> { [i, j] -> [(0)] }"), (2, 0), (-1,), 3)
     Aff("[n] -> { [i, j] -> [(3 - n + 2i)] }")
     """
     aff = zero.set_constant_val(isl_value(value))
@@ -89,7 +89,7 @@ def coefficients(form: Any, kind: isl.dim_type) -> tuple[int, ...]:
 def constant_term(form: Any) -> int:
     """Return the constant of an affine form or of a constraint.
 
-    >>> constant(isl.Aff("{ [i, j] -> [(2i - 3j + 5)] }"))
+    >>> constant_term(isl.Aff("{ [i, j] -> [(2i - 3j + 5)] }"))
     5
     """
     return to_int(form.get_constant_val())
@@ -108,7 +108,7 @@ def coordinates(point: isl.Point, kind: isl.dim_type = isl.dim_type.set) -> tupl
 def lowest_value(points: isl.Set, dimension: int) -> int:
     """Return the smallest value of a dimension of a set that has points and a smallest value.
 
-    >>> lowest(isl.Set("{ [i] : 10 < 3i < 20 }"), 0)
+    >>> lowest_value(isl.Set("{ [i] : 10 < 3i < 20 }"), 0)
     4
     """
     return to_int(points.dim_min_val(dimension))
@@ -122,7 +122,7 @@ def highest_value(points: isl.Set, dimension: int) -> int:
 def range_length(points: isl.Set, dimension: int) -> int:
     """Return how many integers lie between the smallest and the largest value of a dimension.
 
-    >>> length(isl.Set("{ [i] : 10 < 3i < 20 }"), 0)
+    >>> range_length(isl.Set("{ [i] : 10 < 3i < 20 }"), 0)
     3
     """
     return highest_value(points, dimension) - lowest_value(points, dimension) + 1
@@ -133,7 +133,7 @@ def count_points(points: isl.Set) -> int:
 
     Where the count was cut short its own text is refused as well, since isl stays exhausted.
 
-    >>> count(isl.Set("{ [i, j] : 0 <= j < i < 4 }"))
+    >>> count_points(isl.Set("{ [i, j] : 0 <= j < i < 4 }"))
     6
     """
     if not points.is_bounded():

@@ -56,7 +56,7 @@ class ScheduleRow(CachedHash):
     def text(self, iterators: Sequence[str], parameters: Sequence[str]) -> str:
         """Return the form as isl reads it.
 
-        >>> Row((1, -2), (1,), -1).text(["i", "j"], ["n"])
+        >>> ScheduleRow((1, -2), (1,), -1).text(["i", "j"], ["n"])
         'i - 2j + n - 1'
         """
         terms = [
@@ -84,8 +84,8 @@ def combine_rows(
 ) -> ScheduleRow:
     """Return a combination of two rows of one statement: by default their sum.
 
-    >>> added(Row((1, 0), (), 2), Row((0, 1), (), 1), 2, -1)
-    Row(iterators=(2, -1), parameters=(), constant=3)
+    >>> combine_rows(ScheduleRow((1, 0), (), 2), ScheduleRow((0, 1), (), 1), 2, -1)
+    ScheduleRow(iterators=(2, -1), parameters=(), constant=3)
     """
 
     def combined(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ RationalVertex: TypeAlias = tuple[int | Fraction, ...]
 def rational_vertices(polytope: isl.BasicSet) -> tuple[RationalVertex, ...]:
     """Return the corners of a set that inequalities alone describe.
 
-    >>> sorted(corners(isl.BasicSet("{ [i, j] : 0 <= j and 2j <= i < 4 }")))
+    >>> sorted(rational_vertices(isl.BasicSet("{ [i, j] : 0 <= j and 2j <= i < 4 }")))
     [(0, 0), (3, 0), (3, Fraction(3, 2))]
     """
     vertices: list[isl.Vertex] = []
@@ -54,8 +54,8 @@ def value_range(row: Sequence[int], at: Sequence[RationalVertex]) -> tuple[int, 
 
     They are those of corners that are integer points; None where others have less or more.
 
-    >>> at = corners(isl.BasicSet("{ [i, j] : 0 <= j and 2j <= i < 4 }"))
-    >>> ends((1, -1), at), ends((0, 1), at)
+    >>> at = rational_vertices(isl.BasicSet("{ [i, j] : 0 <= j and 2j <= i < 4 }"))
+    >>> value_range((1, -1), at), value_range((0, 1), at)
     ((0, 3), None)
     """
     values = [sum(a * x for a, x in zip(row, corner, strict=True)) for corner in at]

@@ -23,7 +23,7 @@ by what is left of its diagonal (LU, Cholesky, triangular solves) have finite re
 The elements beside the diagonal of a row have a sum below 1, so that every eigenvalue lies between
 1 and 3 (Gershgorin), and powers of the matrix stay far from overflow.
 
-Matrices of other shapes that a program divides by (:mod:`polygym.poly.divisors`) are such,
+Matrices of other shapes that a program divides by (:mod:`polygym.poly.index_ranges`) are such,
 too: augmented ones, ``A[n][n + 1]``, those whose two sizes may be equal, ``A[n][m]``, stacks of
 them, ``A[b][n][n]``. The last two subscripts, i and j, are those in a matrix of R rows; the ones
 before number it. With u the rule's number 1 + 3·p + Σ_k (2k + 1)·i_k over the ones before, to which
@@ -70,7 +70,7 @@ from polygym.ir.printer import c_expression
 from polygym.ir.scop import Array, Scop, StorageClass
 from polygym.ir.types import ScalarType
 from polygym.ir.verifier import verify
-from polygym.poly.divisors import divisor_arrays
+from polygym.poly.index_ranges import divisor_arrays
 
 _MODULUS = 97
 _SPREAD, _PRIME = 1299709, 2**31 - 1

@@ -27,7 +27,7 @@ from polygym.codegen.llvm.core.binary_interface import (
     foreign_symbol,
 )
 from polygym.errors import ForeignCallError, PolygymError
-from polygym.foreign import calls, openmp, shared_libraries
+from polygym.foreign import calls, openmp
 
 _ELF_MAGIC = b"\x7fELF"
 _LIBRARY = re.compile(rf"{LIBRARY_PREFIX}:([0-9a-f]{{64}}):([^\0]+)\0".encode())
@@ -75,13 +75,13 @@ def _foreign_addresses(object_code: bytes) -> dict[str, int]:
     for digest, path in set(_LIBRARY.findall(object_code)):
         where = path.decode()
         try:
-            library = shared_libraries.open_library(where, digest.decode())
+            library = calls.open_library(where, digest.decode())
         except (OSError, ForeignCallError) as error:
             raise LoadError(f"the library {where}: {error}") from error
         for part, name in set(_FOREIGN.findall(object_code)):
             if not digest.startswith(part):
                 continue
-            address = shared_libraries.function_at(library, name.decode())
+            address = calls.function_at(library, name.decode())
             if address is None:
                 raise LoadError(f"the library {where} has no function {name.decode()}")
             result[foreign_symbol(digest.decode(), name.decode())] = address

@@ -9,7 +9,7 @@ from polygym.autoschedule.schedule_choice import AutomaticSchedule
 from polygym.mapping.mapping import Mapping
 from polygym.poly.schedule import Schedule
 from polygym.runtime.evaluation import TIMING_NOISE, Evaluation
-from polygym.runtime.evaluation.defects import Defects
+from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.worker.timing import describe_host
 from polygym.search.folder import SearchFolder, finding_json, search_summary
 from polygym.search.journal import Json

@@ -31,7 +31,7 @@ from polygym.runtime.evaluation import (
     EvaluationOptions,
     rounds_within,
 )
-from polygym.runtime.evaluation.defects import Defects
+from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.evaluation.evaluator import MappedSchedule
 from polygym.search.runner.local import CandidateRunner, RunnerFactory, open_local_runner
 from polygym.search.strategies.candidates import (

@@ -21,7 +21,7 @@ from polygym.mapping.mapping import Mapping, parse_mapping
 from polygym.pickling import pickle_by_name
 from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.runtime.evaluation import TIMING_NOISE, Evaluation
-from polygym.runtime.evaluation.defects import Defects
+from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.search.strategies.candidates import ScheduleSource
 
 FORMAT = "polygym tuned"

@@ -15,10 +15,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from polygym.foreign import memory
+from polygym.foreign import calls
 
 # Objects lie at multiples of 8, so that the field of one at 8k is element k of this.
-_first_fields = memory.address_table(object.__basicsize__)
+_first_fields = calls.address_table(object.__basicsize__)
 
 
 def address_by_interface(array: np.ndarray) -> int:

@@ -18,7 +18,7 @@ from polygym.codegen.llvm.core.binary_interface import (
 )
 from polygym.codegen.pipeline import compile_program, lower
 from polygym.errors import InputError, InternalError, OutOfRangeError, PolygymError
-from polygym.foreign import memory
+from polygym.foreign import calls
 from polygym.foreign.calls import EntryPoint, argument_block
 from polygym.ir.scop import Scop, StorageClass
 from polygym.mapping.mapping import Mapping as MachineMapping
@@ -87,8 +87,8 @@ class CompiledKernel:
         self.places = tuple(bindings)
         self._program: LoadedProgram = load_object(object_code)
         self._has_threads = may_use_threads(object_code)
-        self._sizes = memory.int64_array(sizes)
-        first = memory.address_of(self._sizes)
+        self._sizes = calls.int64_array(sizes)
+        first = calls.address_of(self._sizes)
         self._size_addresses = [first + 8 * place for place in range(len(sizes))]
         returned = [binding for binding in self.places if binding.output is not None]
         self.outputs = tuple(sorted(returned, key=lambda array_binding: array_binding.output or 0))

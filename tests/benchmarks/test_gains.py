@@ -13,7 +13,7 @@ from search_study.version import code_version
 from polygym.mapping.mapping import Mapping
 from polygym.poly.schedule import Schedule
 from polygym.programs import Program
-from polygym.runtime.evaluation.defects import Defects
+from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.runtime.worker.problem import CompiledProgram
 from polygym.search import TuningResult, tuner

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from polygym.errors import ForeignCallError, PolygymError
-from polygym.foreign import libc, memory
+from polygym.foreign import calls, libc
 
 READ_WRITE = mmap.PROT_READ | mmap.PROT_WRITE
 
@@ -17,11 +17,11 @@ READ_WRITE = mmap.PROT_READ | mmap.PROT_WRITE
 def test_bytes_are_filled_copied_compared_and_seen() -> None:
     first, second = (libc.map_memory(8192, READ_WRITE, mmap.MAP_PRIVATE) for _ in range(2))
     libc.fill_bytes(first + 100, 0xA5, 7)
-    assert bytes(memory.memory_view(first + 99, 9)) == b"\0" + 7 * b"\xa5" + b"\0"
+    assert bytes(calls.memory_view(first + 99, 9)) == b"\0" + 7 * b"\xa5" + b"\0"
     assert not libc.equal_bytes(first, second, 8192)
     libc.copy_bytes(second, first, 8192)
     assert libc.equal_bytes(first, second, 8192)
-    memory.memory_view(second, 8192)[8191] = 1
+    calls.memory_view(second, 8192)[8191] = 1
     assert libc.equal_bytes(first, second, 8191)
     assert not libc.equal_bytes(first, second, 8192)
     for address in (first, second):
@@ -94,9 +94,9 @@ def test_a_child_can_be_made_to_die_with_its_parent() -> None:
 
 
 def test_words_and_addresses() -> None:
-    words = memory.int64_array([5, -(2**63)])
-    address = memory.address_of(words)
-    assert memory.memory_view(address, 16).cast("q").tolist() == [5, -(2**63)]
-    table = memory.int64_array([address, address + 8])
-    start = memory.address_of(table)
-    assert memory.address_table(start % 8 + 8)[start // 8 - 1] == address
+    words = calls.int64_array([5, -(2**63)])
+    address = calls.address_of(words)
+    assert calls.memory_view(address, 16).cast("q").tolist() == [5, -(2**63)]
+    table = calls.int64_array([address, address + 8])
+    start = calls.address_of(table)
+    assert calls.address_table(start % 8 + 8)[start // 8 - 1] == address

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from unittest.mock import patch
 
 from polygym.codegen.llvm.loops import emit_parallel
-from polygym.foreign import calls, memory, openmp
+from polygym.foreign import calls, openmp
 from polygym.runtime import loader
 
 
@@ -37,6 +37,6 @@ def every_loop_shared() -> Iterator[Forks]:
     function = calls.fork_callback(counted)
     with (
         patch.object(emit_parallel, "LEAST_WORK", 0),
-        patch.object(loader, "_fork_address", lambda: memory.address_of(function)),
+        patch.object(loader, "_fork_address", lambda: calls.address_of(function)),
     ):
         yield forks

@@ -3,7 +3,7 @@
 import pytest
 
 from polygym.frontend.c import parse_text
-from polygym.poly.divisors import divisor_arrays
+from polygym.poly.index_ranges import divisor_arrays
 
 HEAD = """
 void f(int n, double A[n][n], double U[n][n], double s[n], double x[n], int I[n][n], double *p) {

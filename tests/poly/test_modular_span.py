@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygym.poly.batched_vectors import batched_null_space, inner_products
+from polygym.poly.batched_vectors import _PRIME, ModularSpan, batched_null_space, inner_products
 from polygym.poly.integer_vectors import dot, echelon, null_space
-from polygym.poly.modular_span import _PRIME, ModularSpan
 from polygym.poly.spaces import generators
 from polygym.poly.spaces.generators import (
     EnumerationBudget,
@@ -15,8 +14,8 @@ from polygym.poly.spaces.generators import (
     enumerate_generators,
     enumerate_incrementally,
     enumerate_with_order,
+    ppl_module,
 )
-from polygym.poly.spaces.ppl import ppl_module
 
 NUMBERS = st.integers(-3, 3)
 VECTORS = st.lists(st.tuples(*[NUMBERS] * 4), max_size=7)

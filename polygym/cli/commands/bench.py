@@ -45,7 +45,7 @@ from polygym.poly.transform.storage.plan import SOURCE_STORAGE
 from polygym.programs import Program, load_program
 from polygym.programs.selection import select_programs
 from polygym.runtime.evaluation.c_compilers import C_COMPILERS, tolerance_note
-from polygym.runtime.peaks.peak_cache import peaks_for
+from polygym.runtime.peaks.calibration import peaks_for
 from polygym.runtime.worker.background_load import BackgroundLoad, LoadMonitor
 from polygym.runtime.worker.outcome import Ok
 from polygym.runtime.worker.timing import describe_host

@@ -21,7 +21,7 @@ from polygym.cli.result import CommandResult
 from polygym.cli.stop_signals import StopRequest, stoppable
 from polygym.mapping.mapping import DEFAULT_MAPPING
 from polygym.poly.transform.storage.memory_cost import DEFAULT_MEMORY_LIMIT
-from polygym.runtime.evaluation.defects import Defects
+from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.corpus.collector import Collection, CollectionProgress, CollectPlan
 from polygym.search.corpus.held_out import TEST_KERNELS

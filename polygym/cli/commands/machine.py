@@ -12,8 +12,8 @@ from polygym.cli.output.limits import busy_machine_note
 from polygym.cli.output.tables import print_table
 from polygym.cli.result import CommandResult
 from polygym.runtime.evaluation.fingerprint import machine_fingerprint
+from polygym.runtime.peaks.calibration import peak_cache_path, peaks_for, remeasured_peaks
 from polygym.runtime.peaks.machine_peaks import Peaks
-from polygym.runtime.peaks.peak_cache import peak_cache_path, peaks_for, remeasured_peaks
 
 _HELP = """Show what this machine does at most, by which limits of programs are computed.
 

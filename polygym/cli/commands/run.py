@@ -53,13 +53,14 @@ from polygym.poly.transform.storage.plan import SOURCE_STORAGE
 from polygym.programs import Program, load_program
 from polygym.runtime.evaluation.compilation import compile_problem, compile_schedule
 from polygym.runtime.evaluation.time_limits import code_within
-from polygym.runtime.worker.options import MeasureOptions, WorkerOptions
 from polygym.runtime.worker.outcome import Ok, Outcome, OutcomeStatus, ProblemError, outcome_to_json
 from polygym.runtime.worker.problem import CompiledProgram, Problem
 from polygym.runtime.worker.timing import (
     GENEROUS_LIMIT,
     ONCE,
+    MeasureOptions,
     Repetition,
+    WorkerOptions,
     available_memory,
     describe_host,
 )

@@ -27,9 +27,9 @@ from polygym.cli.output.tables import print_table
 from polygym.cli.result import CommandResult
 from polygym.ir.scop import Scop
 from polygym.poly.dependences import dependences
-from polygym.poly.transform.storage.choices import WebChoices, storage_choices
 from polygym.poly.transform.storage.inhibitors import loop_inhibitors, source_loops
 from polygym.poly.transform.storage.memory_cost import format_bytes
+from polygym.poly.transform.storage.variants import WebChoices, storage_choices
 from polygym.programs import Program, load_program
 
 _HELP = """List what may become of a program's arrays, what it takes, and what it frees.

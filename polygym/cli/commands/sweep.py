@@ -49,7 +49,7 @@ from polygym.poly.spaces.polyhedra import SpaceLimits
 from polygym.programs.selection import expect_files, select_programs
 from polygym.runtime.evaluation import EvaluationOptions
 from polygym.runtime.evaluation.c_compilers import tolerance_note
-from polygym.runtime.peaks.peak_cache import peaks_for
+from polygym.runtime.peaks.calibration import peaks_for
 from polygym.runtime.worker.timing import describe_host
 from polygym.search.runner.ray.fleet.address import ClusterAddress
 from polygym.search.strategies.samplers import MODEL, check_sampler, model_name

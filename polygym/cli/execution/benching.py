@@ -21,10 +21,9 @@ from polygym.programs import Program
 from polygym.runtime.evaluation.c_compilers import C_COMPILERS, compile_with
 from polygym.runtime.evaluation.compilation import compile_problem, compile_schedule
 from polygym.runtime.evaluation.time_limits import code_within
-from polygym.runtime.worker.options import MeasureOptions
 from polygym.runtime.worker.outcome import Outcome, ProblemError
 from polygym.runtime.worker.problem import CompiledProgram, Problem
-from polygym.runtime.worker.timing import GENEROUS_LIMIT, Repetition
+from polygym.runtime.worker.timing import GENEROUS_LIMIT, MeasureOptions, Repetition
 from polygym.runtime.worker.worker import Worker
 
 ORIGINAL = "original"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from polygym.cli.output.console import write_text
 from polygym.mapping.mapping import Mapping
-from polygym.runtime.evaluation.defects import Defects
+from polygym.runtime.evaluation.evaluation_results import Defects
 
 
 def report_defects(defects: Defects, mapping: Mapping, program: str = "") -> None:

@@ -11,8 +11,8 @@ from polygym.errors import PolygymError
 from polygym.mapping.mapping import Mapping
 from polygym.programs import Program
 from polygym.runtime.evaluation.time_limits import count_within
+from polygym.runtime.peaks.calibration import cached_peaks, peaks_for
 from polygym.runtime.peaks.machine_peaks import Peaks
-from polygym.runtime.peaks.peak_cache import cached_peaks, peaks_for
 
 
 def limit_under(mapping: Mapping, program: Program) -> Limit:

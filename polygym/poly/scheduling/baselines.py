@@ -14,8 +14,7 @@ from polygym.ir.scop import Scop
 from polygym.poly.dependences import dependences
 from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.schedule import Schedule, parse_schedule
-from polygym.poly.scheduling.canonical_names import with_canonical_names
-from polygym.poly.scheduling.isl_scheduler import SchedulingTask
+from polygym.poly.scheduling.isl_scheduler import SchedulingTask, with_canonical_names
 from polygym.poly.scheduling.isl_variants import variant_schedule
 from polygym.poly.scheduling.strategy import ISL, FixedStrategy, IslOptions, OriginalOrder
 from polygym.poly.scheduling.symbolic_sizes import with_symbolic_sizes

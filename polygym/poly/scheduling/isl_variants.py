@@ -66,9 +66,10 @@ def variant_schedule(task: SchedulingTask, original: Schedule) -> Schedule:
 def is_allowed(row: ScheduleRow, options: IslOptions) -> bool:
     """Whether a row has a shape that the options allow.
 
-    >>> [is_wanted(Row(row, (), 1), IslOptions(skew=False)) for row in ((0, 1), (1, 1), (0, -1))]
+    >>> rows = [ScheduleRow(row, (), 1) for row in ((0, 1), (1, 1), (0, -1))]
+    >>> [is_allowed(row, IslOptions(skew=False)) for row in rows]
     [True, False, True]
-    >>> is_wanted(Row((0, -1), (), 1), IslOptions(negative=False))
+    >>> is_allowed(ScheduleRow((0, -1), (), 1), IslOptions(negative=False))
     False
     """
     coefficients = [*row.iterators, *row.parameters]

@@ -226,7 +226,7 @@ def _original_schedule(scop: Scop) -> Schedule:
 def _coefficient_bits(row: ScheduleRow) -> int:
     """Return the number of bits of a row's coefficients.
 
-    >>> _size(Row((1, -2, 0), (3,), 0))
+    >>> _coefficient_bits(ScheduleRow((1, -2, 0), (3,), 0))
     6
     """
     return sum(

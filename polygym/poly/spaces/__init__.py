@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from polygym.poly.spaces.completion import complete_schedule
     from polygym.poly.spaces.construction import (
         ScheduleSpace,
         SpaceDimension,
         space_from_selections,
     )
     from polygym.poly.spaces.coordinates import Coordinate, CoordinateLayout
+    from polygym.poly.spaces.exploration import complete_schedule
     from polygym.poly.spaces.polyhedra import DimensionGenerators, RowPolyhedra, SpaceLimits
 else:
     __getattr__ = lazy_attributes(__name__)

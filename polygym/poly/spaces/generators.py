@@ -25,19 +25,72 @@ Whether c is constant along L, that is, a combination of the coefficients so far
 a prime: what is independent there is so in truth, and of the others the library is asked.
 Example: 0 ≤ i < n in the plane. i ≥ 0 and n - i - 1 ≥ 0 are independent and leave the three
 generators (a point, two lines at first) three; then n ≥ 0 holds everywhere and nothing changes.
+
+The one place where the Parma Polyhedra Library is imported, and where its import is tamed.
+
+pplpy brings cysignals, which on import replaces the handlers of SIGINT and of every signal that
+means a crash, prints a long report when one of those arrives, and refuses to be imported outside
+the main thread. A library has no business doing so to its user: here the handlers are as they were
+before, at the level of C and of Python, and the import works in any thread. What is lost is that
+Ctrl-C cannot interrupt the inside of a single call, which is why calls are kept short (see
+:mod:`polygym.poly.spaces.generators`).
 """
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from math import gcd, inf
+from types import ModuleType
 from typing import Any
 
+from polygym.foreign.libc import SignalHandlers
+from polygym.poly.batched_vectors import ModularSpan
 from polygym.poly.integer_vectors import Vector
-from polygym.poly.modular_span import ModularSpan
-from polygym.poly.spaces.ppl import ppl_module
+
+_import_lock = threading.Lock()
+
+
+def ppl_module() -> ModuleType:
+    """Return the library, imported at first use."""
+    with _import_lock:
+        return _import()
+
+
+@lru_cache(maxsize=1)
+def _import() -> ModuleType:
+    with _preserve_signal_handlers():
+        import ppl
+    return ppl  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _preserve_signal_handlers() -> Iterator[None]:
+    """Put back every signal handler that the body changes, and the stack that handlers run on.
+
+    What other threads set meanwhile stays.
+    """
+    handlers = SignalHandlers()
+    python_signal = signal.signal
+    importing = threading.get_ident()
+
+    def not_in_this_thread(signalnum: Any, handler: Any) -> Any:
+        if threading.get_ident() == importing:
+            return signal.getsignal(signalnum)
+        handlers.exclude(signalnum)
+        return python_signal(signalnum, handler)
+
+    signal.signal = not_in_this_thread
+    try:
+        yield
+    finally:
+        signal.signal = python_signal
+        handlers.restore()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from polygym.runtime.evaluation.compiler import Compiler, c_text
     from polygym.runtime.evaluation.evaluation import TIMING_NOISE, Evaluation, EvaluationOptions
     from polygym.runtime.evaluation.evaluation_results import expect_candidate_result
-    from polygym.runtime.evaluation.evaluator import Evaluator
+    from polygym.runtime.evaluation.evaluator import Evaluator, evaluator_for
     from polygym.runtime.evaluation.measurement_rule import rounds_within
-    from polygym.runtime.evaluation.shared_evaluators import evaluator_for
 else:
     __getattr__ = lazy_attributes(__name__)
 

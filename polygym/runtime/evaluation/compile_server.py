@@ -42,8 +42,7 @@ from polygym.runtime.evaluation.compilation import (
 )
 from polygym.runtime.evaluation.compiler import OUT_OF_MEMORY
 from polygym.runtime.worker.address_space import resident_bytes, set_soft_limit
-from polygym.runtime.worker.channel import Channel, ChannelClosedError
-from polygym.runtime.worker.job_messages import Json
+from polygym.runtime.worker.job_messages import Channel, ChannelClosedError, Json
 from polygym.runtime.worker.server_process import ParentGoneError, ParentWatch, begin_server
 
 # Allocations from one search for garbage, of which there is little, to the next: with Python's own

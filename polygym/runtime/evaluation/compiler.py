@@ -58,7 +58,7 @@ class CompileFailure:
     def as_error(self, what: str) -> PolygymError:
         """Return it as the error of what had to be compiled: a limit, a defect, or the input's.
 
-        >>> NotCompiled("Timeout", "it took too long").of("gemm: ")
+        >>> CompileFailure("Timeout", "it took too long").as_error("gemm: ")
         LimitError('gemm: it took too long')
         """
         said = f"{what}{self.reason}"

@@ -7,6 +7,8 @@ one whose loops are those of another but for where counters begin
 (:mod:`polygym.codegen.loopir.canonical_form`): the first answer is remembered, unless it was the
 machine and not the schedule that failed. Threads may share an evaluator; what they ask follows one
 another.
+
+The evaluators of a process: one worker and one compiler for all, and only few programs open.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from polygym.mapping.mapping import Mapping
 from polygym.mapping.nest_options import require_statements
 from polygym.poly.schedule import Schedule
 from polygym.programs import Program
-from polygym.runtime.evaluation.compiler import CompileFailure, Compiler
+from polygym.runtime.evaluation.compiler import CompileFailure, Compiler, shared_compiler
 from polygym.runtime.evaluation.evaluation import Evaluation, EvaluationOptions
 from polygym.runtime.evaluation.evaluation_results import (
     MACHINE_FAILURES,
@@ -33,14 +35,13 @@ from polygym.runtime.evaluation.evaluation_results import (
     evaluation_of_run,
     machine_failure,
 )
-from polygym.runtime.evaluation.interleaved_runs import InterleavedRuns
-from polygym.runtime.evaluation.measurement_rule import BASELINE_REPETITION
-from polygym.runtime.worker.options import MeasureOptions
+from polygym.runtime.evaluation.measurement_rule import BASELINE_REPETITION, InterleavedRuns
 from polygym.runtime.worker.problem import CompiledProgram
 from polygym.runtime.worker.session import Session
+from polygym.runtime.worker.timing import MeasureOptions
 from polygym.runtime.worker.worker import Worker
 
-__all__ = ["Evaluator", "MappedSchedule"]
+__all__ = ["Evaluator", "MappedSchedule", "evaluator_for"]
 
 _CACHE_SIZE = 4096
 
@@ -237,3 +238,39 @@ class _ProcessLock:
         if self._owner != os.getpid():
             self._owner, self._lock = os.getpid(), threading.RLock()
         return self._lock
+
+
+_MAX_OPEN_PROBLEMS = 4
+
+
+class _SharedEvaluators:
+    """What the evaluators of a process have in common: one worker, one compiler, few programs."""
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        self.worker = Worker()
+        self.compiler = shared_compiler()
+        self.evaluators: dict[tuple[Program, EvaluationOptions], Evaluator] = {}
+        self.lock = threading.Lock()
+
+
+_shared: _SharedEvaluators | None = None
+
+
+def evaluator_for(program: Program, options: EvaluationOptions) -> Evaluator:
+    """Return this process's evaluator of a program; only the last few programs stay open."""
+    global _shared
+    if _shared is None or _shared.owner != os.getpid():
+        _shared = _SharedEvaluators()
+    key = (program, options)
+    shared, superfluous = _shared, []
+    with shared.lock:
+        result = shared.evaluators.pop(key, None) or Evaluator(
+            program, options, worker=shared.worker, compiler=shared.compiler
+        )
+        shared.evaluators[key] = result
+        while len(shared.evaluators) > _MAX_OPEN_PROBLEMS:
+            superfluous.append(shared.evaluators.pop(next(iter(shared.evaluators))))
+    for evaluator in superfluous:  # outside the lock: one that is at work in a thread is waited for
+        evaluator.close()
+    return result

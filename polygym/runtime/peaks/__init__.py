@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
+    from polygym.runtime.peaks.calibration import cached_peaks, peaks_for, remeasured_peaks
     from polygym.runtime.peaks.machine_peaks import (
         LevelPeak,
         OperationLatencies,
         OperationRates,
         Peaks,
     )
-    from polygym.runtime.peaks.peak_cache import cached_peaks, peaks_for, remeasured_peaks
 else:
     __getattr__ = lazy_attributes(__name__)
 

@@ -149,7 +149,7 @@ def _declarations(kind: str) -> Iterator[str]:
 def _intrinsic_suffix(kind: str) -> str:
     """Return how LLVM names a type in intrinsics.
 
-    >>> _suffix("<8 x double>"), _suffix("float")
+    >>> _intrinsic_suffix("<8 x double>"), _intrinsic_suffix("float")
     ('v8f64', 'f32')
     """
     short = "f64" if "double" in kind else "f32"

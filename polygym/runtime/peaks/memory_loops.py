@@ -68,12 +68,13 @@ def memory_levels(caches: Sequence[str], threads: int, memory: int) -> tuple[Mem
 
     Caches are as the machine's fingerprint has them. The last one is shared, others are of a core.
 
-    >>> for one in pieces(("L1 data 32K", "L2 unified 1024K", "L3 unified 32768K"), 2, 2**30):
-    ...     print(one)
-    Piece(name='L1', size=65536, piece=16384)
-    Piece(name='L2', size=2097152, piece=524288)
-    Piece(name='L3', size=33554432, piece=8388608)
-    Piece(name='memory', size=0, piece=67108864)
+    >>> caches = ("L1 data 32K", "L2 unified 1024K", "L3 unified 32768K")
+    >>> for level in memory_levels(caches, 2, 2**30):
+    ...     print(level)
+    MemoryLevel(name='L1', size=65536, bytes_per_thread=16384)
+    MemoryLevel(name='L2', size=2097152, bytes_per_thread=524288)
+    MemoryLevel(name='L3', size=33554432, bytes_per_thread=8388608)
+    MemoryLevel(name='memory', size=0, bytes_per_thread=67108864)
     """
     matches = [match for text in caches if (match := _CACHE.fullmatch(text))]
     known = [

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from polygym.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from polygym.runtime.worker.options import MeasureOptions, WorkerOptions
     from polygym.runtime.worker.outcome import (
         Crash,
         DoesNotCompile,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     )
     from polygym.runtime.worker.problem import Buffer, CompiledProgram, Problem
     from polygym.runtime.worker.session import Session
-    from polygym.runtime.worker.timing import Repetition, TimeLimit
+    from polygym.runtime.worker.timing import MeasureOptions, Repetition, TimeLimit, WorkerOptions
     from polygym.runtime.worker.worker import Worker
 else:
     __getattr__ = lazy_attributes(__name__)

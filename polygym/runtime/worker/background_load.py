@@ -72,9 +72,9 @@ class BackgroundLoad:
     def __str__(self) -> str:
         """Return a sentence's part.
 
-        >>> str(ForeignLoad(10.0, 0.9, 0.0, 2))
+        >>> str(BackgroundLoad(10.0, 0.9, 0.0, 2))
         'other processes kept 0.9 of the 2 cores busy'
-        >>> str(ForeignLoad(10.0, 0.0, 0.25, 4))
+        >>> str(BackgroundLoad(10.0, 0.0, 0.25, 4))
         'a hypervisor took 0.2 of the 4 cores'
         """
         parts = []

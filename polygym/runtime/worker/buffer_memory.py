@@ -41,6 +41,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from polygym.errors import ForeignCallError
+from polygym.foreign.calls import memory_view
 from polygym.foreign.libc import (
     advise_huge_pages,
     copy_bytes,
@@ -51,7 +52,6 @@ from polygym.foreign.libc import (
     protect,
     unmap_memory,
 )
-from polygym.foreign.memory import memory_view
 
 CHUNK = 64 * 1024 * 1024
 """How many bytes of a buffer are there twice, at most, while it moves from one set to another."""
@@ -175,7 +175,7 @@ class BufferPlacement:
 def place_buffers(sizes: Sequence[int]) -> tuple[BufferPlacement, ...]:
     """Lay buffers out with guards, alignment and stagger (the module's docstring says how).
 
-    >>> [(p.begin, p.start, p.end) for p in place([4096, 8])]
+    >>> [(p.begin, p.start, p.end) for p in place_buffers([4096, 8])]
     [(4096, 4096, 8192), (12288, 14336, 16384)]
     """
     placements = []

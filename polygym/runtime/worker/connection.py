@@ -24,8 +24,7 @@ from contextlib import suppress
 from typing import BinaryIO
 
 from polygym.errors import InternalError
-from polygym.runtime.worker.channel import Channel, ChannelClosedError
-from polygym.runtime.worker.job_messages import Json
+from polygym.runtime.worker.job_messages import Channel, ChannelClosedError, Json
 from polygym.runtime.worker.outcome import WorkerError, crash_from_exit
 from polygym.version import PACKAGE
 

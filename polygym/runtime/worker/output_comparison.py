@@ -25,8 +25,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from polygym.foreign.calls import memory_view
 from polygym.foreign.libc import equal_bytes
-from polygym.foreign.memory import memory_view
 from polygym.ir.types import ScalarType
 from polygym.runtime.worker.problem import Buffer
 
@@ -152,9 +152,9 @@ def _first_beyond_tolerance(
 def _tolerance_of_type(tolerance: float, scalar: ScalarType) -> float:
     """Return the tolerance of elements of a type, of that of doubles.
 
-    >>> _of_type(2.0**-20, ScalarType.DOUBLE) == 2.0**-20
+    >>> _tolerance_of_type(2.0**-20, ScalarType.DOUBLE) == 2.0**-20
     True
-    >>> _of_type(0.0, ScalarType.HALF), _of_type(1.0, ScalarType.BFLOAT)
+    >>> _tolerance_of_type(0.0, ScalarType.HALF), _tolerance_of_type(1.0, ScalarType.BFLOAT)
     (0.001953125, 0.1)
     """
     match scalar:

@@ -22,7 +22,6 @@ from polygym.runtime.worker.job_messages import (
     job_to_message,
     problem_to_message,
 )
-from polygym.runtime.worker.options import MeasureOptions, WorkerOptions
 from polygym.runtime.worker.outcome import (
     Ok,
     Outcome,
@@ -33,7 +32,7 @@ from polygym.runtime.worker.outcome import (
     outcome_from_json,
 )
 from polygym.runtime.worker.problem import CompiledProgram, Problem, check_problem, check_programs
-from polygym.runtime.worker.timing import ONCE, Repetition
+from polygym.runtime.worker.timing import ONCE, MeasureOptions, Repetition, WorkerOptions
 
 _Answer = TypeVar("_Answer")
 

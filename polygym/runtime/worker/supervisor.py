@@ -31,8 +31,9 @@ from itertools import count
 from typing import assert_never
 
 from polygym.runtime import loader
-from polygym.runtime.worker.channel import Channel, ChannelClosedError
 from polygym.runtime.worker.job_messages import (
+    Channel,
+    ChannelClosedError,
     JobFailed,
     JobFinished,
     JobPurpose,

@@ -22,11 +22,10 @@ from typing import TypeVar
 
 from polygym.closeable import Closeable
 from polygym.runtime.worker.connection import Connection, ConnectionLostError
-from polygym.runtime.worker.options import WorkerOptions
 from polygym.runtime.worker.outcome import WorkerError
 from polygym.runtime.worker.problem import Problem
 from polygym.runtime.worker.session import Session
-from polygym.runtime.worker.timing import Repetition
+from polygym.runtime.worker.timing import Repetition, WorkerOptions
 
 _Answer = TypeVar("_Answer")
 

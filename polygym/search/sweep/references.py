@@ -25,7 +25,7 @@ from polygym.runtime.evaluation import Evaluator
 from polygym.runtime.evaluation.c_compilers import compile_with
 from polygym.runtime.evaluation.forked_timeout import never_stopped
 from polygym.runtime.evaluation.time_limits import count_within
-from polygym.runtime.peaks.peak_cache import peaks_for
+from polygym.runtime.peaks.calibration import peaks_for
 from polygym.runtime.worker.outcome import Ok, Outcome, OutcomeStatus
 from polygym.runtime.worker.problem import CompiledProgram
 from polygym.search.runner.retries import measure_with_retries

@@ -15,7 +15,7 @@ from typing import Any
 
 from polygym.pickling import pickle_by_name
 from polygym.programs import is_path
-from polygym.runtime.evaluation.defects import Defects
+from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.means import geometric_mean
 from polygym.search.sweep.reader import SweepContents

@@ -23,10 +23,9 @@ from polygym.poly.evaluation import evaluate_extent
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.may_accesses import out_of_range_messages
 from polygym.poly.scheduling.baselines import original_schedule
-from polygym.runtime.worker.options import MeasureOptions
 from polygym.runtime.worker.outcome import Ok, Outcome, ProblemError
 from polygym.runtime.worker.problem import Buffer, CompiledProgram, Problem
-from polygym.runtime.worker.timing import GENEROUS_LIMIT, ONCE
+from polygym.runtime.worker.timing import GENEROUS_LIMIT, ONCE, MeasureOptions
 from polygym.runtime.worker.worker import Worker
 from polygym.terms.code.c_values import C_TYPES
 from polygym.terms.code.emitter import emit_code

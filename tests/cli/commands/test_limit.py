@@ -9,7 +9,7 @@ import pytest
 
 from polygym.cli.output import limits
 from polygym.errors import LimitError
-from polygym.runtime.peaks import peak_cache
+from polygym.runtime.peaks import calibration
 from polygym.runtime.peaks.machine_peaks import Peaks
 from tests.cli.invoke import call, call_json
 from tests.oracles.peaks import made_up
@@ -18,7 +18,7 @@ from tests.oracles.peaks import made_up
 @pytest.fixture(autouse=True)
 def _machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("POLYGYM_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(peak_cache, "measure_peaks", lambda threads: made_up(threads, 0.7))
+    monkeypatch.setattr(calibration, "measure_peaks", lambda threads: made_up(threads, 0.7))
 
 
 MINI = ("-d", "mini", "--repeat", "1")
@@ -101,7 +101,7 @@ def test_run_says_it_once_the_machine_is_known(
     code, data = call_json(capsys, "run", y_ax, "-d", "mini")
     assert (code, data["limit"]) == (0, None)
     assert "of_limit" not in data
-    peak_cache.peaks_for(1)
+    calibration.peaks_for(1)
     code, data = call_json(capsys, "run", y_ax, "-d", "mini")
     assert data["of_limit"] == pytest.approx(data["limit"]["seconds"] / data["seconds"])
     code, out, _ = call(capsys, "run", y_ax, "-d", "mini")
@@ -111,7 +111,7 @@ def test_run_says_it_once_the_machine_is_known(
 def test_sums_that_may_be_taken_apart_wait_for_nothing(
     capsys: pytest.CaptureFixture[str], y_ax: str
 ) -> None:
-    peak_cache.peaks_for(1)
+    calibration.peaks_for(1)
     _, data = call_json(capsys, "run", y_ax, "-d", "mini", "--schedule", "isl")
     assert data["limit"]["chain_seconds"] > 0
     options = ("--schedule", "isl", "--reassociate")
@@ -127,7 +127,7 @@ def test_machine_shows_peaks_and_measures_again(
     assert "double" in out
     assert "memory" in out
     assert "polygym machine --again" in err
-    monkeypatch.setattr(peak_cache, "measure_peaks", made_up)
+    monkeypatch.setattr(calibration, "measure_peaks", made_up)
     assert call_json(capsys, "machine")[1]["disturbed"] == 0.7
     code, data = call_json(capsys, "machine", "--again")
     assert data["disturbed"] == 0.0

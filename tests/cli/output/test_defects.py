@@ -19,7 +19,7 @@ from polygym.poly.schedule import Schedule
 from polygym.poly.scheduling.baselines import isl_schedule
 from polygym.programs import load_program
 from polygym.runtime.evaluation import Evaluation, Evaluator
-from polygym.runtime.evaluation.defects import Defects
+from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.worker.outcome import Crash, OutcomeStatus, WrongOutput
 from polygym.search.sweep.rows import ISL
 from polygym.search.sweep.store_file import STORE_FILE

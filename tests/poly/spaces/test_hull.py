@@ -14,14 +14,14 @@ from polygym.frontend.c import parse_text
 from polygym.poly.dependences import Dependence, DependenceKind, dependences
 from polygym.poly.integer_vectors import Vector, dot, echelon
 from polygym.poly.schedule import parameter_names
-from polygym.poly.spaces import hull
+from polygym.poly.spaces import farkas
+from polygym.poly.spaces.farkas import differences_of, integer_hull, pairs_of
 from polygym.poly.spaces.generators import (
     GeneratorSet,
     RationalPoint,
     constraints_of,
     enumerate_generators,
 )
-from polygym.poly.spaces.hull import differences_of, integer_hull, pairs_of
 from tests.c_programs import SMALL_PROGRAMS
 from tests.oracles.instances import pairs, points
 
@@ -197,7 +197,7 @@ def test_past_a_bound_the_rational_polyhedron_stands_for_the_hull(
     subject = isl.BasicSet(HARD)
     exact = integer_hull(subject)
     assert vertices_of(exact) == corners(set(points(subject.to_set(), {})))
-    monkeypatch.setattr(hull, name, value)
+    monkeypatch.setattr(farkas, name, value)
     around = integer_hull(subject)
     assert not all(vertex.is_integer for vertex in around.vertices)
     assert all(contains(around, 2, point) for point in points(subject.to_set(), {}))
@@ -212,7 +212,7 @@ def test_a_polyhedron_with_too_many_generators_is_refused() -> None:
     box = " and ".join(f"0 <= {name} <= 9" for name in names)
     with pytest.raises(LimitError, match=r"over 40 iterators .* at most 10,000 vertices"):
         integer_hull(isl.BasicSet(f"{{ [{', '.join(names)}] : {box} }}"))
-    assert hull._MOST_GENERATORS < inf
+    assert farkas._MOST_GENERATORS < inf
 
 
 @pytest.mark.parametrize("name", SMALL_PROGRAMS)

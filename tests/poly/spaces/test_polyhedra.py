@@ -14,9 +14,8 @@ from polygym.poly.spaces.construction import construct_space, space_from_selecti
 from polygym.poly.spaces.coordinates import CoordinateLayout
 from polygym.poly.spaces.exploration import select_schedule
 from polygym.poly.spaces.farkas import farkas_conditions
-from polygym.poly.spaces.generators import RationalPoint
+from polygym.poly.spaces.generators import RationalPoint, ppl_module
 from polygym.poly.spaces.polyhedra import DimensionGenerators, RowPolyhedra, SpaceLimits
-from polygym.poly.spaces.ppl import ppl_module
 from tests.c_programs import SMALL_PROGRAMS, Y_AX, kernel_scop
 
 # With these nothing is sampled, however busy the machine is.

@@ -11,7 +11,7 @@ import pytest
 PRELUDE = """
 import ctypes, os, signal, sys, threading
 from polygym.poly.spaces.generators import LinearConstraint, enumerate_generators
-from polygym.poly.spaces.ppl import ppl_module
+from polygym.poly.spaces.generators import ppl_module
 
 def use():
     found = enumerate_generators([LinearConstraint((2,), -1)], 1)
@@ -111,7 +111,7 @@ def test_signals_end_the_process_without_reports(death: str, status: int) -> Non
 
 def test_other_threads_set_handlers_during_the_import() -> None:
     found = output_of(
-        "import polygym.poly.spaces.ppl as module\n"
+        "import polygym.poly.spaces.generators as module\n"
         "real, asked, done = signal.signal, threading.Event(), threading.Event()\n"
         "original = module._handlers_kept\n"
         "from contextlib import contextmanager\n"

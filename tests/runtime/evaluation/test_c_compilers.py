@@ -9,9 +9,8 @@ from polygym.errors import InputError
 from polygym.programs import load_program
 from polygym.runtime.evaluation import c_compilers
 from polygym.runtime.evaluation.compilation import compile_problem
-from polygym.runtime.worker.options import MeasureOptions
 from polygym.runtime.worker.outcome import Ok
-from polygym.runtime.worker.timing import Repetition, TimeLimit
+from polygym.runtime.worker.timing import MeasureOptions, Repetition, TimeLimit
 from polygym.runtime.worker.worker import Worker
 
 MINE = """

@@ -8,8 +8,8 @@ from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.programs import load_program
 from polygym.runtime.evaluation import Evaluation
-from polygym.runtime.evaluation.defects import Defects
 from polygym.runtime.evaluation.evaluation_results import (
+    Defects,
     expect_candidate_result,
     is_candidate_result,
     machine_failure,

@@ -14,7 +14,9 @@ from polygym.runtime.evaluation import (
     Evaluator,
     evaluator_for,
     measurement_rule,
-    shared_evaluators,
+)
+from polygym.runtime.evaluation import (
+    evaluator as evaluator_module,
 )
 from polygym.runtime.evaluation.evaluation_results import evaluation_of_run
 from polygym.runtime.evaluation.measurement_rule import SCREENING
@@ -193,10 +195,10 @@ def test_closed_evaluator_opens_again(own_evaluator):
 
 
 def test_only_the_last_problems_stay_open(monkeypatch):
-    monkeypatch.setattr(shared_evaluators, "_shared", None)
+    monkeypatch.setattr(evaluator_module, "_shared", None)
     choices = [EvaluationOptions(timeout_factor=10.0 + k) for k in range(6)]
     evaluators = [evaluator_for(gemm(), options) for options in choices]
-    kept = shared_evaluators._shared
+    kept = evaluator_module._shared
     assert all(evaluator.evaluate(plain()).is_ok for evaluator in evaluators)
     assert [
         evaluator_for(gemm(), options) is evaluator

@@ -9,13 +9,12 @@ from typing import Any, cast
 
 import pytest
 
-from polygym.runtime.evaluation import interleaved_runs as module
-from polygym.runtime.evaluation.interleaved_runs import InterleavedRuns
-from polygym.runtime.worker.options import MeasureOptions
+from polygym.runtime.evaluation import measurement_rule as module
+from polygym.runtime.evaluation.measurement_rule import InterleavedRuns
 from polygym.runtime.worker.outcome import Crash, Ok, Outcome
 from polygym.runtime.worker.problem import CompiledProgram
 from polygym.runtime.worker.session import Session
-from polygym.runtime.worker.timing import ONCE
+from polygym.runtime.worker.timing import ONCE, MeasureOptions
 
 FAST, SLOW, LONG, BROKEN, ORIGINAL = (
     CompiledProgram(name, ()) for name in (b"fast", b"slow", b"long", b"broken", b"original")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from polygym.runtime.evaluation import EvaluationOptions, evaluator_for
-from polygym.runtime.evaluation import shared_evaluators as module
+from polygym.runtime.evaluation import evaluator as module
 from polygym.runtime.worker.outcome import OutcomeStatus
 from tests.runtime.evaluation.programs import Imposter, gemm, interchanged, plain
 from tests.runtime.worker.processes import (

@@ -11,7 +11,7 @@ import pytest
 
 from polygym.errors import InputError, LimitError
 from polygym.ir.types import ScalarType
-from polygym.runtime.peaks import arithmetic_loops, calibration, memory_loops, peak_cache
+from polygym.runtime.peaks import arithmetic_loops, calibration, memory_loops
 from polygym.runtime.peaks.arithmetic_loops import ArithmeticLoop, ArithmeticStream
 from polygym.runtime.peaks.loop_code import THREAD_BYTES, compile_loop
 from polygym.runtime.peaks.machine_peaks import (
@@ -23,10 +23,9 @@ from polygym.runtime.peaks.machine_peaks import (
 )
 from polygym.runtime.peaks.memory_loops import MemoryAccessKind, MemoryLevel, MemoryLoop
 from polygym.runtime.worker.background_load import BackgroundLoad
-from polygym.runtime.worker.options import MeasureOptions
 from polygym.runtime.worker.outcome import Ok
 from polygym.runtime.worker.problem import Buffer, CompiledProgram, Problem
-from polygym.runtime.worker.timing import GENEROUS_LIMIT, ONCE
+from polygym.runtime.worker.timing import GENEROUS_LIMIT, ONCE, MeasureOptions
 from polygym.runtime.worker.worker import Worker
 from tests.oracles.peaks import made_up
 
@@ -65,46 +64,46 @@ def counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
         asked.append(threads)
         return made_up(threads)
 
-    monkeypatch.setattr(peak_cache, "measure_peaks", measured)
-    monkeypatch.setattr(peak_cache, "useful_threads", lambda threads: min(threads, 4))
+    monkeypatch.setattr(calibration, "measure_peaks", measured)
+    monkeypatch.setattr(calibration, "useful_threads", lambda threads: min(threads, 4))
     return asked
 
 
 def test_what_was_measured_is_kept(counted: list[int]) -> None:
-    assert peak_cache.cached_peaks(2) is None
-    assert peak_cache.peaks_for(2) == peak_cache.peaks_for(2) == peak_cache.cached_peaks(2)
-    assert peak_cache.peaks_for(8).threads == 4  # more threads than cores do no more
+    assert calibration.cached_peaks(2) is None
+    assert calibration.peaks_for(2) == calibration.peaks_for(2) == calibration.cached_peaks(2)
+    assert calibration.peaks_for(8).threads == 4  # more threads than cores do no more
     assert counted == [2, 4]
-    peak_cache.remeasured_peaks(2)
+    calibration.remeasured_peaks(2)
     assert counted == [2, 4, 2]
-    assert peak_cache.cached_peaks(4) is not None
+    assert calibration.cached_peaks(4) is not None
 
 
 def test_more_threads_do_no_less(counted: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    peak_cache.peaks_for(1)
+    calibration.peaks_for(1)
     weak = replace(made_up(2), levels=(LevelPeak("L1", 2000, 5.0), *made_up().levels[1:]))
-    monkeypatch.setattr(peak_cache, "measure_peaks", lambda _: weak)
-    assert peak_cache.peaks_for(2).levels[0] == LevelPeak("L1", 2000, 1e11)
-    assert peak_cache.peaks_for(2).timestamp == weak.timestamp
+    monkeypatch.setattr(calibration, "measure_peaks", lambda _: weak)
+    assert calibration.peaks_for(2).levels[0] == LevelPeak("L1", 2000, 1e11)
+    assert calibration.peaks_for(2).timestamp == weak.timestamp
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 0}', '{"format": 1, "peaks": [1]}'])
 def test_a_damaged_file_is_measured_anew(counted: list[int], text: str) -> None:
-    path = peak_cache.peak_cache_path()
+    path = calibration.peak_cache_path()
     assert path is not None
     path.write_text(text)
-    assert peak_cache.cached_peaks(1) is None
-    assert peak_cache.peaks_for(1) == made_up(1)
-    assert peak_cache.cached_peaks(1) == made_up(1)
+    assert calibration.cached_peaks(1) is None
+    assert calibration.peaks_for(1) == made_up(1)
+    assert calibration.cached_peaks(1) == made_up(1)
 
 
 def test_nothing_is_kept_where_the_cache_is_off(
     counted: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("POLYGYM_CACHE", "off")
-    assert peak_cache.peaks_for(1) == made_up(1)
-    assert peak_cache.cached_peaks(1) is None
-    assert peak_cache.peak_cache_path() is None
+    assert calibration.peaks_for(1) == made_up(1)
+    assert calibration.cached_peaks(1) is None
+    assert calibration.peak_cache_path() is None
 
 
 def test_a_busy_machine_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,7 @@ import sys
 import threading
 import time
 
-from polygym.runtime.worker.options import MeasureOptions
-from polygym.runtime.worker.timing import TimeLimit
+from polygym.runtime.worker.timing import MeasureOptions, TimeLimit
 from polygym.runtime.worker.worker import Worker
 from tests.runtime.worker import objects
 from tests.runtime.worker.processes import children_of

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.runtime.worker.channel import Channel, ChannelClosedError
 from polygym.runtime.worker.job_messages import (
+    Channel,
+    ChannelClosedError,
     JobFailed,
     JobFinished,
     JobPurpose,

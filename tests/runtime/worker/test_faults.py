@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from polygym.ir.types import ScalarType
-from polygym.runtime.worker.options import MeasureOptions, WorkerOptions
 from polygym.runtime.worker.outcome import (
     Crash,
     DoesNotCompile,
@@ -18,7 +17,7 @@ from polygym.runtime.worker.outcome import (
     WrongOutput,
 )
 from polygym.runtime.worker.problem import Buffer, CompiledProgram, Problem
-from polygym.runtime.worker.timing import Repetition, TimeLimit
+from polygym.runtime.worker.timing import MeasureOptions, Repetition, TimeLimit, WorkerOptions
 from polygym.runtime.worker.worker import Worker
 from tests.runtime.worker import objects
 

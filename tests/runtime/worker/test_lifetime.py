@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from polygym.runtime.worker.options import MeasureOptions
 from polygym.runtime.worker.outcome import Crash, Ok, WorkerError
-from polygym.runtime.worker.timing import Repetition, TimeLimit
+from polygym.runtime.worker.timing import MeasureOptions, Repetition, TimeLimit
 from polygym.runtime.worker.worker import Worker
 from tests.runtime.worker import objects
 from tests.runtime.worker.processes import (

@@ -7,9 +7,8 @@ import time
 
 import pytest
 
-from polygym.runtime.worker.options import MeasureOptions
 from polygym.runtime.worker.outcome import Ok
-from polygym.runtime.worker.timing import Repetition, TimeLimit
+from polygym.runtime.worker.timing import MeasureOptions, Repetition, TimeLimit
 from tests.runtime.worker import objects
 
 pytestmark = pytest.mark.timing

@@ -9,10 +9,9 @@ import pytest
 
 from polygym.errors import InputError
 from polygym.ir.types import ScalarType
-from polygym.runtime.worker.options import MeasureOptions
 from polygym.runtime.worker.outcome import Crash, Ok, WorkerError, WrongOutput
 from polygym.runtime.worker.problem import Buffer, CompiledProgram, Problem
-from polygym.runtime.worker.timing import Repetition
+from polygym.runtime.worker.timing import MeasureOptions, Repetition
 from tests.runtime.worker import objects
 from tests.runtime.worker.processes import mappings
 

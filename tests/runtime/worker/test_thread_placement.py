@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygym.foreign import openmp
-from polygym.runtime.worker.options import MeasureOptions
 from polygym.runtime.worker.outcome import Ok
-from polygym.runtime.worker.thread_placement import assign_cores
-from polygym.runtime.worker.timing import Repetition, TimeLimit
+from polygym.runtime.worker.runner import assign_cores
+from polygym.runtime.worker.timing import MeasureOptions, Repetition, TimeLimit
 from polygym.runtime.worker.worker import Worker
 from tests.runtime.worker import objects
 from tests.runtime.worker.processes import children_of, wait_until

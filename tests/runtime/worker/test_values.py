@@ -9,7 +9,6 @@ from polygym.errors import InputError
 from polygym.ir.types import ScalarType
 from polygym.runtime.worker import timing
 from polygym.runtime.worker.buffer_memory import CHUNK
-from polygym.runtime.worker.options import WorkerOptions
 from polygym.runtime.worker.problem import (
     Buffer,
     CompiledProgram,
@@ -17,7 +16,13 @@ from polygym.runtime.worker.problem import (
     check_problem,
     check_programs,
 )
-from polygym.runtime.worker.timing import Repetition, TimeLimit, available_memory, describe_host
+from polygym.runtime.worker.timing import (
+    Repetition,
+    TimeLimit,
+    WorkerOptions,
+    available_memory,
+    describe_host,
+)
 
 NOTHING = CompiledProgram(b"", ())
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from polygym.runtime.evaluation.defects import Defects
+from polygym.runtime.evaluation.evaluation_results import Defects
 from polygym.runtime.worker.outcome import OutcomeStatus
 from polygym.search.means import geometric_mean
 from polygym.search.sweep.curves import curve_kernels, curves, passes

@@ -15,7 +15,7 @@ Parallel code asks for its threads through one function that it is given::
 
 Code that calls functions of a user's library names the library in a text of its own, the functions
 as :func:`foreign_symbol` says; the loader opens the one and finds the others
-(:mod:`polygym.foreign.shared_libraries`).
+(:mod:`polygym.foreign.calls`).
 
 The emitters make code that keeps to this, and the loader and its callers rely on it; neither knows
 the other.

@@ -40,9 +40,8 @@ from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.programs import Program
 from polygym.rewrite.term import Head, Term, term
-from polygym.runtime.worker.options import WorkerOptions
 from polygym.runtime.worker.problem import Buffer, CompiledProgram, Problem
-from polygym.runtime.worker.timing import Repetition
+from polygym.runtime.worker.timing import Repetition, WorkerOptions
 from polygym.runtime.worker.worker import Worker
 
 __all__ = ["kernel_seconds", "operator_kernels", "operator_seconds", "process_worker"]

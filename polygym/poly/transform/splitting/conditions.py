@@ -77,7 +77,7 @@ class SplitCondition:
     def form(self) -> str:
         """Return f as isl and C read it.
 
-        >>> parse_splitting("S: 2*i <= n").cuts("S")[0].form()
+        >>> parse_splitting("S: 2*i <= n").conditions("S")[0].form()
         '2*i - n - 1'
         """
         return _sum([*self.terms, ("", self.constant)])
@@ -147,9 +147,9 @@ def split_condition(
 ) -> SplitCondition:
     """Return the cut at a form, in its normal form.
 
-    >>> str(cut({"i": 4, "n": -2}, 1, Relation.BELOW))
+    >>> str(split_condition({"i": 4, "n": -2}, 1, SplitRelation.BELOW))
     '2*i < n'
-    >>> str(cut({"k": -1, "i": 1}, 0, Relation.EQUAL))
+    >>> str(split_condition({"k": -1, "i": 1}, 0, SplitRelation.EQUAL))
     'i = k'
     """
     return SplitCondition(*_normal(terms, constant, relation))

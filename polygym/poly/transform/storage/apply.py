@@ -33,8 +33,11 @@ from polygym.ir.scop import Array, Scop, Statement, StorageClass
 from polygym.ir.verifier import verify
 from polygym.poly.isl_budget import bounded_operations
 from polygym.poly.isl_values import isl_text
-from polygym.poly.transform.storage.access_texts import access_from_map, size_c_text
-from polygym.poly.transform.storage.copy_statements import CopyStatements
+from polygym.poly.transform.storage.copy_statements import (
+    CopyStatements,
+    access_from_map,
+    size_c_text,
+)
 from polygym.poly.transform.storage.plan import StorageEntry, StoragePlan
 from polygym.poly.transform.storage.verification import expect_same_values
 from polygym.poly.transform.storage.versions import (

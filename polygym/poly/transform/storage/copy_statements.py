@@ -7,22 +7,64 @@ the order has the former at 0, the program at 1 and the latter at 2.
 
 Which version an element is left in may be a function with several pieces. Each gets a statement of
 its own.
+
+isl's functions as the texts that a Scop holds: accesses, sizes, and both as C.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import islpy as isl
 
-from polygym.ir.expressions import Load
+from polygym.ir.expressions import Access, Load
 from polygym.ir.scop import Array, Scop, Statement
 from polygym.poly.dependences import maps_of
-from polygym.poly.isl_values import isl_text
-from polygym.poly.transform.storage.access_texts import access_from_map, named_set
+from polygym.poly.isl_values import isl_c_text, isl_text
 from polygym.poly.transform.storage.versions import ArrayVersions
 from polygym.poly.transform.storage.webs import Web
+
+
+def access_from_map(function: isl.Map, array: str) -> Access:
+    """Return the access that a function from instances to elements is."""
+    function = function.set_tuple_name(isl.dim_type.out, array)
+    return Access(array, isl_text(function), access_text(function, array))
+
+
+def access_text(function: isl.Map, array: str) -> str:
+    """Return an access as C would have it, ``w[i][k + 1]``."""
+    subscripts = subscript_texts(function)
+    return array + "".join(f"[{subscript}]" for subscript in subscripts)
+
+
+def subscript_texts(function: isl.Map) -> tuple[str, ...]:
+    """Return the results of a function as C texts in terms of its arguments' names."""
+    depth = function.dim(isl.dim_type.in_)
+    count = function.dim(isl.dim_type.param)
+    function = function.reset_tuple_id(isl.dim_type.in_).reset_tuple_id(isl.dim_type.out)
+    numbers = isl.PwMultiAff.from_map(
+        function.move_dims(isl.dim_type.param, count, isl.dim_type.in_, 0, depth)
+    )
+    build = isl.AstBuild.from_context(isl.Set("{ : }"))
+    return tuple(
+        isl_c_text(build.expr_from_pw_aff(numbers.get_pw_aff(place).project_domain_on_params()))
+        for place in range(numbers.dim(isl.dim_type.out))
+    )
+
+
+def size_c_text(size: isl.PwAff) -> str:
+    """Return a function of the parameters as C."""
+    return isl_c_text(isl.AstBuild.from_context(isl.Set("{ : }")).expr_from_pw_aff(size))
+
+
+def named_set(points: isl.Set, name: str, iterators: Sequence[str]) -> isl.Set:
+    """Return a set of points as instances of a statement."""
+    points = points.set_tuple_name(name)
+    for place, iterator in enumerate(iterators):
+        points = points.set_dim_name(isl.dim_type.set, place, iterator)
+    return points
+
 
 _BEFORE, _DURING, _AFTER = 0, 1, 2
 

@@ -145,7 +145,7 @@ def check_memory_limit(
 def format_bytes(size: int) -> str:
     """Return a number of bytes for people.
 
-    >>> in_words(512), in_words(9_600_000), in_words(12_000_000_000_000)
+    >>> format_bytes(512), format_bytes(9_600_000), format_bytes(12_000_000_000_000)
     ('512 bytes', '9.6 MB', '12,000 GB')
     """
     for unit, factor in _UNITS:

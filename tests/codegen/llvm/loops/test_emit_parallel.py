@@ -11,7 +11,7 @@ from polygym.codegen.llvm.loops import emit_parallel
 from polygym.codegen.loopir.ir import Block, Guard, Instance, Loop, Node
 from polygym.codegen.pipeline import lower
 from polygym.foreign import calls as native
-from polygym.foreign import memory, openmp
+from polygym.foreign import openmp
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import Mapping, WorkSharing, parse_mapping
 from polygym.poly.legality import LegalSchedule
@@ -116,7 +116,7 @@ def test_without_openmp_one_thread_does_everything(
     assert not calls
     assert bits(scop, parse_mapping("threads=4 tile=3"), sizes_of(scop)) == expected
     assert calls
-    assert memory.address_of(function) == loader._fork_address()
+    assert native.address_of(function) == loader._fork_address()
 
 
 @pytest.mark.rotates

@@ -6,11 +6,11 @@ import pytest
 
 from polygym.ir.scop import Scop
 from polygym.poly.transform.storage.apply import apply_plan
-from polygym.poly.transform.storage.choices import storage_choices
 from polygym.poly.transform.storage.default_plan import default_plan
 from polygym.poly.transform.storage.inhibitors import loop_inhibitors, source_loops
 from polygym.poly.transform.storage.memory_cost import new_array_bytes
 from polygym.poly.transform.storage.plan import SOURCE_STORAGE
+from polygym.poly.transform.storage.variants import storage_choices
 from tests.c_programs import kernel_scop
 from tests.poly.transform.storage.random_plans import scop_of
 

@@ -19,7 +19,6 @@ from polygym.mapping.mapping import SEQUENTIAL_MAPPING, parse_mapping
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.poly.transform.storage.apply import apply_plan
-from polygym.poly.transform.storage.choices import storage_choices
 from polygym.poly.transform.storage.memory_cost import (
     new_array_bytes,
     new_arrays,
@@ -27,6 +26,7 @@ from polygym.poly.transform.storage.memory_cost import (
     require_memory_limit,
 )
 from polygym.poly.transform.storage.plan import parse_storage
+from polygym.poly.transform.storage.variants import storage_choices
 from tests.codegen.mapped_programs import random_mapping
 from tests.oracles.compiled_runs import random_arrays, run_in_order, run_loops
 from tests.oracles.loops import events

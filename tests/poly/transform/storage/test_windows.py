@@ -12,11 +12,10 @@ from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import parse_schedule
 from polygym.poly.scheduling.baselines import original_schedule
 from polygym.poly.transform.storage.apply import apply_plan
-from polygym.poly.transform.storage.contraction import contract_arrays
+from polygym.poly.transform.storage.contraction import contract_arrays, liveness_windows
 from polygym.poly.transform.storage.memory_cost import new_arrays
 from polygym.poly.transform.storage.plan import parse_storage
 from polygym.poly.transform.storage.webs import original_order
-from polygym.poly.transform.storage.windows import liveness_windows
 from tests.oracles.instances import instances, pairs, trace
 from tests.poly.transform.storage.random_plans import scop_of
 
