@@ -1,4 +1,4 @@
-"""Hashes that are worked out once, of values that are keys again and again: trees of loops, say.
+"""Hashes computed once, for values that are keys again and again: trees of loops, say.
 
 The hash of a frozen dataclass is that of its values, and of what these hold, down to the last
 number, whenever it is asked for. A class that :func:`cache_hash` works it out the first time and

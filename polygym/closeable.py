@@ -1,4 +1,4 @@
-"""What has to be closed: leaving its block does it."""
+"""Objects that are closed: leaving their block closes them."""
 
 from __future__ import annotations
 

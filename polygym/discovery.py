@@ -1,4 +1,4 @@
-"""``import polygym`` registers the environments, without the cost of importing Gymnasium.
+"""Registration of the environments by ``import polygym``, without importing Gymnasium.
 
 Half of what uses polygym (the command line, the worker processes) has no need of Gymnasium, whose
 import takes longer than all the rest. So the environments are registered at once if it has been

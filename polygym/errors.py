@@ -1,4 +1,4 @@
-"""The exceptions of polygym: one tree; a message says where, what was expected, what was found.
+"""Exceptions of polygym: one tree; a message names the place, the expected and the found.
 
 A user meets three kinds of trouble: a source text that is outside the class of programs polygym
 understands (:class:`SourceError`), a value that does not fit (:class:`InputError`: an unknown

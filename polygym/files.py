@@ -1,4 +1,4 @@
-"""Files that are whole or not there, whatever ends the process, and that one process has alone."""
+"""Files that are whole or absent, however the process ends, and locks between processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A dictionary that forgets: what was not asked for lately makes room when it is full."""
+"""A bounded dictionary: the least recently used entry goes when it is full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that users keep are pickled by the names of their fields, with the version of polygym.
+"""Pickles of values that users keep: names of fields, and the version of polygym.
 
 Python pickles a frozen dataclass with slots as the list of its values, and reads such a list
 without a look at how long it is: what another version wrote is taken for what it is not. Example: a

@@ -1,4 +1,4 @@
-"""A fingerprint of polygym's own sources: what is kept of yesterday's counts for its own alone.
+"""A fingerprint of polygym's own sources, which invalidates caches of other versions.
 
 Between two releases the version alone does not tell what a part of polygym does.
 """

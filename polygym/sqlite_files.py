@@ -1,4 +1,4 @@
-"""SQLite's files: made whole or not at all, changed by transactions, complaints as errors of ours.
+"""SQLite files: made whole or not at all, changed by transactions, with errors of polygym.
 
 What SQLite complains of is an InputError where the file is damaged, an OSError where the disk is
 full.

@@ -1,4 +1,4 @@
-"""The version of polygym, and where its files are: for every room, below all of them."""
+"""The version of polygym, and the folders of its files: below all packages."""
 
 from __future__ import annotations
 

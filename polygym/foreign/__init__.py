@@ -1,12 +1,15 @@
-"""Functions of C, called through cffi: one module for each library, errors as ours.
+"""Calls of C functions through cffi: one module for each library, errors of polygym.
 
-``libc`` is the C library (memory, clocks, signals), ``openmp`` the library that starts threads;
-``lent`` opens libraries of users, ``calls`` calls code that polygym has generated, and ``memory``
-reads and writes at addresses.
+================  ===============================================================================
+``calls``         Calls of generated code and of users' libraries, and memory at an address
+``declarations``  Conversion of a header to the form in which cffi reads declarations at run time
+``libc``          The C library
+``openmp``        The OpenMP library of this machine: start of threads, and their time to spin
+================  ===============================================================================
 
-cffi is used in its ABI mode, out of line: what is called is declared in C's words in a header
-beside each module, and ``declarations`` writes it down in a form that need not be parsed at run
-time (``_libc``, ``_openmp``). To parse takes 40 ms, and every worker would wait for it.
+cffi works in its ABI mode, out of line: a header beside each module declares the functions, and
+``declarations`` writes it in a form that needs no parsing at run time (``_libc``, ``_openmp``).
+Parsing takes 40 ms, and every worker would wait for it.
 """
 
-__all__ = ["calls", "shared_libraries", "libc", "memory", "openmp"]
+__all__ = ["calls", "libc", "openmp"]

@@ -1,4 +1,4 @@
-"""Calls of code that polygym has generated, and calls from it.
+"""Calls of generated code and of users' libraries, and memory at an address.
 
 The entry point of every object (:mod:`polygym.runtime.loader`) is ::
 

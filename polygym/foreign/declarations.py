@@ -1,4 +1,4 @@
-"""From a header to the form in which cffi reads declarations at run time.
+"""Conversion of a header to the form in which cffi reads declarations at run time.
 
     python -m polygym.foreign.declarations
 

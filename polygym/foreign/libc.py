@@ -1,4 +1,4 @@
-"""The C library: memory from the kernel, processor clocks, the ends of processes, signal handlers.
+"""The C library: memory from the kernel, clocks, ends of processes, signal handlers.
 
 Addresses are integers. What the library refuses is a :class:`polygym.errors.ForeignCallError` with
 its number and its words, or a MemoryError where there is no memory for what was asked for.

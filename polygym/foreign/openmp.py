@@ -1,4 +1,4 @@
-"""OpenMP: the library of this machine that starts threads, and how long its threads may spin.
+"""The OpenMP library of this machine: start of threads, and their time to spin.
 
 At the end of a parallel loop threads wait for each other, and after it for the next one. libgomp
 lets them spin for 300,000 turns, some milliseconds, before they sleep. On a machine that something

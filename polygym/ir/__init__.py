@@ -1,9 +1,16 @@
-"""The intermediate representation: what a program is, as immutable values.
+"""The intermediate representation: programs as immutable values.
 
-``types`` (C's scalar types), ``foreign`` (functions that others have compiled), ``expr`` (what a
-statement computes), ``scop`` (the program), ``gathers`` (where it computes subscripts),
-``replacing`` (expressions with other accesses), ``rounding`` (numbers as types store them),
-``printer`` (C text of expressions) and ``verify`` (the invariants every front end must establish).
+======================  ============================================================
+``access_replacement``  Expressions with other accesses, for passes that copy arrays
+``expressions``         Expressions of statements
+``foreign_functions``   Foreign functions
+``gathers``             Gathers
+``printer``             C text of expressions, readable and compilable
+``rounding``            Numbers as the floating types store them
+``scop``                The Scop (static control part)
+``types``               Scalar types of programs, with C's rules for combining them
+``verifier``            Invariants of a Scop
+======================  ============================================================
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Expressions with other accesses, as a pass needs them that copies arrays."""
+"""Expressions with other accesses, for passes that copy arrays."""
 
 from __future__ import annotations
 

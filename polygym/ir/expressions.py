@@ -1,4 +1,4 @@
-"""What a statement computes: immutable expression trees with C's semantics made explicit.
+"""Expressions of statements: immutable trees with C's semantics made explicit.
 
 Every node knows its type. The front ends insert a :class:`Cast` wherever C converts implicitly, so
 that the two operands of a :class:`Binary` (shifts apart) or :class:`Comparison` have one type and

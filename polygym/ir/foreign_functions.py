@@ -1,4 +1,4 @@
-"""Functions that an expression may call though polygym does not know what they compute.
+"""Foreign functions: an expression may call them; polygym does not know what they compute.
 
 Those that it knows are :class:`~polygym.ir.expressions.MathFunction`; both have the same
 properties.

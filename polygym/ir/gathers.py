@@ -1,4 +1,4 @@
-"""Where a program computes subscripts: the sites at which one may turn out to be out of range.
+"""Gathers: the sites of computed subscripts, each of which may be out of range.
 
 What an update computes to write counts as a gather, of the read that it stands for.
 

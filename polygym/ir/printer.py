@@ -1,4 +1,4 @@
-"""C text of expressions: what a statement computes, readable and compilable.
+"""C text of expressions, readable and compilable.
 
 Used wherever people or compilers are shown a program: the C printer, messages, ``polygym show``.
 Parentheses stand only where C's precedences need them, so ``a * (b + c) - d`` comes back as

@@ -1,4 +1,4 @@
-"""The program itself: a static control part (Scop), immutable and free of library objects.
+"""The Scop (static control part): an immutable program, free of library objects.
 
 Everything later in the pipeline (dependences, code, printing, features) is computed from a Scop
 alone. Sets and maps stand as isl *text*: isl's objects belong to a context and a process and cannot

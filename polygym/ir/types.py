@@ -1,4 +1,4 @@
-"""The scalar types of the programs polygym understands, with C's rules for combining them."""
+"""Scalar types of programs, with C's rules for combining them."""
 
 from __future__ import annotations
 

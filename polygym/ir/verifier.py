@@ -1,4 +1,4 @@
-"""The invariants of a Scop that every front end must establish and everything later relies on.
+"""Invariants of a Scop: every front end establishes them, all later layers rely on them.
 
 Checked here is what can be seen in the values themselves: names, types, ranks, the tuples that the
 isl texts speak of. That the texts parse and say the right thing is for those who have isl. A

@@ -1,39 +1,26 @@
 """Dependences and schedules: exact integer-set mathematics through isl.
 
-======================  ===========================================================================
-module                  what it knows
-======================  ===========================================================================
-``dependences``         which instances of statements must keep their order
-``gathers``             what is known of accesses at computed subscripts
-``uninitialised``       which arrays owe nothing to what memory held before
-``valid_indices``       which values an array of indices may hold
-``divisors``            which arrays a program divides by
-----------------------  ---------------------------------------------------------------------------
-``schedule``            schedules as values: for every statement, a function to time vectors
-``legality``            is a schedule legal? For all sizes, before any code is made
-``distance``            how far apart a schedule puts the ends of a dependence
-``edits``               changes of a schedule that lead to another one nearby
-``properties``          what a schedule carries, what is parallel, what moves how
-``innermost``           where the innermost loop takes a statement, and how its accesses move
-``score``               how good a schedule looks by its properties alone
-----------------------  ---------------------------------------------------------------------------
-``spaces``              which rows a schedule may have: a package
-``splitting``           statements cut into pieces with schedules of their own: a package
-``strategy``            which schedule a program gets without a search
-``baselines``           the order of the source, and what isl finds
-``alternatives``        the schedules that a program has without a search
-``scheduler``           isl's scheduler at work
-``isl_variants``        its schedules without skewing or without negative coefficients
-``lifted``              sizes that are written as numbers become parameters for it
-``numbered``            statements have numbers in the place of names for it
-----------------------  ---------------------------------------------------------------------------
-``evaluate``            isl text at given sizes
-``corners``             the corners of sets, and what rows reach between them
-``integers``, ``span``  exact linear algebra on integer vectors; is one a sum of those before?
-``in_bulk``             the same on very many
-``isl_budget``          a bound on how long isl may think
-``isl_numbers``         the one door through which its numbers and texts come
-======================  ===========================================================================
+===================  ============================================================================
+``batched_vectors``  Linear algebra on very many integer vectors at once, through numpy
+``dependences``      Dependences of a Scop: the pairs of instances that must keep their order
+``distance``         Distances of dependences under a schedule, one dimension after the other
+``edits``            Edits: changes that lead from a schedule to one nearby, legal or not
+``evaluation``       Evaluation of isl text at given parameter values
+``index_ranges``     Ranges of index arrays that keep gathers in range, and arrays of divisors
+``innermost``        The innermost loop of a statement
+``integer_vectors``  Exact linear algebra on integer vectors that are long, sparse and small
+``isl_budget``       A bound on the operations of isl
+``isl_values``       Conversion of isl's numbers and texts to Python
+``legality``         Legality test of a schedule
+``live_in``          Arrays whose contents before the program do not matter
+``may_accesses``     May-accesses: the known part of accesses with computed subscripts
+``schedule``         Schedules as values: for every statement, an affine function to time vectors
+``vertices``         Vertices of sets without parameters, as exact numbers
+===================  ============================================================================
+
+Three packages stand beside the modules: ``scheduling`` (schedules without a search and their
+properties), ``spaces`` (all legal rows, as generators of polyhedra), ``transform`` (other programs
+that compute the same).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What :mod:`polygym.poly.integer_vectors` computes, of very many vectors: through numpy.
+"""Linear algebra on very many integer vectors at once, through numpy.
 
 Whoever has a few, as the code generator does, has no use for it and need not wait for numpy.
 

@@ -1,4 +1,4 @@
-"""Which statement instances must keep their order: the dependences of a Scop.
+"""Dependences of a Scop: the pairs of instances that must keep their order.
 
 Two instances s (source) and t (sink), s before t in the original order, depend on each other when
 both touch one element of an array and at least one of them writes it:

@@ -1,4 +1,4 @@
-"""How far apart a schedule puts the two ends of a dependence, one dimension after the other.
+"""Distances of dependences under a schedule, one dimension after the other.
 
 For a dependence with the relation R and row k of a schedule, the distance of a pair (s, t) in R is
 

@@ -1,4 +1,4 @@
-"""Changes of a schedule that lead to another one nearby; whether that is legal is asked elsewhere.
+"""Edits: changes that lead from a schedule to one nearby, legal or not.
 
 Some do to all statements what keeps their iterations aligned, others touch one statement::
 

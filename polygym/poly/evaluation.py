@@ -1,4 +1,4 @@
-"""isl text at given parameter values: sizes of arrays, and whether values are admissible."""
+"""Evaluation of isl text at given parameter values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which values an array of indices may hold, so that the gathers that use them stay in range.
+"""Ranges of index arrays that keep gathers in range, and arrays of divisors.
 
 A program's data are made by a rule where nobody gives any. An array I that is used as in
 X[I[i] + j] must then hold such values v that 0 <= v + j < n wherever the statement runs. Let the

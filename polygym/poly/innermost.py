@@ -1,4 +1,4 @@
-"""Where the innermost loop takes a statement: its direction, its step, and how its accesses move.
+"""The innermost loop of a statement: its direction, its step, its access strides.
 
 Let a₁, …, a_d be the rows of a statement's schedule (iterator parts only) that are linearly
 independent of the rows before them; each of them is a loop. When only the innermost one advances,

@@ -1,4 +1,4 @@
-"""Exact linear algebra on integer vectors, for vectors that are long, sparse and small.
+"""Exact linear algebra on integer vectors that are long, sparse and small.
 
 Everything here is about directions: a vector stands for its positive multiples, so results are
 *primitive*, divided by the greatest common divisor of their entries. Of very many vectors

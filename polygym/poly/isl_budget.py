@@ -1,4 +1,4 @@
-"""A bound on how long isl may think.
+"""A bound on the operations of isl.
 
 Presburger arithmetic is decidable but not cheap: a few lines of a user's text can ask isl for more
 work than there is time. isl counts its basic operations, which is deterministic (unlike a clock),

@@ -1,4 +1,4 @@
-"""The one door through which isl's numbers and texts come into Python.
+"""Conversion of isl's numbers and texts to Python.
 
 Under a bound (:mod:`polygym.poly.isl_budget`) any call of isl may be the one that is
 refused, and not every function of isl and islpy says so. Objects and answers to questions do: where

@@ -1,4 +1,4 @@
-"""Is a schedule legal? Decided exactly, for all parameter values, before any code is made.
+"""Legality test of a schedule: exact, for all parameter values, before code is made.
 
 A schedule is legal when for every dependence and every pair (s, t) of it Θ(s) is lexicographically
 smaller than Θ(t): strictly, since two instances with one time vector may run in either order.

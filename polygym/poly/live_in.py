@@ -1,4 +1,4 @@
-"""Which arrays owe nothing to what their memory held before the program ran.
+"""Arrays whose contents before the program do not matter.
 
 An array does not if every element is written, and no element is read before that. ::
 

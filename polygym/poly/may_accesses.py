@@ -1,4 +1,4 @@
-"""May-accesses: what is known of an access some of whose subscripts are computed.
+"""May-accesses: the known part of accesses with computed subscripts.
 
 The relation of ``X[I[i]][j]`` holds the whole of X along the first dimension. Dependences are
 computed from it as it is, so they order whatever could be in conflict. Where a function from

@@ -1,4 +1,4 @@
-"""Schedules as values: for every statement, an affine function from its instances to time vectors.
+"""Schedules as values: for every statement, an affine function to time vectors.
 
 A schedule with k dimensions maps instance i of statement S, under parameters p, to the vector
 

@@ -1,4 +1,4 @@
-"""The corners of sets without parameters, as exact numbers.
+"""Vertices of sets without parameters, as exact numbers.
 
 An affine form takes its least and its greatest value over a polytope at corners of it. Over the
 integer points of one it does so too where such a corner is an integer point itself.

@@ -1,8 +1,8 @@
-"""Machine code goes in, an honest time comes out.
+"""Compiled code in, measured times out.
 
 ``worker`` runs and times compiled code in processes of its own; ``evaluation`` compiles schedules
-of one program, has them run beside the original order, and says what became of each; ``machine``
-says what the machine does at most.
+of one program and measures them beside the original order; ``peaks`` measures the limits of the
+machine; ``loader`` loads object code.
 """
 
 __all__ = ["evaluation", "peaks", "worker"]

@@ -1,4 +1,4 @@
-"""Loading of object code: relocatable ELF bytes become a function that can be called.
+"""Loader of object code: relocatable ELF bytes become a function.
 
 This is the last step of ``codegen`` and the only one that happens outside the process that
 compiles: the runner of :mod:`polygym.runtime.worker` calls it, so that generated code never runs in

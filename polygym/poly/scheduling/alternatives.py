@@ -1,4 +1,4 @@
-"""The schedules that a program has without a search, to begin with one or to go over to another.
+"""Schedules of a program without a search: starts, and alternatives during an episode.
 
 isl's scheduler is told what to fuse and whether it may skew; the order of the text is one more.
 Example, mvt: whatever isl is told, it finds the same schedule of the two products, so there are

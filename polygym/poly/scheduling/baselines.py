@@ -1,4 +1,4 @@
-"""The schedules to compare with: the order of the source, and what isl's own scheduler finds.
+"""Baseline schedules: the order of the source, and the result of isl's scheduler.
 
 isl's scheduler (in the line of Pluto and Feautrier) minimises dependence distances band by band.
 It is the "ISL heuristic" of the comparison; the usual options are the settings Polly gives it.

@@ -1,4 +1,4 @@
-"""isl's scheduler at work: the dependences of some statements, its options, its tree.
+"""Calls of isl's scheduler: dependences, options, tree, canonical names.
 
 Programs as isl's scheduler sees them: statements are called S0, S1, … in the order of the text.
 

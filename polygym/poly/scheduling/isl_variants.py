@@ -1,4 +1,4 @@
-"""isl's schedules without skewing or without negative coefficients.
+"""Schedules of isl without skewing or without negative coefficients.
 
 isl's scheduler cannot be told to leave out rows of certain shapes. But it finds a band row by row,
 each for all the pairs that the bands above have left. So its tree is read from the outside to the

@@ -1,4 +1,4 @@
-"""What a schedule does to a program, exactly: what it carries, what is parallel, what moves how.
+"""Properties of a schedule, exactly: carried dependences, parallel loops, strides.
 
 This is the view of a schedule that scores and observations are made from; nothing is run and
 nothing is estimated. For a dependence D let D_k be the pairs of D with δ = 0 in the dimensions

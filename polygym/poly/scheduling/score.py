@@ -1,4 +1,4 @@
-"""The static score: how good a schedule looks, from its properties alone, without a clock.
+"""The static score of a schedule, from its properties alone.
 
 It stands in for the measured speedup where a deterministic number is wanted: rewards in tests,
 training without a machine to time on, greedy choices. It is a rule of thumb for one core's caches

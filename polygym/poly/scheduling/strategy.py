@@ -1,4 +1,4 @@
-"""Strategies: which schedule a program gets without a search, as a value that prints and parses.
+"""Strategies: the schedule of a program without a search, as a value with a text.
 
 Either the order of the text, or what isl's scheduler finds, which can be told what to look for. The
 text lists what differs from the usual::

@@ -1,4 +1,4 @@
-"""Sizes that are written as numbers become parameters, for isl's scheduler.
+"""Symbolic sizes: numbers in the source become parameters for isl's scheduler.
 
 isl's scheduler solves integer programs whose steps no bound counts. With symbolic sizes they are
 small; with ``#define N 40`` the numbers of the domains get into the tableaus and grow, and a

@@ -1,13 +1,16 @@
-"""Schedule spaces: which rows a schedule may have, as generators of polyhedra.
+"""Schedule spaces: the legal rows of a schedule, as generators of polyhedra.
 
-``layout`` fixes what a point means: the coefficients of one row for all statements. ``farkas``
-turns every dependence into conditions on such points, by the ``hull`` of its integer points;
-``generators`` (the Parma Polyhedra Library, which ``parma`` alone imports) turns conditions into
-vertices and rays, ``sampling`` takes over where there are too many of them, in the ``interior`` of
-a ``cone`` with linear programs (``lp``). ``polyhedra`` answers all
-questions about the rows of a dimension and remembers the answers: which dependences they can carry,
-what their generators are. ``construct`` and ``explore`` are the two algorithms that build a space
-and pick a schedule from it; ``completion`` gives the schedule the inner dimensions that it lacks.
+=====================  ===========================================================================
+``cone``               The cone of rows that weakly satisfy some dependences, decomposed
+``construction``       Algorithm 1
+``coordinates``        Coordinates of a schedule space
+``exploration``        Algorithm 2
+``farkas``             Farkas' lemma by generators: the conditions of a dependence on one row
+``generators``         Generators of a polyhedron (vertices
+``polyhedra``          The polyhedra of a program's schedule rows, with a memo of every answer
+``relative_interior``  A point in the relative interior of a cone, by linear programs
+``sampling``           A sample of the extreme rays and vertices of a polyhedron that has too many
+=====================  ===========================================================================
 """
 
 from __future__ import annotations

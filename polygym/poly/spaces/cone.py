@@ -1,4 +1,4 @@
-"""The rows that weakly satisfy some dependences: a polyhedral cone, taken apart.
+"""The cone of rows that weakly satisfy some dependences, decomposed.
 
 For a set R of dependences, W = { x : every condition of R holds with ε = 0 }. W is the sum of its
 lines (directions in which a row can move both ways) and a pointed cone, which is

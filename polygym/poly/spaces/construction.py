@@ -1,4 +1,4 @@
-"""Algorithm 1: the construction of a schedule space, one dimension after the other.
+"""Algorithm 1: construction of a schedule space, one dimension after the other.
 
 A space is a sequence of polyhedra of rows. Dimension i carries the dependences Deps_i strongly and
 satisfies the others that are left weakly; what it carries no later dimension has to satisfy::

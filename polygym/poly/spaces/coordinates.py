@@ -1,4 +1,4 @@
-"""What a point of a schedule space means: the coefficients of one row, for all statements at once.
+"""Coordinates of a schedule space: the coefficients of one row of all statements.
 
 The coordinates are, in this order,
 

@@ -1,4 +1,4 @@
-"""Algorithm 2: the exploration of a schedule space, one coefficient after the other.
+"""Algorithm 2: exploration of a schedule space, and completion of the schedule.
 
 Every point of a dimension's polyhedron is a convex combination of its vertices v and a nonnegative
 combination of its rays r. A free function gives each of them a coefficient::

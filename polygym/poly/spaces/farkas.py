@@ -1,4 +1,4 @@
-"""Farkas' lemma, by generators: what a dependence demands of the coefficients of one row.
+"""Farkas' lemma by generators: the conditions of a dependence on one row.
 
 A row gives instance s of S the value Θ_S(s, p) and instance t of T the value Θ_T(t, p), with
 parameters p. Along a dependence with the set D of triples (s, t, p) the row's distance is

@@ -1,4 +1,4 @@
-"""The generators of a polyhedron: its vertices, rays and lines, found by the double description.
+"""Generators of a polyhedron (vertices, rays, lines) by the double description.
 
 A polyhedron is given by inequalities a·x + c ≥ 0 and equalities a·x + c = 0, or by generators:
 every point of it is a convex combination of its vertices plus a nonnegative combination of its rays

@@ -1,4 +1,4 @@
-"""The polyhedra of a program's schedule rows: every question about them, with a memory.
+"""The polyhedra of a program's schedule rows, with a memo of every answer.
 
 For a dimension that carries the dependences S strongly and satisfies the others that are left, R -
 S, weakly, the rows form a polyhedron. Statements that no dependence of R connects do not know of

@@ -1,4 +1,4 @@
-"""A point in the relative interior of a cone, and which of its inequalities are equalities.
+"""A point in the relative interior of a cone, by linear programs.
 
 For a cone W = { x : f·x ≥ 0 for f in F, g·x = 0 for g in G } each f is either 0 on all of W (an
 *implicit equality*) or positive somewhere; then it is positive at the sum of all such places, so

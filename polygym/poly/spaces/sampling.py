@@ -1,4 +1,4 @@
-"""A sample of the extreme rays and vertices of a polyhedron that has too many of them.
+"""A sample of the extreme rays and vertices of a polyhedron that has too many.
 
 A pointed cone { z : f·z ≥ 0 for f in F } is cut by the plane Σ f·z = 1 into a bounded slice whose
 vertices are its extreme rays, one each. A linear program over the slice ends in a vertex, so random

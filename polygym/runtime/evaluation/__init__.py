@@ -1,13 +1,19 @@
-"""Schedule → measured speedup, whatever happens on the way.
+"""Evaluation of schedules: schedule → measured speedup, or the reason of a failure.
 
-``compiler`` generates code in a process of its own (``compile_server``; ``compilers`` are several)
-with a time limit, since there are legal schedules whose code takes minutes to generate;
-``compiling`` makes what a worker runs, ``foreign`` has other C compilers do so; ``evaluator`` has
-the result run beside the original order (``turns``, by the ``measuring_rule``) and puts every end
-into one value (``answers``), an :class:`Evaluation` (``evaluation``), of which ``defects`` counts
-those that may not be; ``shared`` has the evaluators of a process. ``patience`` gives commands isl's
-schedules and the like within a limit, from a copy of the process (``apart``). ``fingerprint`` says
-of which kind a machine is.
+======================  =========================================================================
+``c_compilers``         C compilers as contenders
+``compilation``         Compiled programs for the worker
+``compile_server``      The compile server: the process that generates code for a compiler
+``compiler``            A compiler in a process of its own, with a time limit
+``compiler_pool``       Compilers on several cores
+``evaluation``          Evaluations
+``evaluation_results``  Evaluations from the ends of compilations and runs, and counts of defects
+``evaluator``           Evaluators: schedules of one program, compiled and measured
+``fingerprint``         Fingerprints of machines: times of two machines are never compared
+``forked_timeout``      Time limit for calls that nothing interrupts
+``measurement_rule``    The measurement rule
+``time_limits``         Schedules, spaces and code within a time limit, for commands
+======================  =========================================================================
 """
 
 from __future__ import annotations

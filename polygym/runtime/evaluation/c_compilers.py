@@ -1,4 +1,4 @@
-"""C compilers as contenders: the program's own C file, compiled by clang, gcc, or clang with Polly.
+"""C compilers as contenders: the program's own C file by clang, gcc, or Polly.
 
 What comes out has the convention of polygym's own code (``polygym_run``), so that the worker runs
 it on the same buffers, by the same clock, and compares its output. A few lines of C behind the file

@@ -1,4 +1,4 @@
-"""Program → what the worker runs: buffers, the initial-data program, the original, a candidate."""
+"""Compiled programs for the worker: buffers, initial data, original, candidate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The process that generates code, at the other end of :mod:`polygym.runtime.evaluation.compiler`.
+"""The compile server: the process that generates code for a compiler.
 
 It answers one request at a time: a pickled program comes with it, by which the server remembers
 what it unpickled, and the pickled result goes back. (Pickles pass only between a process and the

@@ -1,4 +1,4 @@
-"""Compilers on several cores: the code of a batch of schedules, generated before any is measured.
+"""Compilers on several cores, for a batch of schedules before any is measured.
 
 Generating code takes ten times as long as measuring it, and does not mind company; a clock does. So
 a batch is compiled on all cores that a job has, each with a process of its own, and then measured

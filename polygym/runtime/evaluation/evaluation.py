@@ -1,4 +1,4 @@
-"""What became of a schedule: one value for every end, fast, slow, wrong or broken."""
+"""Evaluations: one value for every end of a schedule, fast, slow, wrong or broken."""
 
 from __future__ import annotations
 

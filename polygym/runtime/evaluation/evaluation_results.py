@@ -1,4 +1,4 @@
-"""Every end of a measurement as one value: what was compiled or not, ran or not, right or wrong.
+"""Evaluations from the ends of compilations and runs, and counts of defects.
 
 What no legal schedule's code may do: compute something else, or crash.
 """

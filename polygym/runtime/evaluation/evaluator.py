@@ -1,4 +1,4 @@
-"""Schedules of one program, judged: the front door of the package.
+"""Evaluators: schedules of one program, compiled and measured.
 
 A schedule is compiled in the compiler's process and run in the worker's: first alone, then in turn
 with the original order if it may be faster (``measuring_rule`` says when, ``turns`` does it), and

@@ -1,4 +1,4 @@
-"""Machines by what decides how fast code is: times of two machines are never compared."""
+"""Fingerprints of machines: times of two machines are never compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work in a copy of this process, with a time limit: what to do with calls that nothing interrupts.
+"""Time limit for calls that nothing interrupts: work in a fork of this process.
 
 isl counts its operations, which bounds nearly everything (:mod:`polygym.poly.isl_budget`).
 But the numbers in one operation may grow without end, and a single call keeps the interpreter's

@@ -1,4 +1,4 @@
-"""The measuring rule: how often a schedule is run, when it is cut off, and when it is left at that.
+"""The measurement rule: repetitions, screening, and interleaved runs with the original.
 
 A schedule first shows what it can: three times, or for some milliseconds, each run cut off at the
 time limit. One that is clearly slower than the original order, or than the best so far where that

@@ -1,4 +1,4 @@
-"""Schedules and code with a time limit, for commands: the doors to what is pure and may take hours.
+"""Schedules, spaces and code within a time limit, for commands.
 
 isl's scheduler solves integer programs, and isl's code generation is worst-case exponential. isl's
 count of operations bounds nearly all of it; in a program with odd numbers one operation may take

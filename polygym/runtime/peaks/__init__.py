@@ -1,8 +1,12 @@
-"""What this machine does at most: operations and bytes a second, and how long one takes.
+"""Peaks of this machine: operations and bytes a second, and latencies.
 
-``arithmetic`` and ``moving`` are the loops that measure it, ``code`` is what stands around each of
-them; ``calibrating`` runs them by the worker's clock, ``peaks`` is what comes out, as a value, and
-``kept`` has it in the user's cache folder.
+====================  =========================================================================
+``arithmetic_loops``  Loops of arithmetic: throughput and latency of operations
+``calibration``       Calibration
+``loop_code``         LLVM IR of loops that measure a machine, in the form that the worker runs
+``machine_peaks``     Peaks of a machine as values: the highest rates in a few plain loops
+``memory_loops``      Loops that move bytes from a level of the memory, to it, or both
+====================  =========================================================================
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Loops of arithmetic: how many operations a second there are, and how long one waits for another.
+"""Loops of arithmetic: throughput and latency of operations.
 
 *Throughput*: twelve vectors in registers, each of which gets one operation a round that does not
 wait for the others: enough for two units that take six cycles each. *Latency*: one number, eight

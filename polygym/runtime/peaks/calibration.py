@@ -1,4 +1,4 @@
-"""Measuring a machine: every loop some times in turn, by the worker's clock; the best counts.
+"""Calibration: measured peaks of this machine, kept in the user's cache folder.
 
 Loops run in turn, so that whatever else the machine does for a while slows one sample of each. All
 of it is done twice, since a virtual machine does not see what others take from its cores: if the

@@ -1,4 +1,4 @@
-"""Loops that measure a machine, as LLVM IR in the form that the worker runs.
+"""LLVM IR of loops that measure a machine, in the form that the worker runs.
 
 A loop is the text of a function ``work(number, ones)``: ``number`` says which thread it is for,
 ``ones`` is memory of that thread's own that holds ones of all types, 4 KB, the beginning of which

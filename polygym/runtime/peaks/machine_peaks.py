@@ -1,4 +1,4 @@
-"""The peaks of a machine, as values: what it did at most, in each of a few plain loops.
+"""Peaks of a machine as values: the highest rates in a few plain loops.
 
 A peak is what no code passes: of everything that was measured the best counts, also where it was
 another loop than one would think of. How many additions a second there are, for example, is the

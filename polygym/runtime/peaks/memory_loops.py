@@ -1,4 +1,4 @@
-"""Loops that move bytes: from a level of the memory, to it, or both.
+"""Loops that move bytes from a level of the memory, to it, or both.
 
 Each thread goes over a piece of its own, again and again, so that after the first time it is in
 that level: in a cache when the piece is smaller than it and larger than the one before, in main

@@ -1,12 +1,23 @@
-"""Running and timing compiled code in a process of its own.
+"""Runs and times of compiled code in processes of its own.
 
-``problem`` says what is to be run, ``outcome`` what became of it, ``options`` and ``timing`` how
-it is measured; ``worker`` (with ``session``) is what others use. Behind it: ``connection`` starts
-and talks to the ``supervisor``, whose ``keeper`` forks a ``runner`` for each ``job``; ``serving``
-is how such a process begins, ``channel`` carries their messages, ``memory`` holds the arrays,
-``progress`` is watched for time limits, ``compare`` decides whether outputs are right,
-``spreading`` gives threads cores of their own, ``address_space`` bounds memory, and
-``foreign_load`` says whether the machine was ours.
+=====================  ==========================================================================
+``address_space``      Memory of this process: mapped and resident bytes, and bounds on them
+``background_load``    Background load: cores that were busy with other work during a measurement
+``buffer_memory``      Memory of programs
+``connection``         The parent's side of a server process: start, messages, end
+``job_messages``       Jobs of a runner and its answers, as messages over a stream socket
+``outcome``            Outcomes of a run: a closed union of values, never an exception
+``output_comparison``  Comparison of a program's output with the output of the original
+``problem``            Problems as values
+``runner``             The runner
+``runner_control``     The supervisor's side of a runner: fork, job, limits, end
+``runner_progress``    Progress of a runner, in a page of memory shared with the supervisor
+``server_process``     The start of every server process
+``session``            Sessions
+``supervisor``         The supervisor: the process between the parent and the measured code
+``timing``             Repetitions and time limits of a measurement
+``worker``             The worker: programs measured without risk to the process that asks
+=====================  ==========================================================================
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much memory this process has mapped and holds, and bounds on what it may take."""
+"""Memory of this process: mapped and resident bytes, and bounds on them."""
 
 from __future__ import annotations
 

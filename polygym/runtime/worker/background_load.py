@@ -1,4 +1,4 @@
-"""Whether the machine was ours: how many cores were busy with something else for a while.
+"""Background load: cores that were busy with other work during a measurement.
 
 Linux counts, for every core, the time in which it was busy with anything and the time that a
 hypervisor has taken from it (``/proc/stat``), and for every process the time that it and those of

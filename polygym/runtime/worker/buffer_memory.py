@@ -1,4 +1,4 @@
-"""The memory in which programs run: shared copies that they cannot write, private ones they can.
+"""Memory of programs: shared copies that they cannot write, private ones that they can.
 
 Three kinds of memory hold the buffers of a problem, all taken directly from the kernel:
 

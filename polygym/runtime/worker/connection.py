@@ -1,4 +1,4 @@
-"""The parent's side of a server process: start it, exchange messages with it, end it.
+"""The parent's side of a server process: start, messages, end.
 
 The usual server is the supervisor of the programs that run; the compile server is another. It is
 started with ``fork`` and ``exec`` (``subprocess``), never through ``multiprocessing``: environments

@@ -1,4 +1,4 @@
-"""What a runner is asked to do, what it answers, and both (and problems) as messages.
+"""Jobs of a runner and its answers, as messages over a stream socket.
 
 The three processes of the package (parent, supervisor, runner) speak in messages of JSON plus raw
 bytes. This module is the one place that knows how values are written there: ``*_to_message``

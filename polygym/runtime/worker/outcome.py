@@ -1,4 +1,4 @@
-"""What became of a program that was run: a closed union of values, never an exception.
+"""Outcomes of a run: a closed union of values, never an exception.
 
 Every member has a ``status`` (for tables and rewards) and turns into JSON and back. Match on the
 union exhaustively and end with ``assert_never``. Times are seconds as floats; ``samples`` holds the

@@ -1,4 +1,4 @@
-"""Comparison of what a program left in a buffer with what the original leaves there.
+"""Comparison of a program's output with the output of the original.
 
 Bit for bit, two arrays are equal if all their bytes are: a NaN equals itself, 0.0 is not -0.0.
 

@@ -1,4 +1,4 @@
-"""What is to be run, as values: buffers, programs that work on them, and the two together.
+"""Problems as values: buffers, programs that work on them, and the two together.
 
 A problem names its buffers once. A program is object code plus the list of the buffers and
 parameter values that it takes, in the order of its argument block, so that programs with

@@ -1,4 +1,4 @@
-"""The runner: the process in which generated code runs. It does one job and is thrown away.
+"""The runner: the process of one job of generated code, with its thread placement.
 
 The supervisor forks it (``fork`` in :mod:`polygym.runtime.worker.runner_control`), so it finds the
 linker ready and the problem's shared memory mapped. One job is all that it is trusted with:
@@ -69,7 +69,7 @@ from polygym.runtime.worker.outcome import (
 )
 from polygym.runtime.worker.output_comparison import first_difference
 from polygym.runtime.worker.problem import Buffer, CompiledProgram
-from polygym.runtime.worker.runner_control import RunnerPhase, RunnerProgress
+from polygym.runtime.worker.runner_progress import RunnerPhase, RunnerProgress
 
 # Who sets one of these has said where threads are to be.
 _USER_AFFINITY_VARIABLES = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")

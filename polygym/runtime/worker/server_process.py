@@ -1,4 +1,4 @@
-"""What every server process begins with: signals, limits, and an eye on its parent.
+"""The start of every server process: signals, limits, and an eye on its parent.
 
 :mod:`polygym.runtime.worker.connection` starts servers; the supervisor is one, the compile server
 another. Each ends as soon as the process that started it has ended, in whatever way.

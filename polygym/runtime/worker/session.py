@@ -1,4 +1,4 @@
-"""A session: one problem, open in a worker, against whose original programs are measured.
+"""Sessions: one problem, open in a worker, against which programs are measured.
 
 Sessions are made by :meth:`polygym.runtime.worker.worker.Worker.open`. A session remembers on which
 connection its problem is open; when the worker has had to start another process, the problem is

@@ -1,4 +1,4 @@
-"""The supervisor: the process between the parent and the code that is measured.
+"""The supervisor: the process between the parent and the measured code.
 
 The parent starts it (:mod:`polygym.runtime.worker.connection`) and sends requests; the supervisor
 holds the shared memory of the open problems and has each job done by a runner

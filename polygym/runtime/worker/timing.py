@@ -1,4 +1,4 @@
-"""How often a program is run, how long it may take, and on which machine that was.
+"""Repetitions and time limits of a measurement, options of a worker, and the host.
 
 Time is what the program itself reads from ``CLOCK_MONOTONIC`` right before and after its kernel;
 nothing of Python and no restoring of inputs lies between the two readings. A sample is the time of

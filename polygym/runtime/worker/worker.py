@@ -1,4 +1,4 @@
-"""The worker: measure programs without risk to the process that asks. The package's front door.
+"""The worker: programs measured without risk to the process that asks.
 
     with Worker() as worker:
         session = worker.open(problem)              # writes the initial data, runs the original

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from polygym.foreign.libc import processor_clock
-from polygym.runtime.worker import runner_control as module
-from polygym.runtime.worker.runner_control import (
+from polygym.runtime.worker import runner_progress as module
+from polygym.runtime.worker.runner_progress import (
     _PHASE,
     _PROCESSOR,
     _SINCE,

@@ -1,12 +1,11 @@
-"""Index-set splitting: statements cut into pieces, each of which may have a schedule of its own.
+"""Index-set splitting: statements in pieces, each with a schedule of its own.
 
-================  =================================================================================
-``cuts``          where statements are cut, as a value with a text
-``apply_splitting``         the program in pieces: the same instances in the same order
-``candidates``    the cuts that a program's dependences suggest
-``gain``          what isl's scheduler makes of a program: its parallel and its permutable loops
-``choose``        the cuts that are worth it
-================  =================================================================================
+==============  ===============================================================================
+``apply``       A program in pieces: the same instances in the same order
+``candidates``  Cuts that dependences suggest
+``conditions``  Split conditions: the cuts of statements as a value with a text
+``selection``   Selection of cuts with which isl's scheduler finds more parallel or wider bands
+==============  ===============================================================================
 """
 
 from polygym.poly.transform.splitting.apply import apply_splitting

@@ -1,4 +1,4 @@
-"""A program and where it is cut → the program in pieces, which computes the same in the same order.
+"""A program in pieces: the same instances in the same order.
 
 A statement S becomes one statement for each way in which its instances stand to its cuts, if there
 are any such instances for some sizes::

@@ -1,4 +1,4 @@
-"""The cuts that a program's dependences suggest: hyperplanes at which what depends on what changes.
+"""Cuts that dependences suggest: hyperplanes at which the dependence pattern changes.
 
 Three things show in a dependence D from instances of S to instances of T that a cut may help:
 

@@ -1,4 +1,4 @@
-"""Where statements are cut into pieces, as a value that prints and parses.
+"""Split conditions: the cuts of statements as a value with a text.
 
 A *cut* compares two affine forms of a statement's iterators and the program's parameters. With
 ``=`` it makes three pieces, of the instances with a smaller, an equal and a greater left side; with

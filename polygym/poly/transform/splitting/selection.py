@@ -1,4 +1,4 @@
-"""The cuts that are worth it: those with which isl's scheduler finds more parallel or wider bands.
+"""Selection of cuts with which isl's scheduler finds more parallel or wider bands.
 
 One suggestion after the other is added to what is cut already, the one with the greatest merit
 first, for as long as the merit grows; then each cut is left out again without which the merit is

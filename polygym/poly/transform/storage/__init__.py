@@ -1,22 +1,18 @@
-"""Where a program keeps its values: plans of storage, and the programs that they make.
+"""Storage of values: storage plans, and the programs that they make.
 
-==============  ===================================================================================
-``plan``        what becomes of each array, as a value with a text
-``webs``        which values of an array belong together
-``versions``    which element each write fills, and where each read looks
-``copies``      what is copied in beforehand and out behind
-``check``       the proof that every read sees the value that it saw
-``apply``       a program and a plan in, a program out: all of the above
---------------  -----------------------------------------------------------------------------------
-``windows``     how much of an array is alive at a time
-``contract``    smaller arrays for an order in which that is less than all
-``obstacles``   what stands in the way of a program's loops, by flow or by memory
-``choose``      which plan a program gets without a search
-``describe``    what there is to choose from
-``offers``      what of that may free something and is proved to be right
-``price``       how much memory new arrays take, and a limit
-``texts``       isl's functions as the texts of a program
-==============  ===================================================================================
+===================  ===========================================================================
+``apply``            Application of a storage plan: Scop → Scop
+``contraction``      Contraction: an array shrinks to the window that is alive at a time
+``copy_statements``  Copy statements: values that the region is given, and values that it leaves
+``default_plan``     The default storage plan: it frees a loop and costs less than a limit
+``inhibitors``       Inhibitors of a program's loops in the order of the source
+``memory_cost``      Memory cost of a storage plan, known before its arrays exist
+``plan``             Storage plans as values with a text: the storage of each array
+``variants``         Storage variants
+``verification``     Proof that a program with other storage computes the same values
+``versions``         Versions
+``webs``             Webs: the values of an array that belong together
+===================  ===========================================================================
 """
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""A program with a storage plan becomes another program: Scop → Scop.
+"""Application of a storage plan: Scop → Scop.
 
 The result is a program as any other: its new arrays stand beside the source's, live on the heap
 while it runs and are nobody's to see; its statements write and read other elements. So dependences,

@@ -1,4 +1,4 @@
-"""An array of which only a window is alive at a time becomes smaller: Scop → Scop.
+"""Contraction: an array shrinks to the window that is alive at a time.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Copies in and out: what the region was given, and what it leaves.
+"""Copy statements: values that the region is given, and values that it leaves.
 
 Where a read sees what memory held before the region, these elements are copied to their first
 version before anything runs. Where the end of the region can be seen, the versions that are left in

@@ -1,4 +1,4 @@
-"""Which plan a program gets without a search: what frees a loop, and costs less than a limit.
+"""The default storage plan: it frees a loop and costs less than a limit.
 
 Expanded is what stands in the way of a loop by memory alone (see
 :mod:`polygym.poly.transform.storage.loop_inhibitors`), along the loops that it frees and no others.

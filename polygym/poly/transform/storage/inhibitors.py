@@ -1,4 +1,4 @@
-"""What stands in the way of a program's loops, as the source has them, and whose it is.
+"""Inhibitors of a program's loops in the order of the source, by flow or by memory.
 
 A loop of the source is *parallel* if no dependence goes from one of its iterations to another, and
 two loops directly inside each other may be *permuted* if none goes forwards in the outer and

@@ -1,4 +1,4 @@
-"""The price of a storage plan: how much memory its new arrays take, known before there are any.
+"""Memory cost of a storage plan, known before its arrays exist.
 
 An array that is expanded along a loop is as many times as large as the loop has iterations, and
 along three loops of a thousand each eight gigabytes. So a price is computed from the sizes, and a

@@ -1,4 +1,4 @@
-"""Storage as a value: where a program keeps what it computes, as a text that prints and parses.
+"""Storage plans as values with a text: the storage of each array.
 
 A program's text says where each value lives: a scalar ``w`` that every iteration fills again is one
 element of memory, and whoever runs two iterations together would need two. A storage plan gives

@@ -1,4 +1,4 @@
-"""What may become of a program's arrays, web by web, where that may free something.
+"""Storage variants: the entries that a plan may have, and those that free a loop.
 
 A web stands in the way of loops by memory, or it does not
 (:mod:`polygym.poly.transform.storage.loop_inhibitors`); those that do are offered another home: an

@@ -1,4 +1,4 @@
-"""The proof that a program with other storage computes what it computed before.
+"""Proof that a program with other storage computes the same values.
 
 Two programs that run the same instances of the same statements in the same order compute the same
 if every read sees the same value in both: the value of the same writing instance, or what memory

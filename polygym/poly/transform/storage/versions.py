@@ -1,4 +1,4 @@
-"""Versions: which element of an expanded array each write fills, and where each read looks.
+"""Versions: the element that each write fills, and the element that each read takes.
 
 Expansion along loops gives an element as many versions as these loops have iterations. A *version*
 is a vector with one coordinate for each of the loops: a write inside of all of them has the values

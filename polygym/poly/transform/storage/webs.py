@@ -1,4 +1,4 @@
-"""Which values of an array belong together: its webs.
+"""Webs: the values of an array that belong together.
 
 A *read* of an array sees the value of one write, its source, or what memory held before the region.
 Two statements that write an array belong together where some read sees now the one, now the other:
