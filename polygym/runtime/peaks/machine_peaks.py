@@ -124,23 +124,21 @@ class Peaks:
         try:
             return Peaks(
                 int(data["threads"]),
-                tuple(
-                    OperationRates(**{**one, "type": ScalarType(one["type"])})
-                    for one in data["rates"]
-                ),
-                tuple(
-                    OperationLatencies(**{**one, "type": ScalarType(one["type"])})
-                    for one in data["latencies"]
-                ),
-                tuple(LevelPeak(**one) for one in data["levels"]),
-                float(data["disturbed"]),
-                float(data["moment"]),
+                tuple(OperationRates(**_typed(rates)) for rates in data["rates"]),
+                tuple(OperationLatencies(**_typed(times)) for times in data["latencies"]),
+                tuple(LevelPeak(**level) for level in data["levels"]),
+                float(data["background_load"]),
+                float(data["timestamp"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
                 "the peaks of a machine: expected what polygym machine writes, found something "
                 f"else ({type(error).__name__}: {error})"
             ) from None
+
+
+def _typed(entry: dict[str, Any]) -> dict[str, Any]:
+    return {**entry, "type": ScalarType(entry["type"])}
 
 
 def combine_peaks(first: Peaks, second: Peaks) -> Peaks:

@@ -8,9 +8,9 @@ raw time of every completed repetition in the order in which they ran.
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
-from typing import Any, ClassVar, TypeAlias, assert_never
+from typing import Any, ClassVar, TypeAlias, cast, get_args
 
 from polygym.errors import PolygymError
 from polygym.pickling import pickle_by_name
@@ -105,49 +105,44 @@ class Crash:
         return f"crash: {self.name}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """An outcome of which a message tells the reason."""
+
+    status: ClassVar[OutcomeStatus]
+    message: str
+
+    def __str__(self) -> str:
+        """Describe the outcome in one line."""
+        return f"{self.status.value}: {self.message}"
+
+
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
-class DoesNotCompile:
+class DoesNotCompile(_Refusal):
     """The program could not be compiled or loaded, or breaks the contract of its entry point."""
 
     status: ClassVar[OutcomeStatus] = OutcomeStatus.DOES_NOT_COMPILE
 
-    message: str
-
-    def __str__(self) -> str:
-        """Describe the outcome in one line."""
-        return f"does not compile: {self.message}"
-
 
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
-class OutOfMemory:
+class OutOfMemory(_Refusal):
     """The program needs more memory than it may have."""
 
     status: ClassVar[OutcomeStatus] = OutcomeStatus.OUT_OF_MEMORY
 
-    message: str
-
-    def __str__(self) -> str:
-        """Describe the outcome in one line."""
-        return f"out of memory: {self.message}"
-
 
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
-class OutOfRange:
-    """A subscript that the program computes from its data is none of the array's."""
+class OutOfRange(_Refusal):
+    """A subscript that the program computes from its data is outside of its array."""
 
     status: ClassVar[OutcomeStatus] = OutcomeStatus.OUT_OF_RANGE
 
-    message: str
-
-    def __str__(self) -> str:
-        """Describe the outcome in one line."""
-        return f"out of range: {self.message}"
-
 
 Outcome: TypeAlias = Ok | WrongOutput | Timeout | Crash | DoesNotCompile | OutOfMemory | OutOfRange
+_BY_STATUS = {kind.status: kind for kind in get_args(Outcome)}
 
 
 def crash_from_exit(exit_code: int) -> Crash:
@@ -173,27 +168,10 @@ def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
     >>> outcome_to_json(Timeout(0.5))
     {'status': 'timeout', 'limit_seconds': 0.5}
     """
-    fields: dict[str, Any]
-    match outcome:
-        case Ok(samples):
-            fields = {"samples": list(samples)}
-        case WrongOutput(array, index, expected, found, samples):
-            fields = {
-                "array": array,
-                "index": index,
-                "expected": expected,
-                "found": found,
-                "samples": list(samples),
-            }
-        case Timeout(limit_seconds):
-            fields = {"limit_seconds": limit_seconds}
-        case Crash(number, name):
-            fields = {"number": number, "name": name}
-        case DoesNotCompile(message) | OutOfMemory(message) | OutOfRange(message):
-            fields = {"message": message}
-        case _:
-            assert_never(outcome)
-    return {"status": outcome.status.value, **fields}
+    values = {field.name: getattr(outcome, field.name) for field in fields(outcome)}
+    if "samples" in values:
+        values["samples"] = list(values["samples"])
+    return {"status": outcome.status.value, **values}
 
 
 def outcome_from_json(data: dict[str, Any]) -> Outcome:
@@ -202,30 +180,10 @@ def outcome_from_json(data: dict[str, Any]) -> Outcome:
     >>> outcome_from_json({"status": "crash", "number": 8, "name": "SIGFPE"})
     Crash(number=8, name='SIGFPE')
     """
-    status = OutcomeStatus(data["status"])
-    match status:
-        case OutcomeStatus.OK:
-            return Ok(tuple(data["samples"]))
-        case OutcomeStatus.WRONG_OUTPUT:
-            return WrongOutput(
-                data["array"],
-                data["index"],
-                data["expected"],
-                data["found"],
-                tuple(data["samples"]),
-            )
-        case OutcomeStatus.TIMEOUT:
-            return Timeout(data["limit_seconds"])
-        case OutcomeStatus.CRASH:
-            return Crash(data["number"], data["name"])
-        case OutcomeStatus.DOES_NOT_COMPILE:
-            return DoesNotCompile(data["message"])
-        case OutcomeStatus.OUT_OF_MEMORY:
-            return OutOfMemory(data["message"])
-        case OutcomeStatus.OUT_OF_RANGE:
-            return OutOfRange(data["message"])
-        case _:
-            assert_never(status)
+    values = {name: value for name, value in data.items() if name != "status"}
+    if "samples" in values:
+        values["samples"] = tuple(values["samples"])
+    return cast(Outcome, _BY_STATUS[OutcomeStatus(data["status"])](**values))
 
 
 class ProblemError(PolygymError):
