@@ -38,9 +38,15 @@ VALUES = sorted(
 
 
 def test_there_are_public_values() -> None:
-    assert {"Scop", "Schedule", "Mapping", "Tuned", "Plan", "KernelSummary", "Evaluation"} <= {
-        one.__name__ for one in VALUES
-    }
+    assert {
+        "Scop",
+        "Schedule",
+        "Mapping",
+        "TuningResult",
+        "PlanningLimits",
+        "KernelSummary",
+        "Evaluation",
+    } <= {one.__name__ for one in VALUES}
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda one: one.__name__)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         find_violation,
         is_legal,
     )
-    from polygym.poly.schedule import Schedule, parse_schedule, schedule_from_json
+    from polygym.poly.schedule import Schedule, parse_schedule
     from polygym.poly.scheduling.baselines import isl_schedule, original_schedule, schedule_by
     from polygym.poly.scheduling.score import static_score
     from polygym.poly.scheduling.strategy import (
@@ -65,6 +65,5 @@ __all__ = [
     "parse_schedule",
     "parse_strategy",
     "schedule_by",
-    "schedule_from_json",
     "static_score",
 ]

@@ -17,9 +17,8 @@ schedule.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import islpy as isl
 
@@ -135,49 +134,6 @@ class Schedule:
             for part in self.statements
         ]
         return f"[{', '.join(self.parameters)}] -> {{ {'; '.join(parts)} }}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain lists and dictionaries; :func:`schedule_from_json` reads them back."""
-        return {
-            "parameters": list(self.parameters),
-            "statements": [
-                {
-                    "statement": part.statement,
-                    "iterators": list(part.iterators),
-                    "rows": [
-                        [list(row.iterators), list(row.parameters), row.constant]
-                        for row in part.rows
-                    ],
-                }
-                for part in self.statements
-            ],
-        }
-
-
-def schedule_from_json(data: Any, scop: Scop) -> Schedule:
-    """Read what :meth:`Schedule.to_json` wrote, for the program that it belongs to."""
-    try:
-        parts: dict[str, tuple[ScheduleRow, ...]] = {}
-        for part in data["statements"]:
-            if part["statement"] in parts:
-                raise ValueError(f"statement {part['statement']} twice")
-            parts[part["statement"]] = tuple(
-                ScheduleRow(_integers(row[0]), _integers(row[1]), _integers([row[2]])[0])
-                for row in part["rows"]
-            )
-        parameters = tuple(str(name) for name in data["parameters"])
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise InputError(
-            'a schedule in JSON: expected {"parameters": [...], "statements": [{"statement": '
-            '"S", "rows": [[[iterators], [parameters], constant], ...]}, ...]}, '
-            f"found something else ({type(error).__name__}: {error})"
-        ) from None
-    if parameters != (expected := parameter_names(scop)):
-        raise InputError(
-            f"a schedule in JSON: expected the parameters {list(expected)}, "
-            f"found {list(parameters)}"
-        )
-    return _assemble(scop, parts)
 
 
 def parse_schedule(text: str, scop: Scop) -> Schedule:
@@ -371,15 +327,6 @@ def _example(scop: Scop) -> str:
     tuple_text = ", ".join(statement.iterators)
     dots = "; ..." if len(scop.statements) > 1 else ""
     return f"{{ {statement.name}[{tuple_text}] -> [{tuple_text or '0'}]{dots} }}"
-
-
-def _integers(values: Iterable[Any]) -> tuple[int, ...]:
-    """Return the values as a tuple, refusing anything that is not an integer."""
-    result = tuple(values)
-    for value in result:
-        if type(value) is not int:
-            raise ValueError(f"{value!r} is not an integer")
-    return result
 
 
 def _shorten(text: str, limit: int = 120) -> str:

@@ -1,13 +1,11 @@
 """Schedules as values: text, JSON, equality, and what is refused."""
 
-import json
-
 import numpy as np
 import pytest
 
 from polygym.errors import InputError
 from polygym.frontend.c import parse_text
-from polygym.poly.schedule import ScheduleRow, parse_schedule, schedule_from_json
+from polygym.poly.schedule import ScheduleRow, parse_schedule
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from tests.c_programs import SMALL_PROGRAMS, Y_AX, kernel_scop
 from tests.oracles.random_schedules import random_legal_schedule
@@ -15,13 +13,12 @@ from tests.oracles.random_schedules import random_legal_schedule
 SCOP = parse_text(Y_AX)
 
 
-def test_text_and_json_round_trip() -> None:
+def test_text_round_trip() -> None:
     for name in ("gemm", "adi", "nussinov"):
         scop = kernel_scop(name)
         for seed in range(5):
             schedule = random_legal_schedule(scop, np.random.default_rng(seed))
             assert parse_schedule(str(schedule), scop) == schedule
-            assert schedule_from_json(json.loads(json.dumps(schedule.to_json())), scop) == schedule
 
 
 def test_the_rows_of_the_text() -> None:
@@ -73,23 +70,6 @@ def test_what_is_refused(text: str, fragment: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_schedule(text, SCOP)
     assert fragment in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        None,
-        [],
-        {"parameters": ["n"], "statements": [{"statement": "S", "rows": [[[1.5], [0], 0]]}]},
-        {"parameters": ["m"], "statements": []},
-        {"parameters": ["n"], "statements": []},
-        {"parameters": ["n"], "statements": [{"statement": "S", "rows": []}] * 2},
-        {"parameters": ["n"], "statements": [{"statement": "S", "rows": [[[1, 2], [0], 0]]}]},
-    ],
-)
-def test_bad_json_is_refused(data: object) -> None:
-    with pytest.raises(InputError, match="schedule"):
-        schedule_from_json(data, SCOP)
 
 
 @pytest.mark.parametrize("name", SMALL_PROGRAMS)

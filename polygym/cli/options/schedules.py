@@ -18,7 +18,7 @@ from polygym.errors import InputError
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import Mapping, parse_mapping
 from polygym.mapping.sizes import Sizes, known_sizes
-from polygym.poly.schedule import Schedule, parse_schedule, schedule_from_json
+from polygym.poly.schedule import Schedule, parse_schedule
 from polygym.poly.scheduling.strategy import (
     AutomaticStrategy,
     FixedStrategy,
@@ -169,11 +169,13 @@ def _read(name: str) -> str:
 
 
 def _parse_either(text: str, scop: Scop) -> Schedule:
-    """Read isl text or JSON (the schedule itself, or an object with the key ``schedule``)."""
+    """Read isl text, as it is or in JSON: a string, or an object with the key ``schedule``."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
         return parse_schedule(text, scop)
     if isinstance(data, dict) and "schedule" in data:
         data = data["schedule"]
-    return parse_schedule(data, scop) if isinstance(data, str) else schedule_from_json(data, scop)
+    if not isinstance(data, str):
+        raise InputError("a schedule in JSON: expected isl text, found something else")
+    return parse_schedule(data, scop)

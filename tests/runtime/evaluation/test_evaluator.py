@@ -50,7 +50,7 @@ def test_illegal_schedule_is_refused(evaluator):
     with pytest.raises(IllegalScheduleError, match="breaks the flow and anti"):
         evaluator.evaluate(illegal())
     with pytest.raises(IllegalScheduleError, match="S0 -> S1 on C"):
-        evaluator.evaluate_together([plain(), illegal()], 2)
+        evaluator.evaluate_interleaved([plain(), illegal()], 2)
     assert evaluator.evaluate(plain()).is_ok
 
 
@@ -74,14 +74,14 @@ def test_same_schedule_is_measured_once(evaluator):
 
 
 def test_mapping_under_which_there_is_code(evaluator):
-    assert evaluator.evaluate(interchanged()).done == DEFAULT_MAPPING
-    assert evaluator.evaluate(interchanged(), SEQUENTIAL_MAPPING).done == SEQUENTIAL_MAPPING
+    assert evaluator.evaluate(interchanged()).applied_mapping == DEFAULT_MAPPING
+    assert evaluator.evaluate(interchanged(), SEQUENTIAL_MAPPING).applied_mapping == SEQUENTIAL_MAPPING
 
 
 def test_of_several_a_hopeless_one_is_left_at_a_look(evaluator, monkeypatch):
     monkeypatch.setattr(measurement_rule, "_CLEARLY_SLOWER", 1e-9)  # so everything is
     monkeypatch.setattr(measurement_rule, "_LONG_RUN", 1e-9)
-    found = evaluator.evaluate_together([plain(), interchanged()], 5)
+    found = evaluator.evaluate_interleaved([plain(), interchanged()], 5)
     assert [(one.is_ok, len(one.samples)) for one in found] == [(True, 1)] * 2
     assert len(found[0].baseline_samples) == 5
 
@@ -106,10 +106,10 @@ def test_beside_the_best_a_long_original_does_not_run_in_turn(own_evaluator, mon
 
 
 def test_one_that_is_hopeless_beside_the_best_is_cut_off(own_evaluator):
-    assert own_evaluator.measuring().time_limit.factor == 10
+    assert own_evaluator.measure_options().time_limit.factor == 10
     baseline = own_evaluator.baseline_seconds
-    assert own_evaluator.measuring(baseline).time_limit.factor == pytest.approx(5)
-    assert own_evaluator.measuring(100 * baseline).time_limit.factor == 10
+    assert own_evaluator.measure_options(baseline).time_limit.factor == pytest.approx(5)
+    assert own_evaluator.measure_options(100 * baseline).time_limit.factor == 10
     bad, options = interchanged(5), EvaluationOptions(timeout_factor=1e6)
     with Evaluator(gemm(), options, compiler=Imposter(bad, _LOOP_FOREVER)) as evaluator:
         patient = evaluator.measure_options().time_limit.seconds(evaluator.baseline_seconds)
@@ -122,12 +122,12 @@ def test_one_that_is_hopeless_beside_the_best_is_cut_off(own_evaluator):
 
 
 def test_several_at_once(evaluator):
-    found = evaluator.evaluate_together([plain(), interchanged()], 4)
+    found = evaluator.evaluate_interleaved([plain(), interchanged()], 4)
     assert [one.schedule for one in found] == [plain(), interchanged()]
     assert all(one.is_ok and len(one.samples) == 4 for one in found)
     assert found[0].baseline_samples == found[1].baseline_samples
     assert len(found[0].baseline_samples) == 4
-    assert evaluator.evaluate_together([], 2) == ()
+    assert evaluator.evaluate_interleaved([], 2) == ()
 
 
 @pytest.mark.parametrize(
@@ -253,6 +253,6 @@ def test_schedules_of_the_same_loops_are_measured_once(own_evaluator, monkeypatc
     shifted = own_evaluator.evaluate(interchanged(7))
     assert len(measured) == count
     assert shifted == replace(first, schedule=interchanged(7))
-    assert own_evaluator.evaluate(interchanged(7), fresh=True).loops == first.loops
+    assert own_evaluator.evaluate(interchanged(7), fresh=True).canonical_key == first.canonical_key
     assert len(measured) > count
-    assert own_evaluator.evaluate(plain(), SEQUENTIAL_MAPPING).loops not in ("", first.loops)
+    assert own_evaluator.evaluate(plain(), SEQUENTIAL_MAPPING).canonical_key not in ("", first.canonical_key)

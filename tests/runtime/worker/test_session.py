@@ -143,19 +143,19 @@ def test_what_nobody_may_write_can_only_be_read(worker):
         )
     assert doubles(session.initial(0)) == list(range(10))
     assert session.expected(0) == session.initial(0)
-    assert session.figures(0, (10,), "all elements")["sum"] == 45.0
+    assert session.array_statistics(0, (10,), "all elements")["sum"] == 45.0
 
 
 def test_figures_of_what_was_left(session):
-    found = session.figures(0, (100,), "all elements")
+    found = session.array_statistics(0, (100,), "all elements")
     assert (found["values"], found["sum"], found["middle"]) == (100, 9900.0, 100.0)
     assert found["last"] == [194.0, 196.0, 198.0]
-    assert session.figures(0, (10, 10), "j <= i")["values"] == 55
+    assert session.array_statistics(0, (10, 10), "j <= i")["values"] == 55
     session.measure(objects.program(objects.doubled()))
     with pytest.raises(InputError, match="keep_contents"):
-        session.figures(0, (100,), "all elements", kept=True)
+        session.array_statistics(0, (100,), "all elements", from_measurement=True)
     session.measure(objects.program(objects.scaled(1.0)), KEEP)
-    assert session.figures(0, (100,), "all elements", kept=True)["sum"] == 4950.0
+    assert session.array_statistics(0, (100,), "all elements", from_measurement=True)["sum"] == 4950.0
 
 
 def test_several_problems_are_open_at_once(worker):

@@ -22,7 +22,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from math import gcd
-from typing import Any
 
 from polygym.errors import InputError
 from polygym.pickling import pickle_by_name
@@ -133,10 +132,6 @@ class Splitting:
         """Return the text; :func:`parse_splitting` reads it back to an equal value."""
         return "; ".join(f"{name}: {', '.join(map(str, cuts))}" for name, cuts in self.statements)
 
-    def to_json(self) -> dict[str, list[str]]:
-        """Return the cuts as texts, by statement; :func:`splitting_from_json` reads them back."""
-        return {name: [str(cut) for cut in cuts] for name, cuts in self.statements}
-
 
 NO_SPLITTING = Splitting()
 """Nothing is cut."""
@@ -178,20 +173,6 @@ def parse_splitting(text: str) -> Splitting:
             raise InputError(f"a splitting: expected the cuts of {name} once, found them twice")
         conditions[name] = tuple(dict.fromkeys(_parse_condition(one) for one in cuts.split(",")))
     return Splitting(tuple(sorted(conditions.items())))
-
-
-def splitting_from_json(data: Any) -> Splitting:
-    """Read what :meth:`Splitting.to_json` wrote."""
-    if not isinstance(data, Mapping) or not all(
-        isinstance(name, str)
-        and isinstance(cuts, list)
-        and all(isinstance(cut, str) for cut in cuts)
-        for name, cuts in data.items()
-    ):
-        raise InputError(
-            'a splitting in JSON: expected {"S0": ["i = k", ...], ...}, found something else'
-        )
-    return parse_splitting("; ".join(f"{name}: {', '.join(cuts)}" for name, cuts in data.items()))
 
 
 def _normal(

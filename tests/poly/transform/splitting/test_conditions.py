@@ -14,7 +14,6 @@ from polygym.poly.transform.splitting.conditions import (
     Splitting,
     parse_splitting,
     split_condition,
-    splitting_from_json,
 )
 
 NAMES = ("i", "j", "k", "n")
@@ -35,7 +34,6 @@ SPLITTINGS = st.dictionaries(
 @settings(deadline=None)
 def test_they_print_and_parse(splitting: Splitting) -> None:
     assert parse_splitting(str(splitting)) == splitting
-    assert splitting_from_json(splitting.to_json()) == splitting
     assert pickle.loads(pickle.dumps(splitting)) == splitting
 
 
@@ -119,12 +117,6 @@ def test_values_that_no_text_stands_for() -> None:
         Splitting((("b", ()), ("a", ())))
     with pytest.raises(InputError, match="found none"):
         Splitting((("a", ()),))
-
-
-@pytest.mark.parametrize("data", [None, [], {"S": "i = k"}, {"S": [1]}, {1: ["i = k"]}])
-def test_json_that_is_none(data: object) -> None:
-    with pytest.raises(InputError, match="a splitting in JSON"):
-        splitting_from_json(data)
 
 
 def test_cuts_are_added_once() -> None:
