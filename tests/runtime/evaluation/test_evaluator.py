@@ -75,7 +75,8 @@ def test_same_schedule_is_measured_once(evaluator):
 
 def test_mapping_under_which_there_is_code(evaluator):
     assert evaluator.evaluate(interchanged()).applied_mapping == DEFAULT_MAPPING
-    assert evaluator.evaluate(interchanged(), SEQUENTIAL_MAPPING).applied_mapping == SEQUENTIAL_MAPPING
+    sequential = evaluator.evaluate(interchanged(), SEQUENTIAL_MAPPING)
+    assert sequential.applied_mapping == SEQUENTIAL_MAPPING
 
 
 def test_of_several_a_hopeless_one_is_left_at_a_look(evaluator, monkeypatch):
@@ -255,4 +256,5 @@ def test_schedules_of_the_same_loops_are_measured_once(own_evaluator, monkeypatc
     assert shifted == replace(first, schedule=interchanged(7))
     assert own_evaluator.evaluate(interchanged(7), fresh=True).canonical_key == first.canonical_key
     assert len(measured) > count
-    assert own_evaluator.evaluate(plain(), SEQUENTIAL_MAPPING).canonical_key not in ("", first.canonical_key)
+    other = own_evaluator.evaluate(plain(), SEQUENTIAL_MAPPING)
+    assert other.canonical_key not in ("", first.canonical_key)

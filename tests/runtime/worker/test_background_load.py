@@ -86,7 +86,9 @@ def test_looks_are_kept_now_and_then(machine: Machine) -> None:
         machine.count(busy=10 + others)
         watch.update()
     assert watch.last_load is not None
-    assert (watch.last_load.seconds, watch.last_load.other_cores) == pytest.approx((10.0, 0.4), abs=0.01)
+    assert (watch.last_load.seconds, watch.last_load.other_cores) == pytest.approx(
+        (10.0, 0.4), abs=0.01
+    )
     machine.now += 1.0
     (machine.folder / "stat").unlink()
     watch.update()

@@ -155,7 +155,8 @@ def test_figures_of_what_was_left(session):
     with pytest.raises(InputError, match="keep_contents"):
         session.array_statistics(0, (100,), "all elements", from_measurement=True)
     session.measure(objects.program(objects.scaled(1.0)), KEEP)
-    assert session.array_statistics(0, (100,), "all elements", from_measurement=True)["sum"] == 4950.0
+    statistics = session.array_statistics(0, (100,), "all elements", from_measurement=True)
+    assert statistics["sum"] == 4950.0
 
 
 def test_several_problems_are_open_at_once(worker):
