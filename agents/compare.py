@@ -97,8 +97,7 @@ def _expect_unique_episodes(found: Sequence[EpisodeResultLine]) -> None:
         if episode in seen:
             raise InputError(
                 f"{result_line.agent}: expected episode {result_line.episode} of "
-                f"{result_line.kernel}, seed {result_line.seed}, "
-                "once, found it twice"
+                f"{result_line.kernel}, seed {result_line.seed}, once, found it twice"
             )
         seen.add(episode)
 
@@ -118,8 +117,7 @@ def _expect_comparable(found: Sequence[EpisodeResultLine], by: str) -> None:
             if value != known[name]:
                 raise InputError(
                     f"{result_line.agent}: expected for {result_line.kernel} the {name} of "
-                    f"{agent}, "
-                    f"{known[name]}, found {value}"
+                    f"{agent}, {known[name]}, found {value}"
                 )
 
 

@@ -69,12 +69,13 @@ class LookaheadOptions:
         return self.agent_name("").partition(" ")[0]
 
     def agent_name(self, agent: str) -> str:
-        """Return what an agent is called that looks ahead so.
+        """Return the name of an agent with this lookahead.
 
-        >>> Ahead(simulations=64).of_agent("runs/mvt"), Ahead().of_agent("runs/mvt")
-        ('runs/mvt --search 64', 'runs/mvt')
+        >>> options = LookaheadOptions(simulations=64)
+        >>> options.agent_name("runs/mvt"), LookaheadOptions().agent_name("runs/mvt")
+        ('runs/mvt --simulations 64', 'runs/mvt')
         """
-        asked = (("--search", self.simulations), ("--beam", self.beam_width))
+        asked = (("--simulations", self.simulations), ("--beam-width", self.beam_width))
         return " ".join([agent, *(f"{name} {n}" for name, n in asked if n is not None)]).strip()
 
     def policy(self, experiment: Experiment, model: Any) -> EnvPolicy:
@@ -136,8 +137,7 @@ def policies_of_agent(
     if name in POLICIES and lookahead.name:
         raise InputError(
             f"{lookahead.name}: expected the folder of a training, whose network looks ahead, "
-            "found "
-            f"the rule {name}"
+            f"found the rule {name}"
         )
     if name in POLICIES:
         given = (0,) if seeds is None else seeds

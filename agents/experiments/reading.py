@@ -167,8 +167,7 @@ def _check_teacher(found: Experiment, at: DocumentEntry) -> None:
         if found.teacher:
             raise InputError(
                 f"{at.child('teacher')}: expected none for {found.algorithm}, only cloning has "
-                "one, "
-                f"found {found.teacher!r}"
+                f"one, found {found.teacher!r}"
             )
         return
     if not found.teacher:

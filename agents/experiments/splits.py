@@ -43,8 +43,7 @@ def split_part(name: str) -> tuple[str, ...]:
     if name not in split_names():
         raise InputError(
             f"a split: expected one of {', '.join(SPLIT_PREFIX + name for name in split_names())}, "
-            "found "
-            f"{SPLIT_PREFIX}{name}"
+            f"found {SPLIT_PREFIX}{name}"
         )
     split, _, which = name.rpartition("/")
     return program_targets(", ".join(_table()[split or _DEFAULT_SPLIT][which]))

@@ -37,7 +37,7 @@ class SearchGuide(Protocol):
 def scaled_value(worth: float) -> float:
     """Return a reward on the scale of values.
 
-    >>> scaled(3.0), scaled(-1.0), scaled(0.0)
+    >>> scaled_value(3.0), scaled_value(-1.0), scaled_value(0.0)
     (2.0, -1.0, 0.0)
     """
     return copysign(log2(1.0 + abs(worth)), worth)

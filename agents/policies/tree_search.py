@@ -102,7 +102,7 @@ class ValueRange:
     def normalized(self, values: Array) -> Array:
         """Return values as parts of the way from the least to the greatest; all 1/2 if these agree.
 
-        >>> Bounds(1.0, 3.0).within(np.array([1.0, 2.5]))
+        >>> ValueRange(1.0, 3.0).normalized(np.array([1.0, 2.5]))
         array([0.  , 0.75])
         """
         if self.greatest <= self.least:

@@ -52,9 +52,10 @@ def log_interval(
 def interval_scalars(
     speed: float, episodes: Sequence[TrainingEpisode], evaluations: Sequence[EvaluationEpisode]
 ) -> dict[str, float]:
-    """Return the numbers of a leg by their names.
+    """Return the numbers of an interval by their names.
 
-    >>> scalars(99.0, [Played(8, "mvt", 0.5, 8, "ok"), Played(20, "mvt", 0.75, 12, "ok")], [])
+    >>> episodes = [TrainingEpisode(8, "a", 0.5, 8, "ok"), TrainingEpisode(9, "a", 0.75, 12, "ok")]
+    >>> interval_scalars(99.0, episodes, [])
     {'training/steps a second': 99.0, 'training/reward': 0.625, 'training/length': 10.0}
     """
     result = {"training/steps a second": speed}

@@ -210,8 +210,7 @@ def ranking_table(rows: Sequence[RankingResult]) -> str:
         cells = " | ".join(f"{float(np.exp(value)):.2f}" for value in logs)
         lines.append(
             f"| {result.program}, seed {result.seed} | {result.schedules} | "
-            f"{1 + len(result.others)} | "
-            f"{result.best:.2f}x | {cells} |"
+            f"{1 + len(result.others)} | {result.best:.2f}x | {cells} |"
         )
     if shares:
         means = np.array([np.mean(own, axis=0) for own in shares.values()])

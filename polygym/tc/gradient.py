@@ -82,9 +82,8 @@ def check_gradient(definition: TcDefinition, gradients: Sequence[TcDefinition]) 
         for tc_output in part.outputs:
             if tc_output.name in first:
                 raise InputError(
-                    f"{part.name}, the gradient of {definition.name}: {tc_output.name} is "
-                    "computed by "
-                    f"{first[tc_output.name].name} already"
+                    f"{part.name}, the gradient of {definition.name}: {tc_output.name} is computed "
+                    f"by {first[tc_output.name].name} already"
                 )
             first[tc_output.name] = part
 

@@ -226,7 +226,7 @@ def _function(torch: Any) -> Any:
             }
             found: dict[str, Any] = {}
             for part in gradient.parts:
-                if not wanted.keys().isdisjoint(part.of):
+                if not wanted.keys().isdisjoint(part.parameters):
                     found |= _derivatives(torch, part, known, wanted)
             return (
                 None,

@@ -1,7 +1,7 @@
 """Terms: programs of a small functional language, rewritten by rules into cheaper ones.
 
-    >>> from polygym.terms import optimized, parse_program, text_of
-    >>> found = optimized(parse_program("(mul (add x y) (add x y))"))
+    >>> from polygym.terms import optimize_term, parse_program, text_of
+    >>> found = optimize_term(parse_program("(mul (add x y) (add x y))"))
     >>> text_of(found.result.body), found.costs[0], found.costs[-1]
     ('(let (t1 (add x y)) (mul t1 t1))', 4.0, 3.1)
 

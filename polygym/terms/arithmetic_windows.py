@@ -12,7 +12,7 @@ there is a sum in it: this is needed for the product as well, and has only to be
 
     >>> from polygym.terms.language.parser import parse_program
     >>> root = parse_program("(add (div z (add x y)) (mul 2.0 (add x y)))").body
-    >>> [window.cost(window.shown) for window in windows_of(root, 8) if window.node.head == "div"]
+    >>> [window.cost(window.term) for window in term_windows(root, 8) if window.node.head == "div"]
     [2.1]
 """
 
@@ -26,8 +26,6 @@ from polygym.rewrite.term import Term, postorder, term
 from polygym.terms.cost import LET_COST, OPERATOR_COSTS, StaticCost
 from polygym.terms.language.nodes import free_variables, term_facts, variable
 from polygym.terms.language.types import BaseType
-
-__all__ = ["TermWindow", "WindowCost", "is_arithmetic", "term_windows"]
 
 _OPERATORS = frozenset(
     "add sub mul div neg abs max min exp log sqrt sin cos tanh pow to_float".split()

@@ -29,8 +29,6 @@ from polygym.terms.rules.compiled_rules import RuleFunction, compile_rule, has_n
 from polygym.terms.rules.patterns import Metavariable, OperatorPattern, Pattern
 from polygym.terms.rules.rule_types import PatternRule, TermRule
 
-__all__ = ["CommutativeRewriter", "replace_subterm"]
-
 _MAX_COMMUTED = 4
 _MOST_KNOWN = 400_000
 

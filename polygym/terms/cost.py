@@ -31,15 +31,6 @@ from polygym.rewrite.term import Term, memoized_value
 from polygym.terms.language.nodes import term_facts
 from polygym.terms.language.types import FLOAT, count_numbers
 
-__all__ = [
-    "ASSUMED_VECTOR_SIZE",
-    "LET_COST",
-    "OPERATOR_COSTS",
-    "StaticCost",
-    "TermCost",
-    "operator_cost",
-]
-
 ASSUMED_VECTOR_SIZE = 16
 LET_COST = 0.1
 _OTHER_ARM_WEIGHT = 1e-4

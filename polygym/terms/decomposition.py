@@ -42,8 +42,6 @@ from polygym.terms.rules.rule_types import BindRule, LiftRule, PatternRule, Term
 from polygym.terms.sharing_value import SharingValue, shared_cost
 from polygym.terms.term_system import TermSystem
 
-__all__ = ["DecomposedSearchResult", "search_by_fragments"]
-
 _LARGEST = 1_000
 _FIRST, _MORE = 64, 4
 _BATCH = 8

@@ -25,8 +25,6 @@ from polygym.terms.rules.rule_table import parse_rules, text_of_rules
 from polygym.terms.rules.rule_types import TermRule
 from polygym.terms.rules.soundness import check_unknown
 
-__all__ = ["Derivation", "derive", "replay_derivation"]
-
 KIND = "polygym rewrite"
 VERSION = 1
 _CLOSE = 1e-9

@@ -33,8 +33,6 @@ from polygym.terms.language.types import FLOAT, is_data
 from polygym.terms.named_subterms import common_length, subterms_by_position
 from polygym.terms.rewriter import Position, subterm_at
 
-__all__ = ["FragmentCost", "TermFragment", "fragments_of"]
-
 _LARGEST = 5_000
 _USES = 3
 

@@ -28,8 +28,6 @@ from polygym.terms.normalization import Normalizer
 from polygym.terms.rules.rule_types import TermRule
 from polygym.terms.sharing_value import SharingValue
 
-__all__ = ["ReuseValue", "fuse_loops"]
-
 _READ = ("build", "tuple", "deltaVec", "constVec")
 _STEP = 1e-3
 _MOST_NODES = 3_000

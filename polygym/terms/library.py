@@ -27,8 +27,6 @@ from polygym.terms.language.parser import parse_program, parse_programs
 from polygym.terms.language.printer import text_of
 from polygym.terms.language.program import TermProgram
 
-__all__ = ["FILES", "SETS", "combinations", "expressions", "larger_expressions", "programs"]
-
 PARTS = {
     "sum": "(add x y)",
     "product": "(mul x y)",

@@ -9,7 +9,7 @@ that it has there.
     >>> root = parse_program("(add (let (a x) (log a)) (let (b y) (log b)))").body
     >>> root.children[0].children[1] is root.children[1].children[1]
     True
-    >>> named = by_binders(root)
+    >>> named = subterms_by_position(root)
     >>> named[0, 1] is named[1, 1]
     False
 """
@@ -20,8 +20,6 @@ from polygym.rewrite.term import Term, term
 from polygym.terms.language.nodes import binds, index_of, term_facts
 from polygym.terms.language.substitution import with_index
 from polygym.terms.rewriter import Position
-
-__all__ = ["common_length", "subterms_by_position"]
 
 
 def subterms_by_position(root: Term) -> dict[Position, Term]:

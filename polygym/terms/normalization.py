@@ -14,7 +14,7 @@ is known.
     >>> from polygym.terms.rules.rule_sets import rules_named
     >>> program = parse_program('''(def f (Vec n Float) ((v : Vec n Float))
     ...   (sumbuild n (lam i (deltaVec n i (index i v)))))''')
-    >>> made, steps = Directed(rules_named("gradients"))(program.body)
+    >>> made, steps = Normalizer(rules_named("gradients"))(program.body)
     >>> text_of(made), steps
     ('(build n (lam (i1 : Integer) (index i1 v)))', 1)
 """
@@ -31,8 +31,6 @@ from polygym.terms.language.trampoline import Trampolined, run_trampoline
 from polygym.terms.language.types import TupleType, VectorType
 from polygym.terms.rules.rule_sets import rules_named
 from polygym.terms.rules.rule_types import TermRule, apply_rule, by_head
-
-__all__ = ["Normalizer"]
 
 _SETS = ("simplification", "vectors", "functions", "gradients")
 _MOST_NODES = 3_000

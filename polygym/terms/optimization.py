@@ -27,8 +27,6 @@ from polygym.terms.rules.rule_sets import merge_rules, rules_named
 from polygym.terms.rules.rule_types import TermRule
 from polygym.terms.term_system import TermSystem
 
-__all__ = ["SEARCH_METHODS", "VALUE_METHODS", "optimize_term"]
-
 _MOST_NODES = 1_500_000
 _PARTS = "parts"
 SEARCH_METHODS = {**ALGORITHMS, _PARTS: "astar of small parts of a large term, one by one"}

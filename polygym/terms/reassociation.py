@@ -42,8 +42,6 @@ from polygym.terms.rules.patterns import LetPattern, Metavariable, SubstitutionP
 from polygym.terms.rules.rule_types import PatternRule, TermRule
 from polygym.terms.sharing_value import SharingValue, shared_cost
 
-__all__ = ["ReassociationResult", "reassociate"]
-
 _FIRST, _MORE = 64, 4
 _LARGEST = 400
 _LEAST = 1e-9

@@ -16,7 +16,7 @@ lifting, what is below.
     >>> rewriter = Rewriter(rules_named("simple"))
     >>> start = parse_program("(add (mul x y) (mul x 3))").body
     >>> for step in rewriter.steps(start):
-    ...     print(step.rule.name, step.place, text_of(rewriter.after(start, step)))
+    ...     print(step.rule.name, step.position, text_of(rewriter.after(start, step)))
     add-commutes () (add (mul x 3.0) (mul x y))
     factor-add () (mul x (add y 3.0))
     bind (0,) (add (let (t1 (mul x y)) t1) (mul x 3.0))
@@ -56,8 +56,6 @@ from polygym.terms.rules.rule_types import (
     may_bind,
     may_lift,
 )
-
-__all__ = ["Position", "RewriteStep", "Rewriter", "subterm_at"]
 
 Position: TypeAlias = tuple[int, ...]
 

@@ -43,16 +43,6 @@ from polygym.terms.rules.rule_sets import rules_named
 from polygym.terms.rules.rule_types import PatternRule
 from polygym.terms.rules.rule_types import TermRule as AnyRule
 
-__all__ = [
-    "LIMITS",
-    "SaturatedTerm",
-    "arithmetic_rules",
-    "bind_shared",
-    "inline_lets",
-    "is_reached",
-    "saturate_term",
-]
-
 _OPERATORS = ("add", "sub", "mul", "div", "neg", "exp", "log", "sqrt", "sin", "cos", "tanh")
 _OF_FLOATS = ("float", "data")
 LIMITS = SaturationLimits(nodes=600, iterations=10)
@@ -209,7 +199,7 @@ def bind_shared(root: Term) -> Term:
 
     >>> from polygym.terms.language.printer import text_of
     >>> from polygym.terms.language.parser import parse_program
-    >>> text_of(bound_once(parse_program("(mul (add x (log y)) (add x (log y)))").body))
+    >>> text_of(bind_shared(parse_program("(mul (add x (log y)) (add x (log y)))").body))
     '(let (t1 (add x (log y))) (mul t1 t1))'
     """
     order = list(postorder([root]))

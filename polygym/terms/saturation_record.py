@@ -28,8 +28,6 @@ from polygym.terms.saturation import (
     saturate_term,
 )
 
-__all__ = ["KIND", "SaturationRecord", "replay_saturation", "saturate_program"]
-
 KIND = "polygym rewrite by saturation"
 VERSION = 1
 _CLOSE = 1e-9

@@ -25,8 +25,6 @@ from polygym.terms.cost import ASSUMED_VECTOR_SIZE, LET_COST, StaticCost, TermCo
 from polygym.terms.language.nodes import term_facts
 from polygym.terms.named_subterms import subterms_by_position
 
-__all__ = ["SharingValue", "shared_cost", "sharing_gains"]
-
 _STEP = 1e-3
 _LARGEST = 5_000
 

@@ -1,12 +1,12 @@
 """Terms under rules, as the searches of :mod:`polygym.search.planning` take them.
 
->>> from polygym.search.planning import Plan, search
+>>> from polygym.search.planning import search
 >>> from polygym.terms.language.printer import text_of
 >>> from polygym.terms.language.parser import parse_program
->>> from polygym.terms.sharing_value import Sharing
+>>> from polygym.terms.sharing_value import SharingValue
 >>> system = TermSystem(rules_named("simple"))
 >>> start = parse_program("(mul (div (mul 2.0 (add x y)) (sub (add x y) 1)) (mul x y))").body
->>> found = search("astar", system, start, value=Sharing())
+>>> found = search("astar", system, start, value=SharingValue())
 >>> found.initial_cost, found.cost, text_of(found.best)
 (11.0, 10.1, '(mul (let (t1 (add x y)) (div (mul 2.0 t1) (sub t1 1.0))) (mul x y))')
 """
@@ -20,8 +20,6 @@ from polygym.terms.cost import StaticCost, TermCost
 from polygym.terms.rewriter import Rewriter
 from polygym.terms.rules.rule_sets import rules_named
 from polygym.terms.rules.rule_types import TermRule
-
-__all__ = ["TermSystem"]
 
 
 class TermSystem:

@@ -28,8 +28,6 @@ from polygym.terms.language.types import (
     VectorType,
 )
 
-__all__ = ["bind_arguments", "flatten_value", "resolve_sizes", "result_of", "to_interpreter_value"]
-
 
 def bind_arguments(
     program: TermProgram, values: Mapping[str, Any]
@@ -121,7 +119,7 @@ def _parts(
 def flatten_value(place: str, value: Any, kind: Type) -> list[np.ndarray[Any, Any]]:
     """Return the arrays of a value.
 
-    >>> flattened("v", [(1.0, 2), (3.0, 4)], Vector(Pair((FLOAT, INTEGER))))
+    >>> flatten_value("v", [(1.0, 2), (3.0, 4)], VectorType(TupleType((FLOAT, INTEGER))))
     [array([1., 3.]), array([2, 4])]
     """
     return [
@@ -204,7 +202,8 @@ def result_of(shape: Any, arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
 def to_interpreter_value(found: Any, kind: Type) -> Any:
     """Return a result as the interpreter would: vectors as lists, tuples within them.
 
-    >>> as_value((np.array([1.0]), np.array([2])), Vector(Pair((FLOAT, INTEGER))))
+    >>> kind = VectorType(TupleType((FLOAT, INTEGER)))
+    >>> to_interpreter_value((np.array([1.0]), np.array([2])), kind)
     [(1.0, 2)]
     """
     match kind:

@@ -25,23 +25,6 @@ from polygym.terms.language.types import (
     VectorType,
 )
 
-__all__ = [
-    "C_TYPES",
-    "CArray",
-    "CClosure",
-    "CData",
-    "CScalar",
-    "CValue",
-    "ValueScope",
-    "element",
-    "extent",
-    "leaves",
-    "literal",
-    "map_leaves",
-    "sizes_of",
-    "value_outline",
-]
-
 C_TYPES = {
     FLOAT: ScalarType.DOUBLE,
     INTEGER: ScalarType.LONG,

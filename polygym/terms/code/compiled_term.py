@@ -26,8 +26,6 @@ from polygym.terms.code.kernel_build import CodeOptions, build_kernel
 from polygym.terms.language.parser import parse_program
 from polygym.terms.language.program import TermProgram
 
-__all__ = ["CompiledTerm", "compile"]
-
 _CACHE_SIZE = 64
 
 

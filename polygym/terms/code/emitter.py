@@ -9,7 +9,7 @@ behind it (isl's schedules, mapping, LLVM) makes loops quick, and knows no rules
     >>> from polygym.terms.language.parser import parse_program
     >>> program = parse_program('''(def scal (Vec n Float) ((a : Float) (v : Vec n Float))
     ...   (build n (lam (i : Integer) (mul a (index i v)))))''')
-    >>> print(written(program, {"n": 4}).text)
+    >>> print(emit_code(program, {"n": 4}).text)
     void scal(double a, double v[4], double result[4])
     {
     #pragma scop
@@ -67,8 +67,6 @@ from polygym.terms.language.nodes import FALSE, TRUE, binds, index_of, is_lam, n
 from polygym.terms.language.program import TermProgram
 from polygym.terms.language.trampoline import Trampolined, run_trampoline
 from polygym.terms.language.types import FLOAT, INTEGER, BaseType, FunctionType
-
-__all__ = ["emit_code"]
 
 _DEEPEST, _LARGEST = 24, 400
 """Expressions that are deeper, or have more operators, are several statements."""
@@ -201,7 +199,7 @@ class _CodeEmitter:
             return None
         where = yield self._scalar(one.children[1], scope)
         self._text.clear(place)
-        if where.is_fixed:
+        if where.is_affine:
             self._text.copy(value, element(place, where.text))
             return None
         chosen = self._text.checked_subscript(where, count)
@@ -278,7 +276,7 @@ class _CodeEmitter:
         if head == "index":
             where = yield self._scalar(children[0], scope)
             vector = yield self._value(children[1], scope)
-            if where.weight > 3 and not where.is_fixed:
+            if where.weight > 3 and not where.is_affine:
                 where = self._text.make_simple(where, "place")
             return load_value(element(vector, where.text))
         kind = term_facts(one).type
@@ -319,7 +317,7 @@ class _CodeEmitter:
         parts = []
         for child in one.children:
             parts.append((yield self._scalar(child, scope, slot)))
-        if head == "div" and parts[0].kind == INTEGER and not parts[1].known:
+        if head == "div" and parts[0].kind == INTEGER and parts[1].known_value is None:
             return self._quotient(one, parts)
         if head in ("max", "min"):
             parts = [self._text.make_simple(part, "part") for part in parts]

@@ -17,8 +17,6 @@ from polygym.errors import LimitError
 from polygym.terms.code.c_values import C_TYPES, CArray, CScalar, map_leaves
 from polygym.terms.language.types import BaseType
 
-__all__ = ["FunctionWriter"]
-
 _MOST_STATEMENTS = 20_000
 _LARGEST_EXPANSION = 2**20
 _LARGEST = 2**31
@@ -46,7 +44,7 @@ class FunctionWriter:
     def name(self, wanted: str) -> str:
         """Return a name that nothing else has, like the one that is wanted.
 
-        >>> writer = Writer()
+        >>> writer = FunctionWriter()
         >>> [writer.name(one) for one in ("x", "x", "d$r", "if", "2")]
         ['x', 'x_2', 'd_r', 'if_2', 'v2']
         """

@@ -12,8 +12,6 @@ from polygym.terms.code.c_values import C_TYPES
 from polygym.terms.code.interface import TermCode
 from polygym.terms.language.types import BOOL, FLOAT
 
-__all__ = ["NAME", "data_source"]
-
 NAME = "polygym_data"
 _EMPTY_NAME = "polygym_nothing"
 

@@ -11,8 +11,6 @@ from polygym.terms.code.c_values import CArray, CScalar
 from polygym.terms.language.program import TermProgram
 from polygym.terms.language.types import FLOAT, VectorSize
 
-__all__ = ["TermCode", "as_argument", "box_scalar", "integer_value", "size_value", "unbox_array"]
-
 
 @dataclass(frozen=True, slots=True)
 class TermCode:

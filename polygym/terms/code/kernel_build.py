@@ -24,8 +24,6 @@ from polygym.tc.cache import CacheEntry, CacheWarning, cache_key, request_digest
 from polygym.tc.kernel import CompiledKernel, compile_kernel
 from polygym.terms.code.interface import TermCode
 
-__all__ = ["DEFAULT_OPTIONS", "CodeOptions", "build_kernel", "schedule_code", "scop_of"]
-
 _MOST_STATEMENTS = 16
 _SECONDS = 10.0
 
@@ -74,7 +72,7 @@ def build_kernel(
     Raises:
         InputError: the program is none that can be compiled.
     """
-    words = f"{source_fingerprint(('compiler/frontend/c',))}\n{code.text}"
+    words = f"{source_fingerprint(('frontend/c',))}\n{code.text}"
     request = request_digest(words, {}, str(options.schedule), str(options.mapping))
     cache = user_cache()
     entry = None if cache is None else cache.fastest(cache_key(request))

@@ -5,10 +5,10 @@ takes this one. A term is timed once; times are kept in the user's cache folder 
 machine and this version of what makes code.
 
     >>> from polygym.terms.language.parser import parse_program
-    >>> from polygym.tc.measured_times import TimeStore
+    >>> from polygym.tc.measured_times import MeasuredTimes
     >>> program = parse_program("(mul (add x y) (add x y))")
-    >>> clock = Clock(program, {}, store=TimeStore(None, 1))
-    >>> clock(program.body) > 0.0, clock.timed_now
+    >>> cost = MeasuredCost(program, {}, store=MeasuredTimes(None, 1))
+    >>> cost(program.body) > 0.0, cost.timed_now
     (True, 1)
 
 What cannot be compiled, or fails as it runs, costs infinitely much.
@@ -29,8 +29,6 @@ from polygym.terms.code.emitter import emit_code
 from polygym.terms.code.kernel_build import DEFAULT_OPTIONS, CodeOptions
 from polygym.terms.code.timing import compare_timings, sizes_for
 from polygym.terms.language.program import TermProgram
-
-__all__ = ["FILE", "MeasuredCost"]
 
 FILE = "terms.sqlite"
 

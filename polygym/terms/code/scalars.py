@@ -13,8 +13,6 @@ from polygym.terms.code.c_values import CScalar, literal
 from polygym.terms.language.operators import result_of
 from polygym.terms.language.types import BOOL, FLOAT, INTEGER, BaseType
 
-__all__ = ["FUNCTIONS", "apply_operator", "constant_quotient", "is_scalar_operator", "known_value"]
-
 FUNCTIONS = {
     "exp": "exp",
     "log": "log",

@@ -31,8 +31,6 @@ from polygym.terms.language.program import TermProgram
 from polygym.terms.language.trampoline import Trampolined, run_trampoline
 from polygym.terms.language.types import FLOAT, INTEGER, BaseType
 
-__all__ = ["ShapeInference", "unsupported_error"]
-
 _LONGEST = 120
 
 
@@ -129,8 +127,8 @@ class ShapeInference:
 
     def _choice(self, one: Term, scope: ValueScope) -> Trampolined[Any]:
         condition = yield self._of(one.children[0], scope)
-        if condition.known is not None:
-            return (yield self._of(one.children[1 if condition.known else 2], scope))
+        if condition.known_value is not None:
+            return (yield self._of(one.children[1 if condition.known_value else 2], scope))
         first = yield self._of(one.children[1], scope)
         second = yield self._of(one.children[2], scope)
         if isinstance(first, CClosure):

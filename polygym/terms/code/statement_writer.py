@@ -14,16 +14,6 @@ from polygym.terms.code.function_writer import FunctionWriter
 from polygym.terms.code.scalars import apply_operator
 from polygym.terms.language.types import BOOL, FLOAT, INTEGER
 
-__all__ = [
-    "StatementWriter",
-    "extents_of",
-    "is_all_numbers",
-    "load_value",
-    "loop_counter",
-    "parenthesize",
-    "read_place",
-]
-
 
 class StatementWriter:
     """Writes statements where the text is now."""

@@ -34,15 +34,6 @@ from polygym.terms.code.interface import TermCode
 from polygym.terms.code.kernel_build import DEFAULT_OPTIONS, CodeOptions, schedule_code, scop_of
 from polygym.terms.language.program import TermProgram
 
-__all__ = [
-    "DEFAULT_SIZE",
-    "TOLERANCE",
-    "ProgramTiming",
-    "TimingComparison",
-    "compare_timings",
-    "sizes_for",
-]
-
 TOLERANCE = 1e-9
 """How far results may be apart, relative to their size: sums have another order."""
 

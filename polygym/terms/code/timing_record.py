@@ -17,8 +17,6 @@ from polygym.terms.code.timing import TimingComparison, compare_timings, sizes_f
 from polygym.terms.code.validation import compare_with_interpreter
 from polygym.terms.language.program import TermProgram
 
-__all__ = ["measure_pair", "repeat_measurement"]
-
 ROUNDS = 11
 
 

@@ -23,8 +23,6 @@ from polygym.terms.language.program import TermProgram
 from polygym.terms.language.types import BOOL, FLOAT, BaseType, TupleType, Type, VectorType
 from polygym.terms.language.values import is_close, is_regular
 
-__all__ = ["compare_with_interpreter", "random_input"]
-
 _SMALL = (3, 4, 2, 6)
 _STEPS = 400_000
 _TOLERANCE = 1e-8

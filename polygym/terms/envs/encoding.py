@@ -25,8 +25,6 @@ from polygym.terms.language.nodes import TRUE, binds, index_of, kind_of, name_of
 from polygym.terms.language.operators import OPERATORS
 from polygym.terms.rewriter import Rewriter
 
-__all__ = ["COLUMNS", "KINDS", "EncodedTerm", "TermEncoder"]
-
 KINDS = ("constant", "variable", "bound", "truth", "lam", *OPERATORS)
 """The kinds of nodes; a row has the number of its own, from 1."""
 

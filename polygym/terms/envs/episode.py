@@ -16,15 +16,6 @@ from polygym.terms.language.nodes import term_facts
 from polygym.terms.language.program import TermProgram
 from polygym.terms.rewriter import Position, Rewriter, RewriteStep
 
-__all__ = [
-    "ILLEGAL_REWARD",
-    "MAX_ILLEGAL_ACTIONS",
-    "STOP",
-    "RewriteEpisode",
-    "RewriteTask",
-    "TermLayout",
-]
-
 STOP = 0
 """The action that ends an episode."""
 

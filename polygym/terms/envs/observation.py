@@ -14,8 +14,6 @@ from polygym.mdp.observation.arrays import Array, ArraySpec, Observation
 from polygym.terms.envs.encoding import COLUMNS
 from polygym.terms.envs.episode import RewriteEpisode
 
-__all__ = ["PROGRESS", "observe", "rewrite_tables"]
-
 PROGRESS = ("steps_left", "cost", "nodes", "steps_taken", "illegal_actions")
 
 _LARGEST = 1e6

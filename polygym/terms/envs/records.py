@@ -17,8 +17,6 @@ from polygym.terms.envs.encoding import TermEncoder
 from polygym.terms.envs.episode import RewriteEpisode, RewriteTask
 from polygym.terms.rewriter import Rewriter
 
-__all__ = ["ENVIRONMENT", "episode_record", "replay_episode"]
-
 ENVIRONMENT = "polygym/Rewrite-v0"
 
 

@@ -9,8 +9,6 @@ from polygym.terms.language.nodes import is_lam, name_of
 from polygym.terms.language.printer import text_of
 from polygym.terms.rewriter import Position
 
-__all__ = ["as_picture", "as_text"]
-
 _PART_OF = COLUMNS.index("part_of")
 
 

@@ -30,8 +30,6 @@ from polygym.terms.rules.rule_table import parse_rules
 from polygym.terms.rules.rule_types import TermRule
 from polygym.terms.rules.soundness import check_rules
 
-__all__ = ["Info", "RewriteEnv", "programs_named"]
-
 Info = dict[str, Any]
 
 VERSION = 1

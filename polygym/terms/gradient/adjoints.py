@@ -24,18 +24,6 @@ from polygym.terms.language.types import (
     VectorType,
 )
 
-__all__ = [
-    "Adjoint",
-    "add_adjoints",
-    "complete_adjoint",
-    "has_floats",
-    "is_additive",
-    "leafwise",
-    "part_of",
-    "split_adjoint",
-    "zero_adjoint",
-]
-
 Adjoint: TypeAlias = "Term | tuple[Any, ...] | None"
 
 

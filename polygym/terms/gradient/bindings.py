@@ -14,8 +14,6 @@ from polygym.terms.language.nodes import lam, let, name_of, term_facts, variable
 from polygym.terms.language.substitution import bind_names
 from polygym.terms.language.types import Type
 
-__all__ = ["BindingBlock", "FreshNames"]
-
 
 class FreshNames:
     """Names that a program does not have."""

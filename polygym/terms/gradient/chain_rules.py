@@ -20,16 +20,6 @@ from typing import TypeAlias
 
 from polygym.rewrite.term import Term, term
 
-__all__ = [
-    "CHAIN_RULES",
-    "REQUIRED_OPERANDS",
-    "ChainRule",
-    "add_terms",
-    "divide_terms",
-    "multiply_terms",
-    "negate_term",
-]
-
 ChainRule: TypeAlias = Callable[..., "tuple[Term | None, ...]"]
 """From d, the operands and y to what the operands get."""
 

@@ -3,7 +3,7 @@
 >>> from polygym.terms.language.printer import text_of
 >>> from polygym.terms.language.parser import parse_program
 >>> called = parse_program("(let (f (lam (y : Float) (mul y y))) (apply f (add x 1)))")
->>> text_of(without_calls(called.body, "it"))
+>>> text_of(inline_calls(called.body, "it"))
 '(let (t1 (add x 1.0)) (mul t1 t1))'
 """
 
@@ -17,8 +17,6 @@ from polygym.terms.language.nodes import is_lam, let, term_facts
 from polygym.terms.language.substitution import open_binder, shift_indices
 from polygym.terms.language.trampoline import Trampolined, run_trampoline
 from polygym.terms.language.types import FunctionType
-
-__all__ = ["inline_calls"]
 
 _MOST = 200_000
 

@@ -65,8 +65,6 @@ from polygym.terms.language.substitution import open_binder
 from polygym.terms.language.trampoline import Trampolined, run_trampoline
 from polygym.terms.language.types import FLOAT, INTEGER, TupleType, Type, VectorSize, VectorType
 
-__all__ = ["gradient"]
-
 _RESULT = "d$r"
 
 _Path: TypeAlias = "tuple[int, ...]"

@@ -8,7 +8,7 @@ says it when the program runs.
     >>> program = parse_program(
     ...     "(def f (Vec n (Vec 2 Float)) ((v : Vec n Float)) (build n (lam i (constVec 2 1.0))))"
     ... )
-    >>> print(sized(program.body, dict(program.parameters)))
+    >>> print(infer_sizes(program.body, dict(program.parameters)))
     (Vec n (Vec 2 Float))
 """
 
@@ -19,8 +19,6 @@ from collections.abc import Mapping
 from polygym.rewrite.term import Term
 from polygym.terms.language.nodes import name_of, term_facts
 from polygym.terms.language.types import TupleType, Type, VectorSize, VectorType, join_types
-
-__all__ = ["infer_sizes"]
 
 _DEEPEST = 100
 

@@ -9,8 +9,6 @@ from polygym.terms.language.operators import OPERATORS
 from polygym.terms.language.syntax import Syntax, TermSource
 from polygym.terms.language.types import Type, type_from_text
 
-__all__ = ["SELECTION", "expect_name", "is_name", "parse_declaration", "parse_type"]
-
 _NAME = re.compile(r"[^\s()\";:%?=\d.+*/<>&-][^\s()\";:%?=]*")
 _WORDS = {"lam", "def", "rule", "True", "False"}
 SELECTION = re.compile(r"get\$(\d+)\$(\d+)")

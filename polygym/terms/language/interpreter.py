@@ -28,8 +28,6 @@ from polygym.terms.language.trampoline import Trampolined, run_trampoline
 from polygym.terms.language.types import FLOAT, FunctionType, TupleType, Type, VectorType
 from polygym.terms.language.values import EvaluationFailure, Value, convert_value, zero_like
 
-__all__ = ["MOST_STEPS", "evaluate", "evaluate_term"]
-
 MOST_STEPS = 20_000_000
 """How many nodes, and elements of constant vectors, are evaluated before :class:`LimitError`."""
 

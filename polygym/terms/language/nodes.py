@@ -12,7 +12,7 @@ part of a term is depends on nothing around it. Free variables have names: ``x:F
     >>> both = let(variable("x", FLOAT), term("add", bound(0, FLOAT), bound(0, FLOAT)))
     >>> both.children[1].head, both.children[1].children[0].head
     ('add', '%0:Float')
-    >>> facts(both).free, str(facts(both).type), facts(both).nodes
+    >>> term_facts(both).free, str(term_facts(both).type), term_facts(both).nodes
     (0, 'Float', 5)
 """
 
@@ -36,25 +36,6 @@ from polygym.terms.language.types import (
     meet_types,
     type_from_text,
 )
-
-__all__ = [
-    "FALSE",
-    "TRUE",
-    "TermFacts",
-    "binds",
-    "bound",
-    "constant",
-    "free_variables",
-    "index_of",
-    "is_lam",
-    "kind_of",
-    "lam",
-    "let",
-    "name_of",
-    "parameter_of",
-    "term_facts",
-    "variable",
-]
 
 TRUE: Final = term("True")
 FALSE: Final = term("False")

@@ -30,8 +30,6 @@ from polygym.terms.language.types import (
     meet_types,
 )
 
-__all__ = ["ALIASES", "OPERATORS", "IllTypedError", "TermOperator", "result_of"]
-
 
 class IllTypedError(InputError):
     """Arguments are none that an operator takes; the message says what it does take."""

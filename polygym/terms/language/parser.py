@@ -53,8 +53,6 @@ from polygym.terms.language.types import (
     meet_types,
 )
 
-__all__ = ["parse_program", "parse_programs"]
-
 _LARGEST = 2**63 - 1
 _MOST = 400_000
 _OVERLOADED = {"add", "sub", "mul", "div", "eq", "ne", "gt", "gte", "lt", "lte", "if"}

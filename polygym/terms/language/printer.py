@@ -21,8 +21,6 @@ from polygym.terms.language.nodes import (
 from polygym.terms.language.program import BARE_NAME, TermProgram
 from polygym.terms.language.types import FLOAT
 
-__all__ = ["LONGEST", "text_of", "text_of_program"]
-
 LONGEST = 1_000_000
 """How many nodes a term may have that is written out, what is shared counted each time."""
 

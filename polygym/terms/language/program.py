@@ -20,8 +20,6 @@ from polygym.terms.language.types import (
     VectorType,
 )
 
-__all__ = ["BARE_NAME", "TermProgram", "sizes_in", "with_sizes"]
-
 BARE_NAME = "it"
 """The name of a program that is a bare term."""
 

@@ -14,16 +14,6 @@ from polygym.terms.language.nodes import variable
 from polygym.terms.language.program import with_sizes
 from polygym.terms.language.types import FLOAT, INTEGER, TupleType, Type, VectorSize, VectorType
 
-__all__ = [
-    "NameScope",
-    "TypedTerm",
-    "as_float",
-    "note_sizes",
-    "size_accessors",
-    "with_known_sizes",
-    "without_named_sizes",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class TypedTerm:

@@ -16,8 +16,6 @@ from collections.abc import Callable, Mapping
 from polygym.rewrite.term import Term, term
 from polygym.terms.language.nodes import binds, index_of, name_of, term_facts
 
-__all__ = ["bind_names", "close_binder", "open_binder", "shift_indices", "substitute", "with_index"]
-
 
 def substitute(root: Term, image: Callable[[int, Term], Term]) -> Term:
     """Return a term with something else for each variable that is free in it.
@@ -115,7 +113,7 @@ def bind_names(root: Term, levels: Mapping[str, int], level: int) -> Term:
     >>> from polygym.terms.language.nodes import variable
     >>> from polygym.terms.language.types import FLOAT
     >>> x, y = variable("x", FLOAT), variable("y", FLOAT)
-    >>> [one.head for one in bound_by(term("sub", x, y), {"x": 0, "y": 1}, 2).children]
+    >>> [one.head for one in bind_names(term("sub", x, y), {"x": 0, "y": 1}, 2).children]
     ['%1:Float', '%0:Float']
     """
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from polygym.errors import SourceError, SourceLocation
 from polygym.rewrite.s_expressions import TermToken, tokenize
 
-__all__ = ["Syntax", "TermSource"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Syntax:

@@ -9,7 +9,7 @@ that one returns.
     ...     for one in nested:
     ...         found = max(found, (yield depth(one)))
     ...     return found + 1
-    >>> run(depth([[], [[]]]))
+    >>> run_trampoline(depth([[], [[]]]))
     3
 """
 
@@ -17,8 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from typing import Any, TypeVar
-
-__all__ = ["Trampolined", "run_trampoline"]
 
 Value = TypeVar("Value")
 Trampolined = Generator[Any, Any, Value]

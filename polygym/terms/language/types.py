@@ -14,24 +14,6 @@ from typing import Final, TypeAlias, assert_never
 
 from polygym.errors import InputError
 
-__all__ = [
-    "BOOL",
-    "FLOAT",
-    "INTEGER",
-    "BaseType",
-    "FunctionType",
-    "TupleType",
-    "Type",
-    "VectorSize",
-    "VectorType",
-    "count_numbers",
-    "erase_sizes",
-    "is_data",
-    "join_types",
-    "meet_types",
-    "type_from_text",
-]
-
 VectorSize: TypeAlias = int | str | None
 
 
@@ -96,7 +78,7 @@ _BASES = {base_type.name: base_type for base_type in (FLOAT, INTEGER, BOOL)}
 def erase_sizes(one: Type) -> Type:
     """Return a type without sizes.
 
-    >>> print(erased(type_named("(Vec n (Vec 3 Float))")))
+    >>> print(erase_sizes(type_from_text("(Vec n (Vec 3 Float))")))
     (Vec _ (Vec _ Float))
     """
     match one:
@@ -128,7 +110,7 @@ def is_data(one: Type) -> bool:
 def count_numbers(one: Type, size: int) -> int:
     """Return how many numbers there are, in vectors so many.
 
-    >>> elements(type_named("(Tuple Float (Vec n Float))"), 16)
+    >>> count_numbers(type_from_text("(Tuple Float (Vec n Float))"), 16)
     17
     """
     match one:
@@ -146,9 +128,9 @@ def meet_types(one: Type, other: Type) -> Type | None:
     Of two sizes that are known but written differently neither is wrong: only two numbers, or two
     names, contradict each other.
 
-    >>> print(merged(type_named("(Vec n Float)"), type_named("(Vec _ Float)")))
+    >>> print(meet_types(type_from_text("(Vec n Float)"), type_from_text("(Vec _ Float)")))
     (Vec n Float)
-    >>> merged(type_named("(Vec 2 Float)"), type_named("(Vec 3 Float)")) is None
+    >>> meet_types(type_from_text("(Vec 2 Float)"), type_from_text("(Vec 3 Float)")) is None
     True
     """
     match one, other:
@@ -179,7 +161,7 @@ def meet_types(one: Type, other: Type) -> Type | None:
 def join_types(one: Type, other: Type) -> Type | None:
     """Return what is known of something that has one of two types; None if they are no one type.
 
-    >>> print(common(type_named("(Vec n Float)"), type_named("(Vec _ Float)")))
+    >>> print(join_types(type_from_text("(Vec n Float)"), type_from_text("(Vec _ Float)")))
     (Vec _ Float)
     """
     match one, other:

@@ -20,16 +20,6 @@ from polygym.errors import InputError
 from polygym.pickling import pickle_by_name
 from polygym.terms.language.types import BOOL, FLOAT, BaseType, TupleType, Type, VectorType
 
-__all__ = [
-    "EvaluationFailure",
-    "Value",
-    "convert_value",
-    "is_close",
-    "is_regular",
-    "numbers_in",
-    "zero_like",
-]
-
 Value: TypeAlias = Any
 """float, int, bool, list (a vector) or tuple, nested."""
 

@@ -28,8 +28,6 @@ from polygym.rewrite.term import Term, memoized_value
 from polygym.terms.language.nodes import kind_of, term_facts
 from polygym.terms.language.operators import OPERATORS
 
-__all__ = ["EDGE_TYPES", "IDENTICAL", "KINDS", "GraphEncoder", "TermGraphBatch", "expect_width"]
-
 KINDS = (
     *("constant", "zero", "one", "minus one", "variable", "bound", "truth", "lam"),
     *OPERATORS,

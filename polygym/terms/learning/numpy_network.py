@@ -23,8 +23,6 @@ from polygym.rewrite.term import Term
 from polygym.search.planning.protocol import Values
 from polygym.terms.learning.graph_encoding import IDENTICAL, KINDS, GraphEncoder, TermGraphBatch
 
-__all__ = ["VALUE_SCALE", "NetworkValue", "NumpyNetwork"]
-
 Floats = NDArray[np.float32]
 
 VALUE_SCALE = 1.5

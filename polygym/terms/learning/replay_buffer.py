@@ -27,8 +27,6 @@ from polygym.files import write_atomically
 from polygym.rewrite.term import Term, postorder, term
 from polygym.search.planning.search_graph import SearchGraph
 
-__all__ = ["ReplayBuffer", "ValueExample", "sample_examples"]
-
 _LEAST = 0.05
 
 

@@ -30,8 +30,6 @@ from polygym.terms.learning.graph_encoding import (
 )
 from polygym.terms.learning.numpy_network import NumpyNetwork
 
-__all__ = ["NetworkShape", "ValueNetwork", "to_numpy"]
-
 
 @dataclass(frozen=True, slots=True)
 class NetworkShape:

@@ -33,8 +33,6 @@ from polygym.terms.rules.rule_sets import rules_named
 from polygym.terms.rules.rule_types import TermRule
 from polygym.terms.term_system import TermSystem
 
-__all__ = ["TrainingConfig", "TrainingEpoch", "ValueTrainer", "total_cost", "train"]
-
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:

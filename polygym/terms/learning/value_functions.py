@@ -20,8 +20,6 @@ from polygym.search.planning.protocol import Values
 from polygym.terms.fusion_value import ReuseValue
 from polygym.terms.rules.rule_types import TermRule
 
-__all__ = ["VALUE_FUNCTIONS", "MaximumValue", "value_function_named"]
-
 VALUE_FUNCTIONS = {
     "counted": "what binding and fusing loops would save",
     "learned": "the network that comes with polygym",

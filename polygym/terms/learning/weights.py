@@ -27,8 +27,6 @@ from polygym.files import write_atomically
 from polygym.terms.learning.graph_encoding import KINDS
 from polygym.terms.learning.numpy_network import VALUE_SCALE, NetworkValue, NumpyNetwork
 
-__all__ = ["PATH", "ValueWeights", "shipped_value", "shipped_weights"]
-
 PATH = Path(__file__).parent / "data" / "arithmetic.npz"
 """The weights that come with polygym."""
 

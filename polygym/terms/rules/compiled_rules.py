@@ -30,8 +30,6 @@ from polygym.terms.rules.patterns import (
 )
 from polygym.terms.rules.rule_types import PatternRule, SelectRule, apply_rule
 
-__all__ = ["RuleFunction", "compile_rule", "has_no_binders"]
-
 RuleFunction: TypeAlias = Callable[[Term], Term | None]
 
 _Known: TypeAlias = dict[str, Term]

@@ -27,24 +27,6 @@ from polygym.terms.language.nodes import bound, index_of, is_lam, lam, let, para
 from polygym.terms.language.substitution import shift_indices, substitute, with_index
 from polygym.terms.language.types import INTEGER, Type
 
-__all__ = [
-    "BinderNames",
-    "LambdaPattern",
-    "LetPattern",
-    "LiteralPattern",
-    "Metavariable",
-    "OperatorPattern",
-    "Pattern",
-    "PatternMatch",
-    "SubstitutionPattern",
-    "change_scope",
-    "instantiate",
-    "match_pattern",
-    "metavariables",
-    "subpatterns",
-    "text_of_pattern",
-]
-
 BinderNames: TypeAlias = tuple[str, ...]
 """The binders around a place, the innermost last."""
 

@@ -18,8 +18,6 @@ from polygym.terms.language.nodes import FALSE, TRUE, bound, lam, let, variable
 from polygym.terms.language.types import BOOL, FLOAT, INTEGER, BaseType, TupleType, Type, VectorType
 from polygym.terms.language.values import Value
 
-__all__ = ["LENGTH", "SpecialNumbers", "random_term", "random_value", "zero_term"]
-
 Rng: TypeAlias = np.random.Generator
 SpecialNumbers: TypeAlias = Sequence[int | float]
 

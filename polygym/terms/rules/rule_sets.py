@@ -16,8 +16,6 @@ from polygym.errors import InputError
 from polygym.terms.rules.rule_table import parse_rules
 from polygym.terms.rules.rule_types import TermRule
 
-__all__ = ["RULE_SETS", "merge_rules", "rules_named"]
-
 _TABLES = {
     "binding": ("binding",),
     "arithmetic": ("arithmetic",),

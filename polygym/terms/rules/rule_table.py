@@ -48,8 +48,6 @@ from polygym.terms.rules.rule_types import (
     TermRule,
 )
 
-__all__ = ["parse_rules", "text_of_rules"]
-
 _META = re.compile(r"\?[A-Za-z_]\w*")
 _SCHEMES = {str(one("")).removeprefix(": "): one for one in (BindRule, LiftRule, SelectRule)}
 _DEEPEST = 60

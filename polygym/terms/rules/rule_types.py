@@ -29,21 +29,6 @@ from polygym.terms.rules.patterns import (
     text_of_pattern,
 )
 
-__all__ = [
-    "CONDITIONS",
-    "BindRule",
-    "LiftRule",
-    "PatternRule",
-    "RuleCondition",
-    "SelectRule",
-    "TermRule",
-    "apply_rule",
-    "bind_child",
-    "lift_let",
-    "may_bind",
-    "may_lift",
-]
-
 _ZERO, _NOTHING = term(0.0), term(0)
 
 CONDITIONS = {

@@ -49,14 +49,6 @@ from polygym.terms.rules.random_terms import SpecialNumbers, random_term, random
 from polygym.terms.rules.rule_sets import rules_named
 from polygym.terms.rules.rule_types import PatternRule, TermRule, apply_rule
 
-__all__ = [
-    "TermCounterexample",
-    "check_rules",
-    "check_unknown",
-    "find_counterexample",
-    "special_numbers",
-]
-
 _KINDS: tuple[Type, ...] = (
     FLOAT,
     INTEGER,
@@ -185,7 +177,7 @@ def special_numbers(rule: PatternRule) -> tuple[int | float, ...]:
 
     >>> from polygym.terms.rules.rule_table import parse_rules
     >>> [rule] = parse_rules("big: (max ?a 1e6) => ?a if (float ?a)")
-    >>> assert isinstance(rule, Rewriting)
+    >>> assert isinstance(rule, PatternRule)
     >>> special_numbers(rule)
     (1000000.0, 999999.0, 1000001.0, -1000000.0, 2000000.0, 500000.0)
     """

@@ -47,8 +47,7 @@ def check_no_conflicts(
             place,
             f"{text} {reads} where {_instance_text(indices, reader)} and written where "
             f"{_instance_text(indices, writer)}: all is read before anything is assigned, which "
-            "cannot be "
-            "done in place",
+            "cannot be done in place",
             "assign to another tensor",
         )
 

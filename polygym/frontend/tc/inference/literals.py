@@ -30,8 +30,8 @@ TensorValues: TypeAlias = Sequence[tuple[str, Expression]]
 def hint_for_output(definition: TcDefinition, name: str) -> str:
     """Return the hint at the literal that makes an output float64; nothing if none does.
 
-    >>> from polygym.frontend.tc import parse
-    >>> (found,) = parse("def f(float(N) a) -> (b) { b(i) = 4.0 where exists a(i) }")
+    >>> from polygym.frontend.tc import parse_definitions
+    >>> (found,) = parse_definitions("def f(float(N) a) -> (b) { b(i) = 4.0 where exists a(i) }")
     >>> hint_for_output(found, "b")
     'b is float64 by the literal 4.0 alone; 4.0f makes it float32'
     """

@@ -81,7 +81,6 @@ def _refusal(scope: IndexScope, one: SubscriptConstraint) -> SourceError:
     return SourceError(
         one.location,
         f"{one.required_text} of {one.text} divides what may be negative, where / and % may be "
-        "rounded in "
-        "two ways",
+        "rounded in two ways",
         f"add a multiple of the divisor, or say a range without that: where {index} in ...",
     )

@@ -86,9 +86,8 @@ class _RangeEnd:
                 if not negative.intersect_params(sizes.unrestricted).is_empty():
                     raise SourceError(
                         end.location,
-                        f"the range of {self.given.name}: {expression_text(left)} may be "
-                        "negative, where "
-                        "/ rounds upwards",
+                        f"the range of {self.given.name}: {expression_text(left)} may be negative, "
+                        "where / rounds upwards",
                     )
                 return f"floor({dividend} / {divisor})"
             case _:

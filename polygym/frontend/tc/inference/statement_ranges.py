@@ -158,8 +158,7 @@ def _restrict(
             raise SourceError(
                 constraint.location,
                 f"the range of {free[0]} is ambiguous: {constraint.text} leaves its tensor for "
-                "some "
-                "sizes, whatever else bounds it",
+                "some sizes, whatever else bounds it",
                 f"say it: where {free[0]} in 0:...",
             )
         good = draft.context.subtract(leaving)

@@ -59,8 +59,7 @@ def _subscript(
             raise SourceError(
                 read[0].location,
                 f"the subscript {expression_text(argument)} of {element.name} is "
-                f"{type_text(scalar_type)}: expected "
-                "an integer",
+                f"{type_text(scalar_type)}: expected an integer",
                 f"convert it: int({expression_text(argument)})",
             )
         return None

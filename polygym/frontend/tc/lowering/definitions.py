@@ -115,9 +115,7 @@ def _lower_statement(draft: LoweringState, place: int, meaning: ResolvedStatemen
         raise SourceError(
             statement.location,
             f"{statement.tensor} is {type_text(target)} and the value {type_text(value_type)}: "
-            "that "
-            "would "
-            "narrow it",
+            "that would narrow it",
             hint_for_value(draft.definition, draft.assigned_values, meaning.value, target)
             or f"convert it: {type_text(target)}(...)",
         )

@@ -139,8 +139,7 @@ class ExpressionParser(TokenStream):
             raise SourceError(
                 tensor.location,
                 f"{tensor.text}{self.next_token.text}: expected a tensor with declared sizes, "
-                "found "
-                f"{tensor.text}",
+                f"found {tensor.text}",
                 f"those are: {', '.join(self.tensor_sizes) or 'there is none'}",
             )
         sizes, number = self.tensor_sizes[tensor.text], int(self.next_token.text[1:])
@@ -148,8 +147,7 @@ class ExpressionParser(TokenStream):
             raise SourceError(
                 tensor.location,
                 f"{tensor.text}{self.next_token.text}: {tensor.text} has {len(sizes)} "
-                "dimension(s), "
-                "counted from 0",
+                "dimension(s), counted from 0",
             )
         self.take()
         return replace(sizes[number], location=tensor.location)

@@ -292,10 +292,9 @@ class _CallInliner:
                     raise SourceError(
                         call.location,
                         f"{callee.name}: "
-                        f"{size.text if isinstance(size, NumberLiteral) else size.name}: "
-                        f"the size of "
-                        f"{here if known_size is None else because.removeprefix('as ')} is "
-                        "not known here",
+                        f"{size.text if isinstance(size, NumberLiteral) else size.name}: the size "
+                        f"of {here if known_size is None else because.removeprefix('as ')} is not "
+                        "known here",
                         "only parameters, declared outputs and what is indexed like them have "
                         "sizes by name",
                     )

@@ -110,7 +110,7 @@ class AffineExpression:
     def text(self, names: Mapping[str, str], rounding: Rounding = Rounding.DOWN) -> str:
         """Return the text that isl reads, with each name as ``names`` has it.
 
-        >>> Affine.of({"i": 2, "k": 1}, -1).text({"i": "i0", "k": "i1"})
+        >>> AffineExpression.of({"i": 2, "k": 1}, -1).text({"i": "i0", "k": "i1"})
         '(2i0 + 1i1 - 1)'
         """
         terms = [
@@ -136,11 +136,11 @@ def affine_of(expression: Expression, known: frozenset[str]) -> AffineExpression
 def quasi_affine_of(expression: Expression, known: frozenset[str]) -> AffineExpression | None:
     """Return an expression as an affine one, perhaps with quotients, or None if it is none.
 
-    >>> from polygym.errors import Place
-    >>> i = Name("i", Place("a.tc", 1, 1))
-    >>> four = Number(4, "4", i.place)
-    >>> rest = quasi_affine(Infix(Operator.REMAINDER, i, four, i.place), frozenset("i"))
-    >>> rest.text({"i": "i"})
+    >>> from polygym.errors import SourceLocation
+    >>> i = NameUse("i", SourceLocation("a.tc", 1, 1))
+    >>> four = NumberLiteral(4, "4", i.location)
+    >>> rest = InfixExpression(InfixOperator.REMAINDER, i, four, i.location)
+    >>> quasi_affine_of(rest, frozenset("i")).text({"i": "i"})
     '(1i - 4*floor((1i)/4))'
     """
     affine_expression = _affine(expression, known)

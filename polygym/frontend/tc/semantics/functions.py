@@ -42,7 +42,7 @@ class FunctionSignature:
 def function_named(name: str) -> FunctionSignature | None:
     """Return the function of a name, None if there is none.
 
-    >>> function_named("fmaxf").type
+    >>> function_named("fmaxf").result_type
     <ScalarType.FLOAT: 'float'>
     """
     if name in MIN_MAX:

@@ -198,7 +198,7 @@ def check_fits(value: int, what: str, scalar: ScalarType, place: SourceLocation)
 def type_text(found: ValueType) -> str:
     """Return a type as the language has it.
 
-    >>> named(ScalarType.LONG), named(Weak.REAL)
+    >>> type_text(ScalarType.LONG), type_text(UntypedKind.REAL)
     ('int64', 'a real number')
     """
     return found.value if isinstance(found, UntypedKind) else _NAMES[found]
@@ -240,8 +240,7 @@ def _type_of_call(call: ElementOrCall, environment: NameEnvironment) -> ValueTyp
                 raise SourceError(
                     call.location,
                     f"{call.name}: expected {type_text(callee.result_type)}, found "
-                    f"{expression_text(argument)}, which "
-                    f"is {type_text(value_type)}",
+                    f"{expression_text(argument)}, which is {type_text(value_type)}",
                     f"{call.name[:-1]} takes the type of its argument",
                 )
         return callee.result_type

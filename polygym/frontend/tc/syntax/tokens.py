@@ -101,7 +101,7 @@ def tokenize(text: str, file: str) -> tuple[TcToken, ...]:
 def _check_number(word: str, place: SourceLocation) -> None:
     """Refuse ``0x7f``, ``0777``, ``3u`` and the like, which would be names, or mean another value.
 
-    >>> _check_number("0x7fu", Place("a.tc", 1, 1))
+    >>> _check_number("0x7fu", SourceLocation("a.tc", 1, 1))
     Traceback (most recent call last):
         ...
     polygym.errors.SourceError: a.tc:1:1: error: expected a decimal number, found 0x7fu
