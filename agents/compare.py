@@ -56,13 +56,13 @@ def compare_agents(results: Sequence[EpisodeResultLine], by: str) -> list[Compar
         InputError: they have no kernel in common, an episode twice, or were asked for other things.
     """
     _expect_unique_episodes(results)
-    agents = list(dict.fromkeys(episode_result_line.agent for episode_result_line in results))
+    agents = list(dict.fromkeys(line.agent for line in results))
     common = set.intersection(
         *({result.kernel for result in results if result.agent == agent} for agent in agents)
     )
     if not common:
         raise InputError("results: expected kernels that all agents have, found none")
-    _expect_comparable([result_line for result_line in results if result_line.kernel in common], by)
+    _expect_comparable([line for line in results if line.kernel in common], by)
     kernels = [
         name for name in dict.fromkeys(result.kernel for result in results) if name in common
     ]
@@ -92,12 +92,12 @@ def compare_agents(results: Sequence[EpisodeResultLine], by: str) -> list[Compar
 def _expect_unique_episodes(found: Sequence[EpisodeResultLine]) -> None:
     """Refuse an episode that is there twice: its agent would count as if it had more of them."""
     seen = set()
-    for result_line in found:
-        episode = result_line.agent, result_line.seed, result_line.kernel, result_line.episode
+    for line in found:
+        episode = line.agent, line.seed, line.kernel, line.episode
         if episode in seen:
             raise InputError(
-                f"{result_line.agent}: expected episode {result_line.episode} of "
-                f"{result_line.kernel}, seed {result_line.seed}, once, found it twice"
+                f"{line.agent}: expected episode {line.episode} of "
+                f"{line.kernel}, seed {line.seed}, once, found it twice"
             )
         seen.add(episode)
 
@@ -105,40 +105,32 @@ def _expect_unique_episodes(found: Sequence[EpisodeResultLine]) -> None:
 def _expect_comparable(found: Sequence[EpisodeResultLine], by: str) -> None:
     """Refuse numbers that say nothing beside each other: of other sizes, threads, rewards."""
     first: dict[str, tuple[str, dict[str, Any]]] = {}
-    for result_line in found:
-        arguments, program = result_line.record.get("arguments"), result_line.record.get("program")
+    for line in found:
+        arguments, program = line.record.get("arguments"), line.record.get("program")
         if not isinstance(arguments, dict) or not isinstance(program, dict):
             continue  # a record that says nothing of it
         own = {"parameters": program.get("parameters"), "threads": arguments.get("threads")}
         if by == "reward":
             own["reward"] = arguments.get("reward")
-        agent, known = first.setdefault(result_line.kernel, (result_line.agent, own))
+        agent, known = first.setdefault(line.kernel, (line.agent, own))
         for name, value in own.items():
             if value != known[name]:
                 raise InputError(
-                    f"{result_line.agent}: expected for {result_line.kernel} the {name} of "
+                    f"{line.agent}: expected for {line.kernel} the {name} of "
                     f"{agent}, {known[name]}, found {value}"
                 )
 
 
 def _table(found: Sequence[EpisodeResultLine], agent: str, kernels: Sequence[str], by: str) -> Any:
     """Return a row for every seed, with a column for every kernel; speedups as logarithms."""
-    seeds = list(
-        dict.fromkeys(
-            episode_result_line.seed
-            for episode_result_line in found
-            if episode_result_line.agent == agent
-        )
-    )
+    seeds = list(dict.fromkeys(line.seed for line in found if line.agent == agent))
     values: dict[tuple[int, str], list[float]] = {}
-    for result_line in found:
-        if result_line.agent == agent:
+    for line in found:
+        if line.agent == agent:
             value = (
-                result_line.reward
-                if by == "reward"
-                else float(np.log(max(_FAILED_SPEEDUP, result_line.speedup)))
+                line.reward if by == "reward" else float(np.log(max(_FAILED_SPEEDUP, line.speedup)))
             )
-            values.setdefault((result_line.seed, result_line.kernel), []).append(value)
+            values.setdefault((line.seed, line.kernel), []).append(value)
     missing = [(seed, name) for seed in seeds for name in kernels if (seed, name) not in values]
     if missing:
         seed, name = missing[0]
@@ -149,11 +141,7 @@ def _table(found: Sequence[EpisodeResultLine], agent: str, kernels: Sequence[str
 def _leaked_kernels(
     found: Sequence[EpisodeResultLine], agent: str, kernels: Sequence[str]
 ) -> tuple[str, ...]:
-    own = {
-        result_line.kernel
-        for result_line in found
-        if result_line.agent == agent and result_line.trained_on
-    }
+    own = {line.kernel for line in found if line.agent == agent and line.trained_on}
     return tuple(name for name in kernels if name in own)
 
 
@@ -179,9 +167,9 @@ def markdown(rows: Sequence[ComparedAgent], by: str) -> str:
             f"| {agent.marked_name} | {agent.seeds} | {agent.kernels} | {' | '.join(cells)} |"
         )
     notes = [
-        f"\n\\* {leakage_note(compared_agent.agent, compared_agent.leaked_kernels)}"
-        for compared_agent in rows
-        if compared_agent.leaked_kernels
+        f"\n\\* {leakage_note(agent.agent, agent.leaked_kernels)}"
+        for agent in rows
+        if agent.leaked_kernels
     ]
     return "\n".join([*lines, *notes])
 
@@ -197,9 +185,7 @@ def draw_means(rows: Sequence[ComparedAgent], by: str, file: Path) -> None:
         middle, low, high = agent.mean
         axes.plot([low, high], [place, place], color="#4477aa", linewidth=2)
         axes.plot([middle], [place], "o", color="#4477aa")
-    axes.set_yticks(
-        range(len(rows)), [compared_agent.marked_name for compared_agent in reversed(rows)]
-    )
+    axes.set_yticks(range(len(rows)), [agent.marked_name for agent in reversed(rows)])
     axes.set_xlabel(f"{by}, nine in ten")
     axes.grid(axis="x", alpha=0.3)
     with matplotlib.rc_context({"svg.hashsalt": "polygym"}):
@@ -219,7 +205,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _compare(options: Namespace) -> None:
     expect_folder_of(options.picture, "--picture")
     rows = compare_agents(
-        [result_line for file in options.files for result_line in read_results(file)], options.by
+        [line for file in options.files for line in read_results(file)], options.by
     )
     print(markdown(rows, options.by))
     if options.picture is not None:

@@ -72,10 +72,10 @@ def _is_trained_on(experiment: Experiment, kernel: str, learned_from: Sequence[s
 
 def means_table(found: Sequence[EpisodeResultLine]) -> str:
     """Return the means of rewards, and of speedups where there are any, by kernel."""
-    kernels = list(dict.fromkeys(episode_result_line.kernel for episode_result_line in found))
+    kernels = list(dict.fromkeys(line.kernel for line in found))
     lines = [f"{'kernel':24} {'reward':>10} {'speedup':>10}  status"]
     for kernel in kernels:
-        own = [result_line for result_line in found if result_line.kernel == kernel]
+        own = [line for line in found if line.kernel == kernel]
         reward = sum(one.reward for one in own) / len(own)
         states = ", ".join(dict.fromkeys(one.status for one in own))
         lines.append(f"{kernel:24} {reward:10.3f} {_geometric_mean(own):>10}  {states}")
@@ -89,9 +89,9 @@ def means_table(found: Sequence[EpisodeResultLine]) -> str:
 
 def _geometric_mean(found: Sequence[EpisodeResultLine]) -> str:
     """Return the geometric mean of speedups; what failed counts as a thousandth."""
-    if all(result_line.status == "not measured" for result_line in found):
+    if all(line.status == "not measured" for line in found):
         return "-"
-    logarithms = [log(max(1e-3, result_line.speedup)) for result_line in found]
+    logarithms = [log(max(1e-3, line.speedup)) for line in found]
     return f"{exp(sum(logarithms) / len(logarithms)):.3f}x"
 
 
@@ -119,15 +119,9 @@ def _evaluate(options: Namespace) -> None:
     kernels = selected_kernels(options.kernels)
     found, name = [], ahead.agent_name(options.agent)
     seen = test_kernels_learned_by(options.agent)
-    for result_line in evaluate_policies(
-        name, experiment, policies, kernels, options.episodes, seen
-    ):
-        found.append(result_line)
-        print(
-            f"seed {result_line.seed}, {result_line.kernel}: {result_line.reward:.3f}",
-            file=sys.stderr,
-            flush=True,
-        )
+    for line in evaluate_policies(name, experiment, policies, kernels, options.episodes, seen):
+        found.append(line)
+        print(f"seed {line.seed}, {line.kernel}: {line.reward:.3f}", file=sys.stderr, flush=True)
         if options.out is not None:
             results.write_results(options.out, found)
     print(means_table(found))

@@ -61,9 +61,9 @@ def check_result(one: EpisodeResultLine, place: str, slack: float | None) -> str
 def check_results(files: list[Path], slack: float | None) -> Iterator[tuple[str, str | None]]:
     """Yield the place of every result, and what does not hold of it."""
     for file in files:
-        for number, result_line in enumerate(read_results(file), start=1):
+        for number, line in enumerate(read_results(file), start=1):
             place = f"{file}:{number}"
-            yield place, check_result(result_line, place, slack)
+            yield place, check_result(line, place, slack)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -133,8 +133,7 @@ def main() -> int:
             row = compare_kernel(experiment, kernel, seed, options.out / kernel / str(seed))
             rows.append(row)
             entries = [
-                {name: getattr(reward_row, name) for name in StaticRewardRow.__slots__}
-                for reward_row in rows
+                {name: getattr(row, name) for name in StaticRewardRow.__slots__} for row in rows
             ]
             write_atomically(file, json.dumps(entries, indent=1).encode())
             print(

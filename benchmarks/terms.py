@@ -125,9 +125,9 @@ def time_row(program: TermProgram, sizes: dict[str, int], budget: int) -> dict[s
 def arithmetic() -> list[tuple[str, TermProgram]]:
     """Return the paper's expressions, and 200 others: half of its shapes, half random."""
     named = [
-        (f"{name} {number}", term_program)
+        (f"{name} {number}", program)
         for name in ("train", "test", "bootstrap")
-        for number, term_program in enumerate(expressions(name))
+        for number, program in enumerate(expressions(name))
     ]
     known = {one.body for _, one in named}
     others = [program for program in combinations() if program.body not in known]

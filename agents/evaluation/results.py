@@ -40,7 +40,7 @@ class EpisodeResultLine:
 
 def write_results(file: Path, results: Sequence[EpisodeResultLine]) -> None:
     """Write a file, whole or not at all."""
-    lines = [json.dumps(asdict(result_line)) for result_line in results]
+    lines = [json.dumps(asdict(line)) for line in results]
     write_atomically(file, "".join(f"{line}\n" for line in lines).encode())
 
 

@@ -120,7 +120,7 @@ def concatenate_datasets(found: Sequence[CalibrationDataset]) -> CalibrationData
         for field in fields(CalibrationDataset)
     }
     for name in ("case", "home"):
-        numbers = [getattr(calibration_dataset, name) for calibration_dataset in found]
+        numbers = [getattr(dataset, name) for dataset in found]
         firsts = np.cumsum([0, *(int(number.max()) + 1 for number in numbers[:-1])])
         every[name] = np.concatenate([a + first for a, first in zip(numbers, firsts, strict=True)])
     every["program"] = np.concatenate(

@@ -83,8 +83,7 @@ class LibraryLearner:
                 if done:
                     if "pending" in info:
                         self._late += [
-                            (len(episodes), delayed_reward)
-                            for delayed_reward in delayed_rewards_in(self.locals)
+                            (len(episodes), reward) for reward in delayed_rewards_in(self.locals)
                         ]
                     episodes.append(
                         TrainingEpisode(

@@ -107,9 +107,7 @@ class ComparableSearches:
 
     def __str__(self) -> str:
         """Return what the searches have in common, and where they were made."""
-        machines = ", ".join(
-            sorted({search_record.task.setting.machine for search_record in self.searches})
-        )
+        machines = ", ".join(sorted({record.task.setting.machine for record in self.searches}))
         about = f"start {self.start}, {self.dataset}, {self.threads} threads, machines {machines}"
         versions = sorted({record.version or "unknown" for record in self.searches})
         return f"{about}, searches of {len(versions)} versions" if len(versions) > 1 else about
@@ -187,8 +185,7 @@ class StudyJournal:
         self.path = folder / _FILE
         self.searches = {record.task: record for file in packed for record in read_packed(file)}
         self.searches |= {
-            search_record.task: search_record
-            for _, search_record in read_lines(self.path, SearchRecord.from_json)
+            record.task: record for _, record in read_lines(self.path, SearchRecord.from_json)
         }
 
     @staticmethod

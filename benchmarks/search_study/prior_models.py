@@ -127,7 +127,7 @@ def layer_model(searches: Sequence[SearchRecord], folder: Path) -> BoostedTrees:
     sources = [
         record for record in searches if record.task.program in SOURCES and record.candidates
     ]
-    if {search_record.task.program for search_record in sources} != set(SOURCES):
+    if {record.task.program for record in sources} != set(SOURCES):
         raise PolygymError(
             f"{OF_LAYERS}: expected searches of {', '.join(SOURCES)} in the same setting; "
             "run them first"
@@ -149,7 +149,7 @@ def samples_of(searches: Sequence[SearchRecord]) -> TrainingSamples:
     """Return what was measured, each candidate of a program once, as what a model learns from."""
     vectors, seconds, cases = [], [], []
     seen: set[tuple[str, str, str]] = set()
-    names = sorted({search_record.task.program for search_record in searches})
+    names = sorted({record.task.program for record in searches})
     for record in searches:
         name = record.task.program
         program = load_study_program(name, record.task.setting.dataset)

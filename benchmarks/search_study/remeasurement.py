@@ -119,9 +119,7 @@ def remeasured_trials(searches: Sequence[SearchRecord]) -> list[dict[int, Candid
     They are those that it held after any of its trials from the eighth on, if they are close to the
     best that anyone has found.
     """
-    best = max(
-        (speedup for search_record in searches for speedup in search_record.speedups), default=0.0
-    )
+    best = max((speedup for record in searches for speedup in record.speedups), default=0.0)
     result = []
     for record in searches:
         late = new_bests(record.speedups)
@@ -199,9 +197,9 @@ def remeasured_part(study: ComparableSearches) -> ComparableSearches | None:
     """
     heats_again = {remeasurement_group(record) for record in study.searches if record.again}
     own = tuple(
-        search_record
-        for search_record in study.searches
-        if search_record.again is not None and remeasurement_group(search_record) in heats_again
+        record
+        for record in study.searches
+        if record.again is not None and remeasurement_group(record) in heats_again
     )
     return replace(study, searches=own) if own else None
 
@@ -225,8 +223,6 @@ def with_remeasurement(
             if all(candidate in found for candidate in places.values()):
                 again[record.task] = tuple((place, found[own]) for place, own in places.items())
     return [
-        replace(search_record, again=again[search_record.task])
-        if search_record.task in again
-        else search_record
-        for search_record in given
+        replace(record, again=again[record.task]) if record.task in again else record
+        for record in given
     ]

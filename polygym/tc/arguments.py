@@ -50,7 +50,7 @@ def prepare_arguments(
         InputError: one does not fit its declaration.
     """
     if len(given) != len(expected):
-        names = ", ".join(expected_argument.name for expected_argument in expected)
+        names = ", ".join(argument.name for argument in expected)
         raise InputError(
             f"{name}: expected {len(expected)} arguments ({names}), found {len(given)}"
         )

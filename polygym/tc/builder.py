@@ -208,7 +208,7 @@ class KernelBuilder:
         arguments = self._array_names(
             scop, [parameter.name for parameter in self.definition.parameters]
         )
-        outputs = self._array_names(scop, [tc_output.name for tc_output in self.definition.outputs])
+        outputs = self._array_names(scop, [output.name for output in self.definition.outputs])
         return compile_kernel(scop, own, mapping, arguments, outputs, schedule)
 
     def _store(

@@ -281,15 +281,9 @@ def user_cache() -> KernelCache | None:
 def text_of_entries(entries: list[CacheEntry]) -> str:
     """Return entries as lines of JSON; :func:`entries_from_text` reads them."""
     lines = [json.dumps({"format": "polygym cache", "version": CACHE_FORMAT})]
-    for cache_entry in entries:
+    for entry in entries:
         lines.append(
-            json.dumps(
-                {
-                    **asdict(cache_entry),
-                    "code": cache_entry.code.hex(),
-                    "digest": cache_entry.digest,
-                }
-            )
+            json.dumps({**asdict(entry), "code": entry.code.hex(), "digest": entry.digest})
         )
     return "\n".join([*lines, ""])
 

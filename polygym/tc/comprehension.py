@@ -15,21 +15,12 @@ from typing import Any
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.frontend.tc import (
-    TcDefinition,
-    check_initialized,
-    hint_for_output,
-)
+from polygym.frontend.tc import TcDefinition, check_initialized, hint_for_output
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping, parse_mapping
 from polygym.mdp.policies.registry import Policy
 from polygym.poly.schedule import Schedule, parse_schedule
-from polygym.poly.scheduling.strategy import (
-    ISL,
-    ScheduleStrategy,
-    is_strategy,
-    parse_strategy,
-)
+from polygym.poly.scheduling.strategy import ISL, ScheduleStrategy, is_strategy, parse_strategy
 from polygym.programs.comprehensions import PREFIX
 from polygym.search import TuningPlan, TuningProgress, TuningResult, read_choice, tune
 from polygym.tc.arguments import expected_arguments, prepare_arguments, sizes_of_arguments
@@ -123,7 +114,7 @@ class Comprehension:
     def __repr__(self) -> str:
         """Say what it takes and returns."""
         parameters = ", ".join(parameter.name for parameter in self.definition.parameters)
-        outputs = ", ".join(tc_output.name for tc_output in self.definition.outputs)
+        outputs = ", ".join(output.name for output in self.definition.outputs)
         return f"<comprehension {self.name}({parameters}) -> ({outputs})>"
 
     def __copy__(self) -> Comprehension:

@@ -44,7 +44,7 @@ class GradientPart:
     @property
     def parameters(self) -> tuple[str, ...]:
         """The parameters of which it knows the derivative."""
-        return tuple(tc_output.name.removeprefix("d_") for tc_output in self.definition.outputs)
+        return tuple(output.name.removeprefix("d_") for output in self.definition.outputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +79,13 @@ def check_gradient(definition: TcDefinition, gradients: Sequence[TcDefinition]) 
     first: dict[str, TcDefinition] = {}
     for part in gradients:
         _check_part(definition, part)
-        for tc_output in part.outputs:
-            if tc_output.name in first:
+        for output in part.outputs:
+            if output.name in first:
                 raise InputError(
-                    f"{part.name}, the gradient of {definition.name}: {tc_output.name} is computed "
-                    f"by {first[tc_output.name].name} already"
+                    f"{part.name}, the gradient of {definition.name}: {output.name} is computed "
+                    f"by {first[output.name].name} already"
                 )
-            first[tc_output.name] = part
+            first[output.name] = part
 
 
 def _check_part(of: TcDefinition, by: TcDefinition) -> None:
@@ -95,8 +95,8 @@ def _check_part(of: TcDefinition, by: TcDefinition) -> None:
         InputError: a name is none of those that it may be, or a type or a rank does not fit.
     """
     said = f"{by.name}, the gradient of {of.name}"
-    parameters = {tc_parameter.name: tc_parameter for tc_parameter in of.parameters}
-    outputs = {tc_output.name: tc_output for tc_output in of.outputs}
+    parameters = {parameter.name: parameter for parameter in of.parameters}
+    outputs = {output.name: output for output in of.outputs}
     if both := [name for name in parameters if name in outputs]:
         raise InputError(
             f"{said}: {of.name} updates {both[0]}, whose name would stand for two values; expected "

@@ -184,8 +184,8 @@ def _function(torch: Any) -> Any:
             *arguments: Any,
         ) -> Any:
             """Compute, and save what the gradient reads."""
-            names = [tc_parameter.name for tc_parameter in definition.parameters]
-            outputs = [tc_output.name for tc_output in definition.outputs]
+            names = [parameter.name for parameter in definition.parameters]
+            outputs = [output.name for output in definition.outputs]
             results = _computed(
                 torch, definition, compute, as_arrays(torch, definition, arguments), None
             )

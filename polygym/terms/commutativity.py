@@ -48,16 +48,8 @@ class CommutativeRewriter:
 
     def __init__(self, rules: Sequence[TermRule]) -> None:
         """Take of rules those that bind nothing."""
-        plain = [
-            term_rule
-            for term_rule in rules
-            if isinstance(term_rule, PatternRule) and _binds_nothing(term_rule)
-        ]
-        self._turning = {
-            pattern_rule.head: pattern_rule
-            for pattern_rule in plain
-            if _is_commutativity_rule(pattern_rule)
-        }
+        plain = [rule for rule in rules if isinstance(rule, PatternRule) and _binds_nothing(rule)]
+        self._turning = {rule.head: rule for rule in plain if _is_commutativity_rule(rule)}
         self._by_head: dict[str, list[_CommutedRule]] = {}
         for rule in plain:
             if not _is_commutativity_rule(rule):

@@ -67,7 +67,7 @@ class _FragmentSearch:
         most: int,
     ) -> None:
         self._rewriter = Rewriter(rules)
-        self._binding = Rewriter([term_rule for term_rule in rules if is_of_binding(term_rule)])
+        self._binding = Rewriter([rule for rule in rules if is_of_binding(rule)])
         self._plan, self._value, self._most = plan, value, most
         self._cost = StaticCost()
         self._failed: dict[tuple[object, ...], int] = {}

@@ -78,14 +78,7 @@ _BOOTSTRAP = (
 )
 
 SETS = ("train", "test", "bootstrap")
-FILES = (
-    "linear-algebra",
-    "gemm",
-    "convolution-train",
-    "convolution",
-    "network",
-    "gradients",
-)
+FILES = ("linear-algebra", "gemm", "convolution-train", "convolution", "network", "gradients")
 
 
 @cache
@@ -120,9 +113,7 @@ def larger_expressions(seed: int, count: int) -> tuple[TermProgram, ...]:
     """
     rng = np.random.default_rng(seed)
     known = {program.body for name in SETS for program in expressions(name)}
-    others = [
-        term_program.body for term_program in combinations() if term_program.body not in known
-    ]
+    others = [program.body for program in combinations() if program.body not in known]
     result = []
     for _ in range(count):
         chosen = rng.choice(len(others), 3, replace=False)

@@ -84,9 +84,7 @@ class Rewriter:
         """Know nothing of terms yet."""
         self.rules = tuple(rules)
         self.numbers = {rule.name: number for number, rule in enumerate(self.rules)}
-        self._binding = next(
-            (term_rule for term_rule in self.rules if isinstance(term_rule, BindRule)), None
-        )
+        self._binding = next((rule for rule in self.rules if isinstance(rule, BindRule)), None)
         self._lifting = next((rule for rule in self.rules if isinstance(rule, LiftRule)), None)
         self._by_head = by_head(self.rules)
         self._work: dict[str, RuleFunction] = {

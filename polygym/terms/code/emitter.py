@@ -91,8 +91,8 @@ class _ResultSlot:
         self.place = place
 
     def taken(self) -> CArray | None:
-        carray, self.place = self.place, None
-        return carray
+        array, self.place = self.place, None
+        return array
 
 
 class _CodeEmitter:
@@ -293,10 +293,10 @@ class _CodeEmitter:
     def _scalar(
         self, one: Term, scope: ValueScope, slot: _ResultSlot | None = None
     ) -> Trampolined[CScalar]:
-        cscalar = load_value((yield self._value(one, scope, slot)))
-        assert isinstance(cscalar, CScalar)
-        is_large = cscalar.depth > _DEEPEST or cscalar.weight > _LARGEST
-        return self._text.store(cscalar, "part") if is_large else cscalar
+        value = load_value((yield self._value(one, scope, slot)))
+        assert isinstance(value, CScalar)
+        is_large = value.depth > _DEEPEST or value.weight > _LARGEST
+        return self._text.store(value, "part") if is_large else value
 
     def _number(
         self, one: Term, scope: ValueScope, slot: _ResultSlot | None

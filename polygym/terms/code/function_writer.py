@@ -129,7 +129,7 @@ class FunctionWriter:
     def text(self, name: str) -> str:
         """Return the function."""
         arguments = ", ".join(f"{_declaration(argument)}" for argument in self.arguments)
-        body = [f"  {_declaration(carray)};" for carray in self.declared]
+        body = [f"  {_declaration(array)};" for array in self.declared]
         depth = 1
         for line in self.lines:
             depth -= line.startswith("}")

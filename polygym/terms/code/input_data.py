@@ -18,22 +18,22 @@ _EMPTY_NAME = "polygym_nothing"
 
 def data_source(code: TermCode) -> str:
     """Return the C text of a function that fills the inputs of another."""
-    least = min((size for input_ in code.inputs for size in input_.extents), default=1)
+    least = min((size for array in code.inputs for size in array.extents), default=1)
     arguments, lines = [], []
-    for number, carray in enumerate(code.inputs):
-        extents = carray.extents or (1,)
+    for number, array in enumerate(code.inputs):
+        extents = array.extents or (1,)
         sizes = "".join(f"[{size}]" for size in extents)
-        arguments.append(f"{C_TYPES[carray.kind].value} {carray.name}{sizes}")
+        arguments.append(f"{C_TYPES[array.kind].value} {array.name}{sizes}")
         counters = [f"i{at}" for at in range(len(extents))]
         for counter, size in zip(counters, extents, strict=True):
             lines.append(f"for (long {counter} = 0; {counter} < {size}; {counter}++)")
         terms = [f"{2 * at + 1} * {counter}" for at, counter in enumerate(counters)]
         rule = " + ".join([str(1 + 3 * number), *terms])
-        place = carray.name + "".join(f"[{counter}]" for counter in counters)
-        if carray.kind == FLOAT:
+        place = array.name + "".join(f"[{counter}]" for counter in counters)
+        if array.kind == FLOAT:
             lines.append(f"{place} = (double)(({rule}) % 97 + 1) / 97;")
         else:
-            lines.append(f"{place} = ({rule}) % {2 if carray.kind == BOOL else least};")
+            lines.append(f"{place} = ({rule}) % {2 if array.kind == BOOL else least};")
     if not lines:
         lines = [f"{_EMPTY_NAME} = 0;"]
         declared = f"double {_EMPTY_NAME};\n"

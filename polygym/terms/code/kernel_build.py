@@ -83,7 +83,7 @@ def build_kernel(
             warnings.warn(f"the cache: {entry.label!r} is not used: {error}", CacheWarning, 3)
     scop = scop_of(code)
     schedule = schedule_code(scop, options.schedule)
-    names = [[carray.name for carray in group] for group in (code.inputs, code.results)]
+    names = [[array.name for array in group] for group in (code.inputs, code.results)]
     kernel = compile_kernel(scop, {}, options.mapping, names[0], names[1], schedule)
     if cache is not None:
         cache.put(

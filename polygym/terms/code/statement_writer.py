@@ -53,11 +53,11 @@ class StatementWriter:
 
     def clear(self, place: Any) -> None:
         """Write zeros to a place."""
-        for carray in leaves(place):
-            assert isinstance(carray, CArray)
-            with self.writer.nest(carray.extents) as counters:
-                zero = {FLOAT: 0.0, INTEGER: 0, BOOL: False}[carray.kind]
-                self.assign(carray.inside(counters), literal(zero))
+        for array in leaves(place):
+            assert isinstance(array, CArray)
+            with self.writer.nest(array.extents) as counters:
+                zero = {FLOAT: 0.0, INTEGER: 0, BOOL: False}[array.kind]
+                self.assign(array.inside(counters), literal(zero))
 
     def combine(self, name: str, place: Any, *values: Any) -> None:
         """Write an operator of values, element by element; with no name, the value itself."""
@@ -122,7 +122,7 @@ def _element_at(value: Any, counters: Sequence[str]) -> CScalar:
 
 def extents_of(value: Any) -> tuple[tuple[int, ...], ...]:
     """Return the sizes of all arrays of a value, none for numbers."""
-    return tuple(carray.extents if isinstance(carray, CArray) else () for carray in leaves(value))
+    return tuple(array.extents if isinstance(array, CArray) else () for array in leaves(value))
 
 
 def parenthesize(text: str) -> str:

@@ -159,9 +159,9 @@ def _problem(
     codes: Sequence[TermCode], made: Sequence[tuple[Scop, bytes, str]]
 ) -> tuple[Problem, list[CompiledProgram]]:
     """Return the memory of all programs together, with the data, and the programs in it."""
-    names = {input_.name: input_.name for code in codes for input_ in (*code.inputs, *code.results)}
+    names = {array.name: array.name for code in codes for array in (*code.inputs, *code.results)}
     buffers: dict[str, Buffer] = {}
-    inputs = {input_.name for input_ in codes[0].inputs}
+    inputs = {array.name for array in codes[0].inputs}
     for carray in (*codes[0].inputs, *codes[0].results):
         elements = prod(carray.extents)
         kind = C_TYPES[carray.kind]
@@ -178,13 +178,7 @@ def _problem(
         compiled.append((object_code, found, out_of_range_messages(scop, {})))
     places = {name: at for at, name in enumerate(buffers)}
     programs = [
-        CompiledProgram(
-            object_code,
-            tuple(places[name] for name in found),
-            (),
-            TOLERANCE,
-            said,
-        )
+        CompiledProgram(object_code, tuple(places[name] for name in found), (), TOLERANCE, said)
         for object_code, found, said in compiled
     ]
     filling = parse_text(data_source(codes[0]), file="<data>", function=NAME)

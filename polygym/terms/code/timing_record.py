@@ -59,7 +59,7 @@ def repeat_measurement(
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{where}: measured: expected its members, found {error!r}") from None
     race, result = measure_pair(first, last, sizes)
-    if [program_timing.code for program_timing in race.timings] != texts:
+    if [timing.code for timing in race.timings] != texts:
         raise InputError(f"{where}: measured: expected the code that the terms lead to, it is not")
     for timing in race.timings:
         if timing.failure:

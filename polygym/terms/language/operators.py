@@ -142,8 +142,8 @@ def _negative(types: tuple[Type, ...]) -> Type:
 
 
 def _of_floats(types: tuple[Type, ...]) -> Type:
-    for type_ in types:
-        _must(type_, FLOAT)
+    for kind in types:
+        _must(kind, FLOAT)
     return FLOAT
 
 
@@ -160,8 +160,8 @@ def _order(types: tuple[Type, ...]) -> Type:
 
 
 def _logic(types: tuple[Type, ...]) -> Type:
-    for type_ in types:
-        _must(type_, BOOL)
+    for kind in types:
+        _must(kind, BOOL)
     return BOOL
 
 
@@ -252,9 +252,9 @@ def _constant_vector(types: tuple[Type, ...]) -> Type:
 def _tuple(types: tuple[Type, ...]) -> Type:
     if len(types) < 2:
         raise IllTypedError(f"expected two parts or more, found {len(types)}")
-    for type_ in types:
-        if not is_data(type_):
-            raise _expected("parts that are data", type_)
+    for kind in types:
+        if not is_data(kind):
+            raise _expected("parts that are data", kind)
     return TupleType(types)
 
 

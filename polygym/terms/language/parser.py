@@ -97,7 +97,7 @@ def parse_program(text: str, file: str = "<text>", name: str | None = None) -> T
     for program in programs:
         if program.name == name:
             return program
-    known = ", ".join(term_program.name for term_program in programs)
+    known = ", ".join(program.name for program in programs)
     raise InputError(f"{file}: expected one of the definitions {known}, found {name!r}")
 
 

@@ -66,9 +66,7 @@ class ReplayBuffer:
         arrays: dict[str, Any] = {
             "counts": np.array([len(node.children) for node in nodes], np.int32),
             "children": np.array(children, np.int32),
-            "terms": np.array(
-                [places[value_example.term] for value_example in self._held], np.int32
-            ),
+            "terms": np.array([places[example.term] for example in self._held], np.int32),
             "targets": np.array([one.targets for one in self._held], np.float32),
             "left": np.array([one.known_steps for one in self._held], np.int32),
         }

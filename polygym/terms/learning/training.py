@@ -210,10 +210,7 @@ class ValueTrainer:
 
     def _loss(self, examples: Sequence[ValueExample]) -> torch.Tensor:
         steps = torch.arange(1, self.teaching.shape.horizon + 1)
-        targets = (
-            torch.from_numpy(np.stack([value_example.targets for value_example in examples]))
-            / steps
-        )
+        targets = torch.from_numpy(np.stack([example.targets for example in examples])) / steps
         known = steps <= torch.tensor([example.known_steps for example in examples])[:, None]
         found = self.network(self._graphs.batch([example.term for example in examples]))
         each = nn.functional.huber_loss(found, targets, reduction="none")

@@ -12,22 +12,15 @@ from typing import TypeAlias
 
 from polygym.frontend.tc.inference.declarations import tensor_types, type_of_value
 from polygym.frontend.tc.semantics.types import UntypedKind, is_narrowing
-from polygym.frontend.tc.syntax.tree import (
-    ElementOrCall,
-    Expression,
-    NumberLiteral,
-    TcDefinition,
-    WhereValue,
-    operands_of,
-)
+from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.where_values import substitute_values
 from polygym.ir.types import ScalarType
 
-TensorValues: TypeAlias = Sequence[tuple[str, Expression]]
+TensorValues: TypeAlias = Sequence[tuple[str, tree.Expression]]
 """What is assigned, with the tensor that it is assigned to."""
 
 
-def hint_for_output(definition: TcDefinition, name: str) -> str:
+def hint_for_output(definition: tree.TcDefinition, name: str) -> str:
     """Return the hint at the literal that makes an output float64; nothing if none does.
 
     >>> from polygym.frontend.tc import parse_definitions
@@ -37,16 +30,16 @@ def hint_for_output(definition: TcDefinition, name: str) -> str:
     """
     values = []
     for statement in definition.statements:
-        known: dict[str, Expression] = {}
+        known: dict[str, tree.Expression] = {}
         for entry in statement.where:
-            if isinstance(entry, WhereValue):
+            if isinstance(entry, tree.WhereValue):
                 known[entry.name] = substitute_values(entry.value, known)
         values.append((statement.tensor, substitute_values(statement.value, known)))
     return _literal_hint(definition, values, (name,))
 
 
 def hint_for_value(
-    definition: TcDefinition, values: TensorValues, value: Expression, target: ScalarType
+    definition: tree.TcDefinition, values: TensorValues, value: tree.Expression, target: ScalarType
 ) -> str:
     """Return the hint at the literal but for which a value would fit its target; or nothing."""
     single = tensor_types(definition, values, ScalarType.FLOAT)
@@ -58,12 +51,12 @@ def hint_for_value(
         [
             expression.name
             for expression in _subexpressions(value)
-            if isinstance(expression, ElementOrCall)
+            if isinstance(expression, tree.ElementOrCall)
         ],
     )
 
 
-def _literal_hint(definition: TcDefinition, values: TensorValues, names: Sequence[str]) -> str:
+def _literal_hint(definition: tree.TcDefinition, values: TensorValues, names: Sequence[str]) -> str:
     double = tensor_types(definition, values)
     single = tensor_types(definition, values, ScalarType.FLOAT)
     waiting = [name for name in names if double.get(name) is not single.get(name)]
@@ -74,18 +67,20 @@ def _literal_hint(definition: TcDefinition, values: TensorValues, names: Sequenc
         if all(isinstance(type_of_value(double, value), UntypedKind) for value in assigned):
             if text := _bare_literal(parts):
                 return f"{name} is float64 by the literal {text} alone; {text}f makes it float32"
-        further = {expression.name for expression in parts if isinstance(expression, ElementOrCall)}
+        further = {
+            expression.name for expression in parts if isinstance(expression, tree.ElementOrCall)
+        }
         further = {one for one in further if double.get(one) is not single.get(one)} - seen
         seen |= further
         waiting += sorted(further)
     return ""
 
 
-def _bare_literal(parts: Sequence[Expression]) -> str:
+def _bare_literal(parts: Sequence[tree.Expression]) -> str:
     """Return the text of the first literal with a point and without a suffix; nothing if none."""
     for part in parts:
         if (
-            isinstance(part, NumberLiteral)
+            isinstance(part, tree.NumberLiteral)
             and isinstance(part.value, float)
             and part.text[-1] not in "fF"
         ):
@@ -93,7 +88,7 @@ def _bare_literal(parts: Sequence[Expression]) -> str:
     return ""
 
 
-def _subexpressions(expression: Expression) -> Iterator[Expression]:
+def _subexpressions(expression: tree.Expression) -> Iterator[tree.Expression]:
     yield expression
-    for child in operands_of(expression):
+    for child in tree.operands_of(expression):
         yield from _subexpressions(child)

@@ -18,14 +18,7 @@ from polygym.frontend.tc.semantics.environment import NameEnvironment
 from polygym.frontend.tc.semantics.identifiers import IdentifierAllocator
 from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement, size_locations
 from polygym.frontend.tc.semantics.tensors import TensorInfo
-from polygym.frontend.tc.syntax.tree import (
-    Expression,
-    NameUse,
-    NumberLiteral,
-    TcDefinition,
-    TcOutput,
-)
-from polygym.frontend.tc.syntax.tree import TcParameter as Declaration
+from polygym.frontend.tc.syntax import tree
 from polygym.ir.scop import Statement
 from polygym.ir.types import ScalarType
 
@@ -41,7 +34,7 @@ class LoweringState:
     been met, ``statements`` made, and the elements in ``written_elements`` assigned.
     """
 
-    definition: TcDefinition
+    definition: tree.TcDefinition
     constants: Mapping[str, int]
     identifiers: IdentifierAllocator
     size_names: dict[str, str]
@@ -55,7 +48,7 @@ class LoweringState:
     written_elements: dict[str, list[isl.Set]] = field(default_factory=dict)
 
     @property
-    def assigned_values(self) -> list[tuple[str, Expression]]:
+    def assigned_values(self) -> list[tuple[str, tree.Expression]]:
         """What the statements assign, with the names of the tensors."""
         return [
             (statement.statement.tensor, statement.value) for statement in self.resolved_statements
@@ -63,7 +56,7 @@ class LoweringState:
 
 
 def initial_state(
-    definition: TcDefinition,
+    definition: tree.TcDefinition,
     constants: Mapping[str, int],
     fixed: Mapping[str, int],
     context: isl.Context,
@@ -95,28 +88,26 @@ def scope_of(
     return scope, NameEnvironment(dict(draft.tensors), iterators, draft.size_names)
 
 
-def declared_output(draft: LoweringState, name: str) -> TcOutput | None:
+def declared_output(draft: LoweringState, name: str) -> tree.TcOutput | None:
     """Return the declaration of an output, None if it is none."""
-    return next(
-        (tc_output for tc_output in draft.definition.outputs if tc_output.name == name), None
-    )
+    return next((output for output in draft.definition.outputs if output.name == name), None)
 
 
 def declared_sizes(
-    draft: LoweringState, declaration: Declaration | TcOutput
+    draft: LoweringState, declaration: tree.TcParameter | tree.TcOutput
 ) -> tuple[isl.Set, ...]:
     """Return the values that the subscripts of a declared tensor may have."""
     result = []
     for size in declaration.sizes or ():
         match size:
-            case NumberLiteral(value, text, place):
+            case tree.NumberLiteral(value, text, place):
                 if not 1 <= value < LARGEST_COEFFICIENT:
                     raise SourceError(
                         place,
                         f"expected a size from 1 to {LARGEST_COEFFICIENT - 1:,}, found {text}",
                     )
                 text = str(value)
-            case NameUse(name):
+            case tree.NameUse(name):
                 text = draft.size_names[name]
         result.append(draft.sizes.set(f"{{ [x'] : 0 <= x' < {text} }}"))
     return tuple(result)

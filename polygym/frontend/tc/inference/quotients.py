@@ -43,10 +43,7 @@ def check_quotients(
         other = infer_index_ranges(
             scope,
             given,
-            [
-                replace(subscript_constraint, rounding=Rounding.TOWARDS_ZERO)
-                for subscript_constraint in said
-            ],
+            [replace(constraint, rounding=Rounding.TOWARDS_ZERO) for constraint in said],
         )
     except SourceError:
         raise _refusal(scope, divided[0]) from None

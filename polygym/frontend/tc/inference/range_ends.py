@@ -16,21 +16,14 @@ from polygym.frontend.tc.inference.lowering_state import LoweringState
 from polygym.frontend.tc.inference.ranges import IndexScope
 from polygym.frontend.tc.semantics.affine import LARGEST_COEFFICIENT, affine_of
 from polygym.frontend.tc.semantics.name_resolution import names_of_expression
+from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.printer import expression_text
-from polygym.frontend.tc.syntax.tree import (
-    Expression,
-    InfixExpression,
-    InfixOperator,
-    NumberLiteral,
-    WhereRange,
-    operands_of,
-)
 
 # Sets with tens of different divisors take isl minutes.
 _MOST_QUOTIENTS = 4
 
 
-def where_range(draft: LoweringState, one: WhereRange, scope: IndexScope) -> isl.Set:
+def where_range(draft: LoweringState, one: tree.WhereRange, scope: IndexScope) -> isl.Set:
     """Return the range that a ``where`` gives.
 
     Raises:
@@ -54,8 +47,8 @@ class _RangeEnd:
 
     draft: LoweringState
     scope: IndexScope
-    given: WhereRange
-    whole: Expression
+    given: tree.WhereRange
+    whole: tree.Expression
 
     def checked(self) -> str:
         """Return the isl text, if there are not too many quotients for isl."""
@@ -67,20 +60,20 @@ class _RangeEnd:
             )
         return self.text(self.whole)
 
-    def text(self, end: Expression) -> str:
+    def text(self, end: tree.Expression) -> str:
         """Return the isl text of the end, or of a part of it."""
         sizes = self.draft.sizes
         value = affine_of(end, frozenset(self.draft.size_names))
         if value is not None:
             return value.text(self.scope.isl_names)
         match end:
-            case InfixExpression(
-                InfixOperator.ADD | InfixOperator.SUBTRACT as operator, left, right
+            case tree.InfixExpression(
+                tree.InfixOperator.ADD | tree.InfixOperator.SUBTRACT as operator, left, right
             ):
                 return f"({self.text(left)} {operator.value} {self.text(right)})"
-            case InfixExpression(InfixOperator.DIVIDE, left, NumberLiteral(int() as divisor)) if (
-                0 < divisor < LARGEST_COEFFICIENT
-            ):
+            case tree.InfixExpression(
+                tree.InfixOperator.DIVIDE, left, tree.NumberLiteral(int() as divisor)
+            ) if 0 < divisor < LARGEST_COEFFICIENT:
                 dividend = self.text(left)
                 negative = sizes.set(f"{{ [x'] : {dividend} < x' <= 0 }}")
                 if not negative.intersect_params(sizes.unrestricted).is_empty():
@@ -98,7 +91,7 @@ class _RangeEnd:
         name, indices = self.given.name, self.scope.indices
         said = f"the range of {name}: expected a sum of sizes and numbers"
         if any(
-            isinstance(part, NumberLiteral) and part.value >= LARGEST_COEFFICIENT
+            isinstance(part, tree.NumberLiteral) and part.value >= LARGEST_COEFFICIENT
             for part in _parts(self.whole)
         ):
             said += f" below {LARGEST_COEFFICIENT:,}"
@@ -111,13 +104,13 @@ class _RangeEnd:
         )
 
 
-def _is_quotient(part: Expression) -> bool:
-    return isinstance(part, InfixExpression) and part.operator is InfixOperator.DIVIDE
+def _is_quotient(part: tree.Expression) -> bool:
+    return isinstance(part, tree.InfixExpression) and part.operator is tree.InfixOperator.DIVIDE
 
 
-def _parts(expression: Expression) -> list[Expression]:
+def _parts(expression: tree.Expression) -> list[tree.Expression]:
     """Return an expression and all that it consists of."""
     expressions = [expression]
     for part in expressions:
-        expressions += operands_of(part)
+        expressions += tree.operands_of(part)
     return expressions

@@ -256,12 +256,7 @@ def _ambiguity_error(
             f"say it: where {name} in 0:...",
         )
     others = sorted(
-        {
-            other
-            for subscript_constraint in touching
-            for other in subscript_constraint.subscript.names
-        }
-        & set(missing)
+        {other for constraint in touching for other in constraint.subscript.names} & set(missing)
     )
     others.remove(name)
     return SourceError(
@@ -287,9 +282,7 @@ def _check_range(
     touching = [constraint for constraint in subscripts if name in constraint.subscript.names]
     if found.is_empty():
         others = {
-            other
-            for subscript_constraint in touching
-            for other in subscript_constraint.subscript.names
+            other for constraint in touching for other in constraint.subscript.names
         } & known.keys()
         said = [_range_text(scope, other, known[other]) for other in sorted(others)]
         raise SourceError(

@@ -45,7 +45,7 @@ def infer_ranges(
 ) -> dict[str, isl.Set]:
     """Return the range of every index of the statement at a place, and restrict the sizes."""
     said = _subscripts(draft, meaning, scope, environment)
-    given = {range_.name: where_range(draft, range_, scope) for range_ in meaning.ranges}
+    given = {entry.name: where_range(draft, entry, scope) for entry in meaning.ranges}
     try:
         ranges = infer_index_ranges(scope, given, said)
     except SourceError:
@@ -112,7 +112,7 @@ def _ranges_from_next(
     said = _subscripts(draft, later, scope, environment)
     try:
         ranges = infer_index_ranges(
-            scope, {range_.name: where_range(draft, range_, scope) for range_ in later.ranges}, said
+            scope, {entry.name: where_range(draft, entry, scope) for entry in later.ranges}, said
         )
     except SourceError:
         return {}
@@ -144,7 +144,7 @@ def _restrict(
     """Add to the context what the sizes must satisfy, or refuse an access that leaves."""
     for name, found in ranges.items():
         _restrict_sizes(draft, found.params(), scope.indices[name], f"the range of {name} is empty")
-    inferred = scope.indices.keys() - {range_.name for range_ in meaning.ranges}
+    inferred = scope.indices.keys() - {entry.name for entry in meaning.ranges}
     for constraint in said:
         mentioned = constraint.subscript.names | constraint.condition.names
         indices = [name for name in scope.indices if name in mentioned]

@@ -25,9 +25,7 @@ def check_reads(
     draft: LoweringState, meaning: ResolvedStatement, environment: NameEnvironment
 ) -> None:
     """Refuse what there is not or has no value yet, and too many or too few subscripts."""
-    later = {
-        resolved_statement.statement.tensor for resolved_statement in draft.resolved_statements
-    }
+    later = {resolved.statement.tensor for resolved in draft.resolved_statements}
     later |= {output.name for output in draft.definition.outputs}
     for part in (meaning.value, *meaning.witnesses, *meaning.unused_values):
         for statement in names_of_expression(part):
@@ -81,7 +79,7 @@ def check_assignment(draft: LoweringState, meaning: ResolvedStatement) -> None:
 
 def _in_subscripts(meaning: ResolvedStatement) -> set[str]:
     """Return the names that are given a range, or stand in arguments of anything."""
-    result = {where_range.name for where_range in meaning.ranges}
+    result = {entry.name for entry in meaning.ranges}
     for call in names_of_expression(meaning.value):
         if isinstance(call, ElementOrCall):
             result |= {

@@ -15,17 +15,11 @@ from typing import TypeVar
 
 from polygym.errors import InputError
 from polygym.frontend.tc.parsing.definitions import parse_definitions
-from polygym.frontend.tc.syntax.tree import (
-    TYPE_NAMES,
-    ElementType,
-    TcDefinition,
-    TcOutput,
-    TcParameter,
-)
+from polygym.frontend.tc.syntax import tree
 
 __all__ = ["DEFAULT_SIZES", "definition", "definitions", "gradients"]
 
-_Declared = TypeVar("_Declared", TcParameter, TcOutput)
+_Declared = TypeVar("_Declared", tree.TcParameter, tree.TcOutput)
 _FOLDER = Path(__file__).parent
 
 DEFAULT_SIZES = {"KH": 3, "KW": 3, "kh": 2, "kw": 2, "sh": 2, "sw": 2, "dh": 2, "dw": 2}
@@ -36,7 +30,7 @@ _SHARED_GRADIENTS = {"conv2d_bias": "conv2d"}
 
 
 @cache
-def definitions() -> dict[str, TcDefinition]:
+def definitions() -> dict[str, tree.TcDefinition]:
     """Return all of them, by files and as the texts have them; files of gradients come last."""
     result = {}
     for path in sorted(_FOLDER.glob("*.tc"), key=lambda path: ("gradient" in path.name, path.name)):
@@ -46,7 +40,7 @@ def definitions() -> dict[str, TcDefinition]:
     return result
 
 
-def definition(name: str) -> TcDefinition:
+def definition(name: str) -> tree.TcDefinition:
     """Return one; the name may end with the type of its floating numbers, as ``matmul:double``.
 
     Raises:
@@ -56,7 +50,7 @@ def definition(name: str) -> TcDefinition:
     return _with_type(definitions()[plain], scalar)
 
 
-def gradients(name: str) -> tuple[TcDefinition, ...]:
+def gradients(name: str) -> tuple[tree.TcDefinition, ...]:
     """Return those that compute the derivatives of one, none where the library has none.
 
     >>> [one.name for one in gradients("conv2d")]
@@ -74,7 +68,7 @@ def gradients(name: str) -> tuple[TcDefinition, ...]:
     return tuple(_with_type(one, scalar) for one in tc_definitions)
 
 
-def _parts(name: str) -> tuple[str, ElementType]:
+def _parts(name: str) -> tuple[str, tree.ElementType]:
     """Return the name proper, and the type that comes behind it."""
     known = definitions()
     plain, colon, said = name.partition(":")
@@ -82,8 +76,8 @@ def _parts(name: str) -> tuple[str, ElementType]:
         close = get_close_matches(plain, known, 1)
         hint = f"; did you mean {close[0]}?" if close else ""
         raise InputError(f"tc:{name}: expected one of {', '.join(known)}{hint}")
-    scalar = TYPE_NAMES.get(said) if colon else ElementType.FLOAT
-    if scalar not in (ElementType.FLOAT, ElementType.DOUBLE):
+    scalar = tree.TYPE_NAMES.get(said) if colon else tree.ElementType.FLOAT
+    if scalar not in (tree.ElementType.FLOAT, tree.ElementType.DOUBLE):
         raise InputError(
             f"tc:{name}: expected tc:{plain}, tc:{plain}:float or tc:{plain}:double, found the "
             f"type {said!r}"
@@ -91,14 +85,14 @@ def _parts(name: str) -> tuple[str, ElementType]:
     return plain, scalar
 
 
-def _with_type(definition: TcDefinition, scalar: ElementType) -> TcDefinition:
+def _with_type(definition: tree.TcDefinition, scalar: tree.ElementType) -> tree.TcDefinition:
     """Return a definition with another type in the place of ``float``."""
     return replace(
         definition,
         parameters=tuple(_declared(parameter, scalar) for parameter in definition.parameters),
-        outputs=tuple(_declared(tc_output, scalar) for tc_output in definition.outputs),
+        outputs=tuple(_declared(output, scalar) for output in definition.outputs),
     )
 
 
-def _declared(one: _Declared, scalar: ElementType) -> _Declared:
-    return replace(one, type=scalar) if one.type is ElementType.FLOAT else one
+def _declared(one: _Declared, scalar: tree.ElementType) -> _Declared:
+    return replace(one, type=scalar) if one.type is tree.ElementType.FLOAT else one

@@ -24,12 +24,12 @@ def assemble(draft: LoweringState) -> Scop:
         for parameter in definition.parameters
         if draft.tensors[parameter.name].name not in used and parameter.name not in draft.constants
     ]
-    outputs = [tc_output.name for tc_output in definition.outputs]
+    outputs = [output.name for output in definition.outputs]
     order = dict.fromkeys(
         [
-            tc_parameter.name
-            for tc_parameter in definition.parameters
-            if tc_parameter.name not in draft.constants
+            parameter.name
+            for parameter in definition.parameters
+            if parameter.name not in draft.constants
         ]
         + outputs
     )

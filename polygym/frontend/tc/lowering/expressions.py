@@ -22,43 +22,32 @@ from polygym.frontend.tc.semantics.types import (
     type_text,
     unified_type,
 )
+from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.printer import expression_text
-from polygym.frontend.tc.syntax.tree import (
-    ConditionalExpression,
-    ConvertExpression,
-    ElementOrCall,
-    Expression,
-    InfixExpression,
-    InfixOperator,
-    NameUse,
-    NumberLiteral,
-    PrefixExpression,
-    PrefixOperator,
-)
 from polygym.ir import expressions as ir
 from polygym.ir.rounding import round_to_type
 from polygym.ir.types import ScalarType
 
 _COMPARISONS = {
-    InfixOperator.LESS: ir.ComparisonOperator.LESS,
-    InfixOperator.LESS_EQUAL: ir.ComparisonOperator.LESS_EQUAL,
-    InfixOperator.GREATER: ir.ComparisonOperator.GREATER,
-    InfixOperator.GREATER_EQUAL: ir.ComparisonOperator.GREATER_EQUAL,
-    InfixOperator.EQUAL: ir.ComparisonOperator.EQUAL,
-    InfixOperator.NOT_EQUAL: ir.ComparisonOperator.NOT_EQUAL,
+    tree.InfixOperator.LESS: ir.ComparisonOperator.LESS,
+    tree.InfixOperator.LESS_EQUAL: ir.ComparisonOperator.LESS_EQUAL,
+    tree.InfixOperator.GREATER: ir.ComparisonOperator.GREATER,
+    tree.InfixOperator.GREATER_EQUAL: ir.ComparisonOperator.GREATER_EQUAL,
+    tree.InfixOperator.EQUAL: ir.ComparisonOperator.EQUAL,
+    tree.InfixOperator.NOT_EQUAL: ir.ComparisonOperator.NOT_EQUAL,
 }
-_DIVISIONS = (InfixOperator.DIVIDE, InfixOperator.REMAINDER)
+_DIVISIONS = (tree.InfixOperator.DIVIDE, tree.InfixOperator.REMAINDER)
 _ARITHMETIC = {
-    InfixOperator.ADD: ir.BinaryOperator.ADD,
-    InfixOperator.SUBTRACT: ir.BinaryOperator.SUBTRACT,
-    InfixOperator.MULTIPLY: ir.BinaryOperator.MULTIPLY,
-    InfixOperator.DIVIDE: ir.BinaryOperator.DIVIDE,
-    InfixOperator.REMAINDER: ir.BinaryOperator.REMAINDER,
+    tree.InfixOperator.ADD: ir.BinaryOperator.ADD,
+    tree.InfixOperator.SUBTRACT: ir.BinaryOperator.SUBTRACT,
+    tree.InfixOperator.MULTIPLY: ir.BinaryOperator.MULTIPLY,
+    tree.InfixOperator.DIVIDE: ir.BinaryOperator.DIVIDE,
+    tree.InfixOperator.REMAINDER: ir.BinaryOperator.REMAINDER,
 }
 
 
 def translate_expression(
-    expression: Expression, target: ScalarType, environment: NameEnvironment
+    expression: tree.Expression, target: ScalarType, environment: NameEnvironment
 ) -> ir.Expression:
     """Return an expression as one of a type to which its own widens."""
     own = type_of(expression, environment)
@@ -67,10 +56,10 @@ def translate_expression(
         if value is not None:
             check_fits(value, expression_text(expression), target, _location_in(expression))
             return ir.IntegerLiteral(value, target)
-        if isinstance(expression, ConditionalExpression):
+        if isinstance(expression, tree.ConditionalExpression):
             return _translate(expression, target, environment)
     match expression:
-        case NumberLiteral():
+        case tree.NumberLiteral():
             return _literal(
                 expression, target if isinstance(own, UntypedKind) else default_type(own), target
             )
@@ -82,16 +71,18 @@ def translate_expression(
             return _converted(_translate(expression, scalar_type, environment), target)
 
 
-def _integer_value(expression: Expression) -> int | None:
+def _integer_value(expression: tree.Expression) -> int | None:
     """Return the value of an integer made of literals, None for any other."""
     match expression:
-        case NumberLiteral(int() as value):
+        case tree.NumberLiteral(int() as value):
             return value
-        case PrefixExpression(PrefixOperator.NEGATE, operand):
+        case tree.PrefixExpression(tree.PrefixOperator.NEGATE, operand):
             inner = _integer_value(operand)
             return None if inner is None else -inner
-        case InfixExpression(
-            InfixOperator.ADD | InfixOperator.SUBTRACT | InfixOperator.MULTIPLY as operator,
+        case tree.InfixExpression(
+            tree.InfixOperator.ADD
+            | tree.InfixOperator.SUBTRACT
+            | tree.InfixOperator.MULTIPLY as operator,
             left,
             right,
         ):
@@ -99,20 +90,20 @@ def _integer_value(expression: Expression) -> int | None:
             if first is None or second is None:
                 return None
             return {
-                InfixOperator.ADD: first + second,
-                InfixOperator.SUBTRACT: first - second,
-                InfixOperator.MULTIPLY: first * second,
+                tree.InfixOperator.ADD: first + second,
+                tree.InfixOperator.SUBTRACT: first - second,
+                tree.InfixOperator.MULTIPLY: first * second,
             }[operator]
         case _:
             return None
 
 
-def _location_in(expression: Expression) -> SourceLocation:
+def _location_in(expression: tree.Expression) -> SourceLocation:
     """Return the place at which an expression begins, more or less: that of its first part."""
     match expression:
-        case InfixExpression(_, left):
+        case tree.InfixExpression(_, left):
             return _location_in(left)
-        case ConditionalExpression(condition):
+        case tree.ConditionalExpression(condition):
             return _location_in(condition)
         case _:
             return expression.location
@@ -130,61 +121,63 @@ def _converted(expression: ir.Expression, target: ScalarType) -> ir.Expression:
 
 
 def _translate(
-    expression: Expression, own: ScalarType, environment: NameEnvironment
+    expression: tree.Expression, own: ScalarType, environment: NameEnvironment
 ) -> ir.Expression:
     """Return an expression in its own type."""
 
-    def part(operand: Expression, target: ScalarType) -> ir.Expression:
+    def part(operand: tree.Expression, target: ScalarType) -> ir.Expression:
         return translate_expression(operand, target, environment)
 
-    def strong(operand: Expression) -> ir.Expression:
+    def strong(operand: tree.Expression) -> ir.Expression:
         return part(operand, default_type(type_of(operand, environment)))
 
-    def condition_of(operand: Expression) -> ir.Expression:
+    def condition_of(operand: tree.Expression) -> ir.Expression:
         result = strong(operand)
         return _converted(result, result.type.promoted) if result.type.is_storage_only else result
 
-    def truth(operator: InfixOperator, left: Expression, right: Expression) -> ir.Expression:
+    def truth(
+        operator: tree.InfixOperator, left: tree.Expression, right: tree.Expression
+    ) -> ir.Expression:
         there = right_operand_environment(operator, left, environment)
         value = translate_expression(right, default_type(type_of(right, environment)), there)
         return _is_zero(value, ir.ComparisonOperator.NOT_EQUAL)
 
     match expression:
-        case NumberLiteral():
+        case tree.NumberLiteral():
             return _literal(expression, own, own)
-        case NameUse(name, place):
+        case tree.NameUse(name, place):
             if name in environment.tensors:
-                return _element(ElementOrCall(name, (), place), own, environment)
+                return _element(tree.ElementOrCall(name, (), place), own, environment)
             if name in environment.iterators:
                 return ir.IteratorValue(environment.iterators[name])
             return ir.ParameterValue(environment.sizes[name])
-        case ElementOrCall(name):
+        case tree.ElementOrCall(name):
             if name in environment.tensors:
                 return _element(expression, own, environment)
             return _call(expression, own, environment)
-        case ConvertExpression(_, operand):
+        case tree.ConvertExpression(_, operand):
             return _converted(strong(operand), own)
-        case PrefixExpression(prefix, operand):
-            if prefix is PrefixOperator.NEGATE:
+        case tree.PrefixExpression(prefix, operand):
+            if prefix is tree.PrefixOperator.NEGATE:
                 return ir.Unary(ir.UnaryOperator.NEGATE, part(operand, own), own)
             return _is_zero(condition_of(operand), ir.ComparisonOperator.EQUAL)
-        case InfixExpression(InfixOperator.AND, left, right):
-            second = truth(InfixOperator.AND, left, right)
+        case tree.InfixExpression(tree.InfixOperator.AND, left, right):
+            second = truth(tree.InfixOperator.AND, left, right)
             return ir.Conditional(condition_of(left), second, ir.IntegerLiteral(0), ScalarType.INT)
-        case InfixExpression(InfixOperator.OR, left, right):
-            second = truth(InfixOperator.OR, left, right)
+        case tree.InfixExpression(tree.InfixOperator.OR, left, right):
+            second = truth(tree.InfixOperator.OR, left, right)
             return ir.Conditional(condition_of(left), ir.IntegerLiteral(1), second, ScalarType.INT)
-        case InfixExpression(operator, left, right) if operator in _COMPARISONS:
+        case tree.InfixExpression(operator, left, right) if operator in _COMPARISONS:
             types = (type_of(left, environment), type_of(right, environment))
             both = default_type(promoted_type(unified_type(*types)))
             return ir.Comparison(_COMPARISONS[operator], part(left, both), part(right, both))
-        case InfixExpression(operator, left, right):
+        case tree.InfixExpression(operator, left, right):
             first, second = part(left, own), part(right, own)
             binary = ir.Binary(_ARITHMETIC[operator], first, second, own)
             return (
                 _zero_safe_division(binary) if operator in _DIVISIONS and own.is_integer else binary
             )
-        case ConditionalExpression(condition, then, otherwise):
+        case tree.ConditionalExpression(condition, then, otherwise):
             return ir.Conditional(
                 condition_of(condition),
                 translate_expression(
@@ -200,7 +193,7 @@ def _translate(
 
 
 def _element(
-    element: ElementOrCall, own: ScalarType, environment: NameEnvironment
+    element: tree.ElementOrCall, own: ScalarType, environment: NameEnvironment
 ) -> ir.Expression:
     """Return the value of an element of a tensor."""
     access = environment.access(element, environment.condition)
@@ -237,7 +230,7 @@ def zero_constant(scalar: ScalarType) -> ir.Expression:
     return ir.IntegerLiteral(0, scalar) if scalar.is_integer else ir.FloatLiteral(0.0, scalar)
 
 
-def _literal(number: NumberLiteral, own: ScalarType, target: ScalarType) -> ir.Expression:
+def _literal(number: tree.NumberLiteral, own: ScalarType, target: ScalarType) -> ir.Expression:
     """Return a constant of a type."""
     if own.is_integer:
         assert isinstance(number.value, int), number
@@ -245,7 +238,7 @@ def _literal(number: NumberLiteral, own: ScalarType, target: ScalarType) -> ir.E
     return _converted(ir.FloatLiteral(_rounded(number, own), own), target)
 
 
-def _rounded(number: NumberLiteral, scalar: ScalarType) -> float:
+def _rounded(number: tree.NumberLiteral, scalar: ScalarType) -> float:
     try:
         value = round_to_type(float(number.value), scalar)
     except OverflowError:
@@ -255,7 +248,7 @@ def _rounded(number: NumberLiteral, scalar: ScalarType) -> float:
     return value
 
 
-def _call(call: ElementOrCall, own: ScalarType, environment: NameEnvironment) -> ir.Expression:
+def _call(call: tree.ElementOrCall, own: ScalarType, environment: NameEnvironment) -> ir.Expression:
     callee = callee_of(call, environment)
     if own.is_storage_only:
         within = own.promoted

@@ -40,28 +40,16 @@ from polygym.frontend.tc.parsing.expressions import ExpressionParser
 from polygym.frontend.tc.parsing.inlining import DefinitionCall, inline_calls
 from polygym.frontend.tc.semantics.functions import function_named, name_suggestion
 from polygym.frontend.tc.semantics.name_resolution import names_of_expression
+from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.tokens import TcToken, TokenKind, tokenize
-from polygym.frontend.tc.syntax.tree import (
-    TYPE_NAMES,
-    AssignKind,
-    ElementOrCall,
-    ElementType,
-    Expression,
-    NameUse,
-    NumberLiteral,
-    TcDefinition,
-    TcOutput,
-    TcParameter,
-    TcStatement,
-    Where,
-    WhereExists,
-    WhereRange,
-    WhereValue,
-)
 
 _ASSIGNMENTS = {
-    **{assign.value: (assign, False) for assign in AssignKind},
-    **{f"{assign.value}!": (assign, True) for assign in AssignKind if assign is not AssignKind.SET},
+    **{assign.value: (assign, False) for assign in tree.AssignKind},
+    **{
+        f"{assign.value}!": (assign, True)
+        for assign in tree.AssignKind
+        if assign is not tree.AssignKind.SET
+    },
 }
 
 # What other languages write, and is a name here, as a rule of a statement's tensor.
@@ -76,7 +64,7 @@ _FOREIGN_KEYWORDS = {
 }
 
 
-def parse_definitions(text: str, file: str = "<text>") -> tuple[TcDefinition, ...]:
+def parse_definitions(text: str, file: str = "<text>") -> tuple[tree.TcDefinition, ...]:
     """Return the definitions of a text.
 
     Raises:
@@ -84,7 +72,7 @@ def parse_definitions(text: str, file: str = "<text>") -> tuple[TcDefinition, ..
     """
     words = tokenize(text, file)
     reader = _DefinitionParser(words, names=_definitions_in(words))
-    definitions: dict[str, TcDefinition] = {}
+    definitions: dict[str, tree.TcDefinition] = {}
     while reader.next_token.kind is not TokenKind.END:
         definition = reader.definition(definitions)
         if definition.name in definitions:
@@ -114,12 +102,12 @@ class _DefinitionParser(ExpressionParser):
 
     # Definitions
 
-    def definition(self, known: Mapping[str, TcDefinition]) -> TcDefinition:
+    def definition(self, known: Mapping[str, tree.TcDefinition]) -> tree.TcDefinition:
         """Read a definition, which may call those that are known."""
         self.expect("def", "to begin a definition")
         name = self.name("the name of the definition")
         self.expect("(", "and the parameters")
-        parameters: list[TcParameter] = []
+        parameters: list[tree.TcParameter] = []
         while not self.is_next(")"):
             if parameters:
                 self.expect(",", "or ')' after a parameter")
@@ -127,7 +115,7 @@ class _DefinitionParser(ExpressionParser):
         self.take()
         self.expect("->", "and the outputs")
         self.expect("(", "and the outputs")
-        outputs: list[TcOutput] = []
+        outputs: list[tree.TcOutput] = []
         while not self.is_next(")"):
             if outputs:
                 self.expect(",", "or ')' after an output")
@@ -137,65 +125,62 @@ class _DefinitionParser(ExpressionParser):
             raise SourceError(closing.location, "expected at least one output, found none")
         self.expect("{", "and the statements")
         self.tensor_sizes = {
-            tc_output.name: tc_output.sizes for tc_output in outputs if tc_output.sizes is not None
+            output.name: output.sizes for output in outputs if output.sizes is not None
         }
         self.tensor_sizes |= {parameter.name: parameter.sizes for parameter in parameters}
-        own = {
-            *(tc_parameter.name for tc_parameter in parameters),
-            *(output.name for output in outputs),
-        }
+        own = {*(parameter.name for parameter in parameters), *(output.name for output in outputs)}
         self.tensors = own
-        callees = {one: tc_definition for one, tc_definition in known.items() if one not in own}
+        callees = {one: definition for one, definition in known.items() if one not in own}
         self.definitions = set(self.names - own)
-        statements: list[TcStatement | DefinitionCall] = []
+        statements: list[tree.TcStatement | DefinitionCall] = []
         while not self.is_next("}"):
             if self.next_token.kind is TokenKind.END:
                 raise self.error("'}' to end the definition")
             read = self.next_statement(callees, name)
-            if isinstance(read, TcStatement):
+            if isinstance(read, tree.TcStatement):
                 callees.pop(read.tensor, None)
                 self.definitions.discard(read.tensor)
                 own.add(read.tensor)
                 _check_callee(read, own, callees)
             else:
-                own |= {name_use.name for name_use in read.outputs}
+                own |= {use.name for use in read.outputs}
             statements.append(read)
         closing = self.take()
         if not statements:
             raise SourceError(closing.location, "expected at least one statement, found none")
         body = inline_calls(parameters, outputs, statements)
-        return TcDefinition(name.text, tuple(parameters), tuple(outputs), body, name.location)
+        return tree.TcDefinition(name.text, tuple(parameters), tuple(outputs), body, name.location)
 
-    def parameter(self) -> TcParameter:
+    def parameter(self) -> tree.TcParameter:
         """Read ``float(M, N) A``."""
         scalar = self.type_name("a type such as float")
         sizes = self.sizes() if self.is_next("(") else ()
         name = self.name("the name of the parameter")
-        return TcParameter(scalar, sizes, name.text, name.location)
+        return tree.TcParameter(scalar, sizes, name.text, name.location)
 
-    def output(self) -> TcOutput:
+    def output(self) -> tree.TcOutput:
         """Read ``C`` or ``float(M, N) C``."""
-        if self.next_token.text in TYPE_NAMES and self.peek(1).text not in (",", ")"):
+        if self.next_token.text in tree.TYPE_NAMES and self.peek(1).text not in (",", ")"):
             scalar = self.type_name("a type")
             sizes = self.sizes() if self.is_next("(") else None
             name = self.name("the name of the output")
-            return TcOutput(scalar, sizes, name.text, name.location)
+            return tree.TcOutput(scalar, sizes, name.text, name.location)
         name = self.name("the name of an output")
-        return TcOutput(None, None, name.text, name.location)
+        return tree.TcOutput(None, None, name.text, name.location)
 
-    def type_name(self, what: str) -> ElementType:
+    def type_name(self, what: str) -> tree.ElementType:
         """Read the type of elements."""
-        if self.next_token.text not in TYPE_NAMES:
-            known = ", ".join(TYPE_NAMES)
+        if self.next_token.text not in tree.TYPE_NAMES:
+            known = ", ".join(tree.TYPE_NAMES)
             raise self.error(what, f"the types are {known}")
-        return TYPE_NAMES[self.take().text]
+        return tree.TYPE_NAMES[self.take().text]
 
-    def sizes(self) -> tuple[NameUse | NumberLiteral, ...]:
+    def sizes(self) -> tuple[tree.NameUse | tree.NumberLiteral, ...]:
         """Read ``(M, 4)``."""
         self.expect("(", "and the sizes")
-        name_uses: list[NameUse | NumberLiteral] = []
+        names: list[tree.NameUse | tree.NumberLiteral] = []
         while not self.is_next(")"):
-            if name_uses:
+            if names:
                 self.expect(",", "or ')' after a size")
             if self.next_token.kind is TokenKind.NUMBER:
                 number = self.number()
@@ -203,18 +188,18 @@ class _DefinitionParser(ExpressionParser):
                     raise SourceError(
                         number.location, f"expected a whole size, found {number.text}"
                     )
-                name_uses.append(number)
+                names.append(number)
             else:
                 name = self.name("a size: a name or a number")
-                name_uses.append(NameUse(name.text, name.location))
+                names.append(tree.NameUse(name.text, name.location))
         self.take()
-        return tuple(name_uses)
+        return tuple(names)
 
     # Statements
 
     def next_statement(
-        self, known: Mapping[str, TcDefinition], caller: TcToken
-    ) -> TcStatement | DefinitionCall:
+        self, known: Mapping[str, tree.TcDefinition], caller: TcToken
+    ) -> tree.TcStatement | DefinitionCall:
         """Read a statement of either kind; what is none may be a word of another language."""
         start = self.position
         try:
@@ -226,12 +211,14 @@ class _DefinitionParser(ExpressionParser):
     def foreign(self, start: int) -> str:
         """Return a hint if a conversion of C, or a word of Python's, is at or before a place."""
         third, second, first = (self.tokens[max(start - back, 0)].text for back in (1, 2, 3))
-        if (first, third) == ("(", ")") and second in TYPE_NAMES:
+        if (first, third) == ("(", ")") and second in tree.TYPE_NAMES:
             return f"a conversion is {second}(x)"
         here = self.tokens[start].text
         return _FOREIGN_KEYWORDS.get(here, "") or _FOREIGN_KEYWORDS.get(third, "")
 
-    def call(self, known: Mapping[str, TcDefinition], caller: TcToken) -> DefinitionCall | None:
+    def call(
+        self, known: Mapping[str, tree.TcDefinition], caller: TcToken
+    ) -> DefinitionCall | None:
         """Read ``(C, D) = f(A, B)``, None where a statement of another kind stands."""
         several = self.is_next("(")
         is_one = self.peek(1).text == "=" and self.peek(3).text == "("
@@ -240,17 +227,17 @@ class _DefinitionParser(ExpressionParser):
             return None
         if not several and callee.text not in known and function_named(callee.text) is not None:
             return None
-        outputs: list[NameUse] = []
+        outputs: list[tree.NameUse] = []
         if self.skip("("):
             while not self.is_next(")"):
                 if outputs:
                     self.expect(",", "or ')' after a result")
                 word = self.name("a result, a name")
-                outputs.append(NameUse(word.text, word.location))
+                outputs.append(tree.NameUse(word.text, word.location))
             self.take()
         else:
             word = self.name("a result, a name")
-            outputs.append(NameUse(word.text, word.location))
+            outputs.append(tree.NameUse(word.text, word.location))
         self.expect("=", "and a call")
         if self.next_token.text == caller.text and caller.text not in known:
             raise SourceError(
@@ -262,7 +249,7 @@ class _DefinitionParser(ExpressionParser):
             raise self.error("a definition that stands before", f"those are: {there}")
         callee = self.take()
         self.expect("(", "and the arguments")
-        arguments: list[NameUse | NumberLiteral] = []
+        arguments: list[tree.NameUse | tree.NumberLiteral] = []
         while not self.is_next(")"):
             if arguments:
                 self.expect(",", "or ')' after an argument")
@@ -270,20 +257,22 @@ class _DefinitionParser(ExpressionParser):
         self.take()
         return DefinitionCall(tuple(outputs), known[callee.text], tuple(arguments), callee.location)
 
-    def argument(self) -> NameUse | NumberLiteral:
+    def argument(self) -> tree.NameUse | tree.NumberLiteral:
         """Read an argument of a call: ``A``, ``2`` or ``-2``."""
         is_negative = self.is_next("-") and self.peek(1).kind is TokenKind.NUMBER
         sign = self.take().location if is_negative else None
         if self.next_token.kind is not TokenKind.NUMBER:
             word = self.name("an argument: a tensor or a number")
-            return NameUse(word.text, word.location)
+            return tree.NameUse(word.text, word.location)
         number = self.number()
-        return number if sign is None else NumberLiteral(-number.value, f"-{number.text}", sign)
+        return (
+            number if sign is None else tree.NumberLiteral(-number.value, f"-{number.text}", sign)
+        )
 
-    def statement(self) -> TcStatement:
+    def statement(self) -> tree.TcStatement:
         """Read a statement with its ``where``."""
         tensor = self.name("a statement, such as C(i) = ..., or '}'")
-        left: list[Expression] = []
+        left: list[tree.Expression] = []
         if self.skip("("):
             while not self.is_next(")"):
                 if left:
@@ -296,16 +285,16 @@ class _DefinitionParser(ExpressionParser):
         value = self.expression()
         if self.skip("<=>"):
             self.equivalent({*self.tensors, tensor.text})
-        where: list[Where] = []
+        where: list[tree.Where] = []
         if self.skip("where"):
             where.append(self.condition())
             while self.skip(","):
                 where.append(self.condition())
-        return TcStatement(
+        return tree.TcStatement(
             tensor.text, tuple(left), assign, initialises, value, tuple(where), tensor.location
         )
 
-    def subscript_on_the_left(self) -> Expression:
+    def subscript_on_the_left(self) -> tree.Expression:
         """Read an index, or what is computed of some: ``i / 2``."""
         start = self.position
         begins = self.next_token.kind is TokenKind.NAME or self.next_token.text in ("(", "-")
@@ -318,7 +307,7 @@ class _DefinitionParser(ExpressionParser):
             self.position = start
             raise self.error("an index, a name")
         for call in names:
-            if isinstance(call, ElementOrCall):
+            if isinstance(call, tree.ElementOrCall):
                 raise SourceError(
                     call.location,
                     f"expected an index, found the subscript {call.name}(...)",
@@ -344,34 +333,36 @@ class _DefinitionParser(ExpressionParser):
                 self.expect(",", "or ')' after an argument")
         self.take()
 
-    def condition(self) -> Where:
+    def condition(self) -> tree.Where:
         """Read one entry of a ``where``."""
         if self.is_next("exists"):
             place = self.take().location
-            return WhereExists(self.expression(), place)
+            return tree.WhereExists(self.expression(), place)
         name = self.name("an index, or exists")
         if self.skip("in"):
             lower = self.expression()
             self.expect(":", "between the ends of a range")
-            return WhereRange(name.text, lower, self.expression(), name.location)
+            return tree.WhereRange(name.text, lower, self.expression(), name.location)
         if not self.skip("="):
             hint = f"a range is {name.text} in 0:..., a condition is x < y ? value : 0"
             raise self.error("'=' or in after a name of a where", hint)
-        return WhereValue(name.text, self.expression(), name.location)
+        return tree.WhereValue(name.text, self.expression(), name.location)
 
 
 def _check_callee(
-    statement: TcStatement, own: set[str], callees: Mapping[str, TcDefinition]
+    statement: tree.TcStatement, own: set[str], callees: Mapping[str, tree.TcDefinition]
 ) -> None:
     """Refuse ``C = g(A, 2)`` where g is nothing at all: it was to be a definition."""
     value = statement.value
     if (
         statement.subscripts
-        or statement.assign is not AssignKind.SET
-        or not isinstance(value, ElementOrCall)
+        or statement.assign is not tree.AssignKind.SET
+        or not isinstance(value, tree.ElementOrCall)
     ):
         return
-    is_call = all(isinstance(expression, NameUse | NumberLiteral) for expression in value.arguments)
+    is_call = all(
+        isinstance(expression, tree.NameUse | tree.NumberLiteral) for expression in value.arguments
+    )
     if is_call and value.name not in own and function_named(value.name) is None:
         raise SourceError(
             value.location,

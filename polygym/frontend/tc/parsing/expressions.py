@@ -11,31 +11,12 @@ from dataclasses import dataclass, field, replace
 
 from polygym.errors import SourceError, SourceLocation
 from polygym.frontend.tc.semantics.functions import function_named
+from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.token_stream import TokenStream
 from polygym.frontend.tc.syntax.tokens import TcToken, TokenKind
-from polygym.frontend.tc.syntax.tree import (
-    TYPE_NAMES,
-    ConditionalExpression,
-    ConvertExpression,
-    ElementOrCall,
-    Expression,
-    InfixExpression,
-    InfixOperator,
-    NameUse,
-    NumberLiteral,
-    PrefixExpression,
-    PrefixOperator,
-)
 
 # From the loosest to the tightest; operators of one row associate to the left.
-_PRECEDENCE = (
-    ("||",),
-    ("&&",),
-    ("==", "!="),
-    ("<", "<=", ">", ">="),
-    ("+", "-"),
-    ("*", "/", "%"),
-)
+_PRECEDENCE = (("||",), ("&&",), ("==", "!="), ("<", "<=", ">", ">="), ("+", "-"), ("*", "/", "%"))
 
 _DIMENSION = re.compile(r"\.[0-9]{1,9}")
 
@@ -53,10 +34,12 @@ class ExpressionParser(TokenStream):
     """
 
     depth: int = 0
-    tensor_sizes: dict[str, tuple[NameUse | NumberLiteral, ...]] = field(default_factory=dict)
+    tensor_sizes: dict[str, tuple[tree.NameUse | tree.NumberLiteral, ...]] = field(
+        default_factory=dict
+    )
     definitions: set[str] = field(default_factory=set)
 
-    def expression(self) -> Expression:
+    def expression(self) -> tree.Expression:
         """Read an expression, with ``?:`` the loosest."""
         self.depth += 1
         if self.depth > _MOST_DEPTH:
@@ -67,11 +50,11 @@ class ExpressionParser(TokenStream):
             then = self.expression()
             self.expect(":", "and the other value")
             otherwise = self.expression()
-            condition = ConditionalExpression(condition, then, otherwise, place)
+            condition = tree.ConditionalExpression(condition, then, otherwise, place)
         self.depth -= 1
         return condition
 
-    def infix(self, level: int) -> Expression:
+    def infix(self, level: int) -> tree.Expression:
         """Read operators of one precedence and tighter ones."""
         if level == len(_PRECEDENCE):
             return self.prefix()
@@ -80,25 +63,25 @@ class ExpressionParser(TokenStream):
             self.next_token.kind is TokenKind.SYMBOL and self.next_token.text in _PRECEDENCE[level]
         ):
             word = self.take()
-            left = InfixExpression(
-                InfixOperator(word.text), left, self.infix(level + 1), word.location
+            left = tree.InfixExpression(
+                tree.InfixOperator(word.text), left, self.infix(level + 1), word.location
             )
         return left
 
-    def prefix(self) -> Expression:
+    def prefix(self) -> tree.Expression:
         """Read ``-x``, ``!x``, or what they stand before."""
-        operators: list[tuple[PrefixOperator, SourceLocation]] = []
+        operators: list[tuple[tree.PrefixOperator, SourceLocation]] = []
         while self.next_token.text in ("-", "!") and self.next_token.kind is TokenKind.SYMBOL:
             if len(operators) == _MOST_DEPTH:
                 raise self.error("a value after so many operators")
             word = self.take()
-            operators.append((PrefixOperator(word.text), word.location))
+            operators.append((tree.PrefixOperator(word.text), word.location))
         value = self.primary()
         for operator, place in reversed(operators):
-            value = PrefixExpression(operator, value, place)
+            value = tree.PrefixExpression(operator, value, place)
         return value
 
-    def primary(self) -> Expression:
+    def primary(self) -> tree.Expression:
         """Read a number, a name, an element, a call, a conversion, or parentheses."""
         if self.next_token.kind is TokenKind.NUMBER:
             return self.number()
@@ -110,7 +93,7 @@ class ExpressionParser(TokenStream):
         if _DIMENSION.fullmatch(self.next_token.text):
             return self.dimension(word)
         if not self.is_next("("):
-            return NameUse(word.text, word.location)
+            return tree.NameUse(word.text, word.location)
         if word.text in self.definitions and function_named(word.text) is None:
             raise SourceError(
                 word.location,
@@ -118,22 +101,22 @@ class ExpressionParser(TokenStream):
                 f"a call of it is a statement of its own, without indices: C = {word.text}(...)",
             )
         self.take()
-        arguments: list[Expression] = []
+        arguments: list[tree.Expression] = []
         while not self.is_next(")"):
             if arguments:
                 self.expect(",", "or ')' after an argument")
             arguments.append(self.expression())
         self.take()
-        if word.text in TYPE_NAMES:
+        if word.text in tree.TYPE_NAMES:
             if len(arguments) != 1:
                 raise SourceError(
                     word.location,
                     f"{word.text}(...): expected one value to convert, found {len(arguments)}",
                 )
-            return ConvertExpression(TYPE_NAMES[word.text], arguments[0], word.location)
-        return ElementOrCall(word.text, tuple(arguments), word.location)
+            return tree.ConvertExpression(tree.TYPE_NAMES[word.text], arguments[0], word.location)
+        return tree.ElementOrCall(word.text, tuple(arguments), word.location)
 
-    def dimension(self, tensor: TcToken) -> NameUse | NumberLiteral:
+    def dimension(self, tensor: TcToken) -> tree.NameUse | tree.NumberLiteral:
         """Read the ``.0`` of ``A.0``; return the size that A is declared with."""
         if tensor.text not in self.tensor_sizes:
             raise SourceError(
@@ -152,11 +135,13 @@ class ExpressionParser(TokenStream):
         self.take()
         return replace(sizes[number], location=tensor.location)
 
-    def number(self) -> NumberLiteral:
+    def number(self) -> tree.NumberLiteral:
         """Read a literal."""
         word = self.take()
         digits = word.text.rstrip("fFlL")
         is_whole = digits.isdigit() and not word.text.lower().endswith("f")
         if is_whole and (len(digits) > _LONGEST_NUMBER or int(digits) >= 1 << 63):
             raise SourceError(word.location, "expected a number that fits 64 bits")
-        return NumberLiteral(int(digits) if is_whole else float(digits), word.text, word.location)
+        return tree.NumberLiteral(
+            int(digits) if is_whole else float(digits), word.text, word.location
+        )

@@ -34,36 +34,25 @@ from polygym.frontend.tc.semantics.known_shapes import (
 )
 from polygym.frontend.tc.semantics.name_resolution import names_of_expression, required_constants
 from polygym.frontend.tc.semantics.types import SCALAR_TYPES, check_fits
+from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.printer import expression_text
 from polygym.frontend.tc.syntax.renaming import rename_statement
-from polygym.frontend.tc.syntax.tree import (
-    AssignKind,
-    ConvertExpression,
-    ElementOrCall,
-    ElementType,
-    Expression,
-    NameUse,
-    NumberLiteral,
-    TcDefinition,
-    TcOutput,
-    TcParameter,
-    TcStatement,
-    WhereExists,
-    WhereRange,
-    WhereValue,
-)
 from polygym.frontend.tc.syntax.where_values import substitute_values
+
+_UNKNOWN_SIZE_HINT = (
+    "only parameters, declared outputs and what is indexed like them have sizes by name"
+)
 
 # Definitions that call each other twice double them: so many are lowered in about a second.
 _MOST_STATEMENTS = 500
 
 # Of other types a number is converted: with ``float s``, s / 2 is 1.5 where s is 3.
 _COMPUTED_AS_INT = (
-    ElementType.INT32,
-    ElementType.INT16,
-    ElementType.INT8,
-    ElementType.UINT16,
-    ElementType.UINT8,
+    tree.ElementType.INT32,
+    tree.ElementType.INT16,
+    tree.ElementType.INT8,
+    tree.ElementType.UINT16,
+    tree.ElementType.UINT8,
 )
 
 
@@ -71,24 +60,24 @@ _COMPUTED_AS_INT = (
 class DefinitionCall:
     """``(C, D) = f(A, B)``, with the definition that is called."""
 
-    outputs: tuple[NameUse, ...]
-    callee: TcDefinition
-    arguments: tuple[NameUse | NumberLiteral, ...]
+    outputs: tuple[tree.NameUse, ...]
+    callee: tree.TcDefinition
+    arguments: tuple[tree.NameUse | tree.NumberLiteral, ...]
     location: SourceLocation
 
 
 def inline_calls(
-    parameters: Sequence[TcParameter],
-    outputs: Sequence[TcOutput],
-    body: Sequence[TcStatement | DefinitionCall],
-) -> tuple[TcStatement, ...]:
+    parameters: Sequence[tree.TcParameter],
+    outputs: Sequence[tree.TcOutput],
+    body: Sequence[tree.TcStatement | DefinitionCall],
+) -> tuple[tree.TcStatement, ...]:
     """Return the statements of a definition, those of what it calls among them.
 
     Raises:
         SourceError: a call does not fit what it calls.
     """
     if not any(isinstance(one, DefinitionCall) for one in body):
-        return tuple(statement for statement in body if isinstance(statement, TcStatement))
+        return tuple(statement for statement in body if isinstance(statement, tree.TcStatement))
     return _CallInliner.of(parameters, outputs, body).statements(body)
 
 
@@ -101,16 +90,16 @@ class _CallInliner:
 
     @staticmethod
     def of(
-        parameters: Sequence[TcParameter],
-        outputs: Sequence[TcOutput],
-        body: Sequence[TcStatement | DefinitionCall],
+        parameters: Sequence[tree.TcParameter],
+        outputs: Sequence[tree.TcOutput],
+        body: Sequence[tree.TcStatement | DefinitionCall],
     ) -> _CallInliner:
         names: set[str] = set()
         for name, sizes in [
             *((parameter.name, parameter.sizes) for parameter in parameters),
             *((output.name, output.sizes or ()) for output in outputs),
         ]:
-            names |= {name, *(size.name for size in sizes if isinstance(size, NameUse))}
+            names |= {name, *(size.name for size in sizes if isinstance(size, tree.NameUse))}
         for tc_output in body:
             if isinstance(tc_output, DefinitionCall):
                 names |= {name.name for name in tc_output.outputs}
@@ -118,9 +107,11 @@ class _CallInliner:
                 names |= {tc_output.tensor, *_local_names(tc_output)}
         return _CallInliner(names, KnownShapes.of(parameters, outputs))
 
-    def statements(self, body: Sequence[TcStatement | DefinitionCall]) -> tuple[TcStatement, ...]:
+    def statements(
+        self, body: Sequence[tree.TcStatement | DefinitionCall]
+    ) -> tuple[tree.TcStatement, ...]:
         """Return the statements, one call after the other put in its place."""
-        tc_statements: list[TcStatement] = []
+        tc_statements: list[tree.TcStatement] = []
         for call in body:
             made = self._called(call) if isinstance(call, DefinitionCall) else [call]
             if (
@@ -137,21 +128,19 @@ class _CallInliner:
                 self.known_shapes.add_statement(statement)
         return tuple(tc_statements)
 
-    def _called(self, call: DefinitionCall) -> list[TcStatement]:
+    def _called(self, call: DefinitionCall) -> list[tree.TcStatement]:
         """Return the statements of a call."""
         callee = call.callee
         self._check_counts(call)
         arguments = dict(
             zip((parameter.name for parameter in callee.parameters), call.arguments, strict=True)
         )
-        results = dict(
-            zip((tc_output.name for tc_output in callee.outputs), call.outputs, strict=True)
-        )
+        results = dict(zip((output.name for output in callee.outputs), call.outputs, strict=True))
         statements = self._copies(call, arguments, results)
         bound = self._bound_sizes(call, arguments)
         names, values = self._names(call, arguments, results)
         for size, value in bound.items():
-            if isinstance(value, NameUse):
+            if isinstance(value, tree.NameUse):
                 names[size] = value.name
             elif value is not None:
                 values[size] = value
@@ -182,13 +171,14 @@ class _CallInliner:
             self._check_argument(callee, parameter, argument)
 
     def _check_argument(
-        self, callee: TcDefinition, parameter: TcParameter, argument: NameUse | NumberLiteral
+        self,
+        callee: tree.TcDefinition,
+        parameter: tree.TcParameter,
+        argument: tree.NameUse | tree.NumberLiteral,
     ) -> None:
         here = f"{callee.name}: {parameter.name}"
-        if isinstance(argument, NumberLiteral):
-            if parameter.sizes or parameter.name in {
-                tc_output.name for tc_output in callee.outputs
-            }:
+        if isinstance(argument, tree.NumberLiteral):
+            if parameter.sizes or parameter.name in {output.name for output in callee.outputs}:
                 raise SourceError(argument.location, f"{here}: expected a tensor, found a number")
             scalar = SCALAR_TYPES[parameter.type]
             if isinstance(argument.value, float) and not scalar.is_floating:
@@ -226,15 +216,15 @@ class _CallInliner:
     def _copies(
         self,
         call: DefinitionCall,
-        arguments: Mapping[str, NameUse | NumberLiteral],
-        results: Mapping[str, NameUse],
-    ) -> list[TcStatement]:
+        arguments: Mapping[str, tree.NameUse | tree.NumberLiteral],
+        results: Mapping[str, tree.NameUse],
+    ) -> list[tree.TcStatement]:
         """Return copies of arguments that the callee updates; refuse results that are in use."""
         found = []
-        given = [name_use.name for name_use in arguments.values() if isinstance(name_use, NameUse)]
+        given = [use.name for use in arguments.values() if isinstance(use, tree.NameUse)]
         for output, result in results.items():
             updated = arguments.get(output)
-            if isinstance(updated, NameUse) and updated.name == result.name:
+            if isinstance(updated, tree.NameUse) and updated.name == result.name:
                 if given.count(result.name) > 1:
                     raise SourceError(
                         result.location,
@@ -247,28 +237,26 @@ class _CallInliner:
                     f"{result.name} has a value already; expected another name for what "
                     f"{call.callee.name} returns",
                 )
-            if isinstance(updated, NameUse):
+            if isinstance(updated, tree.NameUse):
                 parameter = next(
-                    tc_parameter
-                    for tc_parameter in call.callee.parameters
-                    if tc_parameter.name == output
+                    parameter for parameter in call.callee.parameters if parameter.name == output
                 )
                 indices = tuple(
-                    NameUse(self._fresh(f"i{place}"), call.location)
+                    tree.NameUse(self._fresh(f"i{place}"), call.location)
                     for place in range(len(parameter.sizes))
                 )
-                value: Expression = (
-                    ElementOrCall(updated.name, indices, call.location) if indices else updated
+                value: tree.Expression = (
+                    tree.ElementOrCall(updated.name, indices, call.location) if indices else updated
                 )
                 found.append(
-                    TcStatement(
-                        result.name, indices, AssignKind.SET, False, value, (), call.location
+                    tree.TcStatement(
+                        result.name, indices, tree.AssignKind.SET, False, value, (), call.location
                     )
                 )
         return found
 
     def _bound_sizes(
-        self, call: DefinitionCall, arguments: Mapping[str, NameUse | NumberLiteral]
+        self, call: DefinitionCall, arguments: Mapping[str, tree.NameUse | tree.NumberLiteral]
     ) -> dict[str, KnownSize]:
         """Return what the callee's sizes are here; None is not known."""
         callee = call.callee
@@ -276,27 +264,29 @@ class _CallInliner:
         places: dict[str, str] = {}
         for parameter in callee.parameters:
             argument = arguments[parameter.name]
-            shape = self.known_shapes.shapes[argument.name] if isinstance(argument, NameUse) else ()
+            shape = (
+                self.known_shapes.shapes[argument.name]
+                if isinstance(argument, tree.NameUse)
+                else ()
+            )
             for place, size in enumerate(parameter.sizes):
                 known_size = shape[place]
-                name = argument.name if isinstance(argument, NameUse) else ""
+                name = argument.name if isinstance(argument, tree.NameUse) else ""
                 here = f"dimension {place} of {name}"
                 wanted: KnownSize = size
                 because = "as declared"
-                if isinstance(size, NameUse):
+                if isinstance(size, tree.NameUse):
                     if size.name not in bound:
                         bound[size.name], places[size.name] = known_size, here
                         continue
                     wanted, because = bound[size.name], f"as {places[size.name]} is"
                 if wanted is None or known_size is None:
+                    text = size.text if isinstance(size, tree.NumberLiteral) else size.name
+                    unknown = here if known_size is None else because.removeprefix("as ")
                     raise SourceError(
                         call.location,
-                        f"{callee.name}: "
-                        f"{size.text if isinstance(size, NumberLiteral) else size.name}: the size "
-                        f"of {here if known_size is None else because.removeprefix('as ')} is not "
-                        "known here",
-                        "only parameters, declared outputs and what is indexed like them have "
-                        "sizes by name",
+                        f"{callee.name}: {text}: the size of {unknown} is not known here",
+                        _UNKNOWN_SIZE_HINT,
                     )
                 if not is_same_size(wanted, known_size):
                     raise SourceError(
@@ -316,29 +306,28 @@ class _CallInliner:
                         raise SourceError(
                             call.location,
                             f"{call.callee.name}: its size {name.name} is not known here",
-                            "only parameters, declared outputs and what is indexed like them have "
-                            "sizes by name",
+                            _UNKNOWN_SIZE_HINT,
                         )
 
     def _names(
         self,
         call: DefinitionCall,
-        arguments: Mapping[str, NameUse | NumberLiteral],
-        results: Mapping[str, NameUse],
-    ) -> tuple[dict[str, str], dict[str, Expression]]:
+        arguments: Mapping[str, tree.NameUse | tree.NumberLiteral],
+        results: Mapping[str, tree.NameUse],
+    ) -> tuple[dict[str, str], dict[str, tree.Expression]]:
         """Return what the callee's names are here, and the values of those that are numbers."""
         callee = call.callee
         names: dict[str, str] = {}
-        values: dict[str, Expression] = {}
+        values: dict[str, tree.Expression] = {}
         types = {parameter.name: parameter.type for parameter in callee.parameters}
         needed = required_constants(callee)
         for name, argument in arguments.items():
-            if isinstance(argument, NumberLiteral):
+            if isinstance(argument, tree.NumberLiteral):
                 is_plain = name in needed or types[name] in _COMPUTED_AS_INT
                 values[name] = (
                     argument
                     if is_plain
-                    else ConvertExpression(types[name], argument, argument.location)
+                    else tree.ConvertExpression(types[name], argument, argument.location)
                 )
             else:
                 names[name] = argument.name
@@ -348,9 +337,9 @@ class _CallInliner:
                 names[statement.tensor] = self._fresh(f"{callee.name}_{statement.tensor}")
         sizes = {
             s.name
-            for tc_parameter in callee.parameters
-            for s in tc_parameter.sizes
-            if isinstance(s, NameUse)
+            for parameter in callee.parameters
+            for s in parameter.sizes
+            if isinstance(s, tree.NameUse)
         }
         for statement in callee.statements:
             for name in _local_names(statement):
@@ -361,7 +350,7 @@ class _CallInliner:
                 for or_call in names_of_expression(part):
                     is_tensor = or_call.name in names or or_call.name in values
                     if (
-                        isinstance(or_call, ElementOrCall)
+                        isinstance(or_call, tree.ElementOrCall)
                         and not is_tensor
                         and or_call.name in self.used_names
                     ):
@@ -383,25 +372,23 @@ class _CallInliner:
 
 
 def _with_declared_sizes(
-    statement: TcStatement,
-    callee: TcDefinition,
+    statement: tree.TcStatement,
+    callee: tree.TcDefinition,
     bound: Mapping[str, KnownSize],
     place: SourceLocation,
-) -> TcStatement:
+) -> tree.TcStatement:
     """Return a statement that says itself what the callee declares about an output it assigns."""
-    declared = next(
-        (tc_output for tc_output in callee.outputs if tc_output.name == statement.tensor), None
-    )
+    declared = next((output for output in callee.outputs if output.name == statement.tensor), None)
     if declared is None:
         return statement
     if declared.type is not None:
-        value = ConvertExpression(declared.type, statement.value, statement.location)
+        value = tree.ConvertExpression(declared.type, statement.value, statement.location)
         statement = replace(statement, value=value)
-    ranged = {where.name for where in statement.where if isinstance(where, WhereRange)}
+    ranged = {where.name for where in statement.where if isinstance(where, tree.WhereRange)}
     more = []
     for index, size in zip(statement.subscripts, declared.sizes or (), strict=False):
-        known = isinstance(size, NumberLiteral) or bound.get(size.name) is not None
-        if not isinstance(index, NameUse):
+        known = isinstance(size, tree.NumberLiteral) or bound.get(size.name) is not None
+        if not isinstance(index, tree.NameUse):
             raise SourceError(
                 place,
                 f"{callee.name}: {declared.name} is declared with its sizes and assigned at "
@@ -409,24 +396,26 @@ def _with_declared_sizes(
                 f"declare {declared.name} without sizes",
             )
         if known and index.name not in ranged:
-            zero = NumberLiteral(0, "0", index.location)
-            more.append(WhereRange(index.name, zero, size, index.location))
+            zero = tree.NumberLiteral(0, "0", index.location)
+            more.append(tree.WhereRange(index.name, zero, size, index.location))
     return replace(statement, where=(*statement.where, *more))
 
 
-def _with_values(statement: TcStatement, values: Mapping[str, Expression]) -> TcStatement:
+def _with_values(
+    statement: tree.TcStatement, values: Mapping[str, tree.Expression]
+) -> tree.TcStatement:
     """Return a statement with numbers in the place of some names."""
     if not values:
         return statement
 
-    def new(expression: Expression) -> Expression:
+    def new(expression: tree.Expression) -> tree.Expression:
         return substitute_values(expression, values)
 
     where = tuple(
         replace(one, lower=new(one.lower), upper=new(one.upper))
-        if isinstance(one, WhereRange)
+        if isinstance(one, tree.WhereRange)
         else replace(one, value=new(one.value))
-        if isinstance(one, WhereValue)
+        if isinstance(one, tree.WhereValue)
         else replace(one, expression=new(one.expression))
         for one in statement.where
     )
@@ -434,28 +423,28 @@ def _with_values(statement: TcStatement, values: Mapping[str, Expression]) -> Tc
     return replace(statement, subscripts=left, value=new(statement.value), where=where)
 
 
-def _expressions_of(statement: TcStatement) -> list[Expression]:
+def _expressions_of(statement: tree.TcStatement) -> list[tree.Expression]:
     """Return every expression of a statement."""
     expressions = [*statement.subscripts, statement.value]
     for entry in statement.where:
         match entry:
-            case WhereRange(_, lower, upper):
+            case tree.WhereRange(_, lower, upper):
                 expressions += [lower, upper]
-            case WhereValue(_, value):
+            case tree.WhereValue(_, value):
                 expressions.append(value)
-            case WhereExists(expression):
+            case tree.WhereExists(expression):
                 expressions.append(expression)
     return expressions
 
 
-def _local_names(statement: TcStatement) -> list[str]:
+def _local_names(statement: tree.TcStatement) -> list[str]:
     """Return the names without subscripts: indices, values, sizes, scalars."""
     result = [index.name for index in statement.indices]
     result += [
-        entry.name for entry in statement.where if isinstance(entry, WhereRange | WhereValue)
+        entry.name
+        for entry in statement.where
+        if isinstance(entry, tree.WhereRange | tree.WhereValue)
     ]
     for part in _expressions_of(statement):
-        result += [
-            name_use.name for name_use in names_of_expression(part) if isinstance(name_use, NameUse)
-        ]
+        result += [use.name for use in names_of_expression(part) if isinstance(use, tree.NameUse)]
     return list(dict.fromkeys(result))

@@ -14,15 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from polygym.frontend.tc.syntax.tree import (
-    Expression,
-    InfixExpression,
-    InfixOperator,
-    NameUse,
-    NumberLiteral,
-    PrefixExpression,
-    PrefixOperator,
-)
+from polygym.frontend.tc.syntax import tree
 
 # Coefficients and constants of subscripts are small; isl would take any, and printed C would not.
 LARGEST_COEFFICIENT = 1 << 31
@@ -124,7 +116,7 @@ class AffineExpression:
         return f"({' + '.join(terms)})".replace("+ -", "- ")
 
 
-def affine_of(expression: Expression, known: frozenset[str]) -> AffineExpression | None:
+def affine_of(expression: tree.Expression, known: frozenset[str]) -> AffineExpression | None:
     """Return an expression as an affine one without quotients, or None if it is none.
 
     ``known`` are the names that may stand in it: indices and sizes.
@@ -133,7 +125,7 @@ def affine_of(expression: Expression, known: frozenset[str]) -> AffineExpression
     return None if affine_expression is None or affine_expression.quotients else affine_expression
 
 
-def quasi_affine_of(expression: Expression, known: frozenset[str]) -> AffineExpression | None:
+def quasi_affine_of(expression: tree.Expression, known: frozenset[str]) -> AffineExpression | None:
     """Return an expression as an affine one, perhaps with quotients, or None if it is none.
 
     >>> from polygym.errors import SourceLocation
@@ -149,35 +141,37 @@ def quasi_affine_of(expression: Expression, known: frozenset[str]) -> AffineExpr
     )
 
 
-def _affine(expression: Expression, known: frozenset[str]) -> AffineExpression | None:
+def _affine(expression: tree.Expression, known: frozenset[str]) -> AffineExpression | None:
     match expression:
-        case NumberLiteral(value):
+        case tree.NumberLiteral(value):
             return AffineExpression((), value) if isinstance(value, int) else None
-        case NameUse(name):
+        case tree.NameUse(name):
             return AffineExpression(((name, 1),)) if name in known else None
-        case PrefixExpression(PrefixOperator.NEGATE, operand):
+        case tree.PrefixExpression(tree.PrefixOperator.NEGATE, operand):
             inner = _affine(operand, known)
             return None if inner is None else inner.times(-1)
-        case InfixExpression(InfixOperator.ADD | InfixOperator.SUBTRACT as operator, left, right):
+        case tree.InfixExpression(
+            tree.InfixOperator.ADD | tree.InfixOperator.SUBTRACT as operator, left, right
+        ):
             first, second = _affine(left, known), _affine(right, known)
             if first is None or second is None:
                 return None
-            return first.plus(second, 1 if operator is InfixOperator.ADD else -1)
-        case InfixExpression(InfixOperator.MULTIPLY, left, right):
+            return first.plus(second, 1 if operator is tree.InfixOperator.ADD else -1)
+        case tree.InfixExpression(tree.InfixOperator.MULTIPLY, left, right):
             first, second = _affine(left, known), _affine(right, known)
             if first is None or second is None:
                 return None
             if not first.coefficients:
                 return second.times(first.constant)
             return None if second.coefficients else first.times(second.constant)
-        case InfixExpression(
-            InfixOperator.DIVIDE | InfixOperator.REMAINDER as operator, left, right
+        case tree.InfixExpression(
+            tree.InfixOperator.DIVIDE | tree.InfixOperator.REMAINDER as operator, left, right
         ):
             first, second = _affine(left, known), _affine(right, known)
             if first is None or second is None or second.coefficients or second.constant <= 0:
                 return None
             quotient = AffineExpression(((Quotient(first, second.constant), 1),))
-            if operator is InfixOperator.DIVIDE:
+            if operator is tree.InfixOperator.DIVIDE:
                 return quotient
             return first.plus(quotient, -second.constant)
         case _:
@@ -185,12 +179,12 @@ def _affine(expression: Expression, known: frozenset[str]) -> AffineExpression |
 
 
 _COMPARISONS = {
-    InfixOperator.LESS: "<",
-    InfixOperator.LESS_EQUAL: "<=",
-    InfixOperator.GREATER: ">",
-    InfixOperator.GREATER_EQUAL: ">=",
-    InfixOperator.EQUAL: "=",
-    InfixOperator.NOT_EQUAL: "!=",
+    tree.InfixOperator.LESS: "<",
+    tree.InfixOperator.LESS_EQUAL: "<=",
+    tree.InfixOperator.GREATER: ">",
+    tree.InfixOperator.GREATER_EQUAL: ">=",
+    tree.InfixOperator.EQUAL: "=",
+    tree.InfixOperator.NOT_EQUAL: "!=",
 }
 
 
@@ -235,26 +229,26 @@ TRUE_CONDITION = IslCondition(UNKNOWN_CONDITION.text, frozenset(), is_exact=True
 
 
 def condition_of(
-    expression: Expression, known: frozenset[str], names: Mapping[str, str]
+    expression: tree.Expression, known: frozenset[str], names: Mapping[str, str]
 ) -> IslCondition:
     """Return what an expression says of indices and sizes when it is true."""
     match expression:
-        case InfixExpression(operator, left, right) if operator in _COMPARISONS:
+        case tree.InfixExpression(operator, left, right) if operator in _COMPARISONS:
             first, second = affine_of(left, known), affine_of(right, known)
             if first is None or second is None:
                 return UNKNOWN_CONDITION
             text = f"({first.text(names)} {_COMPARISONS[operator]} {second.text(names)})"
             return IslCondition(text, first.names | second.names, is_exact=True)
-        case InfixExpression(InfixOperator.AND, left, right):
+        case tree.InfixExpression(tree.InfixOperator.AND, left, right):
             return condition_of(left, known, names).conjunction(condition_of(right, known, names))
-        case InfixExpression(InfixOperator.OR, left, right):
+        case tree.InfixExpression(tree.InfixOperator.OR, left, right):
             condition, two = condition_of(left, known, names), condition_of(right, known, names)
             if not (condition.is_exact and two.is_exact):
                 return UNKNOWN_CONDITION
             return IslCondition(
                 f"({condition.text} or {two.text})", condition.names | two.names, is_exact=True
             )
-        case PrefixExpression(PrefixOperator.NOT, operand):
+        case tree.PrefixExpression(tree.PrefixOperator.NOT, operand):
             return condition_of(operand, known, names).negation
         case _:
             return UNKNOWN_CONDITION

@@ -12,47 +12,37 @@ from __future__ import annotations
 from typing import assert_never
 
 from polygym.frontend.tc.semantics.name_resolution import names_of_expression, size_locations
+from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.printer import statement_text
 from polygym.frontend.tc.syntax.renaming import rename_statement
-from polygym.frontend.tc.syntax.tree import (
-    Expression,
-    NameUse,
-    TcDefinition,
-    TcOutput,
-    TcParameter,
-    TcStatement,
-    WhereExists,
-    WhereRange,
-    WhereValue,
-)
 
 
-def canonical_text(definition: TcDefinition) -> str:
+def canonical_text(definition: tree.TcDefinition) -> str:
     """Return the text of a definition without its names."""
     shared = {name: f"N{place}" for place, name in enumerate(size_locations(definition))}
     tensors = [parameter.name for parameter in definition.parameters]
-    tensors += [tc_output.name for tc_output in definition.outputs]
+    tensors += [output.name for output in definition.outputs]
     tensors += [statement.tensor for statement in definition.statements]
     shared |= {name: f"T{place}" for place, name in enumerate(dict.fromkeys(tensors))}
     parameters = ", ".join(
-        _declaration_text(tc_parameter, shared) for tc_parameter in definition.parameters
+        _declaration_text(parameter, shared) for parameter in definition.parameters
     )
     outputs = ", ".join(_declaration_text(output, shared) for output in definition.outputs)
     body = " ".join(
-        statement_text(_renamed(tc_statement, shared)) for tc_statement in definition.statements
+        statement_text(_renamed(statement, shared)) for statement in definition.statements
     )
     return f"({parameters}) -> ({outputs}) {{ {body} }}"
 
 
-def _declaration_text(one: TcParameter | TcOutput, names: dict[str, str]) -> str:
+def _declaration_text(one: tree.TcParameter | tree.TcOutput, names: dict[str, str]) -> str:
     sizes = one.sizes or ()
-    texts = [names[size.name] if isinstance(size, NameUse) else size.text for size in sizes]
+    texts = [names[size.name] if isinstance(size, tree.NameUse) else size.text for size in sizes]
     kind = "" if one.type is None else one.type.value
     shape = f"({', '.join(texts)})" if texts else ""
     return f"{kind}{shape} {names[one.name]}".strip()
 
 
-def _renamed(statement: TcStatement, shared: dict[str, str]) -> TcStatement:
+def _renamed(statement: tree.TcStatement, shared: dict[str, str]) -> tree.TcStatement:
     """Return a statement with its indices and the names of its values numbered as they come."""
     names = dict(shared)
 
@@ -62,22 +52,22 @@ def _renamed(statement: TcStatement, shared: dict[str, str]) -> TcStatement:
 
     for index in statement.indices:
         see(index.name)
-    parts: list[Expression] = [statement.value]
+    parts: list[tree.Expression] = [statement.value]
     for entry in statement.where:
         match entry:
-            case WhereRange(name, lower, upper):
+            case tree.WhereRange(name, lower, upper):
                 see(name)
                 parts += [lower, upper]
-            case WhereValue(name, value):
+            case tree.WhereValue(name, value):
                 see(name)
                 parts.append(value)
-            case WhereExists(expression):
+            case tree.WhereExists(expression):
                 parts.append(expression)
             case _:
                 assert_never(entry)
     for part in parts:
-        for name_use in names_of_expression(part):
-            if isinstance(name_use, NameUse):
-                see(name_use.name)
+        for use in names_of_expression(part):
+            if isinstance(use, tree.NameUse):
+                see(use.name)
 
     return rename_statement(statement, names)

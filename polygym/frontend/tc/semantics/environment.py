@@ -11,19 +11,11 @@ from dataclasses import dataclass, replace
 
 from polygym.frontend.tc.semantics.affine import TRUE_CONDITION, IslCondition, condition_of
 from polygym.frontend.tc.semantics.tensors import TensorInfo
-from polygym.frontend.tc.syntax.tree import (
-    ConditionalExpression,
-    ElementOrCall,
-    Expression,
-    InfixExpression,
-    InfixOperator,
-    NameUse,
-    operands_of,
-)
+from polygym.frontend.tc.syntax import tree
 from polygym.ir import expressions as ir
 
 
-def _no_access(element: ElementOrCall, _: IslCondition) -> ir.Access:
+def _no_access(element: tree.ElementOrCall, _: IslCondition) -> ir.Access:
     raise AssertionError(element)
 
 
@@ -38,7 +30,7 @@ class NameEnvironment:
     tensors: Mapping[str, TensorInfo]
     iterators: Mapping[str, str]
     sizes: Mapping[str, str]
-    access: Callable[[ElementOrCall, IslCondition], ir.Access] = _no_access
+    access: Callable[[tree.ElementOrCall, IslCondition], ir.Access] = _no_access
     condition: IslCondition = TRUE_CONDITION
 
     @property
@@ -46,7 +38,7 @@ class NameEnvironment:
         """The names that subscripts and affine conditions are made of."""
         return {**self.sizes, **self.iterators}
 
-    def under_condition(self, expression: Expression, *, is_true: bool) -> NameEnvironment:
+    def under_condition(self, expression: tree.Expression, *, is_true: bool) -> NameEnvironment:
         """Return the environment of what is evaluated only where a condition holds, or does not."""
         names = self.names
         known = condition_of(expression, frozenset(names), names)
@@ -55,40 +47,40 @@ class NameEnvironment:
 
 
 def elements_read(
-    expression: Expression, environment: NameEnvironment
-) -> Iterator[tuple[ElementOrCall, IslCondition]]:
+    expression: tree.Expression, environment: NameEnvironment
+) -> Iterator[tuple[tree.ElementOrCall, IslCondition]]:
     """Yield every element that an expression reads, with what is known where it does.
 
     A scalar that is read by its name counts as an element without subscripts.
     """
     match expression:
-        case NameUse(name, place) if name in environment.tensors:
-            yield ElementOrCall(name, (), place), environment.condition
-        case ElementOrCall(name) if name in environment.tensors:
+        case tree.NameUse(name, place) if name in environment.tensors:
+            yield tree.ElementOrCall(name, (), place), environment.condition
+        case tree.ElementOrCall(name) if name in environment.tensors:
             yield expression, environment.condition
         case _:
             pass  # only what stands inside of it reads anything
     match expression:
-        case InfixExpression(operator, left, right):
+        case tree.InfixExpression(operator, left, right):
             yield from elements_read(left, environment)
             yield from elements_read(right, right_operand_environment(operator, left, environment))
-        case ConditionalExpression(chosen, then, otherwise):
+        case tree.ConditionalExpression(chosen, then, otherwise):
             yield from elements_read(chosen, environment)
             yield from elements_read(then, environment.under_condition(chosen, is_true=True))
             yield from elements_read(otherwise, environment.under_condition(chosen, is_true=False))
         case _:
-            for part in operands_of(expression):
+            for part in tree.operands_of(expression):
                 yield from elements_read(part, environment)
 
 
 def right_operand_environment(
-    operator: InfixOperator, left: Expression, environment: NameEnvironment
+    operator: tree.InfixOperator, left: tree.Expression, environment: NameEnvironment
 ) -> NameEnvironment:
     """Return the environment of an operator's right side: what ``a && b`` says where it needs b."""
     match operator:
-        case InfixOperator.AND:
+        case tree.InfixOperator.AND:
             return environment.under_condition(left, is_true=True)
-        case InfixOperator.OR:
+        case tree.InfixOperator.OR:
             return environment.under_condition(left, is_true=False)
         case _:
             return environment

@@ -15,18 +15,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from polygym.frontend.tc.semantics.name_resolution import names_of_expression
-from polygym.frontend.tc.syntax.tree import (
-    ElementOrCall,
-    ElementType,
-    NameUse,
-    NumberLiteral,
-    TcOutput,
-    TcParameter,
-    TcStatement,
-    WhereRange,
-)
+from polygym.frontend.tc.syntax import tree
 
-KnownSize: TypeAlias = NameUse | NumberLiteral | None
+KnownSize: TypeAlias = tree.NameUse | tree.NumberLiteral | None
 """A name or a number; None is not known."""
 
 
@@ -35,21 +26,21 @@ class KnownShapes:
     """The tensors that have a value, statement by statement: their sizes, and types where known."""
 
     parameters: tuple[str, ...]
-    declared: dict[str, TcOutput]
+    declared: dict[str, tree.TcOutput]
     shapes: dict[str, tuple[KnownSize, ...]] = field(default_factory=dict)
-    types: dict[str, ElementType] = field(default_factory=dict)
+    types: dict[str, tree.ElementType] = field(default_factory=dict)
 
     @staticmethod
-    def of(parameters: Sequence[TcParameter], outputs: Sequence[TcOutput]) -> KnownShapes:
+    def of(parameters: Sequence[tree.TcParameter], outputs: Sequence[tree.TcOutput]) -> KnownShapes:
         """Return what is known before the first statement."""
-        names = tuple(tc_parameter.name for tc_parameter in parameters)
-        shapes = KnownShapes(names, {tc_output.name: tc_output for tc_output in outputs})
+        names = tuple(parameter.name for parameter in parameters)
+        shapes = KnownShapes(names, {output.name: output for output in outputs})
         for parameter in parameters:
             shapes.shapes[parameter.name] = parameter.sizes
             shapes.types[parameter.name] = parameter.type
         return shapes
 
-    def add_statement(self, statement: TcStatement) -> None:
+    def add_statement(self, statement: tree.TcStatement) -> None:
         """Note what a statement assigns.
 
         One that leaves a size open may be followed by one that decides it, as ``C(i) = 0`` by
@@ -68,7 +59,7 @@ class KnownShapes:
             self.shapes[name] = declared.sizes
             return
         sizes = tuple(
-            self._extent_of_index(part.name, statement) if isinstance(part, NameUse) else None
+            self._extent_of_index(part.name, statement) if isinstance(part, tree.NameUse) else None
             for part in statement.subscripts
         )
         before = self.shapes.get(name, sizes)
@@ -76,38 +67,49 @@ class KnownShapes:
             sizes = tuple(old or new for old, new in zip(before, sizes, strict=True))
         self.shapes[name] = sizes
 
-    def _type(self, statement: TcStatement) -> ElementType | None:
+    def _type(self, statement: tree.TcStatement) -> tree.ElementType | None:
         """Return the type of a value that is an element as it stands."""
         value = statement.value
-        return self.types.get(value.name) if isinstance(value, ElementOrCall | NameUse) else None
+        return (
+            self.types.get(value.name)
+            if isinstance(value, tree.ElementOrCall | tree.NameUse)
+            else None
+        )
 
-    def _extent_of_index(self, index: str, statement: TcStatement) -> KnownSize:
+    def _extent_of_index(self, index: str, statement: tree.TcStatement) -> KnownSize:
         """Return how far an index runs, None where that is not plain."""
         for entry in statement.where:
-            if isinstance(entry, WhereRange) and entry.name == index:
-                starts_at_0 = isinstance(entry.lower, NumberLiteral) and entry.lower.value == 0
+            if isinstance(entry, tree.WhereRange) and entry.name == index:
+                starts_at_0 = isinstance(entry.lower, tree.NumberLiteral) and entry.lower.value == 0
                 upper = entry.upper
-                return upper if starts_at_0 and isinstance(upper, NameUse | NumberLiteral) else None
-        known_sizes: list[KnownSize] = []
+                return (
+                    upper
+                    if starts_at_0 and isinstance(upper, tree.NameUse | tree.NumberLiteral)
+                    else None
+                )
+        sizes: list[KnownSize] = []
         for known_size in names_of_expression(statement.value):
-            if not isinstance(known_size, ElementOrCall) or known_size.name == statement.tensor:
+            if (
+                not isinstance(known_size, tree.ElementOrCall)
+                or known_size.name == statement.tensor
+            ):
                 continue
             shape = self.shapes.get(known_size.name, ())
             for place, argument in enumerate(known_size.arguments):
                 if index in {name.name for name in names_of_expression(argument)}:
-                    alone = isinstance(argument, NameUse) and place < len(shape)
-                    known_sizes.append(shape[place] if alone else None)
-        if not known_sizes or any(not is_same_size(known_sizes[0], size) for size in known_sizes):
+                    alone = isinstance(argument, tree.NameUse) and place < len(shape)
+                    sizes.append(shape[place] if alone else None)
+        if not sizes or any(not is_same_size(sizes[0], size) for size in sizes):
             return None
-        return known_sizes[0]
+        return sizes[0]
 
 
 def is_same_size(one: KnownSize, other: KnownSize) -> bool:
     """Whether two sizes are known to be equal."""
     match one, other:
-        case NameUse(name), NameUse(another):
+        case tree.NameUse(name), tree.NameUse(another):
             return name == another
-        case NumberLiteral(value), NumberLiteral(another_value):
+        case tree.NumberLiteral(value), tree.NumberLiteral(another_value):
             return value == another_value
         case _:
             return False
@@ -116,9 +118,9 @@ def is_same_size(one: KnownSize, other: KnownSize) -> bool:
 def size_text(size: KnownSize) -> str:
     """Return a size for a message."""
     match size:
-        case NameUse(name):
+        case tree.NameUse(name):
             return name
-        case NumberLiteral(text=text):
+        case tree.NumberLiteral(text=text):
             return text
         case _:
             return "?"

@@ -13,30 +13,16 @@ from typing import assert_never
 
 from polygym.errors import SourceError, SourceLocation
 from polygym.frontend.tc.semantics.functions import INDEX_NAMES, function_named
+from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.printer import expression_text
-from polygym.frontend.tc.syntax.tree import (
-    AssignKind,
-    ElementOrCall,
-    ElementType,
-    Expression,
-    NameUse,
-    NumberLiteral,
-    TcDefinition,
-    TcParameter,
-    TcStatement,
-    WhereExists,
-    WhereRange,
-    WhereValue,
-    operands_of,
-)
 from polygym.frontend.tc.syntax.where_values import ValueBindings
 
 _NON_INTEGERS = {
-    ElementType.BOOL,
-    ElementType.FLOAT16,
-    ElementType.BFLOAT16,
-    ElementType.FLOAT,
-    ElementType.DOUBLE,
+    tree.ElementType.BOOL,
+    tree.ElementType.FLOAT16,
+    tree.ElementType.BFLOAT16,
+    tree.ElementType.FLOAT,
+    tree.ElementType.DOUBLE,
 }
 
 
@@ -51,12 +37,12 @@ class ResolvedStatement:
     subscripts on the left.
     """
 
-    statement: TcStatement
-    subscripts: tuple[Expression, ...]
-    value: Expression
-    ranges: tuple[WhereRange, ...]
-    witnesses: tuple[Expression, ...]
-    unused_values: tuple[Expression, ...]
+    statement: tree.TcStatement
+    subscripts: tuple[tree.Expression, ...]
+    value: tree.Expression
+    ranges: tuple[tree.WhereRange, ...]
+    witnesses: tuple[tree.Expression, ...]
+    unused_values: tuple[tree.Expression, ...]
     indices: Mapping[str, SourceLocation]
     helper_indices: Mapping[str, SourceLocation]
 
@@ -67,29 +53,29 @@ class ResolvedStatement:
         return tuple(name for name in self.indices if name not in left)
 
 
-def names_of_expression(expression: Expression) -> Iterator[NameUse | ElementOrCall]:
+def names_of_expression(expression: tree.Expression) -> Iterator[tree.NameUse | tree.ElementOrCall]:
     """Yield every name that stands in an expression, from left to right."""
     left = [expression]
     while left:
         one = left.pop()
-        if isinstance(one, NameUse | ElementOrCall):
+        if isinstance(one, tree.NameUse | tree.ElementOrCall):
             yield one
-        left += reversed(tuple(operands_of(one)))
+        left += reversed(tuple(tree.operands_of(one)))
 
 
-def size_locations(definition: TcDefinition) -> dict[str, SourceLocation]:
+def size_locations(definition: tree.TcDefinition) -> dict[str, SourceLocation]:
     """Return the names of sizes, in the order in which they occur."""
     locations: dict[str, SourceLocation] = {}
     declared = [parameter.sizes for parameter in definition.parameters]
-    declared += [tc_output.sizes for tc_output in definition.outputs if tc_output.sizes is not None]
+    declared += [output.sizes for output in definition.outputs if output.sizes is not None]
     for sizes in declared:
         for size in sizes:
-            if isinstance(size, NameUse):
+            if isinstance(size, tree.NameUse):
                 locations.setdefault(size.name, size.location)
     return locations
 
 
-def required_constants(definition: TcDefinition) -> tuple[str, ...]:
+def required_constants(definition: tree.TcDefinition) -> tuple[str, ...]:
     """Return the scalar integer parameters that must have a value before anything is compiled.
 
     They are those in subscripts and in the ends of ranges, or in the values of names in these.
@@ -97,59 +83,57 @@ def required_constants(definition: TcDefinition) -> tuple[str, ...]:
     scalars = {
         parameter.name: parameter for parameter in definition.parameters if not parameter.sizes
     }
-    tensors = {tc_parameter.name for tc_parameter in definition.parameters} | {
-        tc_statement.tensor for tc_statement in definition.statements
+    tensors = {parameter.name for parameter in definition.parameters} | {
+        statement.tensor for statement in definition.statements
     }
     result: dict[str, None] = {}
 
-    def see(expression: Expression) -> None:
+    def see(expression: tree.Expression) -> None:
         left, seen = [expression], set[str]()
         while left:
-            for name_use in names_of_expression(left.pop()):
-                if isinstance(name_use, NameUse) and name_use.name in scalars:
-                    result[name_use.name] = None
-                elif (
-                    isinstance(name_use, NameUse)
-                    and name_use.name in values
-                    and name_use.name not in seen
-                ):
-                    seen.add(name_use.name)
-                    left.append(values[name_use.name])
+            for use in names_of_expression(left.pop()):
+                if isinstance(use, tree.NameUse) and use.name in scalars:
+                    result[use.name] = None
+                elif isinstance(use, tree.NameUse) and use.name in values and use.name not in seen:
+                    seen.add(use.name)
+                    left.append(values[use.name])
 
     for statement in definition.statements:
         values = {
-            where.name: where.value for where in statement.where if isinstance(where, WhereValue)
+            where.name: where.value
+            for where in statement.where
+            if isinstance(where, tree.WhereValue)
         }
         parts = [statement.value]
         for subscript in statement.subscripts:
-            if not isinstance(subscript, NameUse):
+            if not isinstance(subscript, tree.NameUse):
                 see(subscript)
         for entry in statement.where:
             match entry:
-                case WhereRange(lower=lower, upper=upper):
+                case tree.WhereRange(lower=lower, upper=upper):
                     see(lower)
                     see(upper)
-                case WhereValue(value=value) | WhereExists(expression=value):
+                case tree.WhereValue(value=value) | tree.WhereExists(expression=value):
                     parts.append(value)
                 case _:
                     assert_never(entry)
         for part in parts:
             for element in names_of_expression(part):
-                if isinstance(element, ElementOrCall) and element.name in tensors:
+                if isinstance(element, tree.ElementOrCall) and element.name in tensors:
                     for argument in element.arguments:
                         see(argument)
     return tuple(name for name in result if scalars[name].type not in _NON_INTEGERS)
 
 
 _EXPECTED_VALUES = {
-    AssignKind.ADD: "to which something could be added",
-    AssignKind.MULTIPLY: "that could be multiplied",
-    AssignKind.MINIMUM: "of which the minimum could be taken",
-    AssignKind.MAXIMUM: "of which the maximum could be taken",
+    tree.AssignKind.ADD: "to which something could be added",
+    tree.AssignKind.MULTIPLY: "that could be multiplied",
+    tree.AssignKind.MINIMUM: "of which the minimum could be taken",
+    tree.AssignKind.MAXIMUM: "of which the maximum could be taken",
 }
 
 
-def check_initialized(definition: TcDefinition) -> None:
+def check_initialized(definition: tree.TcDefinition) -> None:
     """Refuse updates of what has no values yet; for that no range needs to be known.
 
     Raises:
@@ -158,7 +142,7 @@ def check_initialized(definition: TcDefinition) -> None:
     known = {parameter.name for parameter in definition.parameters}
     for statement in definition.statements:
         name, assign = statement.tensor, statement.assign
-        if name not in known and assign is not AssignKind.SET and not statement.initializes:
+        if name not in known and assign is not tree.AssignKind.SET and not statement.initializes:
             raise SourceError(
                 statement.location,
                 f"{name} has no values yet {_EXPECTED_VALUES[assign]}",
@@ -167,7 +151,7 @@ def check_initialized(definition: TcDefinition) -> None:
         known.add(name)
 
 
-def check_names(definition: TcDefinition) -> None:
+def check_names(definition: tree.TcDefinition) -> None:
     """Refuse names that mean two things.
 
     Raises:
@@ -176,9 +160,9 @@ def check_names(definition: TcDefinition) -> None:
     sizes = size_locations(definition)
     read = {
         size.name
-        for tc_parameter in definition.parameters
-        for size in tc_parameter.sizes
-        if isinstance(size, NameUse)
+        for parameter in definition.parameters
+        for size in parameter.sizes
+        if isinstance(size, tree.NameUse)
     }
     for name, place in sizes.items():
         if name not in read:
@@ -205,9 +189,7 @@ def _declare_name(name: str, place: SourceLocation, what: str, seen: dict[str, s
 
 
 def resolve_statement(
-    statement: TcStatement,
-    definition: TcDefinition,
-    constants: Mapping[str, int],
+    statement: tree.TcStatement, definition: tree.TcDefinition, constants: Mapping[str, int]
 ) -> ResolvedStatement:
     """Return what a statement says of indices, sizes, tensors and functions alone.
 
@@ -215,36 +197,36 @@ def resolve_statement(
         SourceError: a name means two things, or an index is given twice.
     """
     tensors = {parameter.name for parameter in definition.parameters}
-    tensors |= {tc_output.name for tc_output in definition.outputs}
-    tensors |= {tc_statement.tensor for tc_statement in definition.statements}
+    tensors |= {output.name for output in definition.outputs}
+    tensors |= {statement.tensor for statement in definition.statements}
     sizes = size_locations(definition)
     taken = {**dict.fromkeys(tensors, "a tensor"), **dict.fromkeys(sizes, "a size")}
     known = {
-        tc_parameter.name: NumberLiteral(
-            constants[tc_parameter.name], str(constants[tc_parameter.name]), tc_parameter.location
+        parameter.name: tree.NumberLiteral(
+            constants[parameter.name], str(constants[parameter.name]), parameter.location
         )
-        for tc_parameter in definition.parameters
-        if tc_parameter.name in constants
+        for parameter in definition.parameters
+        if parameter.name in constants
     }
     values = ValueBindings.of(statement.where, known)
-    ranges: list[WhereRange] = []
+    ranges: list[tree.WhereRange] = []
     named: list[str] = []
-    witnesses: list[WhereExists] = []
+    witnesses: list[tree.WhereExists] = []
     for entry in statement.where:
         match entry:
-            case WhereValue(name, _, place):
+            case tree.WhereValue(name, _, place):
                 if name in taken or name in values.substituted:
                     raise SourceError(place, f"{name} is {taken.get(name, 'a value')} already")
                 values.add(entry)
                 named.append(name)
-            case WhereRange(name, lower, upper, place):
+            case tree.WhereRange(name, lower, upper, place):
                 if name in taken or name in values.substituted:
                     raise SourceError(place, f"{name} is {taken.get(name, 'a value')}, no index")
-                if name in {where_range.name for where_range in ranges}:
+                if name in {entry.name for entry in ranges}:
                     raise SourceError(place, f"the range of {name} is given twice")
                 lower, upper = (values.substitute(one, place) for one in (lower, upper))
-                ranges.append(WhereRange(name, lower, upper, place))
-            case WhereExists():
+                ranges.append(tree.WhereRange(name, lower, upper, place))
+            case tree.WhereExists():
                 witnesses.append(entry)
             case _:
                 assert_never(entry)
@@ -271,10 +253,10 @@ def resolve_statement(
 
 
 def _resolve_subscript(
-    part: Expression, taken: Mapping[str, str], values: ValueBindings, place: SourceLocation
-) -> Expression:
+    part: tree.Expression, taken: Mapping[str, str], values: ValueBindings, place: SourceLocation
+) -> tree.Expression:
     """Return a subscript on the left with values in the place of names; an index is none."""
-    if not isinstance(part, NameUse):
+    if not isinstance(part, tree.NameUse):
         return values.substitute(part, place)
     if part.name in taken or part.name in values.substituted:
         raise SourceError(
@@ -284,7 +266,7 @@ def _resolve_subscript(
 
 
 def _indices_on_the_left(
-    subscripts: Sequence[Expression], taken: Mapping[str, str]
+    subscripts: Sequence[tree.Expression], taken: Mapping[str, str]
 ) -> dict[str, SourceLocation]:
     """Return the indices on the left, with where each stands."""
     locations: dict[str, SourceLocation] = {}
@@ -293,7 +275,7 @@ def _indices_on_the_left(
         for one in names_of_expression(part):
             if one.name in taken and taken[one.name] != "a size":
                 raise SourceError(one.location, f"{one.name} is {taken[one.name]}, no index")
-        if isinstance(part, NameUse) and not part.name[0].isdigit():
+        if isinstance(part, tree.NameUse) and not part.name[0].isdigit():
             if part.name in alone:
                 raise SourceError(part.location, f"{part.name} stands twice on the left")
             own = {part.name: part.location}  # also where functions are called so
@@ -309,14 +291,14 @@ def _indices_on_the_left(
     return locations
 
 
-def _witness(entry: WhereExists, values: ValueBindings, tensors: Set[str]) -> Expression:
+def _witness(entry: tree.WhereExists, values: ValueBindings, tensors: Set[str]) -> tree.Expression:
     """Return what stands after ``exists``; refuse it if it accesses nothing.
 
     A function that there is not counts: it is refused for that later.
     """
     expression = values.substitute(entry.expression, entry.location)
     for call in names_of_expression(expression):
-        if isinstance(call, ElementOrCall) and (
+        if isinstance(call, tree.ElementOrCall) and (
             call.name in tensors or function_named(call.name) is None
         ):
             return expression
@@ -329,44 +311,35 @@ def _witness(entry: WhereExists, values: ValueBindings, tensors: Set[str]) -> Ex
 
 
 def _check_aside(
-    value: Expression, taken: Mapping[str, str], indices: Mapping[str, SourceLocation]
+    value: tree.Expression, taken: Mapping[str, str], indices: Mapping[str, SourceLocation]
 ) -> None:
     """Refuse a value that is not used, and has names that mean nothing because of that."""
-    for name_use in names_of_expression(value):
-        if name_use.name in taken or name_use.name in indices:
+    for use in names_of_expression(value):
+        if use.name in taken or use.name in indices:
             continue
-        if isinstance(name_use, ElementOrCall) and function_named(name_use.name) is None:
+        if isinstance(use, tree.ElementOrCall) and function_named(use.name) is None:
             return  # refused for that later
-        if isinstance(name_use, NameUse):
+        if isinstance(use, tree.NameUse):
             raise SourceError(
-                name_use.location,
-                f"{name_use.name} is neither an index of the statement nor a size",
+                use.location, f"{use.name} is neither an index of the statement nor a size"
             )
 
 
 def _indices(
-    expression: Expression, taken: Mapping[str, str], known: Mapping[str, SourceLocation]
+    expression: tree.Expression, taken: Mapping[str, str], known: Mapping[str, SourceLocation]
 ) -> dict[str, SourceLocation]:
     """Return the names in an expression that are indices, but for those that are known."""
     locations: dict[str, SourceLocation] = {}
-    for name_use in names_of_expression(expression):
-        if (
-            isinstance(name_use, NameUse)
-            and name_use.name not in taken
-            and name_use.name not in known
-        ):
-            if function_named(name_use.name) is not None and name_use.name not in INDEX_NAMES:
-                raise SourceError(
-                    name_use.location, f"{name_use.name} is a function: expected ( behind it"
-                )
-            if name_use.name[0].isdigit():
-                raise SourceError(
-                    name_use.location, f"expected a number or a name, found {name_use.name}"
-                )
-            locations.setdefault(name_use.name, name_use.location)
+    for use in names_of_expression(expression):
+        if isinstance(use, tree.NameUse) and use.name not in taken and use.name not in known:
+            if function_named(use.name) is not None and use.name not in INDEX_NAMES:
+                raise SourceError(use.location, f"{use.name} is a function: expected ( behind it")
+            if use.name[0].isdigit():
+                raise SourceError(use.location, f"expected a number or a name, found {use.name}")
+            locations.setdefault(use.name, use.location)
     return locations
 
 
-def scalar_parameters(definition: TcDefinition) -> dict[str, TcParameter]:
+def scalar_parameters(definition: tree.TcDefinition) -> dict[str, tree.TcParameter]:
     """Return the parameters without dimensions."""
     return {parameter.name: parameter for parameter in definition.parameters if not parameter.sizes}

@@ -23,37 +23,25 @@ from polygym.frontend.tc.semantics.functions import (
     function_named,
     name_suggestion,
 )
+from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.printer import expression_text
-from polygym.frontend.tc.syntax.tree import (
-    ConditionalExpression,
-    ConvertExpression,
-    ElementOrCall,
-    ElementType,
-    Expression,
-    InfixExpression,
-    InfixOperator,
-    NameUse,
-    NumberLiteral,
-    PrefixExpression,
-    PrefixOperator,
-)
 from polygym.ir.expressions import MathFunction
 from polygym.ir.types import ScalarType, common_type
 
 SCALAR_TYPES = {
-    ElementType.BOOL: ScalarType.BOOL,
-    ElementType.INT8: ScalarType.BYTE,
-    ElementType.INT16: ScalarType.SHORT,
-    ElementType.INT32: ScalarType.INT,
-    ElementType.INT64: ScalarType.LONG,
-    ElementType.UINT8: ScalarType.UNSIGNED_BYTE,
-    ElementType.UINT16: ScalarType.UNSIGNED_SHORT,
-    ElementType.UINT32: ScalarType.UNSIGNED,
-    ElementType.UINT64: ScalarType.UNSIGNED_LONG,
-    ElementType.FLOAT16: ScalarType.HALF,
-    ElementType.BFLOAT16: ScalarType.BFLOAT,
-    ElementType.FLOAT: ScalarType.FLOAT,
-    ElementType.DOUBLE: ScalarType.DOUBLE,
+    tree.ElementType.BOOL: ScalarType.BOOL,
+    tree.ElementType.INT8: ScalarType.BYTE,
+    tree.ElementType.INT16: ScalarType.SHORT,
+    tree.ElementType.INT32: ScalarType.INT,
+    tree.ElementType.INT64: ScalarType.LONG,
+    tree.ElementType.UINT8: ScalarType.UNSIGNED_BYTE,
+    tree.ElementType.UINT16: ScalarType.UNSIGNED_SHORT,
+    tree.ElementType.UINT32: ScalarType.UNSIGNED,
+    tree.ElementType.UINT64: ScalarType.UNSIGNED_LONG,
+    tree.ElementType.FLOAT16: ScalarType.HALF,
+    tree.ElementType.BFLOAT16: ScalarType.BFLOAT,
+    tree.ElementType.FLOAT: ScalarType.FLOAT,
+    tree.ElementType.DOUBLE: ScalarType.DOUBLE,
 }
 _NAMES = {scalar: element_type.value for element_type, scalar in SCALAR_TYPES.items()} | {
     ScalarType.INT: "int"
@@ -73,53 +61,55 @@ ValueType: TypeAlias = ScalarType | UntypedKind
 
 _ARITHMETIC = frozenset(
     {
-        InfixOperator.ADD,
-        InfixOperator.SUBTRACT,
-        InfixOperator.MULTIPLY,
-        InfixOperator.DIVIDE,
-        InfixOperator.REMAINDER,
+        tree.InfixOperator.ADD,
+        tree.InfixOperator.SUBTRACT,
+        tree.InfixOperator.MULTIPLY,
+        tree.InfixOperator.DIVIDE,
+        tree.InfixOperator.REMAINDER,
     }
 )
 
 
-def type_of(expression: Expression, environment: NameEnvironment) -> ValueType:
+def type_of(expression: tree.Expression, environment: NameEnvironment) -> ValueType:
     """Return the type of an expression.
 
     Raises:
         SourceError: an operand does not fit its operator, or a name means nothing.
     """
     match expression:
-        case NumberLiteral(value, text):
+        case tree.NumberLiteral(value, text):
             return _type_of_literal(value, text)
-        case NameUse(name):
+        case tree.NameUse(name):
             if name in environment.tensors:
                 return environment.tensors[name].type
             return ScalarType.INT  # an index or a size
-        case ElementOrCall(name):
+        case tree.ElementOrCall(name):
             if name in environment.tensors:
                 return environment.tensors[name].type
             return _type_of_call(expression, environment)
-        case ConvertExpression(scalar, operand):
+        case tree.ConvertExpression(scalar, operand):
             type_of(operand, environment)
             return SCALAR_TYPES[scalar]
-        case PrefixExpression(prefix, operand):
+        case tree.PrefixExpression(prefix, operand):
             value_type = type_of(operand, environment)
             return (
-                promoted_type(value_type) if prefix is PrefixOperator.NEGATE else UntypedKind.TRUTH
+                promoted_type(value_type)
+                if prefix is tree.PrefixOperator.NEGATE
+                else UntypedKind.TRUTH
             )
-        case InfixExpression(operator, left, right, place):
+        case tree.InfixExpression(operator, left, right, place):
             first, second = type_of(left, environment), type_of(right, environment)
             if operator not in _ARITHMETIC:
                 return UntypedKind.TRUTH
             value_type = promoted_type(unified_type(first, second))
-            if operator is InfixOperator.REMAINDER and not _is_integer(value_type):
+            if operator is tree.InfixOperator.REMAINDER and not _is_integer(value_type):
                 raise SourceError(
                     place,
                     f"% is for integers, found {type_text(value_type)}",
                     "fmod(x, y) is for others",
                 )
             return value_type
-        case ConditionalExpression(condition, then, otherwise):
+        case tree.ConditionalExpression(condition, then, otherwise):
             type_of(condition, environment)
             return unified_type(type_of(then, environment), type_of(otherwise, environment))
         case _:
@@ -213,7 +203,7 @@ def _type_of_literal(value: int | float, text: str) -> ValueType:
     return UntypedKind.INTEGER
 
 
-def callee_of(call: ElementOrCall, environment: NameEnvironment) -> FunctionSignature:
+def callee_of(call: tree.ElementOrCall, environment: NameEnvironment) -> FunctionSignature:
     """Return the function that is called.
 
     Raises:
@@ -231,7 +221,7 @@ def callee_of(call: ElementOrCall, environment: NameEnvironment) -> FunctionSign
     return signature
 
 
-def _type_of_call(call: ElementOrCall, environment: NameEnvironment) -> ValueType:
+def _type_of_call(call: tree.ElementOrCall, environment: NameEnvironment) -> ValueType:
     callee = callee_of(call, environment)
     types = [type_of(argument, environment) for argument in call.arguments]
     if callee.result_type is not None:

@@ -5,42 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import assert_never
 
-from polygym.frontend.tc.syntax.tree import (
-    ConditionalExpression,
-    ConvertExpression,
-    ElementOrCall,
-    Expression,
-    InfixExpression,
-    InfixOperator,
-    NameUse,
-    NumberLiteral,
-    PrefixExpression,
-    TcStatement,
-    Where,
-    WhereExists,
-    WhereRange,
-    WhereValue,
-)
+from polygym.frontend.tc.syntax import tree
 
 _CHOICE, _PREFIX, _PRIMARY = 0, 7, 8
 _STRENGTH = {
-    InfixOperator.OR: 1,
-    InfixOperator.AND: 2,
-    InfixOperator.EQUAL: 3,
-    InfixOperator.NOT_EQUAL: 3,
-    InfixOperator.LESS: 4,
-    InfixOperator.LESS_EQUAL: 4,
-    InfixOperator.GREATER: 4,
-    InfixOperator.GREATER_EQUAL: 4,
-    InfixOperator.ADD: 5,
-    InfixOperator.SUBTRACT: 5,
-    InfixOperator.MULTIPLY: 6,
-    InfixOperator.DIVIDE: 6,
-    InfixOperator.REMAINDER: 6,
+    tree.InfixOperator.OR: 1,
+    tree.InfixOperator.AND: 2,
+    tree.InfixOperator.EQUAL: 3,
+    tree.InfixOperator.NOT_EQUAL: 3,
+    tree.InfixOperator.LESS: 4,
+    tree.InfixOperator.LESS_EQUAL: 4,
+    tree.InfixOperator.GREATER: 4,
+    tree.InfixOperator.GREATER_EQUAL: 4,
+    tree.InfixOperator.ADD: 5,
+    tree.InfixOperator.SUBTRACT: 5,
+    tree.InfixOperator.MULTIPLY: 6,
+    tree.InfixOperator.DIVIDE: 6,
+    tree.InfixOperator.REMAINDER: 6,
 }
 
 
-def expression_text(expression: Expression) -> str:
+def expression_text(expression: tree.Expression) -> str:
     """Return the text of an expression; parsing it gives the same tree again, places apart."""
     return _text_within(expression, _CHOICE)
 
@@ -51,7 +36,7 @@ def target_text(tensor: str, indices: Iterable[str]) -> str:
     return f"{tensor}({inside})" if inside else tensor
 
 
-def statement_text(statement: TcStatement) -> str:
+def statement_text(statement: tree.TcStatement) -> str:
     """Return the text of a statement."""
     left = target_text(statement.tensor, map(expression_text, statement.subscripts))
     assign = statement.assign.value + "!" * statement.initializes
@@ -59,38 +44,38 @@ def statement_text(statement: TcStatement) -> str:
     return f"{left} {assign} {expression_text(statement.value)}{where and f' where {where}'}"
 
 
-def _where(entry: Where) -> str:
+def _where(entry: tree.Where) -> str:
     match entry:
-        case WhereRange(name, lower, upper):
+        case tree.WhereRange(name, lower, upper):
             return f"{name} in {expression_text(lower)}:{expression_text(upper)}"
-        case WhereValue(name, value):
+        case tree.WhereValue(name, value):
             return f"{name} = {expression_text(value)}"
-        case WhereExists(expression):
+        case tree.WhereExists(expression):
             return f"exists {expression_text(expression)}"
         case _:
             assert_never(entry)
 
 
-def _text_within(expression: Expression, least: int) -> str:
+def _text_within(expression: tree.Expression, least: int) -> str:
     """Return the text of an expression, in parentheses where it binds less than ``least``."""
     match expression:
-        case NumberLiteral(text=text):
+        case tree.NumberLiteral(text=text):
             return text
-        case NameUse(name=name):
+        case tree.NameUse(name=name):
             return name
-        case ElementOrCall(name, arguments):
+        case tree.ElementOrCall(name, arguments):
             return f"{name}({', '.join(map(expression_text, arguments))})"
-        case ConvertExpression(scalar, operand):
+        case tree.ConvertExpression(scalar, operand):
             return f"{scalar.value}({expression_text(operand)})"
-        case PrefixExpression(operator, operand):
+        case tree.PrefixExpression(operator, operand):
             return _enclosed(f"{operator.value}{_text_within(operand, _PREFIX)}", _PREFIX, least)
-        case InfixExpression(operator, left, right):
+        case tree.InfixExpression(operator, left, right):
             strength = _STRENGTH[operator]
             # To the left associates: what stands on the right must bind more.
             first, second = _text_within(left, strength), _text_within(right, strength + 1)
             text = f"{first} {operator.value} {second}"
             return _enclosed(text, strength, least)
-        case ConditionalExpression(condition, then, otherwise):
+        case tree.ConditionalExpression(condition, then, otherwise):
             first = _text_within(condition, _CHOICE + 1)
             text = f"{first} ? {expression_text(then)} : {expression_text(otherwise)}"
             return _enclosed(text, _CHOICE, least)

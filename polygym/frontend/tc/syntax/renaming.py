@@ -6,36 +6,26 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from polygym.frontend.tc.syntax.tree import (
-    ElementOrCall,
-    Expression,
-    NameUse,
-    TcStatement,
-    Where,
-    WhereExists,
-    WhereRange,
-    WhereValue,
-    with_operands,
-)
+from polygym.frontend.tc.syntax import tree
 
 
-def rename_statement(statement: TcStatement, names: Mapping[str, str]) -> TcStatement:
+def rename_statement(statement: tree.TcStatement, names: Mapping[str, str]) -> tree.TcStatement:
     """Return a statement with other names for tensors, sizes, indices and values.
 
     Names that are not listed stay, functions among them.
     """
 
-    def new(expression: Expression) -> Expression:
+    def new(expression: tree.Expression) -> tree.Expression:
         return _rename_expression(expression, names)
 
-    def entry_of(entry: Where) -> Where:
+    def entry_of(entry: tree.Where) -> tree.Where:
         match entry:
-            case WhereRange(name, lower, upper):
+            case tree.WhereRange(name, lower, upper):
                 result = names.get(name, name)
                 return replace(entry, name=result, lower=new(lower), upper=new(upper))
-            case WhereValue(name, value):
+            case tree.WhereValue(name, value):
                 return replace(entry, name=names.get(name, name), value=new(value))
-            case WhereExists(expression):
+            case tree.WhereExists(expression):
                 return replace(entry, expression=new(expression))
             case _:
                 assert_never(entry)
@@ -49,7 +39,7 @@ def rename_statement(statement: TcStatement, names: Mapping[str, str]) -> TcStat
     )
 
 
-def _rename_expression(expression: Expression, names: Mapping[str, str]) -> Expression:
-    if isinstance(expression, NameUse | ElementOrCall):
+def _rename_expression(expression: tree.Expression, names: Mapping[str, str]) -> tree.Expression:
+    if isinstance(expression, tree.NameUse | tree.ElementOrCall):
         expression = replace(expression, name=names.get(expression.name, expression.name))
-    return with_operands(expression, lambda part: _rename_expression(part, names))
+    return tree.with_operands(expression, lambda part: _rename_expression(part, names))

@@ -48,7 +48,7 @@ class TokenStream:
         """Return the refusal of the next word."""
         word = self.next_token
         result = TokenKind.END.value if word.kind is TokenKind.END else repr(word.text)
-        here = "".join(tc_token.text for tc_token in (word, self.peek(1)))
+        here = "".join(token.text for token in (word, self.peek(1)))
         before = "".join(token.text for token in self.tokens[max(self.position - 1, 0) :][:2])
         hint = hint or _PAIR_HINTS.get(before, "") or _PAIR_HINTS.get(here, "")
         return SourceError(word.location, f"expected {expected}, found {result}", hint)

@@ -237,14 +237,14 @@ class TcStatement:
     @property
     def indices(self) -> tuple[NameUse, ...]:
         """The names on the left in their order, each once, with their places."""
-        name_uses: dict[str, NameUse] = {}
+        names: dict[str, NameUse] = {}
         parts = list(reversed(self.subscripts))
         while parts:
             expression = parts.pop()
             if isinstance(expression, NameUse):
-                name_uses.setdefault(expression.name, expression)
+                names.setdefault(expression.name, expression)
             parts += reversed(operands_of(expression))
-        return tuple(name_uses.values())
+        return tuple(names.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,23 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from polygym.errors import SourceError, SourceLocation
-from polygym.frontend.tc.syntax.tree import (
-    Expression,
-    NameUse,
-    WhereValue,
-    operands_of,
-    with_operands,
-)
+from polygym.frontend.tc.syntax import tree
 
 # A statement of so many parts is lowered in about a second.
 _MOST_NODES = 5_000
 
 
-def substitute_values(expression: Expression, values: Mapping[str, Expression]) -> Expression:
+def substitute_values(
+    expression: tree.Expression, values: Mapping[str, tree.Expression]
+) -> tree.Expression:
     """Return an expression with values in the place of names."""
-    if isinstance(expression, NameUse):
+    if isinstance(expression, tree.NameUse):
         return values.get(expression.name, expression)
-    return with_operands(expression, lambda part: substitute_values(part, values))
+    return tree.with_operands(expression, lambda part: substitute_values(part, values))
 
 
 @dataclass(slots=True)
@@ -37,19 +33,18 @@ class ValueBindings:
     ``undefined_yet`` are those that have not been read yet, in their order.
     """
 
-    undefined_yet: list[WhereValue]
-    substituted: dict[str, Expression] = field(default_factory=dict)
+    undefined_yet: list[tree.WhereValue]
+    substituted: dict[str, tree.Expression] = field(default_factory=dict)
     _parts: dict[str, int] = field(default_factory=dict)
 
     @staticmethod
-    def of(entries: Sequence[object], known: Mapping[str, Expression]) -> ValueBindings:
+    def of(entries: Sequence[object], known: Mapping[str, tree.Expression]) -> ValueBindings:
         """Return what is known before the first entry of a ``where``."""
         return ValueBindings(
-            [where_value for where_value in entries if isinstance(where_value, WhereValue)],
-            dict(known),
+            [entry for entry in entries if isinstance(entry, tree.WhereValue)], dict(known)
         )
 
-    def add(self, entry: WhereValue) -> None:
+    def add(self, entry: tree.WhereValue) -> None:
         """Note the next value.
 
         Raises:
@@ -61,7 +56,7 @@ class ValueBindings:
         self._parts[entry.name] = parts
         self.undefined_yet.remove(entry)
 
-    def substitute(self, expression: Expression, place: SourceLocation) -> Expression:
+    def substitute(self, expression: tree.Expression, place: SourceLocation) -> tree.Expression:
         """Return an expression of the statement with values in the place of their names.
 
         Raises:
@@ -71,17 +66,17 @@ class ValueBindings:
         self._node_count(expression, place, "the statement")
         return substitute_values(expression, self.substituted)
 
-    def _node_count(self, expression: Expression, place: SourceLocation, what: str) -> int:
+    def _node_count(self, expression: tree.Expression, place: SourceLocation, what: str) -> int:
         """Return the number of parts once values are put in; refuse too many."""
         left, count, has_values = [expression], 0, False
         while left:
             one = left.pop()
-            if isinstance(one, NameUse):
+            if isinstance(one, tree.NameUse):
                 count += self._parts.get(one.name, 1)
                 has_values |= one.name in self._parts
             else:
                 count += 1
-                left += operands_of(one)
+                left += tree.operands_of(one)
         if has_values and count > _MOST_NODES:
             raise SourceError(
                 place,
@@ -91,12 +86,12 @@ class ValueBindings:
             )
         return count
 
-    def _check_order(self, entry: WhereValue) -> None:
+    def _check_order(self, entry: tree.WhereValue) -> None:
         """Refuse a value that needs itself, or one below."""
-        used = {name_use.name: name_use for name_use in _names(entry.value)}
+        used = {use.name: use for use in _names(entry.value)}
         if entry.name in used:
             raise SourceError(used[entry.name].location, f"{entry.name} stands in its own value")
-        below = {where_value.name: where_value.value for where_value in self.undefined_yet}
+        below = {entry.name: entry.value for entry in self.undefined_yet}
         for name in used:
             if name in below and entry.name in _names_needed(name, below):
                 raise SourceError(
@@ -104,35 +99,35 @@ class ValueBindings:
                 )
         self._check_known(entry.value)
 
-    def _check_known(self, expression: Expression) -> None:
+    def _check_known(self, expression: tree.Expression) -> None:
         """Refuse the name of a value that stands below."""
-        below = {where_value.name for where_value in self.undefined_yet}
-        for name_use in _names(expression):
-            if name_use.name in below:
+        below = {entry.name for entry in self.undefined_yet}
+        for use in _names(expression):
+            if use.name in below:
                 raise SourceError(
-                    name_use.location,
-                    f"{name_use.name} has its value only below",
-                    f"put {name_use.name} = ... before it: each value may use those above",
+                    use.location,
+                    f"{use.name} has its value only below",
+                    f"put {use.name} = ... before it: each value may use those above",
                 )
 
 
-def _names(expression: Expression) -> list[NameUse]:
+def _names(expression: tree.Expression) -> list[tree.NameUse]:
     """Return the names without subscripts, from left to right."""
     result, left = [], [expression]
     while left:
         one = left.pop()
-        if isinstance(one, NameUse):
+        if isinstance(one, tree.NameUse):
             result.append(one)
-        left += reversed(operands_of(one))
+        left += reversed(tree.operands_of(one))
     return result
 
 
-def _names_needed(name: str, values: Mapping[str, Expression]) -> set[str]:
+def _names_needed(name: str, values: Mapping[str, tree.Expression]) -> set[str]:
     """Return the names on which a value depends, directly or through others."""
     result, left = set[str](), [name]
     while left:
         value = values.get(left.pop())
-        used = set() if value is None else {name_use.name for name_use in _names(value)}
+        used = set() if value is None else {use.name for use in _names(value)}
         left += used - result
         result |= used
     return result
