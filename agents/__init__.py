@@ -1,3 +1,3 @@
-"""Agents: what acts in polygym's environments, from dice to trained networks."""
+"""Agents: what acts in polygym's environments, from random ones to trained networks."""
 
 __all__ = ["networks", "policies"]

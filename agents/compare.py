@@ -197,7 +197,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = parser_of("compare", __doc__)
     parser.add_argument("files", nargs="+", type=Path, metavar="RESULTS")
     parser.add_argument("--by", choices=("reward", "speedup"), default="reward")
-    parser.add_argument("--picture", type=Path, help="an SVG, PNG or PDF file")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="an SVG, PNG or PDF file")
     options = parser.parse_args(arguments)
     return exit_code(lambda: _compare(options), "ended")
 

@@ -96,12 +96,13 @@ def main(arguments: list[str] | None = None) -> int:
     """Make a film; return 0, 1 if it was ended, or 2 for what cannot be done."""
     parser = parser_of("enjoy", __doc__)
     add_arguments(parser)
-    parser.add_argument("--kernel", required=True, help="a kernel or a C file")
+    parser.add_argument("--kernel", required=True, metavar="PROGRAM", help="a kernel or C file")
     parser.add_argument(
-        "--seed", type=int, help="of a rule's dice, or of a training; the first one if none is said"
-    )
+        "--seed", type=int, metavar="N",
+        help="random seed of a rule, or seed of a training; default: its first",
+    )  # fmt: skip
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the film")
-    parser.add_argument("--fps", type=float, help="frames a second; default: 4")
+    parser.add_argument("--fps", type=float, metavar="N", help="frames a second; default: 4")
     options = parser.parse_args(arguments)
     return exit_code(lambda: _enjoy(options), "ended; no film was written")
 

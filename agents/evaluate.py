@@ -2,16 +2,16 @@
 
     python -m agents.evaluate runs/mvt --kernels gemm,mvt
     python -m agents.evaluate runs/mvt --kernels split:train --set reward=speedup --out some.jsonl
-    python -m agents.evaluate runs/mvt --kernels mvt --search 64
+    python -m agents.evaluate runs/mvt --kernels mvt --simulations 64
     python -m agents.evaluate earliest --environment polygym/Schedule-v0 --kernels mvt
 
 An agent is the folder of a training, all of whose seeds act, each with the likeliest action; or a
 rule: uniform, bias_coeff_0, bias_select_dep, earliest, greedy, learned. A training's network may
 look ahead: with a tree of so many simulations a step, whose most visited action is taken
-(`--search`), or along a beam, the best of whose ends is the plan (`--beam`). `--set` gives the
-environment another argument than the training had. `python -m agents.compare` puts files of results
-beside each other, and `python -m agents.validate` plays them again. Who has learned from a kernel
-for tests that is evaluated here is said below the table.
+(`--simulations`), or along a beam, the best of whose ends is the plan (`--beam-width`). `--set`
+gives the environment another argument than the training had. `python -m agents.compare` puts files
+of results beside each other, and `python -m agents.validate` plays them again. Who has learned from
+a kernel for tests that is evaluated here is said below the table.
 """
 
 from __future__ import annotations
@@ -99,10 +99,12 @@ def main(arguments: list[str] | None = None) -> int:
     """Evaluate; return 0, 1 after Ctrl-C, 2 for what cannot be done."""
     parser = parser_of("evaluate", __doc__)
     add_arguments(parser)
-    parser.add_argument("--kernels", required=True, help="a selection, split:test among them")
-    parser.add_argument("--episodes", type=int, default=1, help="of each kernel")
-    parser.add_argument("--seeds", type=int, default=1, help="of a rule that rolls dice")
-    parser.add_argument("--out", type=Path, help="a file for the results")
+    parser.add_argument(
+        "--kernels", required=True, metavar="PROGRAMS", help="a selection, split:test among them"
+    )
+    parser.add_argument("--episodes", type=int, default=1, metavar="N", help="of each kernel")
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="of a random rule")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="a file for the results")
     options = parser.parse_args(arguments)
     return exit_code(lambda: _evaluate(options), "ended; what was written is kept")
 

@@ -1,4 +1,4 @@
-"""Make the weights of the learned policy, and trees, from corpora of measurements: one command.
+"""Make the weights of the pretrained policy, and trees, from corpora of measurements: one command.
 
     polygym collect near.sqlite --near --work 8e6:4e8 --each 24 --threads 2 --seed 22
     python -m agents.fit --corpus near.sqlite --out runs/learned
@@ -11,8 +11,8 @@ that take a millisecond at least, one that gains most but for chance, and makes 
 last corpus alone says so if it has enough cases, since code changes. To questions about the mapping
 the answers that gain most are given, and none if that is less than a hundredth
 (:mod:`agents.pretraining.calibration`). Then trees and both networks learn from all programs:
-trees.model is what searches, the automatic schedule and the policy ask, learned.npz what the policy
-asks besides. Held-out kernels, and what does the same, are never among them.
+trees.model is what searches, the automatic schedule and the policy ask, pretrained.npz what the
+policy asks besides. Held-out kernels, and what does the same, are never among them.
 
 Every stage is kept in --out, and the same command goes on after Ctrl-C or a kill.
 """
@@ -69,27 +69,27 @@ def fit_policy(
     """
     began = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
-    if (kept := folder / "lessons.npz").exists():
-        lessons = CalibrationDataset.load(kept)
+    if (kept := folder / "dataset.npz").exists():
+        dataset = CalibrationDataset.load(kept)
     else:
-        lessons = dataset_of_corpora(files, folder, tell)
-        lessons.save(kept)
+        dataset = dataset_of_corpora(files, folder, tell)
+        dataset.save(kept)
     tell(
-        f"{len(lessons.seconds)} rows of {len(np.unique(lessons.case_index))} cases, "
-        f"{len(np.unique(lessons.program_index))} programs"
+        f"{len(dataset.seconds)} rows of {len(np.unique(dataset.case_index))} cases, "
+        f"{len(np.unique(dataset.program_index))} programs"
     )
     with ProcessPoolExecutor(len(os.sched_getaffinity(0)), get_context("forkserver")) as pool:
         rows, loops = (
-            _held_out_scores(lessons, kept, part, options, pool, tell) for part in NETWORK_PARTS
+            _held_out_scores(dataset, kept, part, options, pool, tell) for part in NETWORK_PARTS
         )
-        trees = boosted_trees.held_out_tree_scores(lessons, kept, options.seed, tell)
+        trees = boosted_trees.held_out_tree_scores(dataset, kept, options.seed, tell)
         said = HeldOutScores(rows, loops, trees)
-        chosen = calibrate(lessons, said)
-        of_mappings = calibrate_mappings(lessons, said, chosen.caution)
-        of_homes = variant_calibration_at(lessons, said, LEAST_VARIANT_GAIN)
+        chosen = calibrate(dataset, said)
+        of_mappings = calibrate_mappings(dataset, said, chosen.caution)
+        of_variants = variant_calibration_at(dataset, said, LEAST_VARIANT_GAIN)
         tell(f"schedules: {chosen}")
         tell(f"mappings: {of_mappings}")
-        tell(f"homes: {of_homes}")
+        tell(f"storage variants: {of_variants}")
         members = [
             [pool.submit(_member, kept, part, options, number) for number in range(options.members)]
             for part in NETWORK_PARTS
@@ -97,16 +97,16 @@ def fit_policy(
         networks = [
             _joined_networks([future.result() for future in some], tell) for some in members
         ]
-    boosted_trees.fit_trees(lessons, files, trees, options.seed).save(folder / TREES)
+    boosted_trees.fit_trees(dataset, files, trees, options.seed).save(folder / TREES)
     card = ModelCard(
-        "learned policy", "pairs and times", len(lessons.seconds),
-        len(np.unique(lessons.case_index)), len(np.unique(lessons.program_index)), options.seed,
+        "pretrained policy", "pairs and times", len(dataset.seconds),
+        len(np.unique(dataset.case_index)), len(np.unique(dataset.program_index)), options.seed,
         machine_fingerprint().key, machine_fingerprint().processor, time.monotonic() - began,
         {
             "corpora": [file.name for file in files],
             "left out": asdict(chosen),
             "mappings left out": {"gain": of_mappings.gain, "cases": of_mappings.cases},
-            "homes left out": asdict(of_homes),
+            "storage variants left out": asdict(of_variants),
             "command": "python -m agents.fit",
         },
     )  # fmt: skip
@@ -118,8 +118,8 @@ def fit_policy(
 def _member(kept: Path, part: str, options: ScoreNetworkOptions, number: int) -> ScoreNetwork:
     """Return a member that has learned from all programs, as a network of its own."""
     torch.set_num_threads(1)
-    lessons = CalibrationDataset.load(kept)
-    samples, names = fold_samples(lessons, part, np.ones(len(lessons.seconds), np.bool_))
+    dataset = CalibrationDataset.load(kept)
+    samples, names = fold_samples(dataset, part, np.ones(len(dataset.seconds), np.bool_))
     return train_score_network(samples, names, options, [number])
 
 
@@ -129,7 +129,7 @@ def _joined_networks(members: Sequence[ScoreNetwork], tell: Tell) -> ScoreNetwor
 
 
 def _held_out_scores(
-    lessons: CalibrationDataset,
+    dataset: CalibrationDataset,
     kept: Path,
     part: str,
     options: ScoreNetworkOptions,
@@ -142,12 +142,12 @@ def _held_out_scores(
         else pool.submit(_fold, kept, part, options, number)
         for number in range(FOLD_COUNT)
     ]  # fmt: skip
-    scores = np.full((len(lessons.seconds), options.members), np.nan)
+    scores = np.full((len(dataset.seconds), options.members), np.nan)
     for number, job in enumerate(jobs):
         if job is not None:
             job.result()
             tell(f"{part}: fold {number + 1} of {FOLD_COUNT}")
-        scores[held_out_rows(lessons, part, options.seed, number)[0]] = np.load(
+        scores[held_out_rows(dataset, part, options.seed, number)[0]] = np.load(
             fold_path(kept, part, number)
         ).T
     return scores
@@ -156,26 +156,30 @@ def _held_out_scores(
 def _fold(kept: Path, part: str, options: ScoreNetworkOptions, number: int) -> None:
     """Have networks learn from all programs but those of a fold, and keep what they say of it."""
     torch.set_num_threads(1)
-    lessons = CalibrationDataset.load(kept)
-    asked, others = held_out_rows(lessons, part, options.seed, number)
-    samples, names = fold_samples(lessons, part, others)
-    features = lessons.rows if part == "rows" else lessons.features
+    dataset = CalibrationDataset.load(kept)
+    asked, others = held_out_rows(dataset, part, options.seed, number)
+    samples, names = fold_samples(dataset, part, others)
+    features = dataset.rows if part == "rows" else dataset.features
     floats = train_score_network(samples, names, options).scores(features[asked])
     save_array(floats, fold_path(kept, part, number))
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Teach; return 0, 1 after Ctrl-C, 2 for what cannot be done."""
-    parser = parser_of("teach", __doc__)
+    """Fit; return 0, 1 after Ctrl-C, 2 for what cannot be done."""
+    parser = parser_of("fit", __doc__)
     parser.add_argument(
         "--corpus", type=Path, action="append", default=[], metavar="FILE", dest="corpora",
-        help="a corpus to learn from beside those that come with polygym",
+        help="a corpus to learn from beside those that ship with polygym",
     )  # fmt: skip
     parser.add_argument("--alone", action="store_true", help="learn from --corpus alone")
-    parser.add_argument("--out", type=Path, required=True, help="a folder for all stages")
-    parser.add_argument("--epochs", type=int, default=ScoreNetworkOptions().epochs)
-    parser.add_argument("--members", type=int, default=ScoreNetworkOptions().members)
-    parser.add_argument("--seed", type=int, default=0, help="the dice of folds and networks")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="a folder for all stages"
+    )
+    parser.add_argument("--epochs", type=int, default=ScoreNetworkOptions().epochs, metavar="N")
+    parser.add_argument("--members", type=int, default=ScoreNetworkOptions().members, metavar="N")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="random seed of folds and networks"
+    )
     options = parser.parse_args(arguments)
     return exit_code(
         lambda: _fit(options), "ended; what is done is kept, and the same command goes on"
@@ -194,8 +198,8 @@ def _fit(options: Namespace) -> None:
     network = ScoreNetworkOptions(members=options.members, epochs=options.epochs, seed=options.seed)
     _expect_same(options.out, files, network)
     weights = fit_policy(files, options.out, network, lambda text: print(text, flush=True))
-    weights.save(options.out / "learned.npz")
-    print(f"weights: {options.out / 'learned.npz'}, trees: {options.out / TREES}")
+    weights.save(options.out / "pretrained.npz")
+    print(f"weights: {options.out / 'pretrained.npz'}, trees: {options.out / TREES}")
 
 
 def _expect_same(folder: Path, files: Sequence[Path], options: ScoreNetworkOptions) -> None:
@@ -205,7 +209,7 @@ def _expect_same(folder: Path, files: Sequence[Path], options: ScoreNetworkOptio
         "options": repr(options),
         "features": MODEL_VERSION,
     }
-    about = folder / "teach.json"
+    about = folder / "fit.json"
     if about.exists() and json.loads(about.read_text()) != now:
         raise InputError(
             f"{folder}: expected what was begun there, found other corpora, options or "

@@ -25,16 +25,18 @@ from polygym.errors import InputError
 def main(arguments: list[str] | None = None) -> int:
     """Train; return 0, 1 after Ctrl-C, 2 for what cannot be done."""
     parser = parser_of("train", __doc__)
-    parser.add_argument("file", type=Path, help="a YAML file, see configs/")
-    parser.add_argument("--out", type=Path, required=True, help="a folder for what is trained")
+    parser.add_argument("file", type=Path, metavar="FILE", help="a YAML file, see configs/")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="a folder for the models"
+    )
     parser.add_argument(
         "--set", action="append", default=[], metavar="ENTRY=VALUE", dest="overrides",
         help="another value of an entry, such as hyperparameters.gamma=0.9",
     )  # fmt: skip
     parser.add_argument("--resume", action="store_true", help="go on with what is in the folder")
     parser.add_argument(
-        "--on", metavar="ray[://HOST:PORT]",
-        help="have a Ray cluster measure how episodes end, while others are played",
+        "--cluster", metavar="ray[://HOST:PORT]",
+        help="measure the ends of episodes on a Ray cluster, while other episodes go on",
     )  # fmt: skip
     options = parser.parse_args(arguments)
     return exit_code(
@@ -49,18 +51,18 @@ def _train(options: Namespace) -> None:
     def tell(text: str) -> None:
         print(text, flush=True)
 
-    if options.on is None:
+    if options.cluster is None:
         train_experiment(experiment, options.out, tell, resume=options.resume)
         return
     if reason := refusal_reason(experiment):
-        raise InputError(f"--on: {reason}")
-    # Half a second that only those spend who have a cluster.
+        raise InputError(f"--cluster: {reason}")
+    # Imported here: the import takes half a second.
     from polygym.search.runner.ray.evaluations.episode_rewards import RayRewards
     from polygym.search.runner.ray.fleet.address import parse_address
     from polygym.search.runner.ray.fleet.fleet import Fleet
     from polygym.search.runner.ray.ray_transport import RayTransport
 
-    address = parse_address(options.on)
+    address = parse_address(options.cluster)
     with (
         Fleet(RayTransport(address.text), tell) as fleet,
         RayRewards(fleet) as endings,

@@ -71,7 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = parser_of("validate", __doc__)
     parser.add_argument("files", nargs="+", type=Path, metavar="RESULTS")
     parser.add_argument("--run", action="store_true", help="run what was measured again")
-    parser.add_argument("--slack", type=float, default=1.3, help="default: 1.3")
+    parser.add_argument("--slack", type=float, default=1.3, metavar="RATIO", help="default: 1.3")
     options = parser.parse_args(arguments)
     return exit_code(lambda: _validate(options), "ended; the results behind were not looked at")
 

@@ -50,18 +50,18 @@ class LookaheadOptions:
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
         for name, found, most in (
-            ("--search", self.simulations, MOST_SIMULATIONS),
-            ("--beam", self.beam_width, MOST_WIDTH),
+            ("--simulations", self.simulations, MOST_SIMULATIONS),
+            ("--beam-width", self.beam_width, MOST_WIDTH),
         ):
             if found is not None and not 1 <= found <= most:
                 raise InputError(f"{name}: expected a number from 1 to {most}, found {found}")
         if self.simulations is not None and self.beam_width is not None:
-            raise InputError("--search and --beam: expected one of them, found both")
+            raise InputError("--simulations and --beam-width: expected one of them, found both")
 
     @staticmethod
     def from_options(options: Namespace) -> LookaheadOptions:
-        """Return what was said on the command line."""
-        return LookaheadOptions(options.search, options.beam)
+        """Return the lookahead of the command line."""
+        return LookaheadOptions(options.simulations, options.beam_width)
 
     @property
     def name(self) -> str:
@@ -95,7 +95,7 @@ class LookaheadOptions:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Let a command take an agent, the environment of a rule, and arguments of environments."""
-    parser.add_argument("agent", help="the folder of a training, or a rule")
+    parser.add_argument("agent", metavar="AGENT", help="the folder of a training, or a rule")
     parser.add_argument(
         "--environment", default=SCHEDULE, choices=ENVIRONMENT_IDS, metavar="ID", help="of a rule"
     )
@@ -108,13 +108,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         "that is looked at is compiled and measured, which takes a second or more"
     )
     parser.add_argument(
-        "--search", type=int, metavar="N",
-        help="let a network look ahead with a tree before each step: asks it up to N times a step, "
+        "--simulations", type=int, metavar="N",
+        help="search a tree before each step: asks the network up to N times a step, "
         f"some milliseconds each, N being {MOST_SIMULATIONS} at most; {cost}",
     )  # fmt: skip
     parser.add_argument(
-        "--beam", type=int, metavar="K",
-        help="let a network plan an episode along a beam of the K likeliest beginnings: asks it up "
+        "--beam-width", type=int, metavar="K",
+        help="plan an episode along a beam of the K likeliest beginnings: asks the network up "
         f"to K times a step, K being {MOST_WIDTH} at most; {cost}",
     )  # fmt: skip
 
@@ -127,7 +127,7 @@ def policies_of_agent(
 ) -> tuple[Experiment, Iterator[tuple[int, EnvPolicy]]]:
     """Return the experiment of an agent, and its policies by seed.
 
-    A rule that rolls no dice has the first of the seeds alone, and a training those that it has
+    A rule that is not random has the first of the seeds alone, and a training those that it has
     been trained with; without seeds a rule has 0.
 
     Raises:

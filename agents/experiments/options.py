@@ -46,7 +46,7 @@ class CloningOptions(FittingOptions):
 
 @dataclass(frozen=True, slots=True)
 class IterationOptions(FittingOptions):
-    """Also how episodes are searched, how many positions are kept, and steps of Adam in a leg."""
+    """Also the search of episodes, how many positions are kept, and Adam's steps an interval."""
 
     simulations: int = 32
     exploration: float = 2.5
@@ -71,14 +71,14 @@ class KnossosOptions:
     """How searches over terms explore, and how the network is fitted to what they saw.
 
     An epoch has so many ``expressions``; of each a ``search`` looks at ``states`` terms by
-    ``first_rules``, and as many by all rules. The rate of the last batch is ``last_rate`` times
-    that of the first. For the rest see :class:`polygym.terms.learning.training.TrainingConfig`;
-    without ``rounds`` kinds are counted alone. Evaluations are ``evaluation_search``, with
-    ``evaluation_states``.
+    ``first_rules``, and as many by all rules. The rate of the last batch is ``final_learning_rate``
+    times that of the first. For the rest see
+    :class:`polygym.terms.learning.training.TrainingConfig`; without ``rounds`` kinds are counted
+    alone. Evaluations are ``evaluation_search``, with ``evaluation_states``.
     """
 
     learning_rate: float = 2e-3
-    last_rate: float = 1.0
+    final_learning_rate: float = 1.0
     batch_size: int = 32
     expressions: int = 6
     search: str = "astar"
@@ -87,8 +87,8 @@ class KnossosOptions:
     first_rules: str = "binding"
     width: int = 48
     rounds: int = 3
-    kept: int = 1000
-    memory: int = 36
+    examples_per_search: int = 1000
+    replay_capacity: int = 36
     updates: int = 64
     averaging: float = 0.998
     evaluation_search: str = "astar"
@@ -97,13 +97,13 @@ class KnossosOptions:
     def __post_init__(self) -> None:
         """Refuse numbers that make no sense."""
         _expect("learning_rate", self.learning_rate, more_than=0)
-        _expect("last_rate", self.last_rate, least=0, most=1)
-        _expect("last_rate", self.last_rate, more_than=0)
+        _expect("final_learning_rate", self.final_learning_rate, least=0, most=1)
+        _expect("final_learning_rate", self.final_learning_rate, more_than=0)
         _expect("rounds", self.rounds, least=0)
         _expect("averaging", self.averaging, least=0, most=1)
         for name in (
-            "batch_size", "expressions", "states", "search_batch", "kept", "memory", "updates",
-            "evaluation_states",
+            "batch_size", "expressions", "states", "search_batch", "examples_per_search",
+            "replay_capacity", "updates", "evaluation_states",
         ):  # fmt: skip
             _expect(name, getattr(self, name), least=1)
 
@@ -114,7 +114,7 @@ OPTIONS_BY_ALGORITHM: Mapping[str, type[FittingOptions]] = {
 }
 """Those of every algorithm that is polygym's own."""
 
-# MaskablePPO wants room for a rollout, which is never used here.
+# MaskablePPO allocates a rollout, which is never used here.
 _NO_ROLLOUT = {"n_steps": 2, "batch_size": 2}
 
 

@@ -1,6 +1,6 @@
 """Wrappers for polygym's environments: which kernel an episode is about, and what a time is.
 
-An environment by itself draws a kernel by dice. The wrappers that choose know the kernels of the
+An environment by itself draws a random kernel. The wrappers that choose know the kernels of the
 environment that they wrap, and hand the reset of it the one that is next; a reset that names a
 kernel itself has its way.
 """
@@ -94,7 +94,7 @@ class CycleKernels(KernelOrderWrapper):
 
 
 class RandomOrderKernels(KernelOrderWrapper):
-    """All kernels in an order by dice, then all in another one: none comes up less often."""
+    """All kernels in a random order, then all in another one: none comes up less often."""
 
     def _kernel(self, seed: int, episode: int) -> str:
         turn, place = divmod(episode, len(self._kernels))
@@ -103,7 +103,7 @@ class RandomOrderKernels(KernelOrderWrapper):
 
 
 class CurriculumByDepth(KernelOrderWrapper):
-    """First kernels of few loops and statements, then more and more, by dice among them.
+    """First kernels of few loops and statements, then more and more, at random among them.
 
     One more of the kernels, in the order of their depth and then of their statements, joins with
     every ``episodes`` episodes.

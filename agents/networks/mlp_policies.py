@@ -2,9 +2,9 @@
 
     MaskablePPO(MaskablePlainPolicy, env)
 
-It computes what ``MultiInputPolicy`` of sb3-contrib computes, with the same layers from the same
-dice. Tables have rows for the largest programs, so most entries of an observation are 0, and where
-a whole batch has 0 in a column the weights of that column say nothing. Those are not read::
+It computes what ``MultiInputPolicy`` of sb3-contrib computes, with the same layers and the same
+initial weights. Tables have rows for the largest programs, so most entries of an observation are 0.
+Weights of columns in which a whole batch is 0 have no effect, and are not read::
 
     x = (3, 0, 0, 1), w = (a, b, c, d):    w·x = 3a + d
 
@@ -14,10 +14,11 @@ network.
 ``logarithms`` shows the numbers of what remains as log2(1 + n), as the network over sets sees them:
 by themselves they are a hundred times as large as all else there is.
 
-A policy begins as dice that take every allowed action alike. ``coefficient_0`` has it begin with
+A policy begins with equal probabilities of all allowed actions. ``coefficient_0`` has it begin with
 the coefficient 0, which makes simple schedules, so many times as likely as another coefficient:
-1/0.15, about 6.7, are the dice of ``bias_coeff_0``. The scores of an untrained network are about 0,
-so it is enough to add ln(coefficient_0) to one of them; training moves it like any other weight.
+1/0.15, about 6.7, are the probabilities of ``bias_coeff_0``. The scores of an untrained network are
+about 0, so it is enough to add ln(coefficient_0) to one of them; training moves it like any other
+weight.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _REMAINING = "remaining"
 # What sb3-contrib has in place of the score of an action that the mask forbids.
 _MASKED_SCORE = -1e8
 
-# Makes a layer without rolling dice for its weights; PyTorch has no types for it.
+# Makes a layer without sampling its weights; PyTorch has no types for it.
 _skip_init: Any = nn.utils.skip_init
 
 # The types of sb3-contrib's policies say nothing that a strict check could use.

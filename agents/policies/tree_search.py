@@ -121,8 +121,8 @@ class TreeSearch:
     the one that leads there.
 
     ``noise`` is the part of it in the root's priors, with ``temperature`` t an action is drawn in
-    proportion to N^(1/t); both are for training and want dice. What an earlier step has found out
-    about this episode is kept.
+    proportion to N^(1/t); both are for training and need a random generator. What an earlier step
+    has found out about this episode is kept.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Boosted trees that learn from the same lessons as the policy's networks, and are asked with them.
+"""Boosted trees that learn from the same dataset as the policy's networks, and are asked with them.
 
 They are the model of cost that comes with polygym (:mod:`polygym.cost.models.pretrained`). How good
 they are is said by those that have not seen a fold's programs: the rank correlation within each
@@ -26,24 +26,24 @@ from polygym.search.corpus.packing import open_packed
 
 
 def held_out_tree_scores(
-    lessons: CalibrationDataset, kept: Path, seed: int, tell: Callable[[str], None]
+    dataset: CalibrationDataset, kept: Path, seed: int, tell: Callable[[str], None]
 ) -> Array:
     """Return the scores of every row by trees that have not seen its program."""
-    array = np.full(len(lessons.seconds), np.nan)
+    array = np.full(len(dataset.seconds), np.nan)
     for number in range(FOLD_COUNT):
-        asked, others = held_out_rows(lessons, "loops", seed, number)
+        asked, others = held_out_rows(dataset, "loops", seed, number)
         file = fold_path(kept, "trees", number)
         if not file.exists():
-            samples, _ = fold_samples(lessons, "loops", others)
+            samples, _ = fold_samples(dataset, "loops", others)
             model = train_boosted_trees(samples, BoostedTreeOptions(seed=seed))
-            save_array(model.scores(lessons.features[asked].astype(np.float64))[0], file)
+            save_array(model.scores(dataset.features[asked].astype(np.float64))[0], file)
             tell(f"trees: fold {number + 1} of {FOLD_COUNT}")
         array[asked] = np.load(file)
     return array
 
 
 def fit_trees(
-    lessons: CalibrationDataset, files: Sequence[Path], said: Array, seed: int
+    dataset: CalibrationDataset, files: Sequence[Path], said: Array, seed: int
 ) -> BoostedTrees:
     """Return trees that have learned from all programs; ``said`` is what others said of theirs."""
     machines: dict[str, tuple[MachineFingerprint, Machine]] = {}
@@ -54,35 +54,35 @@ def fit_trees(
                 key: (fingerprint, planned_for[key])
                 for key, fingerprint in corpus.machines().items()
             }
-    samples, _ = fold_samples(lessons, "loops", np.ones(len(lessons.seconds), np.bool_))
+    samples, _ = fold_samples(dataset, "loops", np.ones(len(dataset.seconds), np.bool_))
     options = BoostedTreeOptions(seed=seed)
     about = ModelCard(
         ModelKind.TREES.value, Objective.RANK.value, len(samples),
-        len(np.unique(lessons.case_index)), len(np.unique(lessons.program_index)), seed,
+        len(np.unique(dataset.case_index)), len(np.unique(dataset.program_index)), seed,
         ", ".join(machines),
         "; ".join(f"{known.processor}, {known.cores} cores, LLVM {known.llvm}"
                   for known, _ in machines.values()),
         notes={
             "corpora": [file.name for file in files],
             "command": "python -m agents.fit",
-            "validation": asdict(validation_of(lessons, said)),
+            "validation": asdict(validation_of(dataset, said)),
             **training_machines(machines.values()),
         },
     )  # fmt: skip
     return train_boosted_trees(samples, options, about)
 
 
-def validation_of(lessons: CalibrationDataset, said: Array) -> CrossValidation:
+def validation_of(dataset: CalibrationDataset, said: Array) -> CrossValidation:
     """Return how good scores are of programs that had not been seen (nan where there are none)."""
     correlations, shares = [], []
-    for case in np.unique(lessons.case_index[~np.isnan(said)]):
-        own = np.flatnonzero((lessons.case_index == case) & ~np.isnan(said))
-        seconds, scores = lessons.seconds[own], said[own]
+    for case in np.unique(dataset.case_index[~np.isnan(said)]):
+        own = np.flatnonzero((dataset.case_index == case) & ~np.isnan(said))
+        seconds, scores = dataset.seconds[own], said[own]
         correlations.append(spearman(scores, -seconds))
         shares.append(float(seconds.min() / seconds[int(scores.argmax())]))
     return CrossValidation(
         len(shares),
-        len(np.unique(lessons.program_index)),
+        len(np.unique(dataset.program_index)),
         float(np.median(correlations)),
         float(np.quantile(correlations, 0.25)),
         float(np.exp(np.mean(np.log(shares)))),

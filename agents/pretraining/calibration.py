@@ -2,8 +2,8 @@
 
 Each case that has isl's schedule under the default mapping, and takes a millisecond there, is
 decided once more by opinions of who has not seen its program, for every setting of ``caution`` and
-``least_gain``; what was measured says what came of it. A program in several homes is as many cases
-for that; which of these it is to have is asked apart.
+``least_gain``; what was measured says what came of it. A program in several variants is as many
+cases for that; which of these it is to have is asked apart.
 
 Only the last corpus is asked, if it has :data:`ENOUGH_CASES` such cases, else the one before it as
 well, and so on. What is generated for a schedule changes from version to version, and what was to
@@ -128,11 +128,11 @@ def calibration_at(
 
 
 def calibrate_mappings(
-    lessons: CalibrationDataset, said: HeldOutScores, caution: float
+    dataset: CalibrationDataset, said: HeldOutScores, caution: float
 ) -> PolicyCalibration:
     """Return what has to be promised of another mapping; never enough where little is gained."""
     calibrations = [
-        mapping_calibration_at(lessons, said, caution, least) for least in LEAST_GAIN_GRID
+        mapping_calibration_at(dataset, said, caution, least) for least in LEAST_GAIN_GRID
     ]
     careful = [
         calibration
@@ -147,54 +147,56 @@ def calibrate_mappings(
 
 
 def mapping_calibration_at(
-    lessons: CalibrationDataset, said: HeldOutScores, caution: float, least: float
+    dataset: CalibrationDataset, said: HeldOutScores, caution: float, least: float
 ) -> PolicyCalibration:
     """Return what comes of being so careful about mappings of isl's schedule."""
     result = []
-    for own, now in _default_cases(lessons):
-        others = own[lessons.is_isl[own]]
+    for own, now in _default_cases(dataset):
+        others = own[dataset.is_isl[own]]
         leads = [
             ensemble_gain(said.loop_scores(one), said.loop_scores(now), caution) for one in others
         ]
         result.append((now, _taken_row(others, leads, now, least), others))
-    return _calibration_of(lessons, result, caution, least)
+    return _calibration_of(dataset, result, caution, least)
 
 
 def variant_calibration_at(
-    lessons: CalibrationDataset, said: HeldOutScores, least: float
+    dataset: CalibrationDataset, said: HeldOutScores, least: float
 ) -> PolicyCalibration:
-    """Return what comes of choosing homes by what is promised of isl's schedules in them.
+    """Return what comes of choosing variants by what is promised of isl's schedules in them.
 
     A case counts if isl's schedule under the default mapping was measured of the program as it was
-    written and in another home.
+    written and in another variant.
     """
     result = []
-    usual = lessons.is_isl & lessons.is_default
-    for case in np.unique(lessons.case_index):
-        of_case = np.flatnonzero(lessons.case_index == case)
-        homes, firsts = np.unique(lessons.variant_index[of_case[usual[of_case]]], return_index=True)
-        if len(homes) < 2 or homes[0] > lessons.variant_index[of_case].min():
+    usual = dataset.is_isl & dataset.is_default
+    for case in np.unique(dataset.case_index):
+        of_case = np.flatnonzero(dataset.case_index == case)
+        variants, firsts = np.unique(
+            dataset.variant_index[of_case[usual[of_case]]], return_index=True
+        )
+        if len(variants) < 2 or variants[0] > dataset.variant_index[of_case].min():
             continue
         now, *others = of_case[usual[of_case]][firsts]
-        if lessons.seconds[now] >= SHORTEST_SECONDS:
+        if dataset.seconds[now] >= SHORTEST_SECONDS:
             leads = [
                 ensemble_gain(said.loop_scores(one), said.loop_scores(now), 0.0) for one in others
             ]
             taken = _taken_row(np.array(others), leads, now, least)
             result.append((int(now), taken, np.array([now, *others])))
-    return _calibration_of(lessons, result, 0.0, least)
+    return _calibration_of(dataset, result, 0.0, least)
 
 
-def _default_cases(lessons: CalibrationDataset) -> Iterator[tuple[Array, int]]:
+def _default_cases(dataset: CalibrationDataset) -> Iterator[tuple[Array, int]]:
     """Yield the rows of every case that counts, and the one of what is usual."""
     literal = 0
-    for corpus in np.unique(lessons.corpus_index)[::-1]:
+    for corpus in np.unique(dataset.corpus_index)[::-1]:
         if literal >= ENOUGH_CASES:
             return
-        for home in np.unique(lessons.variant_index[lessons.corpus_index == corpus]):
-            own = np.flatnonzero(lessons.variant_index == home)
-            usual = own[lessons.is_isl[own] & lessons.is_default[own]]
-            if len(usual) and lessons.seconds[usual[0]] >= SHORTEST_SECONDS:
+        for variant in np.unique(dataset.variant_index[dataset.corpus_index == corpus]):
+            own = np.flatnonzero(dataset.variant_index == variant)
+            usual = own[dataset.is_isl[own] & dataset.is_default[own]]
+            if len(usual) and dataset.seconds[usual[0]] >= SHORTEST_SECONDS:
                 literal += 1
                 yield own, int(usual[0])
 
@@ -205,7 +207,7 @@ def _taken_row(others: Array, leads: Sequence[float], now: int, least: float) ->
 
 
 def _calibration_of(
-    lessons: CalibrationDataset,
+    dataset: CalibrationDataset,
     found: Sequence[tuple[int, int, Array]],
     caution: float,
     least: float,
@@ -213,7 +215,7 @@ def _calibration_of(
     """Return what came of cases: what was usual in each, what is taken, and of what."""
     if not found:
         return PolicyCalibration(caution, least, 1.0, 1.0, 0.0, 0.0, 0, 0.0)
-    seconds = lessons.seconds
+    seconds = dataset.seconds
     speed = np.array([seconds[now] / seconds[taken] for now, taken, _ in found])
     best = np.array([seconds[now] / seconds[others].min() for now, _, others in found])
     others = sum(bool(now != taken) for now, taken, _ in found)

@@ -54,7 +54,7 @@ class CalibrationDataset:
     ``case_index``, ``program_index`` and ``corpus_index`` are numbers, and ``names`` has the
     programs' names. ``rows`` are nan where ``is_default`` says that the mapping is another one;
     ``is_isl`` says that the schedule is isl's usual one. What was measured of a program in several
-    homes is one case, with several numbers in ``variant_index``, of which the least is as it was
+    variants is one case, with several numbers in ``variant_index``, of which the least is as it was
     written, if that was measured.
     """
 
@@ -88,7 +88,7 @@ class CalibrationDataset:
 def dataset_of_corpora(
     files: Sequence[Path], folder: Path, tell: Callable[[str], None]
 ) -> CalibrationDataset:
-    """Return what is to be learned from corpora, packed ones or databases; keep it in a folder.
+    """Return the dataset of corpora, packed ones or databases; keep it in a folder.
 
     Raises:
         InputError: a file is no corpus, or there is nothing in them to learn from.
@@ -100,7 +100,7 @@ def dataset_of_corpora(
         tell(f"{file.name}: {len(kept)} cases; {left} are held out")
         if not kept:
             continue
-        own = folder / f"lessons-{model_file_digest(file)}.npz"
+        own = folder / f"dataset-{model_file_digest(file)}.npz"
         if not own.exists():
             _dataset_of_cases(kept, tell).save(own)
         result.append(CalibrationDataset.load(own))
@@ -119,16 +119,16 @@ def concatenate_datasets(found: Sequence[CalibrationDataset]) -> CalibrationData
         field.name: np.concatenate([getattr(part, field.name) for part in found])
         for field in fields(CalibrationDataset)
     }
-    for name in ("case", "home"):
+    for name in ("case_index", "variant_index"):
         numbers = [getattr(dataset, name) for dataset in found]
         firsts = np.cumsum([0, *(int(number.max()) + 1 for number in numbers[:-1])])
         every[name] = np.concatenate([a + first for a, first in zip(numbers, firsts, strict=True)])
-    every["program"] = np.concatenate(
+    every["program_index"] = np.concatenate(
         [np.searchsorted(names, one.names)[one.program_index] for one in found]
     )
     of_each = [len(dataset.seconds) for dataset in found]
     return CalibrationDataset(
-        **{**every, "names": names, "corpus": np.repeat(np.arange(len(found)), of_each)}
+        **{**every, "names": names, "corpus_index": np.repeat(np.arange(len(found)), of_each)}
     )
 
 

@@ -16,18 +16,18 @@ FOLD_COUNT = 5
 
 
 def fold_samples(
-    lessons: CalibrationDataset, part: str, kept: Array
+    dataset: CalibrationDataset, part: str, kept: Array
 ) -> tuple[TrainingSamples, tuple[str, ...]]:
     """Return what one of the networks learns from, of some rows."""
     features, names = (
-        (lessons.rows, SCHEDULE_FEATURE_NAMES)
+        (dataset.rows, SCHEDULE_FEATURE_NAMES)
         if part == "rows"
-        else (lessons.features, FEATURE_NAMES)
+        else (dataset.features, FEATURE_NAMES)
     )
     own = np.flatnonzero(kept & ~np.isnan(features).any(axis=1))
     return (
         TrainingSamples(
-            features[own].astype(np.float64), lessons.seconds[own], lessons.case_index[own]
+            features[own].astype(np.float64), dataset.seconds[own], dataset.case_index[own]
         ),
         names,
     )
@@ -41,12 +41,12 @@ def save_array(found: Array, file: Path) -> None:
 
 
 def held_out_rows(
-    lessons: CalibrationDataset, part: str, seed: int, number: int
+    dataset: CalibrationDataset, part: str, seed: int, number: int
 ) -> tuple[Array, Array]:
     """Return the rows of a fold that have features, and which rows are of the other folds."""
-    count = int(lessons.program_index.max()) + 1
-    fold = np.random.default_rng(seed).permutation(count)[lessons.program_index] % FOLD_COUNT
-    features = lessons.rows if part == "rows" else lessons.features
+    count = int(dataset.program_index.max()) + 1
+    fold = np.random.default_rng(seed).permutation(count)[dataset.program_index] % FOLD_COUNT
+    features = dataset.rows if part == "rows" else dataset.features
     known = ~np.isnan(features).any(axis=1)
     return np.flatnonzero((fold == number) & known), fold != number
 

@@ -1,8 +1,8 @@
-"""Who does the legs of a training, behind one protocol, whatever the algorithm.
+"""Who does the intervals of a training, behind one protocol, whatever the algorithm.
 
-A *leg* is so many steps, from one checkpoint to the next (:mod:`agents.trainers.training`); a
+A *interval* is so many steps, from one checkpoint to the next (:mod:`agents.trainers.training`); a
 *learner* does one. ``protocol`` says what that is, ``learners`` which one an algorithm has,
-``beginning`` loads what every leg begins with. ``baselines`` are the algorithms of
+``beginning`` loads what every interval begins with. ``baselines`` are the algorithms of
 stable-baselines3 and sb3-contrib as they are, and ``replays`` keeps what DQN learns from.
 ``cloning`` learns to do what a teacher did in ``demonstrations``, ``iteration`` what a search finds
 that the network itself guides. These two keep ``positions``, and share how a network is ``fitting``

@@ -37,7 +37,7 @@ class LibraryLearner:
         checkpoint: Path,
         elsewhere: RemoteEvaluator | None = None,
     ) -> LibraryLearner:
-        """Return the learner of the leg behind a checkpoint; ``elsewhere`` measures, if given.
+        """Return the learner of the interval behind a checkpoint; ``elsewhere`` measures, if given.
 
         Raises:
             InputError: the replay buffer is missing that belongs to the checkpoint.
@@ -71,7 +71,7 @@ class LibraryLearner:
                 self._late: list[tuple[int, DelayedReward]] = []
 
             def _on_training_start(self) -> None:
-                # What falls with the progress falls over the whole training, not over a leg.
+                # What falls with the progress falls over the whole training, not over an interval.
                 self.model._total_timesteps = experiment.steps
 
             def _on_step(self) -> bool:

@@ -1,7 +1,7 @@
 """Behaviour cloning: a network learns to decide as a teacher did.
 
-A step is one decision that is learned from. Within a leg the decisions come in an order by dice,
-all of them before any comes again.
+A step is one decision that is learned from. Within an interval the decisions come in a random
+order, all of them before any comes again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class CloningLearner:
 
     @staticmethod
     def resume(experiment: Experiment, seed: int, checkpoint: Path) -> CloningLearner:
-        """Return the learner of the leg behind a checkpoint.
+        """Return the learner of the interval behind a checkpoint.
 
         Raises:
             InputError: the teacher has nothing to show.
@@ -63,6 +63,6 @@ class CloningLearner:
 
 
 def _shuffled_passes(count: int, rng: np.random.Generator) -> Iterator[int]:
-    """Yield the numbers below a count in an order by dice, then in another one, and so on."""
+    """Yield the numbers below a count in a random order, then in another one, and so on."""
     while True:
         yield from rng.permutation(count).tolist()

@@ -2,8 +2,8 @@
 
 The last step of an episode has reward 0 at first. When the rollout is full, its rewards are put
 where they belong, and what the algorithm has computed of them is computed again: returns and
-advantages. So the dice, the steps and what is learned are as they would be if each episode's end
-had been waited for; only the waiting is done once, for all of them together.
+advantages. So the random numbers, the steps and what is learned are as they would be if each
+episode's end had been waited for; only the waiting is done once, for all of them together.
 
 This is for algorithms that learn from whole rollouts: PPO, MaskablePPO and A2C.
 """

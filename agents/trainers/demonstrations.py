@@ -1,7 +1,7 @@
 """What a teacher did, gathered once for a training: of each decision what was seen and chosen.
 
 A *rule* plays the kernels of the experiment, one episode each, or as many as
-``load_demonstrations`` says if it rolls dice. A *corpus* shows for each of its cases (a program,
+``load_demonstrations`` says if it is random. A *corpus* shows for each of its cases (a program,
 its sizes, threads, a kind of machine) the best of what was measured that an episode can reach from
 isl's schedule (:mod:`polygym.mdp.actions_to`); the environment has that program, those sizes and
 threads. Cases of test kernels, and of programs that do what one of these does, are left out,
@@ -113,7 +113,7 @@ def load_demonstrations(experiment: Experiment, folder: Path) -> PolicyDataset:
 def _of_rule(
     experiment: Experiment, into: PolicyDataset, left_out: list[ExcludedCase]
 ) -> Iterator[_EpisodeSamples]:
-    """Yield the episodes of a rule, kernel by kernel; without an end if the rule rolls dice.
+    """Yield the episodes of a rule, kernel by kernel; without an end if the rule is random.
 
     What does the same as a test kernel, under whatever name, goes to ``left_out``.
     """

@@ -1,7 +1,7 @@
 """The replay buffer of DQN in a file: the steps that are in it, and not the room for more.
 
-stable-baselines3 would write the whole of it, the empty part too: its usual million of steps is
-46 GB of zeros here, after every leg. Most of an observation is 0 as well, so the file is packed.
+stable-baselines3 would write the whole of it, the empty part too: its usual million of steps is 46
+GB of zeros here, after every interval. Most of an observation is 0 as well, so the file is packed.
 """
 
 from __future__ import annotations

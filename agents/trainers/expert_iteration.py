@@ -1,11 +1,11 @@
 """Expert iteration: a search that the network guides plays, and the network learns from it.
 
-A leg plays episodes, with the network as it is in the checkpoint, until as many steps are taken as
-a leg has; the last one is played to its end. Where there is a choice the action is drawn by the
-visits of a tree search (:class:`~agents.policies.tree_search.TreeSearch`), and a position is kept:
-what was seen, the parts of the visits, and the return of the episode. What is forced is no
-position. Then the network is fitted to positions of the last ``replay_size`` that are drawn by
-dice.
+An interval plays episodes, with the network as it is in the checkpoint, until as many steps are
+taken as an interval has; the last one is played to its end. Where there is a choice the action is
+drawn by the visits of a tree search (:class:`~agents.policies.tree_search.TreeSearch`), and a
+position is kept: what was seen, the parts of the visits, and the return of the episode. What is
+forced is no position. Then the network is fitted to positions of the last ``replay_size`` that are
+drawn at random.
 
 So the search is the expert, which the network imitates, and a better network makes a better search.
 
@@ -48,7 +48,7 @@ class ExpertIterationLearner:
 
     @staticmethod
     def resume(experiment: Experiment, seed: int, checkpoint: Path) -> ExpertIterationLearner:
-        """Return the learner of the leg behind a checkpoint.
+        """Return the learner of the interval behind a checkpoint.
 
         Raises:
             InputError: the positions are missing that belong to the checkpoint.

@@ -56,11 +56,11 @@ class ValueModel:
         return self.num_timesteps < self.experiment.steps
 
     def _card(self) -> ModelCard:
-        teaching, trainer = self.trainer.teaching, self.trainer
-        searches = trainer.number * min(teaching.expressions, len(trainer.programs))
+        config, trainer = self.trainer.config, self.trainer
+        searches = trainer.number * min(config.expressions, len(trainer.programs))
         return ModelCard(
-            "value of terms", "what steps save", trainer.steps * teaching.batch_size,
-            searches, len(trainer.programs), teaching.seed, machine_fingerprint().key,
+            "value of terms", "what steps save", trainer.steps * config.batch_size,
+            searches, len(trainer.programs), config.seed, machine_fingerprint().key,
             machine_fingerprint().processor, round(self.seconds, 1),
             {
                 "command": "python -m agents.train",
@@ -101,7 +101,7 @@ class KnossosLearner:
 
     @staticmethod
     def resume(experiment: Experiment, seed: int, checkpoint: Path) -> KnossosLearner:
-        """Return the learner of the leg behind a checkpoint."""
+        """Return the learner of the interval behind a checkpoint."""
         trainer = ValueTrainer(
             programs_of_selection(experiment.kernels), _training_options(experiment, seed)
         )
@@ -123,7 +123,7 @@ class KnossosLearner:
             epoch = trainer.epoch()
             losses.append(epoch.loss)
             saved = round(epoch.initial_cost - epoch.cost, 6)
-            length = min(trainer.teaching.expressions, len(trainer.programs))
+            length = min(trainer.config.expressions, len(trainer.programs))
             rows.append(
                 TrainingEpisode(epoch.number, self.experiment.kernels, saved, length, "searched")
             )
@@ -143,11 +143,11 @@ def _training_options(experiment: Experiment, seed: int) -> TrainingConfig:
         rules=(options.first_rules, rules) if options.first_rules else (rules,),
         search=options.search,
         learning_rate=options.learning_rate,
-        final_learning_rate=options.last_rate,
+        final_learning_rate=options.final_learning_rate,
         epochs=experiment.steps,
         batch_size=options.batch_size,
-        examples_per_search=options.kept,
-        replay_capacity=options.memory,
+        examples_per_search=options.examples_per_search,
+        replay_capacity=options.replay_capacity,
         updates=options.updates,
         averaging=options.averaging,
         seed=seed,

@@ -1,4 +1,4 @@
-"""What a learner is: it does one leg of a training, and knows what the next one needs."""
+"""Protocol of learners: train one interval, and keep the data that the next one needs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from polygym.errors import InputError
 
 
 class Learner(Protocol):
-    """Does one leg, which begins with a checkpoint, and what is beside it, and nothing else."""
+    """Trains one interval, which depends on a checkpoint and the files beside it alone."""
 
     model: Any
     """What is evaluated and kept, and how many steps were taken (``num_timesteps``): a model of
@@ -20,14 +20,14 @@ class Learner(Protocol):
     """How the file ends that is kept beside the checkpoint; "" where none is."""
 
     metrics: dict[str, float]
-    """Numbers of the last leg for TensorBoard, beside those of the tables, by their names."""
+    """Numbers of the last interval for TensorBoard, beside those of the tables, by their names."""
 
     def train_interval(self) -> list[TrainingEpisode]:
         """Learn up to the next checkpoint; return the episodes that ended meanwhile."""
         ...
 
     def save_replay(self, file: Path) -> None:
-        """Write the data the next leg needs, if :attr:`replay_suffix` is set."""
+        """Write the data the next interval needs, if :attr:`replay_suffix` is set."""
         ...
 
 

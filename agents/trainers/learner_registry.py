@@ -1,4 +1,4 @@
-"""Which learner does the legs of an algorithm; each is imported when it is needed."""
+"""Learners by algorithm; each is imported on first use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def learner_of(
     experiment: Experiment, seed: int, checkpoint: Path, elsewhere: RemoteEvaluator | None = None
 ) -> Learner:
-    """Return who does the next leg: what is in the checkpoint, or a beginner where there is none.
+    """Return the learner of the next interval, from a checkpoint or, without one, new.
 
     ``elsewhere`` is who measures the ends of episodes, if that is not done here; it is for the
     algorithms of :mod:`agents.trainers.delayed_rewards`.

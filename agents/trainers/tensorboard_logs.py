@@ -1,11 +1,11 @@
-"""What TensorBoard shows of a training: a point for every leg, where it is installed.
+"""What TensorBoard shows of a training: a point for every interval, where it is installed.
 
     tensorboard --logdir runs/mvt
 
-Under ``training`` stand the mean reward and length of the episodes that ended in the leg, and the
-steps in a second; under ``evaluation`` the mean reward of each kernel, and its speedup where it was
-measured. What an algorithm of stable-baselines3 or sb3-contrib writes of itself (losses, entropy)
-stands beside it. Tables have the same, episode by episode.
+Under ``training`` stand the mean reward and length of the episodes that ended in the interval, and
+the steps in a second; under ``evaluation`` the mean reward of each kernel, and its speedup where it
+was measured. What an algorithm of stable-baselines3 or sb3-contrib writes of itself (losses,
+entropy) stands beside it. Tables have the same, episode by episode.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def log_interval(
     evaluations: Sequence[EvaluationEpisode],
     metrics: Mapping[str, float],
 ) -> None:
-    """Write what a leg that ended after so many steps came to; rows are those of the tables.
+    """Write what an interval that ended after so many steps came to; rows are those of the tables.
 
     ``metrics`` is what the learner has to say beside them.
     """
@@ -44,7 +44,7 @@ def log_interval(
         return
     from torch.utils.tensorboard import SummaryWriter
 
-    with SummaryWriter(str(place / "legs")) as writer:
+    with SummaryWriter(str(place / "intervals")) as writer:
         for name, value in {**interval_scalars(speed, episodes, evaluations), **metrics}.items():
             writer.add_scalar(name, value, steps)
 

@@ -1,4 +1,4 @@
-"""How every leg begins: a model from the checkpoint, an environment of its own, new dice."""
+"""Begin of an interval: a model from the checkpoint, a new environment, a new seed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TrainerState:
 
 
 def load_trainer_state(experiment: Experiment, seed: int, checkpoint: Path) -> TrainerState:
-    """Return what a leg begins with; all dice are those of the seed and the steps so far."""
+    """Return the state that begins an interval; its random numbers follow from seed and steps."""
     from stable_baselines3.common.utils import set_random_seed
     from stable_baselines3.common.vec_env import DummyVecEnv
 
@@ -40,29 +40,29 @@ def load_trainer_state(experiment: Experiment, seed: int, checkpoint: Path) -> T
         model = new_model(
             experiment, envs, interval_seed(seed, 0), None if place is None else str(place)
         )
-    leg = interval_seed(seed, int(model.num_timesteps))
-    set_random_seed(leg)
-    model.action_space.seed(leg)
-    envs.seed(leg)
+    interval = interval_seed(seed, int(model.num_timesteps))
+    set_random_seed(interval)
+    model.action_space.seed(interval)
+    envs.seed(interval)
     done = read_rows(checkpoint.with_name("episodes.csv"))
     _resume_wrappers(
         envs.envs[0], seed, sum(int(row["steps"]) <= int(model.num_timesteps) for row in done)
     )
-    return TrainerState(model, envs.envs[0], envs, leg)
+    return TrainerState(model, envs.envs[0], envs, interval)
 
 
 def steps_of_interval(experiment: Experiment, model: Any) -> int:
-    """Return how many steps the leg has that a model begins; the last one may be shorter."""
+    """Return how many steps the interval has that a model begins; the last one may be shorter."""
     return min(experiment.every, experiment.steps - int(model.num_timesteps))
 
 
 def interval_seed(seed: int, steps: int) -> int:
-    """Return the seed of the leg that begins after so many steps."""
+    """Return the seed of the interval that begins after so many steps."""
     return int(np.random.SeedSequence([seed, steps]).generate_state(1)[0] % 2**31)
 
 
 def _resume_wrappers(env: Any, seed: int, episodes: int) -> None:
-    """Have the wrappers go on with the kernels where the leg before has ended."""
+    """Have the wrappers go on with the kernels where the interval before has ended."""
     while isinstance(env, gymnasium.Wrapper):
         if isinstance(env, KernelOrderWrapper):
             env.resume_at(seed, episodes)

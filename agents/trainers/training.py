@@ -1,22 +1,22 @@
-"""Training in legs, so that what was interrupted goes on as if it had not been.
+"""Training in intervals, so that what was interrupted goes on as if it had not been.
 
-A leg is so many steps, from one checkpoint to the next. Each begins with what is in the checkpoint
-and nothing else: the model is loaded from it, the environment is made anew, and all dice are seeded
-with the seed of the training and the steps that were taken so far. So a training that was killed
-and goes on has the same weights in the end, bit for bit, as one that was not; what is lost is the
-leg in which it was killed. PyTorch computes with one thread: networks are small, and its other
-threads would wait busily beside the environments and what these measure.
+An interval is so many steps, from one checkpoint to the next. Each begins with what is in the
+checkpoint and nothing else: the model is loaded from it, the environment is made anew, and all
+random generators are seeded with the seed of the training and the steps that were taken so far. So
+a training that was killed and goes on has the same weights in the end, bit for bit, as one that was
+not; what is lost is the interval in which it was killed. PyTorch computes with one thread: networks
+are small, and its other threads would wait busily beside the environments and what these measure.
 
 A folder has for every seed::
 
     experiment.yaml             what is trained, as it was read
-    seed-0/checkpoint.zip       the model after the last leg; replay-N.npz beside it for dqn,
+    seed-0/checkpoint.zip       the model after the last interval; replay-N.npz beside it for dqn,
                                 expert iteration and knossos
     seed-0/episodes.csv         every episode: steps so far, kernel, reward, length, status
-    seed-0/evaluations.csv      after every leg: steps, kernel, episode, reward, status, speedup
+    seed-0/evaluations.csv      by interval: steps, kernel, episode, reward, status, speedup
     seed-0/model.zip            the model at the end, with model.json, which says what it is
 
-Who does a leg, which depends on the algorithm, is a learner (:mod:`agents.trainers`).
+Who does an interval, which depends on the algorithm, is a learner (:mod:`agents.trainers`).
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ def _evaluate(
 
 
 def _save(learner: Learner, checkpoint: Path) -> None:
-    """Keep the model, and what else a leg begins with; the checkpoint comes last."""
+    """Keep the model, and what else an interval begins with; the checkpoint comes last."""
     kept = None
     if learner.replay_suffix:
         kept = replay_file_of(checkpoint, int(learner.model.num_timesteps), learner.replay_suffix)

@@ -1,6 +1,6 @@
 """The tables of a training, and what a row of each is.
 
-Rows are added leg by leg, and those of an unfinished leg are dropped.
+Rows are added interval by interval, and those of an unfinished interval are dropped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from polygym.errors import InputError
 
 
 class TrainingEpisode(NamedTuple):
-    """An episode that ended in a leg; ``steps`` were taken by then in the whole training."""
+    """An episode that ended in an interval; ``steps`` were taken by then in the whole training."""
 
     steps: int
     kernel: str
@@ -34,7 +34,7 @@ class TrainingEpisode(NamedTuple):
 
 
 class EvaluationEpisode(NamedTuple):
-    """An episode that the model played after a leg, to see what it is worth."""
+    """An episode that the model played after an interval, to see what it is worth."""
 
     steps: int
     kernel: str
@@ -63,7 +63,7 @@ def read_rows(file: Path) -> list[dict[str, str]]:
 def append_rows(
     file: Path, columns: Sequence[str], rows: Sequence[Sequence[Any]], after: int
 ) -> None:
-    """Add rows to a table; those of a leg that was not finished, behind ``after``, are dropped."""
+    """Add rows to a table; rows of an unfinished interval, behind ``after``, are dropped."""
     kept = [row for row in read_rows(file) if int(row["steps"]) <= after]
     partial = file.with_suffix(".partial")
     with partial.open("w", newline="", encoding="utf-8") as lines:

@@ -317,7 +317,7 @@ class _CodeEmitter:
         parts = []
         for child in one.children:
             parts.append((yield self._scalar(child, scope, slot)))
-        if head == "div" and parts[0].kind == INTEGER and parts[1].known_value is None:
+        if head == "div" and parts[0].kind == INTEGER and not parts[1].known_value:
             return self._quotient(one, parts)
         if head in ("max", "min"):
             parts = [self._text.make_simple(part, "part") for part in parts]

@@ -113,7 +113,7 @@ class ValueTrainer:
 
     def __init__(self, programs: Sequence[TermProgram], config: TrainingConfig) -> None:
         """Begin with a network that knows nothing, and expects nothing."""
-        self.programs, self.teaching = tuple(programs), config
+        self.programs, self.config = tuple(programs), config
         torch.manual_seed(config.seed)
         self.network = ValueNetwork(config.shape)
         self.optimizer = torch.optim.Adam(
@@ -134,7 +134,7 @@ class ValueTrainer:
     def averaged(self) -> NumpyNetwork:
         """The network with its mean weights."""
         weights = {name: one.numpy().copy() for name, one in self.average.items()}
-        return NumpyNetwork(self.teaching.shape.rounds, weights)
+        return NumpyNetwork(self.config.shape.rounds, weights)
 
     def epoch(self) -> TrainingEpoch:
         """Explore, learn, and return what it came to.
@@ -149,7 +149,7 @@ class ValueTrainer:
             torch.set_num_threads(threads)
 
     def _epoch(self) -> TrainingEpoch:
-        seeds = np.random.SeedSequence([self.teaching.seed, self.number])
+        seeds = np.random.SeedSequence([self.config.seed, self.number])
         rng = np.random.default_rng(seeds)
         torch.manual_seed(int(seeds.generate_state(1)[0]))
         losses, before, after = [], 0.0, 0.0
@@ -157,10 +157,10 @@ class ValueTrainer:
             value = self.value
             seen = [
                 explore(
-                    self.teaching.search,
+                    self.config.search,
                     system,
                     self.programs[at].body,
-                    self.teaching.search_plan,
+                    self.config.search_plan,
                     value,
                     int(rng.integers(1 << 31)),
                 )[0]
@@ -168,32 +168,32 @@ class ValueTrainer:
             ]
             before += seen[-1].costs[0]
             after += min(graph.costs[graph.best] for graph in seen)
-            self.examples.extend(sample_examples(seen, self.teaching.examples_per_search, rng))
+            self.examples.extend(sample_examples(seen, self.config.examples_per_search, rng))
             losses.append(self._fit(rng))
         self.number += 1
         return TrainingEpoch(self.number, float(np.mean(losses)), round(before, 6), round(after, 6))
 
     def _drawn(self) -> list[int]:
         """Return which expressions this epoch has: the next ones in orders by dice."""
-        count, each = len(self.programs), min(self.teaching.expressions, len(self.programs))
+        count, each = len(self.programs), min(self.config.expressions, len(self.programs))
         chosen = []
         for place in range(self.number * each, (self.number + 1) * each):
-            order = np.random.default_rng([self.teaching.seed, place // count, count])
+            order = np.random.default_rng([self.config.seed, place // count, count])
             chosen.append(int(order.permutation(count)[place % count]))
         return chosen
 
     def _fit(self, rng: np.random.Generator) -> float:
         """Fit the network to examples; return the mean loss."""
-        teaching = self.teaching
-        drawn = self.examples.sample(teaching.batch_size * teaching.updates, rng)
-        searches = teaching.epochs * min(teaching.expressions, len(self.programs))
+        config = self.config
+        drawn = self.examples.sample(config.batch_size * config.updates, rng)
+        searches = config.epochs * min(config.expressions, len(self.programs))
         self.network.train()
         losses = []
-        for at in range(0, len(drawn), teaching.batch_size):
-            loss = self._loss(drawn[at : at + teaching.batch_size])
+        for at in range(0, len(drawn), config.batch_size):
+            loss = self._loss(drawn[at : at + config.batch_size])
             self.optimizer.zero_grad()
             for group in self.optimizer.param_groups:
-                group["lr"] = teaching.learning_rate_at(self.steps, searches * teaching.updates)
+                group["lr"] = config.learning_rate_at(self.steps, searches * config.updates)
             loss.backward()  # type: ignore[no-untyped-call]
             self.optimizer.step()
             self.steps += 1
@@ -204,12 +204,12 @@ class ValueTrainer:
     @torch.no_grad()
     def _note_weights(self) -> None:
         """Take the present weights into the mean; of the first batches no more than is there."""
-        share = max(1.0 - self.teaching.averaging, 1.0 / (1.0 + self.steps))
+        share = max(1.0 - self.config.averaging, 1.0 / (1.0 + self.steps))
         for name, one in self.network.state_dict().items():
             self.average[name].lerp_(one, share)
 
     def _loss(self, examples: Sequence[ValueExample]) -> torch.Tensor:
-        steps = torch.arange(1, self.teaching.shape.horizon + 1)
+        steps = torch.arange(1, self.config.shape.horizon + 1)
         targets = torch.from_numpy(np.stack([example.targets for example in examples])) / steps
         known = steps <= torch.tensor([example.known_steps for example in examples])[:, None]
         found = self.network(self._graphs.batch([example.term for example in examples]))

@@ -254,27 +254,52 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("algorithm", ["expert-iteration", "ppo"])
 def test_networks_look_ahead(folder: Path, algorithm: str, tmp_path: Path, capsys: Any) -> None:
     rewards, names, file = [], [], tmp_path / "x.jsonl"
-    for more in ([], ["--search", "24"], ["--beam", "6"]):
+    for more in ([], ["--simulations", "24"], ["--beam-width", "6"]):
         given = [str(folder / algorithm), "--kernels", "mvt", *more, "--out", str(file)]
         assert evaluate(given) == 0
         rewards.append(float(capsys.readouterr().out.split("\n")[1].split()[1]))
         names += [result_line.agent for result_line in read_results(file)]
     plain = str(folder / algorithm)
-    assert names == [plain, f"{plain} --search 24", f"{plain} --beam 6"]  # three to be compared
+    assert names == [
+        plain,
+        f"{plain} --simulations 24",
+        f"{plain} --beam-width 6",
+    ]  # three to be compared
     assert all(0 < reward <= 1 for reward in rewards[1:])  # PPO alone knows no mask
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["earliest", "--search", "3"], "--search: expected the folder of a training, .* earliest"),
-        (["uniform", "--beam", "3"], "--beam: expected the folder of a training, .* uniform"),
-        (["ppo", "--search", "0"], "--search: expected a number from 1 to 10000, found 0"),
-        (["ppo", "--beam", "-1"], "--beam: expected a number from 1 to 10000, found -1"),
-        (["ppo", "--search", "10001"], "--search: expected a number from 1 to 10000, found 10001"),
-        (["ppo", "--beam", "1000000"], "--beam: expected a number from 1 to 10000, .* 1000000"),
-        (["ppo", "--beam", "1", "--search", "1"], "--search and --beam: expected one of them"),
-        (["dqn", "--search", "1"], "expected a model that has learned what states are worth"),
+        (
+            ["earliest", "--simulations", "3"],
+            "--simulations: expected the folder of a training, .* earliest",
+        ),
+        (
+            ["uniform", "--beam-width", "3"],
+            "--beam-width: expected the folder of a training, .* uniform",
+        ),
+        (
+            ["ppo", "--simulations", "0"],
+            "--simulations: expected a number from 1 to 10000, found 0",
+        ),
+        (
+            ["ppo", "--beam-width", "-1"],
+            "--beam-width: expected a number from 1 to 10000, found -1",
+        ),
+        (
+            ["ppo", "--simulations", "10001"],
+            "--simulations: expected a number from 1 to 10000, found 10001",
+        ),
+        (
+            ["ppo", "--beam-width", "1000000"],
+            "--beam-width: expected a number from 1 to 10000, .* 1000000",
+        ),
+        (
+            ["ppo", "--beam-width", "1", "--simulations", "1"],
+            "--simulations and --beam-width: expected one of them",
+        ),
+        (["dqn", "--simulations", "1"], "expected a model that has learned what states are worth"),
     ],
 )
 def test_what_cannot_look_ahead(folder: Path, given: list[str], said: str, capsys: Any) -> None:

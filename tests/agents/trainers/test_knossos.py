@@ -26,7 +26,8 @@ ENTRIES: dict[str, Any] = {
     "kernels": "(mul (add x y) (add x y)), bootstrap",
     "arguments": {"max_steps": 5},
     "hyperparameters": {
-        "states": 60, "expressions": 2, "updates": 3, "rounds": 1, "kept": 40, "memory": 3,
+        "states": 60, "expressions": 2, "updates": 3, "rounds": 1,
+        "examples_per_search": 40, "replay_capacity": 3,
         "evaluation_states": 60,
     },
     "steps": 3,
@@ -50,7 +51,7 @@ def test_the_configuration_that_is_shipped_is_read_and_written() -> None:
 
 @pytest.mark.parametrize("last_rate", [1.0, 0.1])
 def test_what_was_interrupted_comes_to_the_same_weights(tmp_path: Path, last_rate: float) -> None:
-    own = {**ENTRIES["hyperparameters"], "last_rate": last_rate}
+    own = {**ENTRIES["hyperparameters"], "final_learning_rate": last_rate}
     begun = experiment(hyperparameters=own)
     train_experiment(begun, tmp_path / "whole", quiet)
 
@@ -104,8 +105,14 @@ def test_seeds_come_to_other_weights(tmp_path: Path, capsys: pytest.CaptureFixtu
         ({"hyperparameters": {"gamma": 1}}, r"hyperparameters.gamma: expected one of"),
         ({"hyperparameters": {"states": 1.5}}, r"hyperparameters.states: expected a value such as"),
         ({"hyperparameters": {"states": 0}}, r"hyperparameters: states: expected a number from 1"),
-        ({"hyperparameters": {"last_rate": 0.0}}, r"hyperparameters: last_rate: .*more than"),
-        ({"hyperparameters": {"last_rate": 2.0}}, r"hyperparameters: last_rate: expected a number"),
+        (
+            {"hyperparameters": {"final_learning_rate": 0.0}},
+            r"hyperparameters: final_learning_rate: .*more than",
+        ),
+        (
+            {"hyperparameters": {"final_learning_rate": 2.0}},
+            r"hyperparameters: final_learning_rate: expected a number",
+        ),
         ({"hyperparameters": {"search": "dfs"}}, r"hyperparameters.search: expected one of astar"),
         ({"hyperparameters": {"width": 8}}, r"hyperparameters: a network's width: expected"),
         ({"hyperparameters": {"first_rules": "no"}}, r"hyperparameters: a set of rules: expected"),

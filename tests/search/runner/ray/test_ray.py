@@ -240,7 +240,15 @@ def test_a_training_whose_ends_of_episodes_are_measured_on_the_cluster(
 ) -> None:
     file, out = tmp_path / "small.yaml", tmp_path / "trained"
     file.write_text(TRAINING)
-    words = ("-m", "agents.train", str(file), "--out", str(out), "--on", f"ray://{cluster.address}")
+    words = (
+        "-m",
+        "agents.train",
+        str(file),
+        "--out",
+        str(out),
+        "--cluster",
+        f"ray://{cluster.address}",
+    )
     command = (sys.executable, *words)
     done = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
