@@ -42,8 +42,16 @@ from agents.pretraining.calibration import (
     calibrate_mappings,
     variant_calibration_at,
 )
-from agents.pretraining.dataset import Array, CalibrationDataset, dataset_of_corpora
-from agents.pretraining.folds import FOLD_COUNT, fold_path, fold_samples, held_out_rows, save_array
+from agents.pretraining.dataset import (
+    FOLD_COUNT,
+    Array,
+    CalibrationDataset,
+    dataset_of_corpora,
+    fold_path,
+    fold_samples,
+    held_out_rows,
+    save_array,
+)
 from polygym.autoschedule.storage_choice import LEAST_VARIANT_GAIN
 from polygym.autoschedule.weights import PolicyWeights
 from polygym.cost.models.cost_model import MODEL_VERSION, ModelCard

@@ -36,8 +36,7 @@ from polygym.terms.decomposition import search_by_fragments
 from polygym.terms.fusion_value import ReuseValue
 from polygym.terms.language.program import TermProgram
 from polygym.terms.learning.numpy_network import VALUE_SCALE, NetworkValue
-from polygym.terms.learning.value_functions import MaximumValue
-from polygym.terms.learning.weights import ValueWeights, shipped_value
+from polygym.terms.learning.weights import MaximumValue, ValueWeights, shipped_value
 from polygym.terms.library import expressions, larger_expressions
 from polygym.terms.rules.rule_sets import rules_named
 from polygym.terms.saturation import saturate_term

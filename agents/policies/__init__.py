@@ -13,8 +13,7 @@ look ahead with one as their ``guide``, and ask what ``ends`` are worth. All of 
 from agents.policies.beam_search import BeamSearch
 from agents.policies.env_policy import EnvPolicy, EpisodeSummary, run_episode
 from agents.policies.guide import NetworkGuide
-from agents.policies.heuristics import RulePolicy
-from agents.policies.rollout_search import RolloutSearch
+from agents.policies.heuristics import RolloutSearch, RulePolicy
 from agents.policies.trained_network import TrainedPolicy
 from agents.policies.tree_search import TreeSearch
 

@@ -21,9 +21,8 @@ from typing import Any
 
 import gymnasium
 
-from agents.policies.end_rewards import EndRewards
 from agents.policies.env_policy import inner_env
-from agents.policies.guide import SearchGuide
+from agents.policies.guide import EndRewards, SearchGuide
 from polygym.envs.base import PolygymEnv
 from polygym.mdp.episode import Episode, Task
 from polygym.mdp.observation.arrays import Observation

@@ -20,8 +20,12 @@ import numpy as np
 
 from agents.policies.trained_network import expect_same_observations
 from polygym.envs.base import PolygymEnv
-from polygym.errors import InputError
+from polygym.errors import InputError, LimitError
+from polygym.lru_cache import LruCache
+from polygym.mapping.mapping import Mapping
 from polygym.mdp.episode import Episode, Task
+from polygym.mdp.task_options import Phase
+from polygym.poly.schedule import Schedule
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -92,3 +96,26 @@ def masked_priors_and_values(policy: Any, shown: Any, allowed: Any) -> tuple[Any
         of_values = policy.mlp_extractor.forward_critic(features[1])
     scores = policy.action_net(of_actions).masked_fill(~allowed, -1e8)
     return torch.log_softmax(scores, -1), policy.value_net(of_values).squeeze(-1)
+
+
+_MEMO_SIZE = 1 << 14
+
+
+class EndRewards:
+    """Asks an environment for what it pays for an end, once for each schedule and mapping."""
+
+    def __init__(self) -> None:
+        self._known: LruCache[tuple[Task, Schedule, Mapping | None], float] = LruCache(_MEMO_SIZE)
+
+    def scaled_reward(self, env: PolygymEnv, episode: Episode) -> float:
+        """Return what the environment pays for an episode that is over, on the scale of values.
+
+        Where it measures, this measures.
+        """
+        if episode.phase is Phase.INVALID:
+            return scaled_value(env.worth(episode))
+        try:
+            key = episode.task, episode.schedule(), episode.mapping
+        except LimitError:
+            return scaled_value(env.worth(episode))
+        return self._known.get(key, lambda: scaled_value(env.worth(episode)))

@@ -36,9 +36,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from agents.policies.end_rewards import EndRewards
 from agents.policies.env_policy import inner_env
-from agents.policies.guide import Array, SearchGuide
+from agents.policies.guide import Array, EndRewards, SearchGuide
 from polygym.envs.base import PolygymEnv
 from polygym.mdp.episode import Episode
 from polygym.mdp.observation.arrays import Observation

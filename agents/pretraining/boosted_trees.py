@@ -14,8 +14,15 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.pretraining.dataset import Array, CalibrationDataset
-from agents.pretraining.folds import FOLD_COUNT, fold_path, fold_samples, held_out_rows, save_array
+from agents.pretraining.dataset import (
+    FOLD_COUNT,
+    Array,
+    CalibrationDataset,
+    fold_path,
+    fold_samples,
+    held_out_rows,
+    save_array,
+)
 from polygym.cost.models.boosted_trees import BoostedTreeOptions, BoostedTrees, train_boosted_trees
 from polygym.cost.models.cost_model import ModelCard, ModelKind, Objective
 from polygym.cost.models.cross_validation import CrossValidation, spearman

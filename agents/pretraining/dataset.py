@@ -28,6 +28,7 @@ from polygym.cost.features.schedules.schedule_vector import (
     SCHEDULE_FEATURE_NAMES,
     schedule_features,
 )
+from polygym.cost.models.cost_model import TrainingSamples
 from polygym.cost.models.model_files import model_file_digest
 from polygym.errors import InputError, PolygymError
 from polygym.mapping.mapping import parse_mapping
@@ -200,3 +201,47 @@ def _joined_columns(parts: Iterable[dict[str, Any]]) -> CalibrationDataset:
         np.zeros(sum(counts), np.int64),
         np.repeat(np.arange(len(result)), counts),
     )
+
+
+FOLD_COUNT = 5
+
+
+def fold_samples(
+    dataset: CalibrationDataset, part: str, kept: Array
+) -> tuple[TrainingSamples, tuple[str, ...]]:
+    """Return what one of the networks learns from, of some rows."""
+    features, names = (
+        (dataset.rows, SCHEDULE_FEATURE_NAMES)
+        if part == "rows"
+        else (dataset.features, FEATURE_NAMES)
+    )
+    own = np.flatnonzero(kept & ~np.isnan(features).any(axis=1))
+    return (
+        TrainingSamples(
+            features[own].astype(np.float64), dataset.seconds[own], dataset.case_index[own]
+        ),
+        names,
+    )
+
+
+def save_array(found: Array, file: Path) -> None:
+    """Write numbers, whole or not at all."""
+    partial = file.with_suffix(".partial.npy")
+    np.save(partial, found)
+    os.replace(partial, file)
+
+
+def held_out_rows(
+    dataset: CalibrationDataset, part: str, seed: int, number: int
+) -> tuple[Array, Array]:
+    """Return the rows of a fold that have features, and which rows are of the other folds."""
+    count = int(dataset.program_index.max()) + 1
+    fold = np.random.default_rng(seed).permutation(count)[dataset.program_index] % FOLD_COUNT
+    features = dataset.rows if part == "rows" else dataset.features
+    known = ~np.isnan(features).any(axis=1)
+    return np.flatnonzero((fold == number) & known), fold != number
+
+
+def fold_path(kept: Path, part: str, number: int) -> Path:
+    """Return the file of what those say of a fold who have not seen it."""
+    return kept.with_name(f"fold-{part}-{number}.npy")

@@ -1,6 +1,7 @@
 """The algorithms of stable-baselines3 and sb3-contrib: MaskablePPO, PPO, A2C and DQN, as they are.
 
-DQN's replay buffer is kept beside its checkpoint.
+DQN's replay buffer is kept beside its checkpoint, packed, and only its used part:
+stable-baselines3 would write a million steps, 46 GB of zeros here, after every interval.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from agents.experiments.experiment import Experiment
 from agents.policies.env_policy import inner_env
-from agents.trainers import dqn_replay
 from agents.trainers.delayed_rewards import DelayedReward, assign_rewards, delayed_rewards_in
 from agents.trainers.learner_protocol import existing_replay_file
 from agents.trainers.trainer_state import load_trainer_state, steps_of_interval
@@ -19,6 +21,34 @@ from agents.trainers.training_tables import TrainingEpisode
 
 if TYPE_CHECKING:
     from polygym.envs.remote_evaluation import RemoteEvaluator
+
+_STEP_ARRAYS = ("actions", "rewards", "dones", "timeouts")
+_STATE_ARRAYS = ("observations", "next_observations")
+
+
+def save_replay(buffer: Any, file: Path) -> None:
+    """Write what is in a buffer."""
+    used = buffer.size()
+    held = {name: array[:used] for name, array in _arrays(buffer).items()}
+    np.savez_compressed(file, place=buffer.pos, is_full=buffer.full, **held)
+
+
+def load_replay(buffer: Any, file: Path) -> None:
+    """Put what :func:`save_replay` wrote into a new buffer of the same size."""
+    with np.load(file, allow_pickle=False) as archive:
+        buffer.pos, buffer.full = int(archive["place"]), bool(archive["is_full"])
+        used = buffer.size()
+        for name, array in _arrays(buffer).items():
+            array[:used] = archive[name]
+
+
+def _arrays(buffer: Any) -> dict[str, Any]:
+    """Return the arrays of a buffer, which have a row for every step, by their names."""
+    result = {name: getattr(buffer, name) for name in _STEP_ARRAYS}
+    for name in _STATE_ARRAYS:
+        for key, array in getattr(buffer, name).items():
+            result[f"{name}/{key}"] = array
+    return result
 
 
 @dataclass(slots=True)
@@ -48,12 +78,12 @@ class LibraryLearner:
         memory = ".npz" if experiment.algorithm == "dqn" else ""
         if memory and checkpoint.exists():
             kept = existing_replay_file(checkpoint, int(model.num_timesteps), memory)
-            dqn_replay.load_replay(model.replay_buffer, kept)
+            load_replay(model.replay_buffer, kept)
         return LibraryLearner(experiment, model, memory)
 
     def save_replay(self, file: Path) -> None:
         """Write the replay buffer."""
-        dqn_replay.save_replay(self.model.replay_buffer, file)
+        save_replay(self.model.replay_buffer, file)
 
     def train_interval(self) -> list[TrainingEpisode]:
         """Learn up to the next checkpoint; return the episodes that ended meanwhile."""

@@ -16,8 +16,7 @@ import numpy as np
 from agents.experiments.experiment import Experiment
 from agents.experiments.options import CloningOptions
 from agents.trainers.demonstrations import load_demonstrations
-from agents.trainers.fitting import fit_batch
-from agents.trainers.policy_dataset import PolicyDataset
+from agents.trainers.policy_dataset import PolicyDataset, fit_batch
 from agents.trainers.trainer_state import load_trainer_state, steps_of_interval
 from agents.trainers.training_tables import TrainingEpisode
 

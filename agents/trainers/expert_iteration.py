@@ -26,9 +26,8 @@ from agents.experiments.options import IterationOptions
 from agents.policies.env_policy import inner_env, run_episode
 from agents.policies.guide import Array, NetworkGuide, scaled_value
 from agents.policies.tree_search import TreeSearch, forced_action
-from agents.trainers.fitting import fit_batch
 from agents.trainers.learner_protocol import existing_replay_file
-from agents.trainers.policy_dataset import PolicyDataset
+from agents.trainers.policy_dataset import PolicyDataset, fit_batch
 from agents.trainers.trainer_state import load_trainer_state, steps_of_interval
 from agents.trainers.training_tables import TrainingEpisode
 from polygym.mdp.observation.arrays import Observation

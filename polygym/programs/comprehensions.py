@@ -20,7 +20,7 @@ from polygym.frontend.tc import (
     parse_definitions,
     required_constants,
 )
-from polygym.frontend.tc.inference.extents import c_text_of
+from polygym.frontend.tc.inference.ranges import c_text_of
 from polygym.ir.scop import Scop, StorageClass
 from polygym.poly.index_ranges import valid_index_ranges
 from polygym.programs.initial_data import initial_data_program

@@ -11,6 +11,9 @@ The store is one SQLite file in WAL mode, in ``$POLYGYM_CACHE``, or ``polygym`` 
 folder; ``POLYGYM_CACHE=off`` keeps nothing. Processes may share it. Machine code is not run on
 trust: an entry that was damaged, or a file that somebody else could write, is ignored with a
 warning.
+
+The compiler's fingerprint covers its sources (:data:`COMPILER_FOLDERS`): between two releases the
+version alone does not tell whether code is the same.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from math import inf
 from pathlib import Path
 from time import time
@@ -32,7 +36,28 @@ from typing import Any
 from polygym.errors import InputError
 from polygym.files import cache_folder
 from polygym.mapping.machine import compile_target
-from polygym.tc.compiler_version import compiler_fingerprint
+from polygym.source_fingerprint import source_fingerprint
+from polygym.version import __version__
+
+# Each for itself: should one of them move, it is missed. `tests/tc/test_compiler_version.py` looks
+# whether there are others.
+COMPILER_FOLDERS = (
+    "codegen",
+    "frontend/tc",
+    "ir",
+    "mapping",
+    "poly",
+    "runtime/loader.py",
+    "tc",
+)
+"""The folders of the package whose modules decide what a comprehension's code is."""
+
+
+@cache
+def compiler_fingerprint() -> str:
+    """Return the version and the fingerprint."""
+    return f"{__version__}+{source_fingerprint(COMPILER_FOLDERS)}"
+
 
 CACHE_FORMAT = 2
 _FILE = f"comprehensions-{CACHE_FORMAT}.sqlite"

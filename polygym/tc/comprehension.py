@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.frontend.tc import TcDefinition, check_initialized, hint_for_output
+from polygym.frontend.tc import TcDefinition, check_initialized, hint_for_output, library
+from polygym.frontend.tc import parse_definitions as parse_text
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping, parse_mapping
 from polygym.mdp.policies.registry import Policy
@@ -25,7 +26,6 @@ from polygym.programs.comprehensions import PREFIX
 from polygym.search import TuningPlan, TuningProgress, TuningResult, read_choice, tune
 from polygym.tc.arguments import expected_arguments, prepare_arguments, sizes_of_arguments
 from polygym.tc.builder import BuildOptions, KernelBuilder
-from polygym.tc.definition_choice import library_definition, text_definition
 from polygym.tc.gradient import Gradient, GradientPart, check_gradient
 from polygym.tc.kernel import CompiledKernel
 from polygym.tc.torch_tensors import as_arrays, call_with_tensors, torch_if_used
@@ -380,3 +380,38 @@ def _mapping(given: Mapping | str) -> Mapping:
             f"mapping: expected one such as 'tile=32x32 unroll_jam=4', found {given!r}"
         )
     return given
+
+
+def library_definition(
+    text: str, name: str | None, gradient: str | Sequence[str] | None
+) -> tuple[TcDefinition, Sequence[TcDefinition]]:
+    """Return one of the library's definitions, and those of its gradient."""
+    if name is not None:
+        raise InputError(f"{text} is one definition already: expected no name, found {name!r}")
+    if gradient is not None:
+        raise InputError(
+            f"{text} has the library's gradient; with_gradient() gives it another one: expected "
+            f"none here, found {gradient!r}"
+        )
+    name = text.removeprefix(PREFIX)
+    return library.definition(name), library.gradients(name)
+
+
+def text_definition(
+    text: str, name: str | None, gradient: str | Sequence[str] | None
+) -> tuple[TcDefinition, Sequence[TcDefinition]]:
+    """Return the definition that is chosen of a text, and those of its gradient."""
+    try:
+        definitions = {definition.name: definition for definition in parse_text(text)}
+    except RecursionError:
+        raise InputError("the text nests too deeply, or a sum in it is too long") from None
+    parts = tuple(gradient) if isinstance(gradient, list | tuple) else (gradient,)
+    parts = () if gradient is None else parts
+    forward = [definition for definition in definitions if definition not in parts]
+    if name is None and len(forward) > 1:
+        raise InputError(f"expected a name, one of {', '.join(forward)}")
+    chosen = next(iter(forward), "") if name is None else name
+    for one in (chosen, *parts):
+        if one not in definitions:
+            raise InputError(f"expected one of {', '.join(definitions)}, found {one!r}")
+    return definitions[chosen], [definitions[part] for part in parts]

@@ -17,7 +17,7 @@ from time import time
 from polygym.files import cache_folder
 from polygym.runtime.evaluation.fingerprint import machine_fingerprint
 from polygym.sqlite_files import sqlite_errors
-from polygym.tc.compiler_version import compiler_fingerprint
+from polygym.tc.cache import compiler_fingerprint
 
 __all__ = ["MeasuredTimes", "user_measured_times"]
 

@@ -30,8 +30,8 @@ from polygym.terms.cost import StaticCost
 from polygym.terms.language.nodes import binds, free_variables, index_of, term_facts, variable
 from polygym.terms.language.substitution import shift_indices
 from polygym.terms.language.types import FLOAT, is_data
-from polygym.terms.named_subterms import common_length, subterms_by_position
 from polygym.terms.rewriter import Position, subterm_at
+from polygym.terms.sharing_value import common_length, subterms_by_position
 
 _LARGEST = 5_000
 _USES = 3

@@ -11,6 +11,18 @@ Example: (x + y) · (x + y) has x + y at 0 and at 1: two bindings, two liftings,
 :class:`SharingValue` makes a value function of this: what can be saved with the steps that are
 left, the cheapest to reach first, less a little for every step that it takes, so that what is
 nearer to it is tried earlier. No rule but those of binding is thought of.
+
+:func:`subterms_by_position` makes parts comparable. A bound variable has the number of binders
+between, so one thing is written differently at two places, and two things alike. There, every
+variable has the name of its binder's place instead.
+
+    >>> from polygym.terms.language.parser import parse_program
+    >>> root = parse_program("(add (let (a x) (log a)) (let (b y) (log b)))").body
+    >>> root.children[0].children[1] is root.children[1].children[1]
+    True
+    >>> named = subterms_by_position(root)
+    >>> named[0, 1] is named[1, 1]
+    False
 """
 
 from __future__ import annotations
@@ -19,11 +31,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from polygym.rewrite.term import Term, postorder
+from polygym.rewrite.term import Term, postorder, term
 from polygym.search.planning.protocol import Values
 from polygym.terms.cost import ASSUMED_VECTOR_SIZE, LET_COST, StaticCost, TermCost, operator_cost
-from polygym.terms.language.nodes import term_facts
-from polygym.terms.named_subterms import subterms_by_position
+from polygym.terms.language.nodes import binds, index_of, term_facts
+from polygym.terms.language.substitution import with_index
+from polygym.terms.rewriter import Position
 
 _STEP = 1e-3
 _LARGEST = 5_000
@@ -39,15 +52,15 @@ def shared_cost(root: Term) -> float:
     order = list(postorder([root]))
     uses: dict[Term, int] = {}
     times: dict[Term, float] = {root: 1.0}
-    for term in reversed(order):
-        for place, child in enumerate(term.children):
+    for node in reversed(order):
+        for place, child in enumerate(node.children):
             uses[child] = uses.get(child, 0) + 1
-            times[child] = max(times.get(child, 0.0), times[term] * _repeats(term, place))
+            times[child] = max(times.get(child, 0.0), times[node] * _repeats(node, place))
     total = 0.0
-    for term in order:
-        own = operator_cost(term)
-        is_shared = bool(term.children) and uses.get(term, 0) > 1 and term.head != "let"
-        total += times[term] * (own + (LET_COST if is_shared else 0.0))
+    for node in order:
+        own = operator_cost(node)
+        is_shared = bool(node.children) and uses.get(node, 0) > 1 and node.head != "let"
+        total += times[node] * (own + (LET_COST if is_shared else 0.0))
     return round(total, 9)
 
 
@@ -64,39 +77,31 @@ def sharing_gains(root: Term, cost: TermCost) -> list[tuple[float, int]]:
     found: dict[Term, list[tuple[tuple[int, ...], bool]]] = {}
     stack: list[tuple[Term, tuple[int, ...], bool]] = [(root, (), False)]
     named = subterms_by_position(root)
-    for term in named.values():
-        if term.children:
-            counts[term] = counts.get(term, 0) + 1
+    for node in named.values():
+        if node.children:
+            counts[node] = counts.get(node, 0) + 1
     while stack:
-        term, place, is_bound = stack.pop()
-        if counts[same := named[place]] > 1 and term.head != "tuple":
-            origin[same] = term
+        node, place, is_bound = stack.pop()
+        if counts[same := named[place]] > 1 and node.head != "tuple":
+            origin[same] = node
             found.setdefault(same, []).append((place, is_bound))
             continue
-        for at, child in enumerate(term.children):
+        for at, child in enumerate(node.children):
             if child.children:
-                stack.append((child, (*place, at), term.head == "let" and at == 0))
+                stack.append((child, (*place, at), node.head == "let" and at == 0))
     answer: list[tuple[float, int]] = []
-    for term, places in found.items():
+    for node, places in found.items():
         if len(places) < 2:
             continue
         lets = sum(is_bound for _, is_bound in places)
-        saved = (len(places) - 1) * cost(origin[term]) - LET_COST * (1 - lets)
+        saved = (len(places) - 1) * cost(origin[node]) - LET_COST * (1 - lets)
         if saved > 0.0:
             ways = [place[:-1] if is_bound else place for place, is_bound in places]
-            top = len(_common(ways))
+            top = common_length(min(ways), max(ways))
             lifted = {way[:length] for way in ways for length in range(top + 1, len(way) + 1)}
             lifted -= {(*place[:-1], 1) for place, is_bound in places if is_bound}
             answer.append((saved, len(lifted) + len(places) - lets + len(places) - 1))
     return answer
-
-
-def _common(places: list[tuple[int, ...]]) -> tuple[int, ...]:
-    first, last = min(places), max(places)
-    length = 0
-    while length < min(len(first), len(last)) and first[length] == last[length]:
-        length += 1
-    return first[:length]
 
 
 class SharingValue:
@@ -109,10 +114,10 @@ class SharingValue:
     def __call__(self, states: Sequence[Term], horizon: int) -> Values:
         """Return what is expected, a row a state, a column for each number of steps."""
         array = np.zeros((len(states), horizon + 1))
-        for row, term in zip(array, states, strict=True):
+        for row, node in zip(array, states, strict=True):
             spent, saved = 0, 0.0
             for gain, steps in sorted(
-                sharing_gains(term, self._cost), key=lambda pair: -pair[0] / pair[1]
+                sharing_gains(node, self._cost), key=lambda pair: -pair[0] / pair[1]
             ):
                 spent += steps
                 saved += gain
@@ -120,3 +125,35 @@ class SharingValue:
                 if spent > horizon:
                     break
         return array
+
+
+def subterms_by_position(root: Term) -> dict[Position, Term]:
+    """Return what stands at each place, in the order of the text, with names for what is bound."""
+    nodes: list[tuple[Term, Position, tuple[Term, ...]]] = []
+    stack: list[tuple[Term, Position, tuple[Term, ...]]] = [(root, (), ())]
+    while stack:
+        one, place, scope = stack.pop()
+        nodes.append((one, place, scope))
+        for at in range(len(one.children) - 1, -1, -1):
+            inner = (*scope, term(f"binder {place}")) if binds(one, at) else scope
+            stack.append((one.children[at], (*place, at), inner))
+    named: dict[Position, Term] = {place: one for one, place, _ in nodes}
+    for one, place, scope in reversed(nodes):
+        if not scope or not term_facts(one).free:
+            continue
+        if one.children:
+            below = [named[*place, at] for at in range(len(one.children))]
+            named[place] = term(one.head, *below)
+        else:
+            index = index_of(one)
+            within = index < len(scope)
+            named[place] = scope[-1 - index] if within else with_index(one, index - len(scope))
+    return named
+
+
+def common_length(one: Position, other: Position) -> int:
+    """Return how far two places have the same way."""
+    length, most = 0, min(len(one), len(other))
+    while length < most and one[length] == other[length]:
+        length += 1
+    return length

@@ -20,8 +20,13 @@ from agents.pretraining.calibration import (
     calibration_at,
     variant_calibration_at,
 )
-from agents.pretraining.dataset import CalibrationDataset, _joined_columns, concatenate_datasets
-from agents.pretraining.folds import FOLD_COUNT, held_out_rows
+from agents.pretraining.dataset import (
+    FOLD_COUNT,
+    CalibrationDataset,
+    _joined_columns,
+    concatenate_datasets,
+    held_out_rows,
+)
 from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES
 from polygym.cost.features.schedules.schedule_vector import SCHEDULE_FEATURE_NAMES
 

@@ -10,7 +10,7 @@ import pytest
 
 from polygym import source_fingerprint
 from polygym.errors import InternalError
-from polygym.tc.compiler_version import COMPILER_FOLDERS, compiler_fingerprint
+from polygym.tc.cache import COMPILER_FOLDERS, compiler_fingerprint
 from polygym.version import __version__
 from tests.test_layering import MODULES, import_graph
 

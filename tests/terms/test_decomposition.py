@@ -17,11 +17,10 @@ from polygym.terms.language.parser import parse_program
 from polygym.terms.language.printer import text_of
 from polygym.terms.language.types import FLOAT
 from polygym.terms.language.values import is_close
-from polygym.terms.named_subterms import subterms_by_position
 from polygym.terms.optimization import optimize_term
 from polygym.terms.rewriter import subterm_at
 from polygym.terms.rules.rule_sets import rules_named
-from polygym.terms.sharing_value import SharingValue, sharing_gains
+from polygym.terms.sharing_value import SharingValue, sharing_gains, subterms_by_position
 
 FAR = "(add (mul (exp x) (log y)) (div (sub (exp y) 1.0) (mul 2.0 (log y))))"
 TWO_LETS = "(add (let (a x) (mul a (log a))) (let (b y) (mul b (log b))))"

@@ -23,7 +23,7 @@ from polygym.terms.gradient import gradient
 from polygym.terms.language.parser import parse_program
 from polygym.terms.language.printer import text_of, text_of_program
 from polygym.terms.language.program import TermProgram
-from polygym.terms.learning.value_functions import VALUE_FUNCTIONS, value_function_named
+from polygym.terms.learning.weights import VALUE_FUNCTIONS, value_function_named
 from polygym.terms.optimization import SEARCH_METHODS, VALUE_METHODS, optimize_term
 from polygym.terms.rules.rule_sets import RULE_SETS, merge_rules, rules_named
 from polygym.terms.rules.rule_table import parse_rules

@@ -3,6 +3,11 @@
 The first is what the others must agree with: rewriting changes the order of sums, so to a relative
 tolerance. All are compiled in the same way and run in one process, one after the other, round by
 round: what slows the machine down for a while slows all of them down.
+
+Data follows a rule, the same on every machine. Element (i₀, i₁, …) of argument p comes from w = (1
++ 3·p + Σ_k (2k + 1)·i_k). A Float is (w mod 97 + 1) / 97, in (0, 1]: products do not overflow and
+divisors are not 0. An Integer is w mod s, s being the least size of any vector, so that it is a
+valid subscript; a truth value is w mod 2.
 """
 
 from __future__ import annotations
@@ -29,10 +34,10 @@ from polygym.runtime.worker.timing import GENEROUS_LIMIT, ONCE, MeasureOptions
 from polygym.runtime.worker.worker import Worker
 from polygym.terms.code.c_values import C_TYPES
 from polygym.terms.code.emitter import emit_code
-from polygym.terms.code.input_data import NAME, data_source
 from polygym.terms.code.interface import TermCode
 from polygym.terms.code.kernel_build import DEFAULT_OPTIONS, CodeOptions, schedule_code, scop_of
 from polygym.terms.language.program import TermProgram
+from polygym.terms.language.types import BOOL, FLOAT
 
 TOLERANCE = 1e-9
 """How far results may be apart, relative to their size: sums have another order."""
@@ -189,3 +194,37 @@ def _problem(
         tuple(places[array.name] for array in filling.arrays),
     )
     return Problem(tuple(buffers.values()), data, programs[0]), programs
+
+
+NAME = "polygym_data"
+_EMPTY_NAME = "polygym_nothing"
+
+
+def data_source(code: TermCode) -> str:
+    """Return the C text of a function that fills the inputs of another."""
+    least = min((size for array in code.inputs for size in array.extents), default=1)
+    arguments, lines = [], []
+    for number, array in enumerate(code.inputs):
+        extents = array.extents or (1,)
+        sizes = "".join(f"[{size}]" for size in extents)
+        arguments.append(f"{C_TYPES[array.kind].value} {array.name}{sizes}")
+        counters = [f"i{at}" for at in range(len(extents))]
+        for counter, size in zip(counters, extents, strict=True):
+            lines.append(f"for (long {counter} = 0; {counter} < {size}; {counter}++)")
+        terms = [f"{2 * at + 1} * {counter}" for at, counter in enumerate(counters)]
+        rule = " + ".join([str(1 + 3 * number), *terms])
+        place = array.name + "".join(f"[{counter}]" for counter in counters)
+        if array.kind == FLOAT:
+            lines.append(f"{place} = (double)(({rule}) % 97 + 1) / 97;")
+        else:
+            lines.append(f"{place} = ({rule}) % {2 if array.kind == BOOL else least};")
+    if not lines:
+        lines = [f"{_EMPTY_NAME} = 0;"]
+        declared = f"double {_EMPTY_NAME};\n"
+    else:
+        declared = ""
+    body = "\n".join(lines)
+    return (
+        f"void {NAME}({', '.join(arguments)})\n{{\n{declared}#pragma scop\n{body}\n"
+        "#pragma endscop\n}\n"
+    )

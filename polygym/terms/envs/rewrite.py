@@ -17,8 +17,7 @@ from polygym.mdp.observation.arrays import Array, Observation
 from polygym.mdp.problems import arguments
 from polygym.terms.cost import StaticCost
 from polygym.terms.envs.encoding import TermEncoder
-from polygym.terms.envs.episode import RewriteEpisode, RewriteTask
-from polygym.terms.envs.observation import observe, rewrite_tables
+from polygym.terms.envs.episode import RewriteEpisode, RewriteTask, observe, rewrite_tables
 from polygym.terms.language.parser import parse_programs
 from polygym.terms.language.printer import text_of
 from polygym.terms.language.program import TermProgram

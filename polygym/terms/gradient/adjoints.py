@@ -3,16 +3,27 @@
 An *adjoint* is a term of the value's type; None, where nothing contributes; or, of a tuple, a tuple
 of adjoints, of which some may be None. So the parts of a tuple that are not used cost nothing. What
 is missing is made up for with zeros only where one term has to stand for all of it.
+
+:func:`infer_sizes` reads sizes off a term: types within terms have none, those of parameters do.
+``(build n (lam i …))`` has n elements, ``(index i m)`` as many as the rows of m; others are
+unknown.
+
+    >>> from polygym.terms.language.parser import parse_program
+    >>> program = parse_program(
+    ...     "(def f (Vec n (Vec 2 Float)) ((v : Vec n Float)) (build n (lam i (constVec 2 1.0))))"
+    ... )
+    >>> print(infer_sizes(program.body, dict(program.parameters)))
+    (Vec n (Vec 2 Float))
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from polygym.rewrite.term import Term, term
 from polygym.terms.gradient.chain_rules import add_terms
-from polygym.terms.language.nodes import lam, term_facts, variable
+from polygym.terms.language.nodes import lam, name_of, term_facts, variable
 from polygym.terms.language.substitution import close_binder
 from polygym.terms.language.types import (
     BOOL,
@@ -22,6 +33,7 @@ from polygym.terms.language.types import (
     Type,
     VectorSize,
     VectorType,
+    join_types,
 )
 
 Adjoint: TypeAlias = "Term | tuple[Any, ...] | None"
@@ -135,3 +147,48 @@ def is_additive(kind: Type) -> bool:
             return all(map(is_additive, parts))
         case _:
             return kind != BOOL
+
+
+_DEEPEST = 100
+
+
+def infer_sizes(one: Term, kinds: Mapping[str, Type]) -> Type:
+    """Return the type of a term, given the types of names."""
+    plain = term_facts(one).type
+    if term_facts(one).depth > _DEEPEST or not isinstance(plain, VectorType | TupleType):
+        return plain
+    return _sized(one, kinds, plain)
+
+
+def _sized(one: Term, kinds: Mapping[str, Type], plain: Type) -> Type:
+    head, children = one.head, one.children
+    if not children:
+        return kinds.get(name_of(one), plain)
+    if head in ("index", "select"):
+        whole = infer_sizes(children[1], kinds)
+        if isinstance(whole, VectorType):
+            return whole.element
+        return whole.parts[int(children[0].head)] if isinstance(whole, TupleType) else plain
+    if head == "build":
+        return VectorType(infer_sizes(children[1].children[0], kinds), _size(children[0]))
+    if head in ("constVec", "deltaVec"):
+        return VectorType(infer_sizes(children[-1], kinds), _size(children[0]))
+    if head in ("sumbuild",):
+        return infer_sizes(children[1].children[0], kinds)
+    if head == "tuple":
+        return TupleType(tuple(infer_sizes(child, kinds) for child in children))
+    if head == "let":
+        return infer_sizes(children[1], kinds)
+    if head == "if":
+        return join_types(infer_sizes(children[1], kinds), infer_sizes(children[2], kinds)) or plain
+    if head in ("add", "sub", "mul", "neg"):
+        types = [infer_sizes(child, kinds) for child in children if term_facts(child).type == plain]
+        return types[0] if types else plain
+    return plain
+
+
+def _size(count: Term) -> VectorSize:
+    """Return a size that has a name or is a number."""
+    if isinstance(count.head, int) and not isinstance(count.head, bool):
+        return count.head
+    return name_of(count) or None

@@ -44,6 +44,7 @@ from polygym.terms.gradient.adjoints import (
     add_adjoints,
     complete_adjoint,
     has_floats,
+    infer_sizes,
     is_additive,
     leafwise,
     part_of,
@@ -58,7 +59,6 @@ from polygym.terms.gradient.chain_rules import (
     negate_term,
 )
 from polygym.terms.gradient.inlining import inline_calls
-from polygym.terms.gradient.size_inference import infer_sizes
 from polygym.terms.language.nodes import name_of, term_facts, variable
 from polygym.terms.language.program import TermProgram
 from polygym.terms.language.substitution import open_binder

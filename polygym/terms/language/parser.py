@@ -22,21 +22,19 @@ from dataclasses import dataclass
 from polygym.errors import InputError, LimitError, SourceError
 from polygym.rewrite.s_expressions import is_decimal, is_integer
 from polygym.rewrite.term import Term, term
-from polygym.terms.language.declarations import (
-    SELECTION,
-    expect_name,
-    is_name,
-    parse_declaration,
-    parse_type,
-)
 from polygym.terms.language.nodes import bound, constant, lam, let, term_facts, variable
 from polygym.terms.language.operators import ALIASES, OPERATORS, IllTypedError, result_of
 from polygym.terms.language.program import BARE_NAME, TermProgram, sizes_in
 from polygym.terms.language.scopes import (
+    SELECTION,
     NameScope,
     TypedTerm,
     as_float,
+    expect_name,
+    is_name,
     note_sizes,
+    parse_declaration,
+    parse_type,
     size_accessors,
     with_known_sizes,
     without_named_sizes,

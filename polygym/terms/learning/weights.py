@@ -3,11 +3,15 @@
 A file is NumPy's archive of plain arrays (:mod:`polygym.cost.models.array_archives`) with a check
 sum in its header, and the kinds of nodes that the network knows: weights for others are refused. A
 checkpoint of a training is such a file with what its optimiser holds beside the weights.
+
+:func:`value_function_named` finds a value function by name. ``counted`` is
+:class:`~polygym.terms.fusion_value.ReuseValue`, ``learned`` the network that ships with polygym,
+trained on the paper's arithmetic, ``both`` the maximum of the two; other names are files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -24,8 +28,13 @@ from polygym.cost.models.array_archives import (
 from polygym.cost.models.cost_model import ModelCard
 from polygym.errors import InputError
 from polygym.files import write_atomically
+from polygym.rewrite.term import Term
+from polygym.search.planning import ValueFunction
+from polygym.search.planning.protocol import Values
+from polygym.terms.fusion_value import ReuseValue
 from polygym.terms.learning.graph_encoding import KINDS
 from polygym.terms.learning.numpy_network import VALUE_SCALE, NetworkValue, NumpyNetwork
+from polygym.terms.rules.rule_types import TermRule
 
 PATH = Path(__file__).parent / "data" / "arithmetic.npz"
 """The weights that come with polygym."""
@@ -105,3 +114,50 @@ def shipped_weights() -> ValueWeights:
 def shipped_value() -> NetworkValue:
     """Return the value function of the weights that come with polygym, as searches trust it."""
     return NetworkValue(shipped_weights().network, scale=VALUE_SCALE)
+
+
+VALUE_FUNCTIONS = {
+    "counted": "what binding and fusing loops would save",
+    "learned": "the network that comes with polygym",
+    "both": "of these two the one that expects more",
+}
+
+
+class MaximumValue:
+    """Expects of each state what that one of several value functions does that expects most.
+
+    Each sees something that is to be gained and may miss what another one sees: what is counted by
+    hand knows of binding for certain, and of arithmetic nothing; a network knows of both roughly.
+    """
+
+    def __init__(self, *values: ValueFunction[Term]) -> None:
+        """Take the value functions, at least one."""
+        self._values = values
+
+    def __call__(self, states: Sequence[Term], horizon: int) -> Values:
+        """Return what is expected, a row a state, a column for each number of steps."""
+        result: Values = np.max([value(states, horizon) for value in self._values], axis=0)
+        return result
+
+
+def value_function_named(name: str, rules: Sequence[TermRule] = ()) -> ValueFunction[Term]:
+    """Return the value function of a name or a file; ``rules`` are those that will be applied.
+
+    Raises:
+        InputError: there is none.
+    """
+    if name == "counted":
+        return ReuseValue(rules=rules)
+    # Only those that need weights read them.
+    from polygym.terms.learning.numpy_network import VALUE_SCALE, NetworkValue
+    from polygym.terms.learning.weights import ValueWeights, shipped_value
+
+    if name == "learned":
+        return shipped_value()
+    if name == "both":
+        return MaximumValue(shipped_value(), ReuseValue(rules=rules))
+    if not Path(name).is_file():
+        raise InputError(
+            f"a policy: expected {', '.join(VALUE_FUNCTIONS)}, or a file of weights, found {name!r}"
+        )
+    return NetworkValue(ValueWeights.load(Path(name)).network, scale=VALUE_SCALE)

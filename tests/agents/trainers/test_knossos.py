@@ -16,8 +16,7 @@ from agents.trainers.training import train_experiment
 from agents.trainers.training_tables import read_rows
 from polygym.errors import InputError
 from polygym.search.planning import PlanningLimits, search
-from polygym.terms.learning.value_functions import value_function_named
-from polygym.terms.learning.weights import ValueWeights
+from polygym.terms.learning.weights import ValueWeights, value_function_named
 from polygym.terms.library import expressions
 from polygym.terms.term_system import TermSystem
 

@@ -21,8 +21,7 @@ from agents.policies.guide import NetworkGuide
 from agents.policies.trained_network import TrainedPolicy
 from agents.train import main
 from agents.trainers.demonstrations import load_demonstrations
-from agents.trainers.fitting import fit_batch
-from agents.trainers.policy_dataset import PolicyDataset
+from agents.trainers.policy_dataset import PolicyDataset, fit_batch
 from agents.trainers.training import train_experiment, trained_models
 from agents.trainers.training_tables import read_rows
 from polygym.errors import InputError

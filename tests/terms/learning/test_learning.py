@@ -26,8 +26,13 @@ from polygym.terms.learning.numpy_network import VALUE_SCALE, NetworkValue, Nump
 from polygym.terms.learning.replay_buffer import ReplayBuffer, sample_examples
 from polygym.terms.learning.torch_network import NetworkShape, ValueNetwork, to_numpy
 from polygym.terms.learning.training import TrainingConfig, ValueTrainer, total_cost, train
-from polygym.terms.learning.value_functions import value_function_named
-from polygym.terms.learning.weights import PATH, ValueWeights, shipped_value, shipped_weights
+from polygym.terms.learning.weights import (
+    PATH,
+    ValueWeights,
+    shipped_value,
+    shipped_weights,
+    value_function_named,
+)
 from polygym.terms.library import expressions, programs
 from polygym.terms.rules.rule_sets import rules_named
 from polygym.terms.term_system import TermSystem

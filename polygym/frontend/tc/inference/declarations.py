@@ -12,9 +12,8 @@ from polygym.frontend.tc.inference.lowering_state import (
     declared_sizes,
 )
 from polygym.frontend.tc.semantics.affine import LARGEST_COEFFICIENT
-from polygym.frontend.tc.semantics.environment import NameEnvironment
+from polygym.frontend.tc.semantics.environment import NameEnvironment, TensorInfo, TensorRole
 from polygym.frontend.tc.semantics.name_resolution import required_constants, scalar_parameters
-from polygym.frontend.tc.semantics.tensors import TensorInfo, TensorRole
 from polygym.frontend.tc.semantics.types import (
     SCALAR_TYPES,
     UntypedKind,

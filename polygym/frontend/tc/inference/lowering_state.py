@@ -14,10 +14,9 @@ import islpy as isl
 from polygym.errors import SourceError
 from polygym.frontend.tc.inference.ranges import IndexScope, SymbolicSizes
 from polygym.frontend.tc.semantics.affine import LARGEST_COEFFICIENT
-from polygym.frontend.tc.semantics.environment import NameEnvironment
+from polygym.frontend.tc.semantics.environment import NameEnvironment, TensorInfo
 from polygym.frontend.tc.semantics.identifiers import IdentifierAllocator
 from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement, size_locations
-from polygym.frontend.tc.semantics.tensors import TensorInfo
 from polygym.frontend.tc.syntax import tree
 from polygym.ir.scop import Statement
 from polygym.ir.types import ScalarType

@@ -32,13 +32,13 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polygym.errors import SourceError, SourceLocation
-from polygym.frontend.tc.inference.extents import c_text_of, extent_of
 from polygym.frontend.tc.semantics.affine import (
     TRUE_CONDITION,
     AffineExpression,
     IslCondition,
     Rounding,
 )
+from polygym.poly.isl_values import isl_c_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,3 +323,21 @@ def _range_end_text(scope: IndexScope, values: isl.Set) -> str:
 
 def _texts(subscripts: Sequence[SubscriptConstraint]) -> str:
     return ", ".join(dict.fromkeys(constraint.text for constraint in subscripts)) or "the statement"
+
+
+def extent_of(valid: isl.Set, context: isl.Set) -> isl.PwAff:
+    """Return how many values a subscript may have, which count from 0."""
+    last = valid.dim_max(0)
+    val = isl.Val.int_from_si(valid.get_ctx(), 1)
+    return last.add_constant_val(val).gist(context).coalesce()
+
+
+def c_text_of(size: isl.PwAff, context: isl.Set) -> str:
+    """Return a size as C text: ``M``, ``(H - KH) / 2 + 1``, ``M <= N ? M : N``."""
+    build = isl.AstBuild.from_context(context)
+    pieces = size.get_pieces()
+    texts = [isl_c_text(build.expr_from_pw_aff(isl.PwAff.from_aff(value))) for _, value in pieces]
+    text = texts[-1]
+    for (where, _), value in zip(reversed(pieces[:-1]), reversed(texts[:-1]), strict=True):
+        text = f"({isl_c_text(build.expr_from_set(where))} ? {value} : {text})"
+    return text

@@ -13,9 +13,8 @@ import islpy as isl
 from polygym.errors import SourceError, SourceLocation
 from polygym.frontend.tc.inference.ranges import IndexScope
 from polygym.frontend.tc.semantics.affine import AffineExpression, IslCondition, quasi_affine_of
-from polygym.frontend.tc.semantics.environment import NameEnvironment
+from polygym.frontend.tc.semantics.environment import NameEnvironment, TensorInfo
 from polygym.frontend.tc.semantics.name_resolution import names_of_expression
-from polygym.frontend.tc.semantics.tensors import TensorInfo
 from polygym.frontend.tc.semantics.types import default_type, type_of, type_text
 from polygym.frontend.tc.syntax.printer import expression_text
 from polygym.frontend.tc.syntax.tree import ElementOrCall, Expression, NameUse

@@ -12,10 +12,9 @@ from polygym.frontend.tc.inference.in_place import check_no_conflicts
 from polygym.frontend.tc.inference.lowering_state import LoweringState
 from polygym.frontend.tc.inference.ranges import IndexScope
 from polygym.frontend.tc.inference.subscripts import access_map, affine_subscripts, check_rank
-from polygym.frontend.tc.semantics.environment import NameEnvironment, elements_read
+from polygym.frontend.tc.semantics.environment import NameEnvironment, TensorRole, elements_read
 from polygym.frontend.tc.semantics.functions import name_suggestion
 from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement, names_of_expression
-from polygym.frontend.tc.semantics.tensors import TensorRole
 from polygym.frontend.tc.semantics.types import callee_of
 from polygym.frontend.tc.syntax.printer import expression_text
 from polygym.frontend.tc.syntax.tree import AssignKind, ElementOrCall

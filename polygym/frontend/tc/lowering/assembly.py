@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polygym.frontend.tc.inference.extents import c_text_of, extent_of
 from polygym.frontend.tc.inference.lowering_state import LoweringState
+from polygym.frontend.tc.inference.ranges import c_text_of, extent_of
+from polygym.frontend.tc.semantics.environment import TensorInfo, TensorRole
 from polygym.frontend.tc.semantics.identifiers import IdentifierAllocator
-from polygym.frontend.tc.semantics.tensors import TensorInfo, TensorRole
 from polygym.frontend.tc.syntax.tree import TcParameter as Declaration
 from polygym.ir.scop import Array, Parameter, Scop, StorageClass
 from polygym.poly.isl_values import isl_text

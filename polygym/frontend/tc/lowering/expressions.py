@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from polygym.errors import SourceError, SourceLocation
-from polygym.frontend.tc.semantics.compositions import FunctionComposition
 from polygym.frontend.tc.semantics.environment import NameEnvironment, right_operand_environment
+from polygym.frontend.tc.semantics.functions import FunctionComposition
 from polygym.frontend.tc.semantics.types import (
     UntypedKind,
     callee_of,

@@ -31,9 +31,8 @@ from polygym.frontend.tc.lowering.expressions import (
     translate_expression,
 )
 from polygym.frontend.tc.semantics.affine import TRUE_CONDITION, AffineExpression, IslCondition
-from polygym.frontend.tc.semantics.environment import NameEnvironment
+from polygym.frontend.tc.semantics.environment import NameEnvironment, TensorInfo, TensorRole
 from polygym.frontend.tc.semantics.name_resolution import ResolvedStatement
-from polygym.frontend.tc.semantics.tensors import TensorInfo, TensorRole
 from polygym.frontend.tc.syntax.printer import expression_text, statement_text, target_text
 from polygym.frontend.tc.syntax.tree import AssignKind, ElementOrCall, NameUse
 from polygym.ir import expressions as ir

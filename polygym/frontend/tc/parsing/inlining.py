@@ -36,7 +36,7 @@ from polygym.frontend.tc.semantics.name_resolution import names_of_expression, r
 from polygym.frontend.tc.semantics.types import SCALAR_TYPES, check_fits
 from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.printer import expression_text
-from polygym.frontend.tc.syntax.renaming import rename_statement
+from polygym.frontend.tc.syntax.tree import rename_statement
 from polygym.frontend.tc.syntax.where_values import substitute_values
 
 _UNKNOWN_SIZE_HINT = (

@@ -14,7 +14,7 @@ from typing import assert_never
 from polygym.frontend.tc.semantics.name_resolution import names_of_expression, size_locations
 from polygym.frontend.tc.syntax import tree
 from polygym.frontend.tc.syntax.printer import statement_text
-from polygym.frontend.tc.syntax.renaming import rename_statement
+from polygym.frontend.tc.syntax.tree import rename_statement
 
 
 def canonical_text(definition: tree.TcDefinition) -> str:
