@@ -94,7 +94,7 @@ def random_mapping(generator: np.random.Generator) -> str:
         words.append(f"tile={sizes()}")
     if generator.random() < 0.3:
         words.append(f"outer_tile={sizes()}")
-    for name in ("wavefront", "diamond", "sink", "separate", "registers", "pack"):
+    for name in ("wavefront", "diamond", "sink", "separate", "scalar_replacement", "pack"):
         words.append(f"{name}={generator.choice(['on', 'on', 'off'])}")
     if generator.random() < 0.7:
         words.append(f"vector_bits={generator.choice(['off', '128', '256', '512'])}")

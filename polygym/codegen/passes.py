@@ -242,9 +242,9 @@ LOOP_PASSES: tuple[Pass[LoopProgram, LoopProgram], ...] = (
     Pass(
         "move_initialisers",
         Representation.LOOPS,
-        "what sets an element of a sum moves right before its terms (registers=on)",
+        "what sets an element of a sum moves right before its terms (scalar_replacement=on)",
         _sink_reduction_init,
-        lambda mapping: mapping.registers,
+        lambda mapping: mapping.scalar_replacement,
     ),
     Pass(
         "separate",
@@ -291,7 +291,7 @@ LOOP_PASSES: tuple[Pass[LoopProgram, LoopProgram], ...] = (
         Representation.LOOPS,
         "sums and maxima along a loop run in chains (of integers, or reassociate=on)",
         _split_accumulators,
-        lambda mapping: mapping.registers and not mapping.keeps_schedule_order,
+        lambda mapping: mapping.scalar_replacement and not mapping.keeps_schedule_order,
     ),
     Pass(
         "privatise",

@@ -30,8 +30,7 @@ from polygym.codegen.validate.execution import check_by_execution, prepare_probe
 from polygym.codegen.validate.ranges import check_ranges
 from polygym.errors import InputError, InternalError, LimitError
 from polygym.ir.scop import StorageClass
-from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping
-from polygym.mapping.nest_options import require_statements
+from polygym.mapping.mapping import SEQUENTIAL_MAPPING, Mapping, require_statements
 from polygym.mapping.sizes import Sizes, known_sizes
 from polygym.poly.dependences import dependences
 from polygym.poly.isl_budget import DEFAULT_OPERATIONS, bounded_operations

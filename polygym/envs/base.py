@@ -20,7 +20,7 @@ from polygym.envs.episode_end import RewardTerms
 from polygym.envs.remote_evaluation import RemoteEvaluator
 from polygym.envs.snapshots import SnapshotEnv
 from polygym.errors import InputError
-from polygym.mapping.nest_options import require_statements
+from polygym.mapping.mapping import require_statements
 from polygym.mdp import rewards as reward
 from polygym.mdp.episode import Episode
 from polygym.mdp.observation.arrays import (

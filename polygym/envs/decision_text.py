@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, assert_never
 
-from polygym.mapping.mapping import WorkSharing
+from polygym.mapping.knobs import KnobQuestion, LoopDirection
 from polygym.mdp.editing import EDITS, EditKind, EditState, Operand
 from polygym.mdp.episode import Episode
-from polygym.mdp.mapping_decisions import MOST_VALUES, DecisionKind, MappingQuestion, MappingState
+from polygym.mdp.mapping_decisions import MOST_VALUES, MappingQuestion, MappingState
 from polygym.mdp.storage_decisions import StorageState
 from polygym.mdp.task_options import Phase
 from polygym.poly.schedule import Schedule
@@ -183,12 +183,15 @@ def _operand(editing: EditState, kind: Operand, value: int) -> str:
 
 
 def _mapping_question(deciding: MappingState, asked: MappingQuestion) -> str:
-    words = asked.kind.value.replace("_", " ")
-    if asked.kind is DecisionKind.TILE:
-        words += f" of loop {asked.loop + 1}"
-    if asked.kind is DecisionKind.ORDER:
-        words += f", loop {asked.loop + 1} from the inside,"
-    return words if asked.nest < 0 else f"{words} in the nest of {_nest_text(deciding, asked.nest)}"
+    text = _kind_text(asked.kind)
+    match asked.kind.direction:
+        case LoopDirection.INWARD:
+            text += f" of loop {asked.loop + 1}"
+        case LoopDirection.OUTWARD:
+            text += f", loop {asked.loop + 1} from the inside,"
+        case None:
+            pass
+    return text if asked.nest < 0 else f"{text} in the nest of {_nest_text(deciding, asked.nest)}"
 
 
 def _nest_text(deciding: MappingState, nest: int) -> str:
@@ -197,57 +200,23 @@ def _nest_text(deciding: MappingState, nest: int) -> str:
 
 def _mapping_answers(deciding: MappingState) -> list[str]:
     asked = deciding.question
-    values = [] if asked is None else [_value_text(asked.kind, value) for value in deciding.values]
+    values = [] if asked is None else [asked.kind.describe(value) for value in deciding.values]
     return ["as the model says", "everything else as the model says", *values]
 
 
-def _decision_text(subject: DecisionKind, value: Any) -> str:
+def _decision_text(kind: KnobQuestion, value: Any) -> str:
     """Return a decision in words, for a line of many.
 
-    >>> _said(Subject.TILE, (32, 1)), _said(Subject.VECTOR, 256), _said(Subject.PACK, False)
-    ('tile 32 x whole', 'vector 256 bits', 'pack off')
+    >>> from polygym.mapping.knobs import QUESTIONS
+    >>> _decision_text(QUESTIONS["tile"], (32, 1)), _decision_text(QUESTIONS["pack"], False)
+    ('tile 32 x whole', 'pack off')
     """
-    words = _value_text(subject, value)
-    return (
-        words
-        if subject in (DecisionKind.COPIES, DecisionKind.JAM)
-        else f"{_kind_text(subject)} {words}"
-    )
+    text = kind.describe(value)
+    return text if kind.is_complete else f"{_kind_text(kind)} {text}"
 
 
-def _kind_text(subject: DecisionKind) -> str:
-    return subject.value.replace("_", " ")
-
-
-def _value_text(subject: DecisionKind, value: Any) -> str:
-    """Return what a choice means.
-
-    >>> _value(Subject.WAVEFRONT, (True, False)), _value(Subject.TILE, (1,))
-    ('without diamonds', 'whole')
-    >>> _value(Subject.ORDER, (2,))
-    'loop 2'
-    """
-    match subject:
-        case DecisionKind.REGISTERS | DecisionKind.PACK | DecisionKind.SEPARATE | DecisionKind.SINK:
-            return "on" if value else "off"
-        case DecisionKind.PARALLEL:
-            assert isinstance(value, WorkSharing)
-            return value.value
-        case DecisionKind.WAVEFRONT:
-            with_diamonds = "with diamonds" if value[1] else "without diamonds"
-            return with_diamonds if value[0] else "off"
-        case DecisionKind.VECTOR:
-            return f"{value} bits" if value else "off"
-        case DecisionKind.COPIES:
-            return f"{_count_text(value, 'vector')}{' together' if value > 1 else ''}"
-        case DecisionKind.JAM:
-            return f"{_count_text(value, 'iteration')}{' together' if value > 1 else ''}"
-        case DecisionKind.ORDER:
-            return f"loop {', '.join(map(str, value))}" if value else "off"
-        case DecisionKind.TILE | DecisionKind.OUTER_TILE:
-            return " x ".join("whole" if size == 1 else str(size) for size in value) or "off"
-        case _:
-            assert_never(subject)
+def _kind_text(kind: KnobQuestion) -> str:
+    return kind.name.replace("_", " ")
 
 
 def _count_text(count: int, noun: str) -> str:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from polygym.mapping.knobs import KNOB_NAMED, QUESTIONS, KnobQuestion, LoopDirection
+from polygym.mapping.knobs import NEST_COLUMNS as KNOB_COLUMNS
+from polygym.mdp.observation.mapping_arrays import NEST_COLUMNS, QUESTION_COLUMNS
+
 Class = TypeVar("Class", bound=type)
 
 _STORAGE_SECTION = """
@@ -193,6 +197,40 @@ _SHARED_SECTIONS = """
     - v0, observation 2: `rows`, `generator` and `point` are signed logarithms (float32); in
       observation 1 they were int8 and cut off at ±127. Models that were trained on it are refused.
     """
+
+
+def with_knobs(environment: Class) -> Class:
+    """Fill in what the docstring of an environment leaves to the table of mapping knobs."""
+    rows = [
+        f"    | {name} | {subject} | {kind.answers} |"
+        for kind in QUESTIONS.values()
+        for name, subject in [_question_head(kind)]
+    ]
+    texts = {
+        "QUESTION_TABLE": "\n".join(["| question | of | choices |", "    |---|---|---|", *rows]),
+        "QUESTION_COUNT": str(len(QUESTION_COLUMNS)),
+        "NEST_COUNT": str(len(NEST_COLUMNS)),
+        "ABOUT_COLUMNS": ", ".join(f"`about_{name}`" for name in QUESTIONS),
+        "KNOB_COLUMNS": ", ".join(f"`{column.name}`" for _, column in KNOB_COLUMNS),
+    }
+    for name, text in texts.items():
+        environment.__doc__ = (environment.__doc__ or "").replace(name, text)
+    return environment
+
+
+def _question_head(kind: KnobQuestion) -> tuple[str, str]:
+    """Return a question's name, and what it is asked about."""
+    subject = "each nest" if KNOB_NAMED[kind.knobs[0]].is_per_nest else "the program"
+    match kind.direction:
+        case LoopDirection.INWARD:
+            subject = "each loop of a nest, until the default is chosen"
+        case LoopDirection.OUTWARD:
+            subject += (
+                ", from the inside, as long as there is a choice, until the default is chosen"
+            )
+        case None:
+            pass
+    return f"{kind.name} ({kind.condition})" if kind.condition else kind.name, subject
 
 
 def with_storage_section(environment: Class) -> Class:

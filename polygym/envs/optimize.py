@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from polygym.envs.documentation import with_shared_sections, with_storage_section
+from polygym.envs.documentation import with_knobs, with_shared_sections, with_storage_section
 from polygym.envs.end_info import Info
 from polygym.envs.storage_base import StorageEnv
 from polygym.mdp.env_ids import OPTIMIZE
@@ -19,6 +19,7 @@ from polygym.mdp.task_options import MappingDecisions, Phase
 
 @with_shared_sections
 @with_storage_section
+@with_knobs
 class OptimizeEnv(StorageEnv):
     """Decide everything that decides speed: the order of a loop program, and what is made of it.
 
@@ -50,18 +51,7 @@ class OptimizeEnv(StorageEnv):
 
     (N is `max_coefficient`.) The questions of the mapping, in their order, and what may be chosen:
 
-    | question | of | choices |
-    |---|---|---|
-    | registers, pack, separate | the program | the other of on and off |
-    | parallel (with threads) | each nest | the other ways to share iterations out: dynamic, static, off |
-    | wavefront (with threads) | each nest | wavefront and diamonds, wavefront alone, neither |
-    | vector | each nest | off, 128, 256, 512 bits |
-    | copies | each nest | 1, 2, 3, 4, 6, 8, 12 vectors together |
-    | jam | each nest | 1, 2, 3, 4, 6, 8, 12 iterations together |
-    | tile | each loop of a nest, until the model shall decide | off; 1 (whole), 4 … 512, and halves, thirds, quarters of the loop |
-    | outer_tile | each nest | 2, 4, 8 |
-    | sink | each nest | the other of on and off |
-    | order | each nest, from the inside, as long as there is a choice and until the model shall decide | the loops that may change places, by their numbers; off where `mapping` has an order |
+    QUESTION_TABLE
 
     Nests are groups of statements with loops in common; the eight with most iterations are asked
     about. An edit is chosen in steps: its kind, then rows, statements and amounts; only with the
@@ -73,8 +63,8 @@ class OptimizeEnv(StorageEnv):
     Beside the arrays below there are these, float32 unless said otherwise; sizes, lengths and
     numbers of things are log2(1 + x), columns `about_…`, `operand_…` and `edit_…` are 0 or 1:
 
-    `question` (29,): `editing`, `mapping`; `about_registers` … `about_order`, what the question is
-    about (12 columns); `operand_kind` … `operand_strategy`, what an edit needs next (7); `is_part`;
+    `question` (QUESTION_COUNT,): `editing`, `mapping`; ABOUT_COLUMNS,
+    what the question is about; `operand_kind` … `operand_strategy`, what an edit needs next (7); `is_part`;
     `nest` (from 1; 0: the program); `loop` (from 1; of an order from the inside); `length` of the
     loop that is tiled; `threads`;
     `questions_left` at most; `edits` made; `edit_steps` / 64.
@@ -84,12 +74,10 @@ class OptimizeEnv(StorageEnv):
     `static`, `wavefront`, `diamond`, `level` (which loop, from 1), `independent` (that loop),
     `edit_skew` … `edit_adopt`.
 
-    `nests` (8 by 40), in the order in which they run: `exists`, `at_hand`, `statements`, `depth`,
+    `nests` (8 by NEST_COUNT), in the order in which they run: `exists`, `at_hand`, `statements`, `depth`,
     `iterations`, `length_1` … `length_6`, `independent_1` … `independent_6`; and what the mapping so
-    far has for it: `is_static`, `is_shared`, `wavefront`, `diamond`, `sink`, `vectors`,
-    `vector_bits`, `vector_copies`, `unroll_jam` (0: the model's), `is_tiled`, `tile_1` … `tile_6`,
-    `outer_tile`; `order_1` … `order_6`, which loop of those that are named loop 1 … 6 is, from the
-    innermost on (0: not named).
+    far has for it (0: the default; `order_1` … `order_6`: which loop of those that are named loop
+    1 … 6 is, from the innermost on): KNOB_COLUMNS.
 
     `nest_of`, int8 (48,): the nest of each statement, from 1; 0 for none of them.
 

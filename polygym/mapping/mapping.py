@@ -1,4 +1,4 @@
-"""Mapping: what is done to a schedule for the machine's sake, as a value that prints and parses.
+"""The mapping of a schedule to the machine, as a value that prints and parses.
 
 A schedule fixes the order of the instances; a mapping decides how the loops that realise it use the
 machine. Its text lists what differs from the default, which decides everything by itself::
@@ -8,84 +8,46 @@ machine. Its text lists what differs from the default, which decides everything 
     sequential                         the loops as the schedule has them
     tile=32x64 unroll_jam=4 parallel=static   tiles of 32 by 64, and so on
 
-================= ==================================================================================
-``threads``       how many threads parallel loops may use
-``parallel``      ``dynamic`` chunks, ``static`` ones, or ``off``
-``tile``          sizes of the tiles of each band, outermost member first; the last size counts for
-                  further members; 1 leaves a member whole; ``off``; without it, chosen for each
-                  band
-``outer_tile``    sizes of a second level of tiles around the first, in tiles; ``off``
-``wavefront``     ``on``: tiles of a band without a coincident member run in parallel along
-                  diagonals
-``diamond``       ``on``: where all tiles along a diagonal can start at once, they are shaped so
-``sink``          ``on``: loops around a sequence are tiled, and their point loops moved into it
-``vector_bits``   bits of a vector: ``128``, ``256``, ``512``; ``off``; without it, the machine's
-``vector_copies`` how many vectors of the vector loop run together
-``unroll_jam``    how many iterations of a loop around it run together
-``order``         which loops of the points run innermost, ``3x2``: loop 2, and loop 3 around it
-``separate``      ``on``: full tiles have loops of their own, with bounds that are known
-``registers``     ``on``: what an inner loop accumulates lives in registers
-``pack``          ``on``: arrays that a nest only reads, down columns by vectors, are copied
-                  beforehand
-``reassociate``   ``on``: sums and products of floats may be computed in another order
-================= ==================================================================================
+The options are the rows of :data:`polygym.mapping.knobs.KNOBS`; here stand their defaults. Every
+mapping keeps the results bit for bit, except ``reassociate=on``: results under it are compared to a
+tolerance, and a report of its times has to state that.
 
-Every mapping keeps the results bit for bit, but for the last one: what is computed under it is
-compared to a tolerance, and whoever reports its times has to say so.
-
-Some entries may be others for a *nest*, the loops around a statement that it shares with others or
-has alone. The nest is named by one of its statements, whatever the schedule puts together::
+Some options may have other values for a *nest*, the loops around a statement that it shares with
+others or has alone. The nest is named by one of its statements::
 
     threads=2 tile=32 S3:tile=16x256 S3:unroll_jam=2
 
-Where statements share a nest what is said of each of them counts for all, and of two values for one
-entry that of the statement whose name is last in the alphabet.
-
-Five words had other names once, which files hold that were written then: ``outer``, ``vector``,
-``vectors``, ``jam`` and ``hold``. They are read as what they are called now, and never printed; so
-texts are compared as the mappings that they stand for.
+Where statements share a nest the options of each of them count for all. Of two values for one
+option that of the statement whose name is last in the alphabet counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, fields
-from enum import Enum
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from polygym.cached_hash import CachedHash, cache_hash
 from polygym.errors import InputError
-from polygym.mapping.nest_options import (
-    NEST_OPTIONS,
-    Nests,
-    OptionValues,
-    merged_options,
-    nests_of,
-    require_sorted,
-)
+from polygym.mapping.knob_domains import WorkSharing as WorkSharing
+from polygym.mapping.knobs import KNOB_NAMED, KNOBS
 from polygym.pickling import pickle_by_name
+
+if TYPE_CHECKING:  # a process that runs code needs mappings, and no programs
+    from polygym.ir.scop import Scop
+
+OptionValues: TypeAlias = tuple[tuple[str, Any], ...]
+"""Options by name, with their values, in the order of :data:`NEST_OPTIONS`."""
+
+Nests: TypeAlias = tuple[tuple[str, OptionValues], ...]
+"""Options by statement, in the order of the names."""
 
 TOLERANCE = 1e-6
 TOLERANCE_TEXT = f"{TOLERANCE:g} ({TOLERANCE * 100:g} in single precision)"
 """How far from the original's a result may be, relatively, where sums may be reassociated; elements
 in single precision a hundred times as far (:mod:`polygym.runtime.worker.output_comparison`)."""
-
-_MAX_THREADS = 1024
-_MAX_TILE = 1 << 20
-_MAX_COPIES = 16
-
-
-class WorkSharing(Enum):
-    """How the iterations of a parallel loop are shared out among threads."""
-
-    DYNAMIC = "dynamic"
-    STATIC = "static"
-    OFF = "off"
-
-    # Each is there once. That of its name, which Python takes, is slower than all other entries'.
-    __hash__ = object.__hash__
 
 
 def _sizes_for(pattern: tuple[int, ...], count: int) -> tuple[int, ...]:
@@ -101,16 +63,11 @@ def _sizes_for(pattern: tuple[int, ...], count: int) -> tuple[int, ...]:
     return (*pattern[:count], *(pattern[-1:] * (count - len(pattern))))
 
 
-def _require_range(name: str, value: Any, least: int, most: int) -> None:
-    if type(value) is not int or not least <= value <= most:
-        raise InputError(f"{name}: expected {least} to {most}, found {value!r}")
-
-
 @cache_hash
 @pickle_by_name
 @dataclass(frozen=True, slots=True)
 class Mapping(CachedHash):
-    """The options; the module's docstring says what each means. None leaves it to the model."""
+    """The options with their defaults. None leaves one to the model."""
 
     threads: int = 1
     parallel: WorkSharing = WorkSharing.DYNAMIC
@@ -124,43 +81,21 @@ class Mapping(CachedHash):
     unroll_jam: int | None = None
     order: tuple[int, ...] = ()
     separate: bool = False
-    registers: bool = True
+    scalar_replacement: bool = True
     pack: bool = True
     reassociate: bool = False
     nests: Nests = ()
 
     def __post_init__(self) -> None:
-        """Refuse what has no meaning."""
-        _require_range("threads", self.threads, 1, _MAX_THREADS)
-        if not isinstance(self.parallel, WorkSharing):
-            raise InputError(f"parallel: expected a Sharing, found {self.parallel!r}")
-        for name in _FLAGS:
-            found = getattr(self, name)
-            if not isinstance(found, bool):
-                raise InputError(f"{name}: expected True or False, found {found!r}")
-        for name, sizes in (
-            ("tile", () if self.tile is None else self.tile),
-            ("outer_tile", self.outer_tile),
-            ("order", self.order),
-        ):
-            if not isinstance(sizes, tuple):
-                raise InputError(f"{name}: expected a tuple of numbers, found {sizes!r}")
-            for size in sizes:
-                _require_range(name, size, 1, _MAX_TILE)
-        if len(set(self.order)) < len(self.order):
-            raise InputError(f"order: expected every loop once, found {_option_text(self.order)}")
-        bits = self.vector_bits
-        if isinstance(bits, bool) or bits not in (None, 0, 128, 256, 512):
-            raise InputError(f"vector_bits: expected 128, 256, 512 or 0 for off, found {bits!r}")
-        for name, count in (("vector_copies", self.vector_copies), ("unroll_jam", self.unroll_jam)):
-            if count is not None:
-                _require_range(name, count, 1, _MAX_COPIES)
+        """Refuse values that an option does not have."""
+        for knob in KNOBS:
+            knob.domain.check(knob.name, getattr(self, knob.name))
         if self.nests != ():
             self._check_nests()
 
     def _check_nests(self) -> None:
         """Refuse nests that have no meaning, or another order than that of their names."""
-        require_sorted(self.nests)
+        _require_sorted(self.nests)
         for statement, own in self.nests:
             values = dict(own)
             if None in values.values():
@@ -177,7 +112,10 @@ class Mapping(CachedHash):
         """
         if not self.nests:
             return ()
-        values = merged_options(self.nests, statements)
+        names = frozenset(statements)
+        values = _sorted_values(
+            {knob: value for name, own in self.nests if name in names for knob, value in own}
+        )
         if self.parallel is WorkSharing.OFF:
             return tuple(value for value in values if value[0] != "parallel")
         return values
@@ -251,28 +189,35 @@ class Mapping(CachedHash):
     def simplification_note(self, done: Mapping | None) -> str:
         """Return what there is to say of loops made under another mapping; "" under this one.
 
-        Loops that are out of isl's reach under a mapping are made under a simpler one.
+        Loops for which isl's budget is exceeded are made under a simpler mapping.
         """
-        return "" if done in (None, self) else f"out of isl's reach, made under: {done}"
+        if done in (None, self):
+            return ""
+        return f"isl's budget exceeded, compiled with mapping: {done}"
 
     def __str__(self) -> str:
         """Return the text; :func:`parse_mapping` reads it back to an equal value."""
         if self == SEQUENTIAL_MAPPING:
             return "sequential"
         words = [
-            f"{entry.name}={_option_text(getattr(self, entry.name))}"
+            f"{entry.name}={KNOB_NAMED[entry.name].domain.text(getattr(self, entry.name))}"
             for entry in fields(self)
             if entry.name != "nests" and getattr(self, entry.name) != entry.default
         ]
         words += [
-            f"{statement}:{entry}={_option_text(value)}"
+            f"{statement}:{entry}={KNOB_NAMED[entry].domain.text(value)}"
             for statement, own in self.nests
             for entry, value in own
         ]
         return " ".join(words) or "default"
 
 
-_FLAGS = tuple(entry.name for entry in fields(Mapping) if isinstance(entry.default, bool))
+NEST_OPTIONS = tuple(
+    entry.name
+    for entry in fields(Mapping)
+    if entry.name in KNOB_NAMED and KNOB_NAMED[entry.name].is_per_nest
+)
+"""The options that may have another value for a nest."""
 
 DEFAULT_MAPPING = Mapping()
 SEQUENTIAL_MAPPING = Mapping(
@@ -283,7 +228,7 @@ SEQUENTIAL_MAPPING = Mapping(
     sink=False,
     vector_bits=0,
     unroll_jam=1,
-    registers=False,
+    scalar_replacement=False,
     pack=False,
 )
 """The loops as the schedule has them; vectorising is left to LLVM."""
@@ -304,99 +249,83 @@ _SEQUENTIAL_BANDS, _SEQUENTIAL_ORDER = (
 
 
 def parse_mapping(text: str) -> Mapping:
-    """Return the mapping of a text: words apart by spaces or commas, later ones count.
+    """Return the mapping of a text: options apart by spaces or commas, later ones count.
 
     Raises:
-        InputError: a word is not understood, or stands there by its former name as well.
+        InputError: an option is not understood.
     """
     values: dict[str, Any] = {}
     nests: dict[str, dict[str, Any]] = {}
-    spelt: dict[tuple[str, str], str] = {}  # words as the text has them, by their names now
-    for word in text.replace(",", " ").split():
-        if word in _PRESETS:
-            values = {entry.name: getattr(_PRESETS[word], entry.name) for entry in fields(Mapping)}
+    for option in text.replace(",", " ").split():
+        if option in _PRESETS:
+            preset = _PRESETS[option]
+            values = {entry.name: getattr(preset, entry.name) for entry in fields(Mapping)}
             nests.clear()
             continue
-        key, equals, value = word.partition("=")
-        statement, _, given = key.rpartition(":")
-        name = FORMER_OPTIONS.get(given, given)
-        known = NEST_OPTIONS if ":" in key else tuple(_OPTIONS)
-        if name not in known or not equals or (":" in key and not statement.isidentifier()):
-            own_words = ", ".join(f"{'S:' * (':' in key)}{entry}=..." for entry in known)
-            presets = "" if ":" in key else f"{', '.join(_PRESETS)} or "
-            whose = " for the nest of a statement S" if ":" in key else ""
+        key, equals, value = option.partition("=")
+        statement, colon, name = key.rpartition(":")
+        known = NEST_OPTIONS if colon else tuple(_DEFAULTS)
+        if name not in known or not equals or (colon and not statement.isidentifier()):
+            options = ", ".join(f"{'S:' * bool(colon)}{entry}=..." for entry in known)
+            presets = "" if colon else f"{', '.join(_PRESETS)} or "
+            whose = " for the nest of a statement S" if colon else ""
             raise InputError(
-                f"mapping: expected {presets}one of {own_words}{whose}, found {word!r}"
+                f"mapping: expected {presets}one of {options}{whose}, found {option!r}"
             )
-        if spelt.setdefault((statement, name), given) != given:
-            former = given if given != name else spelt[statement, name]
-            raise InputError(
-                f"mapping: expected {name} once, found it as {former} too, which is its former name"
-            )
-        read, expected = _OPTIONS[name]
+        domain = KNOB_NAMED[name].domain
         own = nests.setdefault(statement, {}) if statement else values
         try:
-            own[name] = read(value)
+            own[name] = domain.parse(value)
         except (ValueError, KeyError):
-            raise InputError(f"mapping: expected {expected} for {key}, found {value!r}") from None
+            raise InputError(
+                f"mapping: expected {domain.expected} for {key}, found {value!r}"
+            ) from None
     return Mapping(**{**values, "nests": nests_of(nests)})
 
 
 _PRESETS = {"default": DEFAULT_MAPPING, "sequential": SEQUENTIAL_MAPPING}
-FORMER_OPTIONS = {
-    "outer": "outer_tile",
-    "vector": "vector_bits",
-    "vectors": "vector_copies",
-    "jam": "unroll_jam",
-    "hold": "registers",
-}
-"""Names that words had before, with those that they have now."""
+_DEFAULTS = {entry.name: entry.default for entry in fields(Mapping) if entry.name != "nests"}
 
 
-def _sizes(text: str) -> tuple[int, ...]:
-    return () if text == "off" else tuple(_number(part) for part in text.split("x"))
+def nests_of(entries: Dictionary[str, Dictionary[str, Any]]) -> Nests:
+    """Return options by statement as a mapping has them.
+
+    >>> nests_of({"S1": {"unroll_jam": 2, "tile": ()}, "S0": {}})
+    (('S1', (('tile', ()), ('unroll_jam', 2))),)
+    """
+    return tuple(
+        (statement, _sorted_values(own)) for statement, own in sorted(entries.items()) if own
+    )
 
 
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError
-    return int(text)
+def _sorted_values(entries: Dictionary[str, Any]) -> OptionValues:
+    return tuple((name, entries[name]) for name in NEST_OPTIONS if name in entries)
 
 
-def _bits(text: str) -> int:
-    return 0 if text == "off" else _number(text)
+def _require_sorted(nests: Nests) -> None:
+    """Refuse statements, or options of one, that are not in order, or none."""
+    names = [statement for statement, _ in nests]
+    if names != sorted(set(names)):
+        raise InputError(f"nests: expected statements in order, found {', '.join(names)}")
+    for statement, own in nests:
+        options = [option for option, _ in own]
+        if not own or options != [option for option in NEST_OPTIONS if option in options]:
+            raise InputError(
+                f"{statement}: expected some of {', '.join(NEST_OPTIONS)}, in that order, found "
+                f"{', '.join(options) or 'nothing'}"
+            )
 
 
-def _flag(text: str) -> bool:
-    return {"on": True, "off": False}[text]
+def require_statements(nests: Nests, scop: Scop) -> None:
+    """Refuse options for nests of statements that a program does not have.
 
-
-_OPTIONS: Dictionary[str, tuple[Callable[[str], Any], str]] = {
-    "threads": (_number, "a number"),
-    "parallel": (WorkSharing, "dynamic, static or off"),
-    "tile": (_sizes, "sizes such as 32x64, or off"),
-    "outer_tile": (_sizes, "sizes such as 4x4, or off"),
-    "wavefront": (_flag, "on or off"),
-    "diamond": (_flag, "on or off"),
-    "sink": (_flag, "on or off"),
-    "vector_bits": (_bits, "128, 256, 512 or off"),
-    "vector_copies": (_number, "a number"),
-    "unroll_jam": (_number, "a number"),
-    "order": (_sizes, "numbers of loops such as 3x2, or off"),
-    "separate": (_flag, "on or off"),
-    "registers": (_flag, "on or off"),
-    "pack": (_flag, "on or off"),
-    "reassociate": (_flag, "on or off"),
-}
-
-
-def _option_text(value: Any) -> str:
-    match value:
-        case bool():
-            return "on" if value else "off"
-        case tuple():
-            return "x".join(map(str, value)) or "off"
-        case WorkSharing():
-            return value.value
-        case _:
-            return str(value) if value else "off"
+    Raises:
+        InputError: there are some.
+    """
+    known = [statement.name for statement in scop.statements]
+    unknown = [name for name, _ in nests if name not in known]
+    if unknown:
+        raise InputError(
+            f"mapping: expected statements of {scop.name}, {', '.join(known)}, found "
+            f"{', '.join(unknown)}"
+        )

@@ -24,15 +24,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from polygym.mapping.mapping import Mapping, WorkSharing
-from polygym.mapping.nest_options import NEST_OPTIONS, nests_of
+from polygym.mapping.mapping import NEST_OPTIONS, Mapping, WorkSharing, nests_of
 from polygym.mdp.editing import EDITS, EditKind
 from polygym.mdp.episode import Episode
 from polygym.mdp.mapping_decisions import (
-    MAPPING_FIELDS,
     USE_DEFAULT,
     USE_DEFAULT_FOR_ALL,
-    DecisionKind,
     MappingQuestion,
     MappingState,
 )
@@ -156,31 +153,20 @@ def _answer_for(deciding: MappingState, mapping: Mapping) -> int | None:
     )
     if wanted == usual:
         return USE_DEFAULT
-    if question.kind is DecisionKind.ORDER and wanted:
-        # From the innermost loop out; what is around the last one is the model's to say.
-        wanted = wanted[::-1][question.loop : question.loop + 1]
-        if not wanted:
-            return USE_DEFAULT
-    if question.kind is DecisionKind.TILE and wanted:
-        # Loop by loop; what is behind the last size is the model's to say.
-        wanted = wanted[question.loop : question.loop + 1]
-        if not wanted:
-            return USE_DEFAULT
-    return (
-        USE_DEFAULT_FOR_ALL + 1 + deciding.values.index(wanted)
-        if wanted in deciding.values
-        else None
-    )
+    answer = question.kind.part(wanted, question.loop)
+    if question.kind.direction is not None and wanted and not answer:
+        return USE_DEFAULT  # no loop is left to name
+    values = deciding.values
+    return USE_DEFAULT_FOR_ALL + 1 + values.index(answer) if answer in values else None
 
 
 def _entry_of_question(mapping: Mapping, deciding: MappingState, question: MappingQuestion) -> Any:
     """Return what a mapping itself says of what a question is about; None where it says nothing."""
-    subject = question.kind
-    if subject in (DecisionKind.REGISTERS, DecisionKind.PACK, DecisionKind.SEPARATE):
-        return getattr(mapping, subject.value)
-    nest = deciding.nests[question.nest]
-    own = dict(dict(mapping.nests).get(max(nest.statements), ()))
-    if subject is DecisionKind.WAVEFRONT:
-        result = own.get("wavefront"), own.get("diamond")
-        return None if result == (None, None) else result
-    return own.get(MAPPING_FIELDS[subject])
+    knobs = question.kind.knobs
+    if question.nest < 0:
+        return getattr(mapping, knobs[0])
+    own = dict(dict(mapping.nests).get(max(deciding.nests[question.nest].statements), ()))
+    values = tuple(own.get(knob) for knob in knobs)
+    if len(values) == 1:
+        return values[0]
+    return None if set(values) == {None} else values

@@ -1,125 +1,58 @@
 """The process that decides a mapping: one question after the other, each with a few answers.
 
-The first questions are about the program as a whole, then nest by nest
-(:mod:`polygym.mdp.nest_shapes`) come those of the nest::
+The questions are those of the knobs (:mod:`polygym.mapping.knobs`): first those about the program
+as a whole, then nest by nest (:mod:`polygym.mdp.nest_shapes`) those about the nest.
 
-    the program    registers, pack, separate: the other of on and off
-    every nest     parallel    the other ways to share out iterations
-                   wavefront   diamonds or not, or no wavefront at all
-                   vector      bits of a vector; off
-                   copies      vectors that run together
-                   jam         iterations of the loop around that run together
-                   tile        sizes, loop by loop, outermost first; off
-                   outer_tile  a second level of tiles
-                   sink        the other of on and off
-                   order       which loop runs innermost, then which right around it
+To each the first answer is *use default*: then the mapping has what the one to begin with has. So
+an agent that never answers anything else ends with that mapping, and :data:`USE_DEFAULT_FOR_ALL`
+gives the first answer to all questions that are left.
 
-To each the first answer is *as the model says*: then the mapping has what the one to begin with
-has. So an agent that never answers anything else ends with that mapping, and
-:data:`USE_DEFAULT_FOR_ALL` gives the first answer to all questions that are left.
+Questions without a meaning after earlier answers are not asked: how many vectors run together where
+there are none, a second level of tiles where there is no first. Tiles: the size of the next loop is
+asked for after each size, until the default is chosen; then the last size counts for the loops that
+are left. A size of 1 leaves a loop whole. The sizes are powers of two and halves, thirds and
+quarters of the loop, rounded up, so that a loop of 26 has tiles of 13, 9 and 7. Loops in their
+order are asked for in the same way, from the innermost out, among those that may change places
+(:mod:`polygym.mdp.nest_shapes`), as long as there is a choice.
 
-What earlier answers leave without meaning is not asked: how many vectors run together where there
-are none, a second level of tiles where there is no first. Tiles: the size of the next loop is asked
-for after each size, until the model shall decide, which then means that the last size counts for
-the loops that are left. A size of 1 leaves a loop whole. Sizes to choose from are powers of two and
-halves, thirds and quarters of the loop, rounded up, so that a loop of 26 has tiles of 13, 9 and 7.
-Loops in their order are asked for in the same way, from the innermost out, among those that may
-change places (:mod:`polygym.mdp.nest_shapes`), as long as there is a choice.
+There are two versions of the questions: the first one does not ask about the order.
 
-There are two versions of the questions: in the first one order was none of them.
-
-Example, two nests {S0} and {S1} in two threads: the answer done gives `threads=2`, the mapping to
-begin with; five times model, then 256 bits and done give `threads=2 S0:vector_bits=256`.
+Example, two nests {S0} and {S1} in two threads: *use default for all* gives `threads=2`, the
+mapping to begin with; five defaults, 256 bits, then the default for all the rest give
+`threads=2 S0:vector_bits=256`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from polygym.mapping.mapping import Mapping, WorkSharing
-from polygym.mapping.nest_options import nests_of
+from polygym.mapping.knobs import KNOB_NAMED, QUESTIONS, KnobQuestion, LoopDirection
+from polygym.mapping.knobs import MOST_VALUES as MOST_VALUES
+from polygym.mapping.mapping import Mapping, nests_of
 from polygym.mdp.nest_shapes import NestShape
 
 USE_DEFAULT, USE_DEFAULT_FOR_ALL = 0, 1
-"""The answers that are always there: as the model says, and the same to all further questions."""
-
-MOST_VALUES = 13
-"""How many further answers a question has at most."""
+"""The answers to every question: use the default, and the same for all further questions."""
 
 ANSWERS = 2 + MOST_VALUES
 MOST_NESTS = 8
-"""So many nests are asked about, those with most iterations; the others are as the model says."""
+"""Questions are about the nests with most iterations; the others have the default."""
 
 QUESTIONS_VERSION = 2
 """The version of the questions."""
 
 _TILED = 6
-_POWERS = (1, 4, 8, 16, 32, 64, 128, 256, 512)
-_PARTS = (2, 3, 4)
 _WHOLE = -1
-
-
-class DecisionKind(Enum):
-    """What a question is about."""
-
-    REGISTERS = "registers"
-    PACK = "pack"
-    SEPARATE = "separate"
-    PARALLEL = "parallel"
-    WAVEFRONT = "wavefront"
-    VECTOR = "vector"
-    COPIES = "copies"
-    JAM = "jam"
-    TILE = "tile"
-    OUTER_TILE = "outer_tile"
-    SINK = "sink"
-    ORDER = "order"
-
-
-_OF_PROGRAM = (DecisionKind.REGISTERS, DecisionKind.PACK, DecisionKind.SEPARATE)
-_OF_NEST = (
-    DecisionKind.PARALLEL,
-    DecisionKind.WAVEFRONT,
-    DecisionKind.VECTOR,
-    DecisionKind.COPIES,
-    DecisionKind.JAM,
-    DecisionKind.TILE,
-    DecisionKind.OUTER_TILE,
-    DecisionKind.SINK,
-    DecisionKind.ORDER,
-)
-
-_TimeTiling = tuple[bool, bool]
-_TIME_TILINGS: tuple[_TimeTiling, ...] = ((True, True), (True, False), (False, False))
-_VALUES: dict[DecisionKind, tuple[Any, ...]] = {
-    DecisionKind.PARALLEL: tuple(WorkSharing),
-    DecisionKind.VECTOR: (0, 128, 256, 512),
-    DecisionKind.COPIES: (1, 2, 3, 4, 6, 8, 12),
-    DecisionKind.JAM: (1, 2, 3, 4, 6, 8, 12),
-    DecisionKind.OUTER_TILE: ((2,), (4,), (8,)),
-}
-MAPPING_FIELDS = {
-    DecisionKind.PARALLEL: "parallel",
-    DecisionKind.VECTOR: "vector_bits",
-    DecisionKind.COPIES: "vector_copies",
-    DecisionKind.JAM: "unroll_jam",
-    DecisionKind.OUTER_TILE: "outer_tile",
-    DecisionKind.TILE: "tile",
-    DecisionKind.SINK: "sink",
-    DecisionKind.ORDER: "order",
-}
-"""What a mapping calls what a question about a nest is about, but for wavefronts, which are two."""
 
 
 @dataclass(frozen=True, slots=True)
 class MappingQuestion:
     """One question: what it is about, of which nest (-1: the program), and of which loop."""
 
-    kind: DecisionKind
+    kind: KnobQuestion
     nest: int = _WHOLE
     loop: int = 0
 
@@ -157,12 +90,12 @@ class MappingState:
 
     def _question_count(self, question: MappingQuestion) -> int:
         """Return how often may be asked what a question asks: of tiles once for every loop."""
-        match question.kind:
-            case DecisionKind.TILE:
+        match question.kind.direction:
+            case LoopDirection.INWARD:
                 return self._loops(question) - question.loop
-            case DecisionKind.ORDER:  # where one loop is left there is no choice
+            case LoopDirection.OUTWARD:  # where one loop is left there is no choice
                 return max(1, self._loops(question) - 1 - question.loop)
-            case _:
+            case None:
                 return 1
 
     def after(self, answer: int) -> MappingState:
@@ -190,42 +123,27 @@ class MappingState:
     @cached_property
     def mapping(self) -> Mapping:
         """The mapping of all answers so far; what is not decided is as the model says."""
-        whole: dict[str, Any] = {}
-        own: dict[int, dict[str, Any]] = {place: {} for place in range(len(self.nests))}
-        for question, value in self.answers:
-            if value is None:
-                continue
-            entries = whole if question.nest == _WHOLE else own[question.nest]
-            match question.kind:
-                case DecisionKind.WAVEFRONT:
-                    entries["wavefront"], entries["diamond"] = value
-                case DecisionKind.TILE if value:
-                    entries["tile"] = (*entries.get("tile", ()), *value)
-                case DecisionKind.TILE:
-                    entries["tile"] = ()
-                case DecisionKind.ORDER:  # from the innermost out
-                    entries["order"] = (*value, *entries.get("order", ()))
-                case DecisionKind.REGISTERS | DecisionKind.PACK | DecisionKind.SEPARATE:
-                    entries[question.kind.value] = value
-                case _:
-                    entries[MAPPING_FIELDS[question.kind]] = value
-        said = {statement: dict(entries) for statement, entries in self.initial_mapping.nests}
-        for place, found in own.items():
-            # Of what is said of several statements of a nest that of the last name counts.
-            said.setdefault(max(self.nests[place].statements), {}).update(found)
-        return replace(self.initial_mapping, **whole, nests=nests_of(said))
+        said = {statement: dict(options) for statement, options in self.initial_mapping.nests}
+        for place, nest in enumerate(self.nests):
+            # Of several statements of a nest the options of the last name count.
+            said.setdefault(max(nest.statements), {}).update(self._options_of_nest(place))
+        return replace(self.initial_mapping, **self._options_of_nest(_WHOLE), nests=nests_of(said))
 
-    def decisions_of_nest(self, nest: int) -> dict[DecisionKind, Any]:
+    def decisions_of_nest(self, nest: int) -> dict[KnobQuestion, Any]:
         """Return what has been decided of a nest, tiles as sizes, the order as loops."""
-        result: dict[DecisionKind, Any] = {}
+        result: dict[KnobQuestion, Any] = {}
         for question, value in self.answers:
-            if question.nest != nest or value is None:
-                continue
-            if question.kind is DecisionKind.TILE:
-                value = (*result.get(DecisionKind.TILE, ()), *value)
-            elif question.kind is DecisionKind.ORDER:
-                value = (*value, *result.get(DecisionKind.ORDER, ()))
-            result[question.kind] = value
+            if question.nest == nest and value is not None:
+                kind = question.kind
+                result[kind] = kind.joined(result.get(kind), value)
+        return result
+
+    def _options_of_nest(self, nest: int) -> dict[str, Any]:
+        """Return the options of the mapping that have been decided of a nest."""
+        result: dict[str, Any] = {}
+        for kind, value in self.decisions_of_nest(nest).items():
+            values = (value,) if len(kind.knobs) == 1 else value
+            result.update(zip(kind.knobs, values, strict=True))
         return result
 
     def _remaining_questions(self) -> Iterator[MappingQuestion]:
@@ -239,16 +157,18 @@ class MappingState:
                 yield mapping_question
 
     def _apply_answers(self) -> Iterator[MappingQuestion]:
-        for subject in _OF_PROGRAM:
-            yield MappingQuestion(subject)
+        kinds = [kind for kind in QUESTIONS.values() if kind.version <= self.version]
+        for kind in kinds:
+            if not _is_per_nest(kind):
+                yield MappingQuestion(kind)
         for nest in range(len(self.nests)):
-            for subject in _OF_NEST:
-                if self.version > 1 or subject is not DecisionKind.ORDER:
-                    yield MappingQuestion(subject, nest)
+            for kind in kinds:
+                if _is_per_nest(kind):
+                    yield MappingQuestion(kind, nest)
 
     def _next_loop_question(self, question: MappingQuestion, value: Any) -> MappingQuestion | None:
         """Return the question about the next loop's size or place, if there is a next one."""
-        if question.kind not in (DecisionKind.TILE, DecisionKind.ORDER) or not value:
+        if question.kind.direction is None or not value:
             return None
         further = replace(question, loop=question.loop + 1)
         return further if further.loop < self._loops(question) and self._values(further) else None
@@ -258,86 +178,59 @@ class MappingState:
         return min(_TILED, self.nests[question.nest].depth)
 
     def _is_relevant(self, question: MappingQuestion) -> bool:
-        """Whether a question has another answer than the model's, after those that were given."""
-        if not self._values(question):
-            return False
-        match question.kind:
-            case DecisionKind.WAVEFRONT:
-                is_off = self._current_value(question, DecisionKind.PARALLEL) is WorkSharing.OFF
-                return self.initial_mapping.threads > 1 and not is_off
-            case DecisionKind.COPIES:
-                return bool(self._current_value(question, DecisionKind.VECTOR) != 0)
-            case DecisionKind.OUTER_TILE | DecisionKind.SINK:
-                return bool(self._current_value(question, DecisionKind.TILE) != ())
-            case _:
-                return True
-
-    def _current_value(self, question: MappingQuestion, subject: DecisionKind) -> Any:
-        """Return what holds for a question's nest: what was decided, or was there before."""
-        decided = self.decisions_of_nest(question.nest)
-        return (
-            decided[subject]
-            if subject in decided
-            else self._default_value(question, MAPPING_FIELDS[subject])
-        )
-
-    def _default_value(self, question: MappingQuestion, entry: str) -> Any:
-        """Return what the mapping to begin with has for the question's nest, or the program."""
-        if question.nest != _WHOLE:
-            own = dict(self.initial_mapping.for_nest(self.nests[question.nest].statements))
-            if entry in own:
-                return own[entry]
-        return getattr(self.initial_mapping, entry)
+        """Whether a question has another answer than the default, after the earlier answers."""
+        context = _Context(self, question)
+        return bool(self._values(question) and question.kind.is_asked(context))
 
     def _values(self, question: MappingQuestion) -> tuple[Any, ...]:
-        match question.kind:
-            case (
-                DecisionKind.REGISTERS
-                | DecisionKind.PACK
-                | DecisionKind.SEPARATE
-                | DecisionKind.SINK
-            ):
-                return (not self._default_value(question, question.kind.value),)
-            case DecisionKind.WAVEFRONT:
-                usual = (
-                    self._default_value(question, "wavefront"),
-                    self._default_value(question, "diamond"),
-                )
-                others = (wave for wave in _TIME_TILINGS if wave != usual)
-                # Without a wavefront it does not matter what shape its tiles would have.
-                return tuple(wave for wave in others if wave[0] or usual[0])
-            case DecisionKind.PARALLEL if (
-                self.initial_mapping.threads == 1 or not self.initial_mapping.is_parallel
-            ):
-                return ()
-            case DecisionKind.TILE:
-                sizes = _sizes(self.nests[question.nest].trip_counts[question.loop])
-                usual = self._default_value(question, "tile")
-                return (*(((),) if question.loop == 0 and usual != () else ()), *sizes)
-            case DecisionKind.ORDER:
-                usual = self._default_value(question, "order")
-                return (*(((),) if question.loop == 0 and usual else ()), *self._next(question))
-            case _:
-                usual = self._default_value(question, MAPPING_FIELDS[question.kind])
-                return tuple(one for one in _VALUES[question.kind] if one != usual)
-
-    def _next(self, question: MappingQuestion) -> tuple[tuple[int], ...]:
-        """Return the loops that may come next in the order, from the innermost out."""
-        moving = (
-            self._current_value(question, DecisionKind.SINK)
-            and self._current_value(question, DecisionKind.TILE) != ()
-        )
-        named = self.decisions_of_nest(question.nest).get(DecisionKind.ORDER, ())
-        loops = self.nests[question.nest].next_loops_outward(named, moving=moving)
-        return tuple((loop,) for loop in loops[: MOST_VALUES - 1])
+        context = _Context(self, question)
+        defaults = tuple(context.default(knob) for knob in question.kind.knobs)
+        return question.kind.choices(context, defaults[0] if len(defaults) == 1 else defaults)
 
 
-def _sizes(length: int) -> tuple[tuple[int], ...]:
-    """Return the tile sizes for a loop.
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """The state in which a question is asked (:class:`polygym.mapping.knobs.QuestionContext`)."""
 
-    >>> _sizes(26)
-    ((1,), (4,), (7,), (8,), (9,), (13,), (16,))
-    """
-    parts = {-(-length // part) for part in _PARTS}
-    result = sorted({1, *(size for size in {*_POWERS, *parts} if size < length)})
-    return tuple((size,) for size in result)
+    state: MappingState
+    question: MappingQuestion
+
+    @property
+    def initial_mapping(self) -> Mapping:
+        """The mapping to begin with."""
+        return self.state.initial_mapping
+
+    @property
+    def trip_count(self) -> int:
+        """The iterations of the loop that is asked about."""
+        return self.state.nests[self.question.nest].trip_counts[self.question.loop]
+
+    @property
+    def movable_loops(self) -> tuple[int, ...]:
+        """The loops that may come next in the order, from the innermost out."""
+        moving = self.current("sink") and self.current("tile") != ()
+        named = self.state._options_of_nest(self.question.nest).get("order", ())
+        return self.state.nests[self.question.nest].next_loops_outward(named, moving=moving)
+
+    @property
+    def is_first_loop(self) -> bool:
+        """Whether the first loop is asked about."""
+        return self.question.loop == 0
+
+    def default(self, knob: str) -> Any:
+        """Return what the mapping to begin with has for the question's nest, or the program."""
+        start = self.state.initial_mapping
+        if self.question.nest != _WHOLE:
+            own = dict(start.for_nest(self.state.nests[self.question.nest].statements))
+            if knob in own:
+                return own[knob]
+        return getattr(start, knob)
+
+    def current(self, knob: str) -> Any:
+        """Return what holds for the question's nest: the decision, or the default."""
+        decided = self.state._options_of_nest(self.question.nest)
+        return decided[knob] if knob in decided else self.default(knob)
+
+
+def _is_per_nest(kind: KnobQuestion) -> bool:
+    return KNOB_NAMED[kind.knobs[0]].is_per_nest

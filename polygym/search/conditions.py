@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from polygym.errors import InputError
-from polygym.mapping.former_options import to_current_text
 from polygym.mapping.mapping import parse_mapping
 from polygym.mdp.task_options import TaskOptions
 from polygym.poly.spaces.polyhedra import SpaceLimits
@@ -102,7 +101,7 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any], prefix: str)
         old, new = before.get(name), now.get(name)
         if isinstance(old, Mapping) and isinstance(new, Mapping):
             yield from _differences(old, new, f"{prefix}{name}.")
-        elif old == new or (name == "mapping" and _is_same_mapping(old, new)):
+        elif old == new:
             continue
         elif name == "file" and is_one_text:
             continue
@@ -110,8 +109,3 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any], prefix: str)
             yield f"{prefix}{name}: {old} before, {new} now"
         else:
             yield "the text of the program's source file"
-
-
-def _is_same_mapping(old: object, new: object) -> bool:
-    are_texts = isinstance(old, str) and isinstance(new, str)
-    return are_texts and to_current_text(str(old)) == to_current_text(str(new))

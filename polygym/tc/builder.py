@@ -15,7 +15,6 @@ from polygym.frontend.tc import TcDefinition, lower_definition, required_constan
 from polygym.frontend.tc.semantics.canonical import canonical_text
 from polygym.frontend.tc.semantics.name_resolution import size_locations
 from polygym.ir.scop import Scop
-from polygym.mapping.former_options import to_former_text
 from polygym.mapping.mapping import DEFAULT_MAPPING, parse_mapping
 from polygym.mapping.mapping import Mapping as MachineMapping
 from polygym.poly.evaluation import context_holds
@@ -147,11 +146,7 @@ class KernelBuilder:
         cache = user_cache()
         if cache is None:
             return None
-        # An earlier polygym may have had other words for the mapping that was asked for.
-        words = (str(asked.mapping), to_former_text(asked.mapping))
-        for entry in cache.earlier_measurements(
-            *(self._request(sizes, asked, mapping) for mapping in words)
-        ):
+        for entry in cache.earlier_measurements(self._request(sizes, asked)):
             try:
                 schedule, mapping = (
                     parse_schedule(entry.schedule, scop),
@@ -169,10 +164,9 @@ class KernelBuilder:
         """The definition without names."""
         return canonical_text(self.definition)
 
-    def _request(self, sizes: Mapping[str, int], asked: BuildOptions, mapping: str = "") -> str:
-        """Return the fingerprint of what is asked for; ``mapping`` is its text, the usual one."""
-        text = mapping or str(asked.mapping)
-        return request_digest(self._canonical, sizes, str(asked.schedule), text)
+    def _request(self, sizes: Mapping[str, int], asked: BuildOptions) -> str:
+        """Return the fingerprint of what is asked for."""
+        return request_digest(self._canonical, sizes, str(asked.schedule), str(asked.mapping))
 
     def _checked(self, sizes: Mapping[str, int]) -> tuple[Scop, dict[str, int]]:
         """Return the program, and the sizes by its own names."""

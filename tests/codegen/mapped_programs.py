@@ -10,8 +10,7 @@ import numpy as np
 from polygym.errors import LimitError
 from polygym.frontend.c import parse_text
 from polygym.ir.scop import Scop
-from polygym.mapping.mapping import Mapping, WorkSharing
-from polygym.mapping.nest_options import NEST_OPTIONS, nests_of
+from polygym.mapping.mapping import NEST_OPTIONS, Mapping, WorkSharing, nests_of
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from tests.c_programs import SMALL_PROGRAMS
 from tests.codegen.loop_programs import MORE_PROGRAMS

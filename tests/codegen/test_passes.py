@@ -83,7 +83,7 @@ def test_the_way_ends_in_what_is_lowered() -> None:
     [
         ("plan", "product", "default", "sequential"),
         ("peel", "torus", "vector_bits=256", "vector_bits=off"),
-        ("move_initialisers", "convolution", "tile=off", "tile=off registers=off"),
+        ("move_initialisers", "convolution", "tile=off", "tile=off scalar_replacement=off"),
         ("separate", "product", "tile=8 separate=on", "tile=8"),
         ("unroll_jam", "product", "unroll_jam=2", "unroll_jam=1"),
         ("vectorise", "product", "vector_bits=256", "vector_bits=off"),

@@ -82,7 +82,7 @@ def test_an_edit_in_words() -> None:
 def test_a_mapping_in_words() -> None:
     env = optimize()
     answer(env, "edit no more")
-    assert decision_text.question_text(env.episode) == "registers"
+    assert decision_text.question_text(env.episode) == "scalar replacement"
     assert decision_text.decided_lines(env.episode) == ("0 edits, 0 steps",)
     answer(env, "off", "as the model says", "as the model says")
     assert decision_text.question_text(env.episode) == "parallel in the nest of S1"
@@ -150,7 +150,7 @@ def test_the_picture_shows_the_question_and_what_was_decided(
     headings = [[column.heading for column in scene.text_columns] for scene in scenes]
     assert headings == [
         ["which edit", "decided so far", "the schedule"],
-        ["registers", "decided so far", "the schedule"],
+        ["scalar replacement", "decided so far", "the schedule"],
         ["pack", "decided so far", "the schedule"],
         ["decided", "the schedule"],
     ]

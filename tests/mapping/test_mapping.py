@@ -8,15 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygym.errors import InputError
-from polygym.mapping.former_options import to_current_text, to_former_text
 from polygym.mapping.mapping import (
     DEFAULT_MAPPING,
     SEQUENTIAL_MAPPING,
     Mapping,
     WorkSharing,
+    nests_of,
     parse_mapping,
 )
-from polygym.mapping.nest_options import nests_of
 
 SIZES = st.lists(st.integers(1, 1 << 20), max_size=4).map(tuple)
 NESTS = st.dictionaries(
@@ -48,7 +47,7 @@ MAPPINGS = st.builds(
     vector_copies=st.none() | st.integers(1, 16),
     unroll_jam=st.none() | st.integers(1, 16),
     separate=st.booleans(),
-    registers=st.booleans(),
+    scalar_replacement=st.booleans(),
     pack=st.booleans(),
     reassociate=st.booleans(),
 )
@@ -82,7 +81,7 @@ def test_different_mappings_have_different_texts(one: Mapping, other: Mapping) -
         ("vector_bits=off parallel=off", Mapping(vector_bits=0, parallel=WorkSharing.OFF)),
         ("wavefront=off diamond=on", Mapping(wavefront=False)),
         (
-            "S1:tile=4x8 S0:jam=2",
+            "S1:tile=4x8 S0:unroll_jam=2",
             Mapping(nests=nests_of({"S0": {"unroll_jam": 2}, "S1": {"tile": (4, 8)}})),
         ),
         ("S0:tile=4 default", DEFAULT_MAPPING),
@@ -102,7 +101,10 @@ def test_texts_and_what_they_mean(text: str, mapping: Mapping) -> None:
             Mapping(tile=(32, 64), unroll_jam=4, parallel=WorkSharing.STATIC),
             "parallel=static tile=32x64 unroll_jam=4",
         ),
-        (Mapping(vector_bits=0, registers=False), "vector_bits=off registers=off"),
+        (
+            Mapping(vector_bits=0, scalar_replacement=False),
+            "vector_bits=off scalar_replacement=off",
+        ),
     ],
 )
 def test_what_differs_from_the_default_is_printed(mapping: Mapping, text: str) -> None:
@@ -156,7 +158,7 @@ def test_numbers_are_whole_numbers(threads: object) -> None:
         {"wavefront": "off"},
         {"diamond": 1},
         {"sink": None},
-        {"registers": "on"},
+        {"scalar_replacement": "on"},
     ],
 )
 def test_values_from_code_have_their_types(values: dict[str, object]) -> None:
@@ -165,58 +167,10 @@ def test_values_from_code_have_their_types(values: dict[str, object]) -> None:
         Mapping(**values)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("former", "now"),
-    [
-        ("outer=4x2", "outer_tile=4x2"),
-        ("vector=256", "vector_bits=256"),
-        ("vector=off", "vector_bits=off"),
-        ("vectors=2", "vector_copies=2"),
-        ("jam=8", "unroll_jam=8"),
-        ("hold=off", "registers=off"),
-        ("jam=4 jam=2", "unroll_jam=2"),
-        ("tile=32 jam=4,vector_bits=128 hold=off", "tile=32 vector_bits=128 unroll_jam=4"
-         " registers=off"),
-    ],
-)  # fmt: skip
-def test_former_words_are_read_and_never_printed(former: str, now: str) -> None:
-    assert parse_mapping(former) == parse_mapping(now)
-    assert str(parse_mapping(former)) == to_current_text(former) == now
-
-
-@given(MAPPINGS)
-def test_texts_of_the_first_version_stand_for_the_same_mappings(mapping: Mapping) -> None:
-    former = to_former_text(mapping)
-    names = {word.partition("=")[0] for word in former.split()}
-    assert not names & {"outer_tile", "vector_bits", "vector_copies", "unroll_jam", "registers"}
-    assert parse_mapping(former) == mapping
-    assert to_current_text(former) == str(mapping)
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "former"),
-    [
-        ("jam=4 unroll_jam=4", "unroll_jam", "jam"),
-        ("unroll_jam=4,tile=8,jam=2", "unroll_jam", "jam"),
-        ("vector=256 default vector_bits=512", "vector_bits", "vector"),
-        ("registers=on hold=on", "registers", "hold"),
-        ("outer=2 outer_tile=2", "outer_tile", "outer"),
-        ("vector_copies=1 vector=256 vectors=1", "vector_copies", "vectors"),
-    ],
-)
-def test_a_word_by_both_of_its_names_is_refused(text: str, name: str, former: str) -> None:
-    with pytest.raises(
-        InputError, match=f"expected {name} once, found it as {former} too, which is its former"
-    ):
-        parse_mapping(text)
-    assert to_current_text(text) == text
-
-
-@pytest.mark.parametrize("word", ["jam=x", "outer=0y", "hold=yes", "vector=wide", "vectors="])
-def test_what_is_wrong_with_a_former_word_is_said_of_it(word: str) -> None:
-    name, _, value = word.partition("=")
-    with pytest.raises(InputError, match=f"for {name}, found {value!r}"):
-        parse_mapping(word)
+@pytest.mark.parametrize("option", ["outer=4", "vector=256", "vectors=2", "jam=8", "hold=off"])
+def test_options_by_their_names_of_version_0_1_are_refused(option: str) -> None:
+    with pytest.raises(InputError, match=f"one of threads=.*found '{option}'"):
+        parse_mapping(option)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +184,7 @@ def test_what_is_wrong_with_a_former_word_is_said_of_it(word: str) -> None:
         ("S0:S1:tile=4", "S0:S1:tile=4"),
         ("S0:tile=0", "tile: expected 1"),
         ("S0:tile=x", "expected sizes such as 32x64, or off for S0:tile"),
-        ("S0:jam=2 S0:unroll_jam=2", "found it as jam too"),
+        ("S0:jam=2", "S0:jam=2"),
     ],
 )
 def test_what_is_said_of_nests_has_a_meaning(text: str, said: str) -> None:

@@ -18,6 +18,7 @@ from polygym.codegen.tree.planning.plan import plan_tree
 from polygym.envs import decision_text as questions
 from polygym.envs.optimize import OptimizeEnv
 from polygym.errors import InputError
+from polygym.mapping.knobs import QUESTIONS
 from polygym.mapping.machine import Machine
 from polygym.mapping.mapping import DEFAULT_MAPPING, parse_mapping
 from polygym.mapping.sizes import scop_sizes
@@ -27,7 +28,6 @@ from polygym.mdp.mapping_decisions import (
     QUESTIONS_VERSION,
     USE_DEFAULT,
     USE_DEFAULT_FOR_ALL,
-    DecisionKind,
     MappingState,
 )
 from polygym.mdp.nest_shapes import NestShape
@@ -70,7 +70,8 @@ FORMER: dict[str, Any] = {
     "outcome": None,
 }  # fmt: skip
 FORMER_MAPPING = (
-    "threads=2 registers=off S0:parallel=static S0:tile=14x16 S0:wavefront=on S0:diamond=off "
+    "threads=2 scalar_replacement=off S0:parallel=static S0:tile=14x16 S0:wavefront=on "
+    "S0:diamond=off "
     "S0:vector_bits=128 S0:vector_copies=2 S0:unroll_jam=1 S1:vector_bits=512 S1:vector_copies=8 "
     "S1:unroll_jam=4"
 )
@@ -90,7 +91,7 @@ def task(
 
 
 def at_order(deciding: MappingState) -> MappingState:
-    while deciding.question is not None and deciding.question.kind is not DecisionKind.ORDER:
+    while deciding.question is not None and deciding.question.kind is not QUESTIONS["order"]:
         deciding = deciding.after(USE_DEFAULT)
     assert deciding.question is not None
     return deciding
@@ -100,7 +101,7 @@ def values_after(deciding: MappingState, *loops: int) -> tuple[Any, ...]:
     for loop in loops:
         deciding = deciding.after(USE_DEFAULT_FOR_ALL + 1 + deciding.values.index((loop,)))
     question = deciding.question
-    return deciding.values if question and question.kind is DecisionKind.ORDER else ()
+    return deciding.values if question and question.kind is QUESTIONS["order"] else ()
 
 
 def test_loops_are_asked_for_from_the_inside_as_long_as_there_is_a_choice() -> None:
@@ -142,8 +143,8 @@ def test_no_loops_that_may_change_places_no_question() -> None:
         while deciding.question is not None:
             seen.add(deciding.question.kind)
             deciding = deciding.after(USE_DEFAULT)
-        assert DecisionKind.SINK in seen
-        assert DecisionKind.ORDER not in seen
+        assert QUESTIONS["sink"] in seen
+        assert QUESTIONS["order"] not in seen
 
 
 @settings(max_examples=60, deadline=None)
@@ -158,7 +159,7 @@ def test_the_mask_offers_no_order_that_breaks_a_dependence(name: str, seed: int)
     for place in range(len(given.nests(schedule))):
         deciding = MappingState(start, given.nests(schedule)[place : place + 1])
         while deciding.question is not None:
-            if deciding.question.kind is not DecisionKind.ORDER:
+            if deciding.question.kind is not QUESTIONS["order"]:
                 deciding = deciding.after(USE_DEFAULT)
                 continue
             for answer in range(
@@ -195,7 +196,7 @@ def test_ends_with_orders_are_reached_exactly(name: str, start: str, rolls: list
             for one, is_so in enumerate(episode.mask())
             if is_so and one != first + USE_DEFAULT_FOR_ALL
         ]
-        if question is None or question.kind is not DecisionKind.ORDER:
+        if question is None or question.kind is not QUESTIONS["order"]:
             allowed = allowed if roll % 4 == 0 else [first]
         episode = episode.after(allowed[roll % len(allowed)])
     assert episode.mapping is not None
@@ -292,7 +293,7 @@ def test_the_learned_policy_chooses_what_it_did(name: str, heat: float) -> None:
         while episode.phase not in (Phase.COMPLETE, Phase.INVALID):
             action = PretrainedPolicy(weights(0.1), heat)(episode, rng)
             question = None if episode.mapping_state is None else episode.mapping_state.question
-            if question is not None and question.kind is DecisionKind.ORDER:
+            if question is not None and question.kind is QUESTIONS["order"]:
                 assert action == given.options.first_answer + USE_DEFAULT
             else:
                 answers.append(action)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from polybench import Dataset
 from polygym.codegen.tree.build import build_tree
 from polygym.codegen.tree.ir import independent_groups
+from polygym.mapping.knobs import QUESTIONS, KnobQuestion
 from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping, WorkSharing, parse_mapping
 from polygym.mapping.sizes import scop_sizes
 from polygym.mdp.editing import BACK, EDITS, MOST_STEPS, EditKind, EditState, Operand
@@ -22,7 +23,6 @@ from polygym.mdp.mapping_decisions import (
     MOST_VALUES,
     USE_DEFAULT,
     USE_DEFAULT_FOR_ALL,
-    DecisionKind,
     MappingState,
 )
 from polygym.mdp.nest_shapes import NestShape, nest_shapes
@@ -65,7 +65,7 @@ def answered(deciding: MappingState, *answers: int) -> MappingState:
     return deciding
 
 
-def at(deciding: MappingState, subject: DecisionKind, nest: int = -1) -> MappingState:
+def at(deciding: MappingState, subject: KnobQuestion, nest: int = -1) -> MappingState:
     """Leave everything to the model up to a question."""
     while (question := deciding.question) is not None:
         if question.kind is subject and question.nest == nest:
@@ -127,55 +127,55 @@ def test_every_choice_changes_the_mapping_and_the_end_comes(text: str, rolls: li
 def test_questions_that_have_no_meaning_are_not_asked() -> None:
     alone = MappingState(DEFAULT_MAPPING, TWO)
     with pytest.raises(AssertionError, match="is not asked"):
-        at(alone, DecisionKind.PARALLEL, 0)
+        at(alone, QUESTIONS["parallel"], 0)
     with pytest.raises(AssertionError, match="is not asked"):
-        at(alone, DecisionKind.WAVEFRONT, 0)
-    off = chosen(at(MappingState(START, TWO), DecisionKind.PARALLEL, 0), WorkSharing.OFF)
+        at(alone, QUESTIONS["wavefront"], 0)
+    off = chosen(at(MappingState(START, TWO), QUESTIONS["parallel"], 0), WorkSharing.OFF)
     assert off.question is not None
-    assert off.question.kind is DecisionKind.VECTOR
+    assert off.question.kind is QUESTIONS["vector"]
     without = chosen(off, 0)
     assert without.question is not None
-    assert without.question.kind is DecisionKind.JAM
-    whole = chosen(at(without, DecisionKind.TILE, 0), ())
+    assert without.question.kind is QUESTIONS["jam"]
+    whole = chosen(at(without, QUESTIONS["tile"], 0), ())
     assert whole.question is not None
-    assert (whole.question.nest, whole.question.kind) == (1, DecisionKind.PARALLEL)
+    assert (whole.question.nest, whole.question.kind) == (1, QUESTIONS["parallel"])
     assert whole.mapping == parse_mapping(
         "threads=2 S0:parallel=off S0:vector_bits=off S0:tile=off"
     )
 
 
 def test_tiles_are_asked_for_loop_by_loop() -> None:
-    deciding = at(MappingState(START, TWO), DecisionKind.TILE, 1)
+    deciding = at(MappingState(START, TWO), QUESTIONS["tile"], 1)
     assert deciding.values == ((), (1,), (4,), (8,), (16,), (25,), (32,), (34,), (50,), (64,))
     first = chosen(deciding, (32,))
     assert first.question is not None
-    assert (first.question.kind, first.question.loop) == (DecisionKind.TILE, 1)
+    assert (first.question.kind, first.question.loop) == (QUESTIONS["tile"], 1)
     second = chosen(first, (1,))
     assert second.values == ((1,), (2,), (3,), (4,))
     assert answered(second, USE_DEFAULT).mapping == parse_mapping("threads=2 S2:tile=32x1")
     third = chosen(second, (4,))
     assert third.question is not None
-    assert third.question.kind is DecisionKind.OUTER_TILE
+    assert third.question.kind is QUESTIONS["outer_tile"]
     assert third.mapping == parse_mapping("threads=2 S2:tile=32x1x4")
     assert answered(first, USE_DEFAULT_FOR_ALL).mapping == parse_mapping("threads=2 S2:tile=32")
 
 
 def test_a_value_of_a_nest_to_begin_with_is_what_the_model_says_there() -> None:
     start = parse_mapping("threads=2 S1:vector_bits=256 S2:tile=off")
-    deciding = at(MappingState(start, TWO), DecisionKind.VECTOR, 1)
+    deciding = at(MappingState(start, TWO), QUESTIONS["vector"], 1)
     assert deciding.values == (0, 128, 512)
     assert chosen(deciding, 128).mapping == parse_mapping(
         "threads=2 S1:vector_bits=256 S2:tile=off S2:vector_bits=128"
     )
-    assert () not in at(deciding, DecisionKind.TILE, 1).values
-    assert () in at(MappingState(start, TWO), DecisionKind.TILE, 0).values
+    assert () not in at(deciding, QUESTIONS["tile"], 1).values
+    assert () in at(MappingState(start, TWO), QUESTIONS["tile"], 0).values
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 100_000))
 def test_no_loop_has_more_sizes_than_there_are_answers(length: int) -> None:
     nest = NestShape(("S",), (length,), (True,))
-    values = at(MappingState(START, (nest,)), DecisionKind.TILE, 0).values
+    values = at(MappingState(START, (nest,)), QUESTIONS["tile"], 0).values
     assert len(values) <= MOST_VALUES
     assert all(1 <= size < max(2, length) for (size,) in values[1:])
 
@@ -393,7 +393,7 @@ def test_a_program_without_loops_has_questions_about_the_whole_alone() -> None:
     given_task = task("random:4")
     assert given_task.nests(original_schedule(given_task.scop))
     deciding = MappingState(START, ())
-    assert [at(deciding, subject).question for subject in list(DecisionKind)[:3]]
+    assert [at(deciding, subject).question for subject in list(QUESTIONS.values())[:3]]
     assert answered(deciding, USE_DEFAULT, USE_DEFAULT, USE_DEFAULT).question is None
     assert whole(given_task.start()).mapping_state is not None
 

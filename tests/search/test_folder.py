@@ -22,7 +22,6 @@ from polygym.search.folder import (
     BEST_FILE,
     JOURNAL_FILE,
     SUMMARY_FILE,
-    TRIALS_FILE,
     SearchFolder,
 )
 from polygym.search.journal import read_journal
@@ -229,49 +228,6 @@ def test_a_search_goes_on_where_polygym_was_installed_elsewhere(
 def tiled(words: str) -> SearchSetting:
     """Return a search under a mapping."""
     return replace(setting(), evaluation=EvaluationOptions(mapping=parse_mapping(words)))
-
-
-def test_a_search_in_former_words_goes_on(tmp_path: Path) -> None:
-    """Version 0.1.0 had other words for mappings, in every line of its files."""
-
-    def tried(schedule: Schedule, words: str, speedup: float) -> Evaluation:
-        return replace(fake_evaluation(schedule), speedup=speedup, mapping=parse_mapping(words))
-
-    now, of = "tile=8 vector_copies=2 unroll_jam=4", tiled("tile=8 vector_copies=2 unroll_jam=4")
-    search = run(begin_fake(tmp_path, of), 5)
-    schedule = search.tally.fastest(1)[0].evaluation.schedule
-    names = {schedule: search.tally.fastest(1)[0].index}
-    search.add_trial(tried(schedule, "outer_tile=2 registers=off", 50.0), names)
-    search.close()
-    former = [("unroll_jam", "jam"), ("vector_copies", "vectors"), ("outer_tile", "outer")]
-    for name in (JOURNAL_FILE, TRIALS_FILE, BEST_FILE, SUMMARY_FILE):
-        text = (tmp_path / name).read_text()
-        for word, before in (*former, ("registers=off", "hold=off")):
-            text = text.replace(word, before)
-        assert f'"mapping":{" " * (name in (BEST_FILE, SUMMARY_FILE))}"' in text
-        (tmp_path / name).write_text(text)
-    before = (tmp_path / JOURNAL_FILE).read_bytes()
-    assert b"jam=4" in before
-    assert b"unroll_jam" not in before
-
-    for other in ("tile=8", "tile=8 vector_copies=2 unroll_jam=2"):
-        with pytest.raises(
-            InputError, match=f"mapping: tile=8 vectors=2 jam=4 before, {other} now"
-        ):
-            resume_fake(tmp_path, tiled(other))
-    again = resume_fake(tmp_path, of)
-    assert again.trials.known() == {
-        (schedule, parse_mapping("outer=2 hold=off")): again.trials.best.evaluation  # type: ignore[union-attr]
-    }
-    best = json.loads((tmp_path / BEST_FILE).read_text())
-    assert (
-        best["arguments"]["mapping"] == best["outcome"]["mapping"] == "outer_tile=2 registers=off"
-    )
-    assert json.loads((tmp_path / SUMMARY_FILE).read_text())["mapping"] == now
-    run(again)
-    again.close()
-    assert (tmp_path / JOURNAL_FILE).read_bytes().startswith(before)
-    assert again.tally.explored == BUDGET
 
 
 def test_a_changed_source_is_another_search(tmp_path: Path) -> None:

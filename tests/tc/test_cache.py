@@ -19,7 +19,7 @@ from polygym.cli import dispatch
 from polygym.errors import InputError
 from polygym.frontend.tc import parse_definitions
 from polygym.frontend.tc.semantics.canonical import canonical_text
-from polygym.mapping.mapping import Mapping, parse_mapping
+from polygym.mapping.mapping import parse_mapping
 from polygym.tc import cache as module
 from polygym.tc.cache import (
     CACHE_FORMAT,
@@ -341,22 +341,3 @@ def test_another_polygym_compiles_anew_what_was_fastest(monkeypatch: pytest.Monk
     define(MM, mapping=parse_mapping("unroll_jam=5"))(A, B)
     last = max(user_cache().entries(), key=lambda e: e.created)  # type: ignore[union-attr]
     assert last.mapping == "unroll_jam=5", "asked for something else: nothing was measured for that"
-
-
-def test_what_was_asked_for_in_former_words_is_found(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Version 0.1.0 had other words for mappings: in entries, and in what fingerprints are of."""
-    asked = parse_mapping("unroll_jam=5 registers=off")
-    with monkeypatch.context() as earlier:
-        earlier.setattr(module, "compiler_fingerprint", lambda: "an earlier one")
-        earlier.setattr(Mapping, "__str__", lambda _: "jam=5 hold=off")
-        define(MM, mapping=asked)(A, B)
-        schedule = user_cache().entries()[0].schedule  # type: ignore[union-attr]
-        measured(schedule, "jam=3 vector=128", 0.25)
-    assert dispatch.run(["cache", "list", "--json"]) == 0
-    listed = json.loads(capsys.readouterr().out)["entries"]
-    assert "vector_bits=128 unroll_jam=3" in [one["mapping"] for one in listed]
-    assert (define(MM, mapping=asked)(A, B) == 4).all()
-    mine = [e for e in user_cache().entries() if e.code != b"old"]  # type: ignore[union-attr]
-    assert [e.mapping for e in mine] == ["jam=5 hold=off", "vector_bits=128 unroll_jam=3"]

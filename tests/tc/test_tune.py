@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from polygym.errors import IllegalScheduleError, InputError
-from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping, parse_mapping
+from polygym.mapping.mapping import DEFAULT_MAPPING, parse_mapping
 from polygym.mdp.episode import Episode
 from polygym.mdp.policies.registry import Policy
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
@@ -256,21 +256,6 @@ def test_options_that_are_none(options: dict[str, object], said: str) -> None:
         define(MM).compile(A, B, **options)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="schedule: expected a strategy"):
         define(MM, schedule=3)  # type: ignore[arg-type]
-
-
-def test_a_tuned_file_in_former_words_is_read() -> None:
-    """Version 0.1.0 had other words for mappings."""
-    operator = define(MM)
-    choice = {
-        "schedule": str(original_schedule(operator.scop())),
-        "mapping": "jam=2 vector=128 outer=2",
-    }
-    _, mapping = read_choice(choice, operator.scop())
-    assert mapping == Mapping(unroll_jam=2, vector_bits=128, outer_tile=(2,))
-    operator.compile(A, B, tuned=choice)
-    assert (operator(A, B) == A @ B).all()
-    with pytest.raises(InputError, match="expected unroll_jam once"):
-        read_choice({**choice, "mapping": "jam=2 unroll_jam=2"}, operator.scop())
 
 
 def test_a_schedule_that_changes_the_result_is_refused() -> None:

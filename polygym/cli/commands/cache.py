@@ -15,7 +15,6 @@ from polygym.cli.output.tables import print_table
 from polygym.cli.result import CommandResult
 from polygym.errors import InputError
 from polygym.files import write_atomically
-from polygym.mapping.former_options import to_current_text
 from polygym.tc.cache import CacheEntry, KernelCache, entries_from_text, text_of_entries, user_cache
 
 _HELP = """List, move or forget compiled comprehensions.
@@ -57,7 +56,7 @@ def list_entries(as_json: bool) -> CommandResult:
         rows = [
             (
                 cache_entry.label,
-                to_current_text(cache_entry.mapping),
+                cache_entry.mapping,
                 "-" if cache_entry.seconds is None else format_seconds(cache_entry.seconds),
                 f"{len(cache_entry.code) / 1024:.1f}",
             )
@@ -130,7 +129,7 @@ def _as_json(one: CacheEntry) -> dict[str, Any]:
         "key": one.key,
         "label": one.label,
         "schedule": one.schedule,
-        "mapping": to_current_text(one.mapping),
+        "mapping": one.mapping,
         "seconds": one.seconds,
         "bytes": len(one.code),
         "made": one.created,

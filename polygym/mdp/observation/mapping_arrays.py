@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 
 from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES
+from polygym.mapping.knobs import NEST_COLUMNS as KNOB_COLUMNS
+from polygym.mapping.knobs import QUESTIONS, LoopDirection
 from polygym.mapping.mapping import Mapping as MachineMapping
 from polygym.mapping.mapping import WorkSharing
 from polygym.mdp.editing import EDITS, MOST_STEPS, EditState, Operand
@@ -30,7 +32,6 @@ from polygym.mdp.mapping_decisions import (
     MOST_NESTS,
     USE_DEFAULT,
     USE_DEFAULT_FOR_ALL,
-    DecisionKind,
     MappingQuestion,
     MappingState,
 )
@@ -44,7 +45,7 @@ _FAR_STRIDE = 1e6  # features are signed logarithms and shares
 QUESTION_COLUMNS = (
     "editing",
     "mapping",
-    *(f"about_{kind.value}" for kind in DecisionKind),
+    *(f"about_{name}" for name in QUESTIONS),
     *(f"operand_{operand.value}" for operand in Operand),
     "is_part",
     "nest",
@@ -78,21 +79,8 @@ NEST_COLUMNS = (
     "iterations",
     *(f"length_{level}" for level in _LEVELS),
     *(f"independent_{level}" for level in _LEVELS),
-    "is_static",
-    "is_shared",
-    "wavefront",
-    "diamond",
-    "sink",
-    "vectors",
-    "vector_bits",
-    "vector_copies",
-    "unroll_jam",
-    "is_tiled",
-    *(f"tile_{level}" for level in _LEVELS),
-    "outer_tile",
-    *(f"order_{level}" for level in _LEVELS),
+    *(column.name for _, column in KNOB_COLUMNS),
 )
-_BY_LOOP = (DecisionKind.TILE, DecisionKind.ORDER)
 _QUESTION = {name: place for place, name in enumerate(QUESTION_COLUMNS)}
 _CHOICE = {name: place for place, name in enumerate(CHOICE_COLUMNS)}
 
@@ -126,9 +114,9 @@ def question_array(deciding: MappingState | None, editing: EditState | None) -> 
         array1_d[_QUESTION["questions_left"]] = _logarithm(deciding.questions_left)
         question = deciding.question
         if question is not None:
-            array1_d[_QUESTION[f"about_{question.kind.value}"]] = 1
+            array1_d[_QUESTION[f"about_{question.kind.name}"]] = 1
             array1_d[_QUESTION["nest"]] = question.nest + 1
-            array1_d[_QUESTION["loop"]] = question.loop + (question.kind in _BY_LOOP)
+            array1_d[_QUESTION["loop"]] = question.loop + (question.kind.direction is not None)
             array1_d[_QUESTION["length"]] = _logarithm(_loop_length(question, deciding))
     elif editing is not None:
         array1_d[_QUESTION["editing"]] = 1
@@ -178,14 +166,14 @@ def _show_value(row: Array, question: MappingQuestion, value: Any, deciding: Map
             row[_CHOICE["off"]] = not wavefront
         case () | 0:
             row[_CHOICE["off"]] = 1
-        case (int(loop),) if question.kind is DecisionKind.ORDER:
+        case (int(loop),) if question.kind.direction is LoopDirection.OUTWARD:
             nest = deciding.nests[question.nest]
             row[_CHOICE["value"]] = _logarithm(nest.trip_counts[loop - 1])
             row[_CHOICE["level"]] = loop
             row[_CHOICE["independent"]] = nest.coincident[loop - 1]
         case (int(size),):
             row[_CHOICE["value"]] = _logarithm(size)
-            if question.kind is DecisionKind.TILE:
+            if question.kind.direction is LoopDirection.INWARD:
                 row[_CHOICE["share_of_loop"]] = size / _loop_length(question, deciding)
         case _:
             row[_CHOICE["value"]] = _logarithm(value)
@@ -198,11 +186,6 @@ def nests_array(
     array = np.zeros((MOST_NESTS, len(NEST_COLUMNS)), np.float32)
     for place, (row, nest) in enumerate(zip(array, nests, strict=False)):
         own = dict(mapping.for_nest(nest.statements))
-
-        def entry(name: str, own: dict[str, Any] = own) -> Any:
-            return own.get(name, getattr(mapping, name))
-
-        tile, outer = entry("tile"), entry("outer_tile")
         row[:] = (
             1,
             question is not None and question.nest == place,
@@ -211,30 +194,12 @@ def nests_array(
             np.log2(1.0 + float(min(nest.iterations, 2**60))),
             *_padded([_logarithm(count) for count in nest.trip_counts]),
             *_padded(nest.coincident),
-            entry("parallel") is WorkSharing.STATIC,
-            mapping.threads > 1 and entry("parallel") is not WorkSharing.OFF,
-            entry("wavefront"),
-            entry("diamond"),
-            entry("sink"),
-            entry("vector_bits") != 0,
-            _logarithm(entry("vector_bits") or 0),
-            _logarithm(entry("vector_copies") or 0),
-            _logarithm(entry("unroll_jam") or 0),
-            tile != (),
-            *_padded([_logarithm(size) for size in tile or ()]),
-            _logarithm(outer[0]) if outer else 0,
-            *_padded([_loop_position(entry("order"), level) for level in _LEVELS]),
+            *(
+                column(own.get(knob.name, getattr(mapping, knob.name)), mapping.threads)
+                for knob, column in KNOB_COLUMNS
+            ),
         )
     return array
-
-
-def _loop_position(order: tuple[int, ...], loop: int) -> int:
-    """Return which loop of those that are named one is, from the innermost on; 0 for none.
-
-    >>> [_place((3, 1), loop) for loop in (1, 2, 3)]
-    [1, 0, 2]
-    """
-    return len(order) - order.index(loop) if loop in order else 0
 
 
 def nest_of_statements(nests: tuple[NestShape, ...], statements: tuple[str, ...]) -> Array:
@@ -257,7 +222,7 @@ def candidate_array(vector: Array | None) -> Array:
 
 def _loop_length(question: MappingQuestion, deciding: MappingState) -> int:
     """Return how long the loop is for which a tile is chosen; 0 for other questions."""
-    if question.kind is not DecisionKind.TILE:
+    if question.kind.direction is not LoopDirection.INWARD:
         return 0
     return deciding.nests[question.nest].trip_counts[question.loop]
 

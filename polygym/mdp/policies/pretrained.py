@@ -37,10 +37,11 @@ from polygym.cost.models.pretrained import pretrained_inference
 from polygym.cost.models.tree_inference import TreeInference
 from polygym.errors import LimitError
 from polygym.lru_cache import LruCache
+from polygym.mapping.knobs import QUESTIONS
 from polygym.mapping.mapping import Mapping
 from polygym.mdp.editing import EDITS, EditKind, EditState
 from polygym.mdp.episode import Episode, Task
-from polygym.mdp.mapping_decisions import USE_DEFAULT, USE_DEFAULT_FOR_ALL, DecisionKind
+from polygym.mdp.mapping_decisions import USE_DEFAULT, USE_DEFAULT_FOR_ALL
 from polygym.mdp.policies.predicted_gain import GainPredictor
 from polygym.mdp.policies.rules import earliest
 from polygym.mdp.task_options import Phase
@@ -194,7 +195,7 @@ class PretrainedPolicy:
         busy = _busy_nests([nest.iterations for nest in deciding.nests])
         if question.nest >= 0 and question.nest not in busy:
             return USE_DEFAULT_FOR_ALL if question.nest > max(busy, default=-1) else USE_DEFAULT
-        if question.kind is DecisionKind.ORDER:
+        if question.kind is QUESTIONS["order"]:
             return USE_DEFAULT
         answers = range(USE_DEFAULT_FOR_ALL + 1, USE_DEFAULT_FOR_ALL + 1 + len(deciding.values))
         try:

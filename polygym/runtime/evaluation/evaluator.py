@@ -21,8 +21,7 @@ from dataclasses import replace
 from polygym.closeable import Closeable
 from polygym.errors import IllegalScheduleError
 from polygym.lru_cache import LruCache
-from polygym.mapping.mapping import Mapping
-from polygym.mapping.nest_options import require_statements
+from polygym.mapping.mapping import Mapping, require_statements
 from polygym.poly.schedule import Schedule
 from polygym.programs import Program
 from polygym.runtime.evaluation.compiler import CompileFailure, Compiler, shared_compiler

@@ -382,7 +382,7 @@ def test_run_takes_the_mapping_of_what_was_found(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    arguments = ["--mapping", "tile=8 registers=off", "--threads", "2", "--out", str(out)]
+    arguments = ["--mapping", "tile=8 scalar_replacement=off", "--threads", "2", "--out", str(out)]
     assert dispatch.run(["optimize", "mvt", "-d", "mini", "--budget", "2", *arguments]) == 0
     mapping = json.loads((out / "best.json").read_text())["outcome"]["mapping"]
     capsys.readouterr()

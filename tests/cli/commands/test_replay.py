@@ -63,22 +63,6 @@ def test_an_episode_is_played_checked_and_measured(
     assert any(line[:3] == ["found", "now", "ok"] for line in lines)
 
 
-def test_a_record_in_former_words_is_played(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """Version 0.1.0 had other words for mappings; both places have to mean the same."""
-    record = recorded(setting())
-    record["arguments"]["mapping"] = "jam=2 vector=256"
-    record["outcome"]["mapping"] = "vector_bits=256 unroll_jam=2"
-    code, data = call_json(capsys, saved(tmp_path, record))
-    assert (code, data["agrees"], data["found"]["status"]) == (0, True, "ok")
-    assert data["mapping"] == data["found"]["mapping"] == "vector_bits=256 unroll_jam=2"
-    record["outcome"]["mapping"] = "vector=256 jam=3"
-    code, _, said = call(capsys, saved(tmp_path, record))
-    assert code == 2
-    assert "expected 'vector_bits=256 unroll_jam=2' as the arguments have it" in said
-
-
 def test_nothing_is_run_on_request(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

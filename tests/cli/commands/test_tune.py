@@ -164,28 +164,6 @@ def test_it_goes_on_with_nothing_else(capsys: pytest.CaptureFixture[str]) -> Non
     assert (code, "--resume needs --out DIR" in said) == (2, True)
 
 
-def test_a_search_in_former_words_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
-    """Version 0.1.0 had other words for mappings; what it has tried is not tried again."""
-    mapping = ("--mapping", "unroll_jam=2 vector_bits=256")
-    words = (*SIZES, *mapping, "--generations", "1", "--population", "4", "--out", "found")
-    assert call(capsys, "tune", *words)[0] == 0
-    tried = lines()
-    former = [("unroll_jam", "jam"), ("vector_bits", "vector"), ("vector_copies", "vectors")]
-    former += [("registers=off", "hold=off"), ("outer_tile", "outer")]
-    path = Path("found/trials.jsonl")
-    for now, before in former:
-        path.write_text(path.read_text().replace(now, before))
-    assert lines()[0] != tried[0]
-    code, again = call_json(capsys, "tune", *words, "--resume")
-    assert (code, again["tried"]) == (0, len(tried) - 1)
-    other = [word.replace("unroll_jam=2", "unroll_jam=3") for word in words]
-    code, _, said = call(capsys, "tune", *other, "--resume")
-    assert (code, "mapping: vector=256 jam=2 before, vector_bits=256 unroll_jam=3 now" in said) == (
-        2,
-        True,
-    )
-
-
 def test_what_was_recorded_is_chosen_again_or_refused(capsys: pytest.CaptureFixture[str]) -> None:
     words = (*SIZES, "--generations", "1", "--population", "8", "--out", "found")
     assert call(capsys, "tune", *words)[0] == 0

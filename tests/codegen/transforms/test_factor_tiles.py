@@ -74,7 +74,7 @@ def test_other_things_have_none(body: str) -> None:
 
 
 def test_without_vectors_or_copies_there_are_none() -> None:
-    for less in ("vector_bits=off", "unroll_jam=1", "registers=off"):
+    for less in ("vector_bits=off", "unroll_jam=1", "scalar_replacement=off"):
         names = {array.name for array in terms(FACTORS[0], f"{MAPPING} {less}").scop.arrays}
         assert "A_term" not in names
 

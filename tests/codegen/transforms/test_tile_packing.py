@@ -114,7 +114,7 @@ def test_no_result_changes(mapping: str, sizes: dict[str, int], is_known: bool) 
 
 def test_a_copy_reads_what_the_tile_reads_and_nothing_else() -> None:
     program = lowered(
-        PRODUCT, "tile=1x16x16x20 vector_bits=off registers=off unroll_jam=1", **SIZES
+        PRODUCT, "tile=1x16x16x20 vector_bits=off scalar_replacement=off unroll_jam=1", **SIZES
     )
     assert not tiles(program), "nothing to gain without vectors"
     sizes = {"b": 2, "n": 20, "m": 35, "k": 30}

@@ -11,8 +11,7 @@ from polygym.codegen.tree.build import build_tree
 from polygym.codegen.tree.planning.plan import plan_tree
 from polygym.codegen.tree.planning_memo import NO_MEMO, PlanningMemo
 from polygym.mapping.machine import Machine
-from polygym.mapping.mapping import DEFAULT_MAPPING
-from polygym.mapping.nest_options import nests_of
+from polygym.mapping.mapping import DEFAULT_MAPPING, nests_of
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import isl_schedule, original_schedule
 from polygym.poly.scheduling.strategy import ISL

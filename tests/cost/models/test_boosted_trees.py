@@ -220,7 +220,7 @@ def test_the_model_that_comes_with_polygym_is_of_these_features_and_small() -> N
     sizes = dict(program.parameters)
     rows = [
         candidate_features(legal, parse_mapping(text), sizes).vector
-        for text in ("threads=2", "vector_bits=off registers=off tile=off unroll_jam=1")
+        for text in ("threads=2", "vector_bits=off scalar_replacement=off tile=off unroll_jam=1")
     ]
     fast, slow = model.scores(np.array(rows))[0]
     assert fast > slow

@@ -37,7 +37,7 @@ def fitness(candidate: Candidate) -> float:
     score = 1.0 + (candidate.source == IslOptions(Fusion.MINIMUM))
     score += mapping.unroll_jam == 4
     score += mapping.vector_copies == 2
-    score += (not mapping.pack) + mapping.registers
+    score += (not mapping.pack) + mapping.scalar_replacement
     score += sum(size == 13 for size in (mapping.tile or ())[:2])
     return score
 

@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -77,23 +76,6 @@ def test_a_mapping_is_the_same_in_other_words(tmp_path: Path) -> None:
     create_or_open(tmp_path, setting).close()
     with pytest.raises(InputError, match=r"mapping: tile=16x32 pack=off sink=off before, .* now"):
         create_or_open(tmp_path, SETTING)
-
-
-def test_a_sweep_in_former_words_goes_on(tmp_path: Path) -> None:
-    """Version 0.1.0 had other words for mappings."""
-    mapping = parse_mapping("tile=off unroll_jam=2 vector_bits=256")
-    mapped = replace(SETTING, evaluation=EvaluationOptions(mapping=mapping))
-    create_or_open(tmp_path, mapped).close()
-    with closing(sqlite3.connect(tmp_path / STORE_FILE)) as connection, connection:
-        (document,) = connection.execute("SELECT document FROM setting").fetchone()
-        former = {**json.loads(document), "mapping": "tile=off jam=2 vector=256"}
-        connection.execute("UPDATE setting SET document = ?", (json.dumps(former),))
-    assert reader.read_sweep(tmp_path).setting == mapped
-    create_or_open(tmp_path, mapped).close()
-    mapping = parse_mapping("tile=off unroll_jam=3 vector_bits=256")
-    other = replace(SETTING, evaluation=EvaluationOptions(mapping=mapping))
-    with pytest.raises(InputError, match="mapping: tile=off jam=2 vector=256 before, tile=off"):
-        create_or_open(tmp_path, other)
 
 
 def test_an_episode_is_recorded_once(tmp_path: Path) -> None:

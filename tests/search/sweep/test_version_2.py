@@ -42,7 +42,7 @@ ROWS = """
 INSERT INTO setting VALUES (1, '{"format": "polygym sweep", "version": 2, "seed": 0,
     "search_dataset": "mini", "dataset": "small", "threads": 2, "timeout_factor": 5.0,
     "compile_seconds": 2.5, "seeds": ["original", "isl"],
-    "mapping": "tile=8x8 outer=2 vectors=1 jam=2 threads=2", "max_coefficient": 2,
+    "mapping": "tile=8x8 outer_tile=2 vector_copies=1 unroll_jam=2 threads=2", "max_coefficient": 2,
     "max_dimensions": 4, "max_rays": 64, "max_vertices": 8}');
 INSERT INTO kernels VALUES ('mvt', 'abc', '', 12.5);
 INSERT INTO outcomes VALUES (1, 'mvt', 'one', 'ok', 0.5, 1.0, '[0.5, 0.6]', '[1.0]', '');
@@ -101,7 +101,7 @@ def test_it_goes_on(former: Path) -> None:
 
 def test_another_mapping_is_refused(former: Path) -> None:
     measuring = replace(
-        SETTING.evaluation, mapping=parse_mapping(MAPPING.replace("jam=2", "jam=4"))
+        SETTING.evaluation, mapping=parse_mapping(MAPPING.replace("unroll_jam=2", "unroll_jam=4"))
     )
     with pytest.raises(InputError, match=r"mapping: tile=8x8 outer=2 .* before, .*unroll_jam=4"):
         create_or_open(former, replace(SETTING, evaluation=measuring))

@@ -101,7 +101,7 @@ def _early_terms_candidate(
     band: Band, loop_context: LoopContext, context: PlannerContext
 ) -> EarlyTermsCandidate | None:
     mapping, scop = context.mapping, context.scop
-    if context.sizes is None or not (context.has_vectors and mapping.registers):
+    if context.sizes is None or not (context.has_vectors and mapping.scalar_replacement):
         return None
     if not mapping.is_tiled or mapping.order or len(band.members) < 2:
         return None

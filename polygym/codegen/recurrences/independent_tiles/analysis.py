@@ -79,7 +79,7 @@ def may_have_independent_tiles(
     band: Band, loop_context: LoopContext, context: PlannerContext
 ) -> bool:
     """Whether a statement of a band would be a product if its sum were all there is to wait for."""
-    if context.sizes is None or len(band.members) < 2 or not context.mapping.registers:
+    if context.sizes is None or len(band.members) < 2 or not context.mapping.scalar_replacement:
         return False
     if any(member.coincident for member in band.members) or not context.has_vectors:
         return False

@@ -123,7 +123,7 @@ def choose_arrangement(
     last = context.innermost(band.statements, band.members)
     asked = (
         context.has_vectors and context.vector_bits,
-        mapping.registers,
+        mapping.scalar_replacement,
         mapping.forbids_jamming,
         mapping.pack,
         mapping.reassociate,

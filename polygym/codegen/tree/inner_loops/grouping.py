@@ -34,7 +34,7 @@ def make_group(
     members = loop_context.with_coincidence(members, statements)
     moves = context.access_strides(statements, loop_context.rows, members)
     last = context.innermost(statements, members)
-    has_vectors, registers = context.has_vectors, context.mapping.registers
+    has_vectors, registers = context.has_vectors, context.mapping.scalar_replacement
     usual = assign_roles(members, moves, has_vectors=has_vectors, registers=registers)
     if not last:
         chosen = row_streaming_roles(usual, statements, members, moves, loop_context, context)
@@ -94,7 +94,7 @@ def _is_row_reduction(chosen: LoopRoles, moves: StrideTable, context: PlannerCon
 def with_scalar_replacement(group: StatementGroup, context: PlannerContext) -> StatementGroup:
     """Return the group with what registers hold while its held member runs."""
     place = group.roles.reduction
-    if place is None or not context.mapping.registers:
+    if place is None or not context.mapping.scalar_replacement:
         return group
     standing = _outer_rows(group, {place})
     result = context.memo.get_or_compute(

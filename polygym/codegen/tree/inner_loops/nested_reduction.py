@@ -127,7 +127,7 @@ def _plan_nested_reduction(
     band: Band, loop_context: LoopContext, context: PlannerContext
 ) -> NestedReduction | None:
     sizes = context.sizes
-    if sizes is None or not context.mapping.registers or not context.has_vectors:
+    if sizes is None or not context.mapping.scalar_replacement or not context.has_vectors:
         return None
     split, order = context.memo.get_or_compute(
         ("split", band, loop_context, context.packing),

@@ -138,7 +138,7 @@ def test_most_terms_run_before_their_tile() -> None:
 @pytest.mark.parametrize(
     ("text", "mapping"),
     [
-        (NUSSINOV, "tile=2 registers=off"),
+        (NUSSINOV, "tile=2 scalar_replacement=off"),
         (NUSSINOV, "tile=2 vector_bits=off"),
         (NUSSINOV, "tile=off"),
         (NUSSINOV, "tile=2x3"),

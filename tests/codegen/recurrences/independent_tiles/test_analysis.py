@@ -71,7 +71,7 @@ def test_other_programs_have_none(name: str) -> None:
     assert free_branches(mapped(name, "tile=4", 9)[1]) == []
 
 
-@pytest.mark.parametrize("mapping", ["vector_bits=off", "registers=off"])
+@pytest.mark.parametrize("mapping", ["vector_bits=off", "scalar_replacement=off"])
 def test_without_vectors_or_registers_there_are_none(mapping: str) -> None:
     assert free_branches(mapped("lu", f"tile=3 {mapping}", 9)[1]) == []
 

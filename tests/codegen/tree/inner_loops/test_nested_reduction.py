@@ -82,7 +82,7 @@ def test_statements_part_ways_and_the_sum_is_held_in_all_of_its_loops() -> None:
     ("sizes", "mapping", "machine"),
     [
         (None, "default", MACHINE),
-        (SIZES, "registers=off", MACHINE),
+        (SIZES, "scalar_replacement=off", MACHINE),
         (SIZES, "vector_bits=off", MACHINE),
         ({**SIZES, "c": 40_000}, "default", MACHINE),
         (SIZES, "default", replace(MACHINE, level_2=1 << 9)),
@@ -180,7 +180,9 @@ def test_sums_are_stored_once_they_are_complete(name: str) -> None:
     sizes = {parameter.name: 17 for parameter in scop.parameters}
     legal = LegalSchedule(scop, original_schedule(scop))
     held = emit_llvm(lower(legal, parse_mapping("vector_bits=256"), sizes))
-    without = emit_llvm(lower(legal, parse_mapping("vector_bits=256 registers=off"), sizes))
+    without = emit_llvm(
+        lower(legal, parse_mapping("vector_bits=256 scalar_replacement=off"), sizes)
+    )
     assert stores_inside(without) > 0
     assert stores_inside(held) == 0
 

@@ -91,7 +91,9 @@ def test_the_oracle_notices_an_annotation_that_breaks_dependences(name: str) -> 
     scop = scop_of(name)
     run, schedule = small_run(scop), isl_schedule(scop)
     tree = planned(
-        scop, schedule, parse_mapping("vector_bits=off tile=off registers=off unroll_jam=1")
+        scop,
+        schedule,
+        parse_mapping("vector_bits=off tile=off scalar_replacement=off unroll_jam=1"),
     )
     waiting = [member for member in members_of(tree) if not member.coincident]
     assert waiting
@@ -302,7 +304,11 @@ def test_a_product_has_large_tiles_of_rows_if_all_have_the_same_work(
 
 def test_hold_off_is_honoured() -> None:
     found = annotations(
-        planned(PRODUCT, original_schedule(PRODUCT), parse_mapping("vector_bits=off registers=off"))
+        planned(
+            PRODUCT,
+            original_schedule(PRODUCT),
+            parse_mapping("vector_bits=off scalar_replacement=off"),
+        )
     )
     assert not any(isinstance(annotation, VectorLoop | ScalarReplacement) for annotation in found)
 

@@ -32,7 +32,7 @@ def differing(one: Mapping, other: Mapping) -> set[str]:
         (replace(START, parallel=next(one for one in WorkSharing if one is not START.parallel)),
          {"parallel"}),
         *((replace(START, **{name: not getattr(START, name)}), {name})
-          for name in ("sink", "separate", "registers", "pack", "wavefront", "diamond")),
+          for name in ("sink", "separate", "scalar_replacement", "pack", "wavefront", "diamond")),
     ],
 )  # fmt: skip
 def test_an_entry_has_a_column(changed: Mapping, columns: set[str]) -> None:

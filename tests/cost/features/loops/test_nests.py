@@ -148,7 +148,7 @@ def test_boxes_are_exact(name: str, text: str, by_isl: bool) -> None:
 def test_tiles_that_do_not_divide(text: str, inner: list[int] | None) -> None:
     """A product of matrices of 10: both loops over a row have 10 iterations, not two times 8."""
     scop = kernel_scop("gemm")
-    mapping = parse_mapping(f"{text} unroll_jam=1 vector_bits=off registers=off")
+    mapping = parse_mapping(f"{text} unroll_jam=1 vector_bits=off scalar_replacement=off")
     sizes = dict.fromkeys(("ni", "nj", "nk"), 10)
     for nest, truth in looked_at(scop, mapping, sizes, by_isl=False):
         assert nest.box.tolist() == truth.inner
@@ -301,7 +301,11 @@ def test_rows_with_common_divisors_take_as_many_values_as_there_are() -> None:
     rows = "S0[i, j] -> [0, 2i, 3j, 0]; S1[i, k, j] -> [1, 2i, 3j, k]"
     schedule = parse_schedule(f"[ni, nj, nk] -> {{ {rows} }}", scop)
     legal, sizes = LegalSchedule(scop, schedule), {"ni": 9, "nj": 7, "nk": 5}
-    for text in ("sequential", "tile=4 unroll_jam=1 vector_bits=off", "tile=2x5x3 registers=off"):
+    for text in (
+        "sequential",
+        "tile=4 unroll_jam=1 vector_bits=off",
+        "tile=2x5x3 scalar_replacement=off",
+    ):
         tree = plan_tree(build_tree(legal), legal, parse_mapping(text), MACHINE, sizes)
         for work, nest in zip(
             work_of_statements(scop, sizes), statement_nests(legal, tree, sizes), strict=True

@@ -1,0 +1,108 @@
+"""A knob is one row: a throw-away one prints, parses, is asked, has columns and a neighbourhood."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from polygym.mapping.knobs import KNOB_NAMED, KNOBS, QUESTIONS
+from polygym.mapping.mapping import NEST_OPTIONS, Mapping
+
+ROOT = Path(__file__).parents[2]
+
+FIELD = "    prefetch: bool = False\n"
+ROW = """    Knob("prefetch", Flag(is_likely=0.5), "loads are issued ahead", is_per_nest=True,
+         question=flag_question("prefetch"), variants=("prefetch=on",)),
+"""
+CHECK = """
+import numpy as np
+from polygym.cost.features.candidates.mapping_columns import MAPPING_COLUMNS, mapping_vector
+from polygym.envs import OptimizeEnv
+from polygym.mapping.knobs import QUESTIONS
+from polygym.mapping.mapping import Mapping, parse_mapping
+from polygym.mdp.mapping_decisions import MappingState
+from polygym.mdp.nest_shapes import NestShape
+from polygym.mdp.observation.mapping_arrays import (
+    NEST_COLUMNS, QUESTION_COLUMNS, nests_array, question_array,
+)
+from polygym.search.strategies.neighborhood import (
+    initial_variants, mutate_mapping, sample_value, searchable_options,
+)
+
+mapping = parse_mapping("prefetch=on S0:prefetch=off")
+assert mapping == Mapping(prefetch=True, nests=(("S0", (("prefetch", False),)),))
+assert str(mapping) == "prefetch=on S0:prefetch=off"
+
+nests = (NestShape(("S0",), (100, 26), (True, True)),)
+state, kinds = MappingState(Mapping(), nests), []
+while state.question is not None:
+    kinds.append(state.question.kind.name)
+    if kinds[-1] == "prefetch":
+        assert state.values == (True,)
+        assert question_array(state, None)[QUESTION_COLUMNS.index("about_prefetch")] == 1
+    state = state.after(2 if kinds[-1] == "prefetch" else 0)
+assert kinds[-1] == "prefetch" and str(state.mapping) == "S0:prefetch=on"
+assert QUESTIONS["prefetch"].describe(True) == "on"
+assert "| prefetch | each nest |" in OptimizeEnv.__doc__
+
+assert mapping_vector(mapping)[MAPPING_COLUMNS.index("prefetch")] == 1
+table = nests_array(nests, state.mapping, None)
+assert table[0, NEST_COLUMNS.index("prefetch")] == 1
+
+rng = np.random.default_rng(0)
+assert "prefetch" in searchable_options(1)
+assert {sample_value("prefetch", (1,), 2, rng) for _ in range(99)} == {False, True}
+assert any(mutate_mapping(Mapping(), rng).prefetch for _ in range(99))
+assert Mapping(prefetch=True) in initial_variants(Mapping())
+"""
+
+
+def test_a_new_knob_is_a_field_and_a_row(tmp_path: Path) -> None:
+    """The third file would be the pass that reads it."""
+    package = tmp_path / "polygym"
+    shutil.copytree(
+        ROOT / "polygym",
+        package,
+        copy_function=os.symlink,
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    replaced(package / "mapping" / "mapping.py", "    nests: Nests = ()\n", FIELD, before=True)
+    replaced(package / "mapping" / "knobs.py", ")  # fmt: skip\n\n# The orders", ROW, before=True)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
+    result = subprocess.run(
+        [sys.executable, "-c", CHECK], env=environment, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def replaced(path: Path, text: str, new: str, *, before: bool) -> None:
+    """Put a text in front of another one, in a copy of a linked file."""
+    source = path.read_text()
+    assert source.count(text) == 1
+    path.unlink()
+    path.write_text(source.replace(text, new + text if before else text + new))
+
+
+def test_every_option_has_a_row() -> None:
+    names = {field.name for field in fields(Mapping)} - {"nests"}
+    assert set(KNOB_NAMED) == names
+    assert len(KNOBS) == len(names)
+    assert set(NEST_OPTIONS) == {knob.name for knob in KNOBS if knob.is_per_nest}
+
+
+def test_questions_are_about_knobs_of_one_kind() -> None:
+    for question in QUESTIONS.values():
+        assert len({KNOB_NAMED[name].is_per_nest for name in question.knobs}) == 1
+
+
+@pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.name)
+def test_the_guide_has_a_row_for_every_knob(knob: object) -> None:
+    guide = (ROOT / "docs" / "mapping.md").read_text()
+    assert re.search(rf"^\| `{knob.name}` \|", guide, re.MULTILINE)  # type: ignore[attr-defined]
