@@ -26,10 +26,9 @@ import torch
 from torch import Tensor, nn
 
 from polygym.mdp.mapping_decisions import ANSWERS
-from polygym.mdp.observation.arrays import (
+from polygym.mdp.observation.arrays import MOST_DEPENDENCES, MOST_STATEMENTS
+from polygym.mdp.observation.episode_arrays import (
     DEPENDENCE_COLUMNS,
-    MOST_DEPENDENCES,
-    MOST_STATEMENTS,
     PROGRESS_COLUMNS,
     REMAINING_COLUMNS,
     ROW_COLUMNS,
@@ -43,8 +42,8 @@ _EXISTS = DEPENDENCE_COLUMNS.index("exists")
 _SOURCE, _SINK = DEPENDENCE_COLUMNS.index("source"), DEPENDENCE_COLUMNS.index("sink")
 _IS_CURRENT = DEPENDENCE_COLUMNS.index("looked_at")
 _IS_MOVED = STATEMENT_COLUMNS.index("moved")
-_STORING = STORAGE_QUESTION_COLUMNS.index("storing")
-_IS_CURRENT_NEST = NEST_COLUMNS.index("at_hand")
+_STORING = STORAGE_QUESTION_COLUMNS.index("is_storage_question")
+_IS_CURRENT_NEST = NEST_COLUMNS.index("is_current")
 
 _ROW = len(ROW_COLUMNS)
 
@@ -98,8 +97,8 @@ class SetNetwork(nn.Module):
         scores = [self.construction(context), self.coefficients(context)]
         answers = self._scored(context, shown["choices"], self.of_choice) if self.decides else None
         if self.stores:
-            homes = self._scored(context, shown["homes"], self.of_home)
-            storing = shown["home"][:, _STORING, None] > 0
+            homes = self._scored(context, shown["storage_choices"], self.of_home)
+            storing = shown["storage_question"][:, _STORING, None] > 0
             answers = homes if answers is None else torch.where(storing, homes, answers)
         if answers is not None:
             scores.append(answers)
@@ -133,7 +132,7 @@ class SetNetwork(nn.Module):
                 shown["question"],
             ]
         if self.stores:
-            parts.append(shown["home"])
+            parts.append(shown["storage_question"])
         tensor: Tensor = self.of_context(torch.cat(parts, -1))
         return tensor
 

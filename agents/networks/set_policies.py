@@ -22,7 +22,8 @@ from torch import Tensor, nn
 from agents.networks.set_network import SetNetwork
 from polygym.errors import InputError
 from polygym.mdp.mapping_decisions import ANSWERS
-from polygym.mdp.observation.arrays import MOST_STATEMENTS, ROW_COLUMNS
+from polygym.mdp.observation.arrays import MOST_STATEMENTS
+from polygym.mdp.observation.episode_arrays import ROW_COLUMNS
 from polygym.mdp.task_options import CONSTRUCTION_ACTIONS
 
 
@@ -37,7 +38,9 @@ class SetExtractor(BaseFeaturesExtractor):
         self, observation_space: spaces.Dict, actions: int, first: int = 0, width: int = 64
     ) -> None:
         super().__init__(observation_space, width + actions)
-        decides, stores = (name in observation_space.spaces for name in ("choices", "homes"))
+        decides, stores = (
+            name in observation_space.spaces for name in ("choices", "storage_choices")
+        )
         dimensions, rest = divmod(
             _size(observation_space["rows"]), MOST_STATEMENTS * len(ROW_COLUMNS)
         )

@@ -23,13 +23,8 @@ from polygym.errors import InputError
 from polygym.mapping.mapping import require_statements
 from polygym.mdp import rewards as reward
 from polygym.mdp.episode import Episode
-from polygym.mdp.observation.arrays import (
-    OBSERVATION_VERSION,
-    Array,
-    ArraySpec,
-    Observation,
-    observation_arrays,
-)
+from polygym.mdp.observation.arrays import OBSERVATION_VERSION, Array, ArraySpec, Observation
+from polygym.mdp.observation.episode_arrays import observation_arrays
 from polygym.mdp.observation.schedule_observer import ObservationBuffer
 from polygym.mdp.policies.registry import DETERMINISTIC, play_episode
 from polygym.mdp.policies.registry import policy_named as policy_named

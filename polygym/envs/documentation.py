@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from polygym.mapping.knobs import KNOB_NAMED, QUESTIONS, KnobQuestion, LoopDirection
-from polygym.mapping.knobs import NEST_COLUMNS as KNOB_COLUMNS
-from polygym.mdp.observation.mapping_arrays import NEST_COLUMNS, QUESTION_COLUMNS
+from polygym.mdp.observation.arrays import Column, column_lines
+from polygym.mdp.observation.episode_arrays import PROGRESS, REMAINING
+from polygym.mdp.observation.mapping_arrays import CHOICES, NESTS, QUESTION
+from polygym.mdp.observation.static_observation import DEPENDENCES, STATEMENTS
+from polygym.mdp.observation.storage_arrays import STORAGE_CHOICES, STORAGE_QUESTION
 
 Class = TypeVar("Class", bound=type)
 
@@ -14,32 +18,33 @@ _STORAGE_SECTION = """
 
     ## Storage
 
-    With `storage=True` an episode begins with where the program is cut and where it keeps its values,
+    With `storage=True` an episode begins index-set splitting and the storage of values,
     question by question. Then there are 15 answers behind the coefficients in any case, here with the
-    meanings: 4 + N keep; 5 + N keep everything else; 6 + N + k choice k, whose meaning row 2 + k of
-    the table `homes` has. First it is asked where to cut, among what the dependences suggest, twice at
-    most; then what becomes of each web of values that stands in the way of a loop by memory. The mask
+    meanings: 4 + N source; 5 + N source for all remaining; 6 + N + k choice k, whose meaning row 2 + k of
+    the table `storage_choices` has. First it is asked where to split, among what the dependences suggest, twice at
+    most; then what becomes of each web of values that blocks a loop by memory. The mask
     leaves out what takes more than `storage_limit` bytes, and what cannot be proved to be right. The
     rest of the episode is about the program that results, and every observation is of the program as
     it is by then. If isl takes too long for it, the episode ends as invalid.
 
     | argument | default | meaning |
     |---|---|---|
-    | `storage` | False | whether it is decided where values are kept |
+    | `storage` | False | whether storage is decided |
     | `storage_limit` | 536870912 | how many bytes all new arrays may take |
 
     Two arrays come with it, float32; bytes and numbers of things are log2(1 + x):
 
-    `home` (21,): `storing` (1 while this is decided), `about_cuts`, `about_a_web`, `cuts` made, webs
-    `moved`, `bytes` of all new arrays so far, `limit`, `questions_left` at most; of the web at hand:
-    `rank` of its array, `elements_bytes` (what the array takes), statements that write (`writers`),
-    `reads`, `is_read_before` and `is_seen_after` the region, `loops_around` all of it,
-    `in_the_way_1` … `in_the_way_6`: 1 if it is in the way of the loop of that level by memory.
+    `storage_question` (STORAGE_QUESTION_COUNT,):
 
-    `homes` (15 by 15), a row for every answer: `allowed`, `keep`, `ends`; `cut_equal`, `cut_below`: new
-    cuts at an equation, at a border; `rename`, `expand`; `along_1` … `along_6`: 1 if the web gets a
-    version for each iteration of the loop of that level around it; `bytes` of all new arrays with it;
-    `over_limit`.
+    | column | meaning |
+    |---|---|
+    STORAGE_QUESTION_ROWS
+
+    `storage_choices` (15 by STORAGE_CHOICE_COUNT), a row for every answer:
+
+    | column | meaning |
+    |---|---|
+    STORAGE_CHOICE_ROWS
 
     The last `info` also holds `splitting` and `storage` (str)."""
 
@@ -58,51 +63,29 @@ _SHARED_SECTIONS = """
     text; iterators (levels 1 to 6) from the outermost loop inwards; parameters (1 to 6) in the
     order of the program.
 
-    `progress`, float32 (9,), each in [0, 1]:
+    `progress`, float32 (PROGRESS_COUNT,), each in [0, 1]:
 
     | column | meaning |
     |---|---|
-    | 0 `constructing` | 1 while the space is constructed |
-    | 1 `exploring` | 1 while coefficients are chosen |
-    | 2 `dimension` | i_dim / the largest number of dimensions |
-    | 3 `dependences_carried` | share of the dependences that have been selected |
-    | 4 `dependences_looked_at` | next_dep made in this dimension / dependences left when it was opened |
-    | 5 `dimensions_explored` | share of the dimensions whose point is decided |
-    | 6 `coefficients_decided` | share of this dimension's coefficients that are decided |
-    | 7 `is_vertex` | 1 if the current generator is a vertex, 0 if it is a ray |
-    | 8 `illegal_actions` | actions that were not offered so far / 100 |
+    PROGRESS_ROWS
 
-    `remaining`, int32 (4,): dependences to be selected; dimensions to be explored (at most, while
-    constructing); coefficients of this dimension; steps until the end at most (in this phase, while
-    constructing).
-
-    `dependences`, int8, 256 by 25, one row for each dependence in the order of i_dep:
+    `remaining`, int32 (REMAINING_COUNT,):
 
     | column | meaning |
     |---|---|
-    | `exists` | 1 |
-    | `flow`, `anti`, `output` | the reasons why the order matters, 0 or 1 each |
-    | `source`, `sink` | row of the statement in `statements`, from 0 |
-    | `source_depth`, `sink_depth` | loops around the two |
-    | `shared_loops` | loops around both |
-    | `loop_1_forward` … `loop_6_forward` | 1 if some pair has a larger counter at the sink |
-    | `loop_1_backward` … `loop_6_backward` | 1 if some pair has a smaller counter at the sink |
-    | `can_be_carried` | while constructing: 1 if a row of this dimension can carry it |
-    | `carried_by` | d_k: the dimension that carries it, from 1; 0 for none yet |
-    | `carried_here` | 1 if the dimension being constructed or explored carries it |
-    | `looked_at` | while constructing: 1 at i_dep |
+    REMAINING_ROWS
 
-    `statements`, int8, 48 by 29, one row for each statement:
+    `dependences`, int8, 256 by DEPENDENCE_COUNT, one row for each dependence in the order of i_dep:
 
     | column | meaning |
     |---|---|
-    | `exists`, `depth`, `reads` | 1; loops around it; array elements that it reads |
-    | `loop_1_write` … `loop_6_write` | how the write moves when that loop advances: 1 not at all, 2 to the neighbour, 3 at most 8 elements in the last subscript, 4 far; 0: no such loop |
-    | `loop_1_reads_same` … | reads that do not move with that loop |
-    | `loop_1_reads_near` … | reads that move by at most 8 elements in the last subscript |
-    | `loop_1_reads_far` … | reads that move farther |
-    | `rank` | linearly independent rows that it has from the finished dimensions |
-    | `moved` | 1 if the current generator has a coefficient of it |
+    DEPENDENCE_ROWS
+
+    `statements`, int8, 48 by STATEMENT_COUNT, one row for each statement:
+
+    | column | meaning |
+    |---|---|
+    STATEMENT_ROWS
 
     `rows`, float32, max_dimensions by 48 by 13: the finished dimensions' coefficients, for every
     statement `iterator_1` … `iterator_6`, `parameter_1` … `parameter_6`, `constant`.
@@ -206,13 +189,19 @@ def with_knobs(environment: Class) -> Class:
         for kind in QUESTIONS.values()
         for name, subject in [_question_head(kind)]
     ]
-    texts = {
-        "QUESTION_TABLE": "\n".join(["| question | of | choices |", "    |---|---|---|", *rows]),
-        "QUESTION_COUNT": str(len(QUESTION_COLUMNS)),
-        "NEST_COUNT": str(len(NEST_COLUMNS)),
-        "ABOUT_COLUMNS": ", ".join(f"`about_{name}`" for name in QUESTIONS),
-        "KNOB_COLUMNS": ", ".join(f"`{column.name}`" for _, column in KNOB_COLUMNS),
-    }
+    table = "\n".join(["| question | of | choices |", "    |---|---|---|", *rows])
+    environment = _with_texts(environment, {"QUESTION_TABLE": table})
+    return _with_tables(environment, {"QUESTION": QUESTION, "CHOICE": CHOICES, "NEST": NESTS})
+
+
+def _with_tables(environment: Class, tables: Mapping[str, Sequence[Column]]) -> Class:
+    """Fill in the columns of tables, and how many there are."""
+    counts = {f"{name}_COUNT": str(len(columns)) for name, columns in tables.items()}
+    rows = {f"    {name}_ROWS": column_lines(columns) for name, columns in tables.items()}
+    return _with_texts(environment, {**counts, **rows})
+
+
+def _with_texts(environment: Class, texts: Mapping[str, str]) -> Class:
     for name, text in texts.items():
         environment.__doc__ = (environment.__doc__ or "").replace(name, text)
     return environment
@@ -236,10 +225,18 @@ def _question_head(kind: KnobQuestion) -> tuple[str, str]:
 def with_storage_section(environment: Class) -> Class:
     """Append the section about storage to the docstring of an environment; it comes first."""
     environment.__doc__ = (environment.__doc__ or "").rstrip() + _STORAGE_SECTION
-    return environment
+    return _with_tables(
+        environment, {"STORAGE_QUESTION": STORAGE_QUESTION, "STORAGE_CHOICE": STORAGE_CHOICES}
+    )
 
 
 def with_shared_sections(environment: Class) -> Class:
     """Append the shared sections to the docstring of an environment."""
     environment.__doc__ = (environment.__doc__ or "").rstrip() + _SHARED_SECTIONS
-    return environment
+    tables = {
+        "PROGRESS": PROGRESS,
+        "REMAINING": REMAINING,
+        "DEPENDENCE": DEPENDENCES,
+        "STATEMENT": STATEMENTS,
+    }
+    return _with_tables(environment, tables)

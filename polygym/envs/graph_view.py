@@ -27,14 +27,11 @@ from gymnasium.utils import RecordConstructorArgs
 
 from polygym.envs.base import PolygymEnv
 from polygym.errors import InputError
-from polygym.mdp.observation.arrays import (
+from polygym.mdp.observation.arrays import MOST_DEPENDENCES, MOST_STATEMENTS, Array, Observation
+from polygym.mdp.observation.episode_arrays import (
     DEPENDENCE_COLUMNS,
-    MOST_DEPENDENCES,
-    MOST_STATEMENTS,
     ROW_COLUMNS,
     STATEMENT_COLUMNS,
-    Array,
-    Observation,
 )
 
 GraphObservation: TypeAlias = dict[str, Any]

@@ -63,21 +63,24 @@ class OptimizeEnv(StorageEnv):
     Beside the arrays below there are these, float32 unless said otherwise; sizes, lengths and
     numbers of things are log2(1 + x), columns `about_…`, `operand_…` and `edit_…` are 0 or 1:
 
-    `question` (QUESTION_COUNT,): `editing`, `mapping`; ABOUT_COLUMNS,
-    what the question is about; `operand_kind` … `operand_strategy`, what an edit needs next (7); `is_part`;
-    `nest` (from 1; 0: the program); `loop` (from 1; of an order from the inside); `length` of the
-    loop that is tiled; `threads`;
-    `questions_left` at most; `edits` made; `edit_steps` / 64.
+    `question` (QUESTION_COUNT,):
 
-    `choices` (15 by 21), a row for every answer: `allowed`, `as_the_model_says`, `ends`, `value` (of
-    a loop its length), `negative`, `share_of_loop` (tile size over the loop's length), `off`,
-    `static`, `wavefront`, `diamond`, `level` (which loop, from 1), `independent` (that loop),
-    `edit_skew` … `edit_adopt`.
+    | column | meaning |
+    |---|---|
+    QUESTION_ROWS
 
-    `nests` (8 by NEST_COUNT), in the order in which they run: `exists`, `at_hand`, `statements`, `depth`,
-    `iterations`, `length_1` … `length_6`, `independent_1` … `independent_6`; and what the mapping so
-    far has for it (0: the default; `order_1` … `order_6`: which loop of those that are named loop
-    1 … 6 is, from the innermost on): KNOB_COLUMNS.
+    `choices` (15 by CHOICE_COUNT), a row for every answer:
+
+    | column | meaning |
+    |---|---|
+    CHOICE_ROWS
+
+    `nests` (8 by NEST_COUNT), in the order in which they run; of the mapping so far 0 is a default,
+    and `order_1` … `order_6` are the places of loops in the order, from the innermost on:
+
+    | column | meaning |
+    |---|---|
+    NEST_ROWS
 
     `nest_of`, int8 (48,): the nest of each statement, from 1; 0 for none of them.
 

@@ -16,7 +16,8 @@ from gymnasium import spaces
 from polygym.envs.base import PolygymEnv, observation_space_of
 from polygym.envs.end_info import Info
 from polygym.mdp.episode import Episode
-from polygym.mdp.observation.arrays import Array, ArraySpec, Observation, observation_arrays
+from polygym.mdp.observation.arrays import Array, ArraySpec, Observation
+from polygym.mdp.observation.episode_arrays import observation_arrays
 from polygym.mdp.observation.schedule_observer import ObservationBuffer
 from polygym.mdp.observation.storage_arrays import add_storage_arrays, storage_arrays
 from polygym.mdp.problems import arguments

@@ -12,9 +12,9 @@ from gymnasium.utils.env_checker import check_env
 from polygym.envs import GraphView
 from polygym.envs.graph_view import edge_columns, node_columns
 from polygym.errors import InputError
-from polygym.mdp.observation.arrays import (
+from polygym.mdp.observation.arrays import MOST_STATEMENTS
+from polygym.mdp.observation.episode_arrays import (
     DEPENDENCE_COLUMNS,
-    MOST_STATEMENTS,
     ROW_COLUMNS,
     STATEMENT_COLUMNS,
 )

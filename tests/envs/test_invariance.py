@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 
 from polygym.envs.base import PolygymEnv
-from polygym.mdp.observation.arrays import (
+from polygym.mdp.observation.arrays import MOST_LOOPS, MOST_PARAMETERS, MOST_STATEMENTS
+from polygym.mdp.observation.episode_arrays import (
     DEPENDENCE_COLUMNS,
-    MOST_LOOPS,
-    MOST_PARAMETERS,
-    MOST_STATEMENTS,
     ROW_COLUMNS,
     STATEMENT_COLUMNS,
 )

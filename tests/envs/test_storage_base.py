@@ -74,7 +74,7 @@ def test_without_it_everything_is_as_it_was(name: str) -> None:
     env, other = make(name, kernel="mvt"), make(name, kernel="mvt", storage=False)
     for polygym_env in (env, other):
         observation, _ = polygym_env.reset(seed=0)
-        assert not {"home", "homes"} & set(observation)
+        assert not {"storage_question", "storage_choices"} & set(observation)
         assert "storage" not in polygym_env.export()["arguments"]
         assert "storage" not in polygym_env.export()
     assert env.action_space == other.action_space
@@ -106,15 +106,15 @@ def test_expansion_leaves_fewer_dependences_and_says_what_it_takes(sums: str) ->
     observation, _ = env.reset(seed=0)
     while env.episode.storage_state is not None and env.episode.storage_state.offer is None:
         observation, *_ = answer(env, USE_DEFAULT)  # no cut
-    home = dict(zip(STORAGE_QUESTION_COLUMNS, observation["home"], strict=True))
-    assert (home["storing"], home["about_a_web"], home["about_cuts"]) == (1, 1, 0)
-    assert (home["rank"], home["is_seen_after"], home["in_the_way_1"]) == (0, 0, 1)
+    home = dict(zip(STORAGE_QUESTION_COLUMNS, observation["storage_question"], strict=True))
+    assert (home["is_storage_question"], home["about_a_web"], home["about_splitting"]) == (1, 1, 0)
+    assert (home["rank"], home["is_live_out"], home["blocks_loop_1"]) == (0, 0, 1)
     storing = env.episode.storage_state
     assert storing is not None
     assert next(str(storage_answer) for storage_answer in storing.values) == "S0:w=expand:i"
-    rows = observation["homes"].reshape(storage_arrays()["homes"].shape)
+    rows = observation["storage_choices"].reshape(storage_arrays()["storage_choices"].shape)
     first = dict(zip(STORAGE_CHOICES_COLUMNS, rows[USE_DEFAULT_FOR_ALL + 1], strict=True))
-    assert (first["allowed"], first["expand"], first["along_1"]) == (1, 1, 1)
+    assert (first["allowed"], first["expansion"], first["along_1"]) == (1, 1, 1)
     assert first["bytes"] == pytest.approx(np.log2(1 + storing.bytes[0]))
     before = len(dependences(env.episode.task.scop))
     observation, *_ = answer(env, USE_DEFAULT_FOR_ALL + 1)
@@ -134,7 +134,7 @@ def test_what_takes_more_than_the_limit_is_masked(sums: str) -> None:
     assert not all(fits)
     mask = env.action_masks()[env.problem.options.first_answer + 2 :][: len(fits)]
     assert mask.tolist() == fits
-    rows = observation["homes"].reshape(storage_arrays()["homes"].shape)
+    rows = observation["storage_choices"].reshape(storage_arrays()["storage_choices"].shape)
     over = rows[2 : 2 + len(fits), STORAGE_CHOICES_COLUMNS.index("over_limit")]
     assert over.tolist() == [not fit for fit in fits]
     refused = env.problem.options.first_answer + 2 + fits.index(False)

@@ -1,33 +1,35 @@
-"""The arrays of an observation: their columns, types and bounds, and how numbers stand in them.
+"""The arrays of an observation: their columns, types and bounds, and the encoding of numbers.
 
-Nothing depends on which program it is: tables have a fixed number of rows, of which the first are
-used (``exists`` = 1) and the others are 0, and a program that has more shows its first ones.
-Columns mean the same for every program, so that what was learned on some programs can be used on
-others. Tables are flattened in row-major order:
-``observation["rows"].reshape(tables(…)["rows"].shape)`` is a table again.
+A column is a row of a table of :class:`Column`: its name, its meaning, its bounds and the function
+that computes it. The names, the values, the bounds and the documentation of the environments derive
+from these tables (:mod:`polygym.mdp.observation.episode_arrays` and its neighbours), so a new
+feature is one row: ``tests/mdp/observation/test_columns.py`` shows it.
 
-What is counted or named (``dependences``, ``statements``) is int8. The coefficients of rows
-(``rows``, ``generator``, ``point``) may be large, those of points hundreds and thousands, and stand
-there as signed logarithms,
+Nothing depends on the program: tables have a fixed number of rows, of which the first are used
+(``exists`` = 1) and the others are 0, and a program that has more shows its first ones. Columns
+mean the same for every program, so that a model of some programs can be used on others. Tables are
+flattened in row-major order: ``reshape(arrays["rows"].shape)`` makes one a table again.
+
+Counts and names (``dependences``, ``statements``) are int8. The coefficients of rows (``rows``,
+``generator``, ``point``) may be large, those of points hundreds and thousands, and are stored as
+signed logarithms,
 
     e(x) = sign(x) · log2(1 + |x|),    a float32 in [-32, 32]
 
-in which 0, 1 and -1, nearly all that there is, are themselves, 3 is 2 and 7 is 3. Networks learn
-better from numbers of one size, and nothing is lost: :func:`decode_numbers` gives x back exactly up
-to 2**19 (a float32 near log2(2**19) = 19 has steps of 2**-19, which are less than one half of x
-there) and to two millionths beyond. Numbers past :data:`LARGEST_NUMBER` are cut off, which is more
-than a schedule may hold.
-
-This is :data:`OBSERVATION_VERSION` 2 of the observation. In version 1 the three tables were int8
-and cut off at ±127, which every second state of lu exceeds.
+in which 0, 1 and -1, nearly all of them, are themselves, 3 is 2 and 7 is 3. Networks learn better
+from numbers of one size, and nothing is lost: :func:`decode_numbers` gives x back exactly up to
+2**19 (a float32 near log2(2**19) = 19 has steps of 2**-19, which are less than one half of x there)
+and to two millionths beyond. Numbers past :data:`LARGEST_NUMBER` are cut off, which is more than a
+schedule may hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
 from math import prod
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -45,57 +47,8 @@ MOST_DEPENDENCES = 256
 MOST_LOOPS = 6
 MOST_PARAMETERS = 6
 
-_LEVELS = tuple(range(1, MOST_LOOPS + 1))
-
-DEPENDENCE_COLUMNS = (
-    "exists",
-    "flow",
-    "anti",
-    "output",
-    "source",
-    "sink",
-    "source_depth",
-    "sink_depth",
-    "shared_loops",
-    *(f"loop_{level}_forward" for level in _LEVELS),
-    *(f"loop_{level}_backward" for level in _LEVELS),
-    "can_be_carried",
-    "carried_by",
-    "carried_here",
-    "looked_at",
-)
-STATEMENT_COLUMNS = (
-    "exists",
-    "depth",
-    "reads",
-    *(f"loop_{level}_write" for level in _LEVELS),
-    *(f"loop_{level}_reads_same" for level in _LEVELS),
-    *(f"loop_{level}_reads_near" for level in _LEVELS),
-    *(f"loop_{level}_reads_far" for level in _LEVELS),
-    "rank",
-    "moved",
-)
-ROW_COLUMNS = (
-    *(f"iterator_{level}" for level in _LEVELS),
-    *(f"parameter_{number}" for number in range(1, MOST_PARAMETERS + 1)),
-    "constant",
-)
-PROGRESS_COLUMNS = (
-    "constructing",
-    "exploring",
-    "dimension",
-    "dependences_carried",
-    "dependences_looked_at",
-    "dimensions_explored",
-    "coefficients_decided",
-    "is_vertex",
-    "illegal_actions",
-)
-REMAINING_COLUMNS = ("dependences", "dimensions", "coefficients_here", "steps_at_most")
-MOST_REMAINING = 1_000_000
-
 LARGEST_NUMBER = 2**32 - 1
-"""The largest coefficient that is told from larger ones: e(LARGEST) is 32."""
+"""The largest coefficient that is told from larger ones: its logarithm is 32."""
 
 
 @pickle_by_name
@@ -118,34 +71,71 @@ class ArraySpec:
         return prod(self.shape)
 
 
-def observation_arrays(max_dimensions: int, actions: int) -> Mapping[str, ArraySpec]:
-    """Return the arrays of an observation by name."""
-    row = (MOST_STATEMENTS, len(ROW_COLUMNS))
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """A number of an array: its name, its meaning, the function that computes it, its bounds.
 
-    def small(*shape: int) -> ArraySpec:
-        return ArraySpec(shape, np.int8, -127, 127)
+    ``number`` takes what the table is of; 0 stands for a column that an observer keeps up to date
+    itself. Columns side by side with one ``doc`` share a line of the documentation.
+    """
 
-    def coefficients(*shape: int) -> ArraySpec:
-        return ArraySpec(shape, np.float32, -32.0, 32.0)
+    name: str
+    doc: str
+    number: Callable[[Any], float]
+    low: float = -127
+    high: float = 127
 
-    return MappingProxyType(
-        {
-            "progress": ArraySpec((len(PROGRESS_COLUMNS),), np.float32, 0.0, 1.0),
-            "remaining": ArraySpec((len(REMAINING_COLUMNS),), np.int32, 0, MOST_REMAINING),
-            "dependences": small(MOST_DEPENDENCES, len(DEPENDENCE_COLUMNS)),
-            "statements": small(MOST_STATEMENTS, len(STATEMENT_COLUMNS)),
-            "rows": coefficients(max_dimensions, *row),
-            "generator": coefficients(*row),
-            "point": coefficients(*row),
-            "action_mask": ArraySpec((actions,), np.int8, 0, 1),
-        }
+
+def by_level(
+    name: str, doc: str, number: Callable[[Any, int], float], low: float = -127, high: float = 127
+) -> tuple[Column, ...]:
+    """Return a column for every loop: ``{level}`` in the name counts from 1, ``number`` from 0."""
+    return tuple(
+        Column(name.format(level=level + 1), doc, partial(_flipped, number, level), low, high)
+        for level in range(MOST_LOOPS)
     )
+
+
+def _flipped(number: Callable[[Any, int], float], level: int, subject: Any) -> float:
+    return number(subject, level)
+
+
+def names_of(columns: Iterable[Column]) -> tuple[str, ...]:
+    """Return the names of columns."""
+    return tuple(column.name for column in columns)
+
+
+def numbers_of(columns: Iterable[Column], subject: Any) -> list[float]:
+    """Return the numbers of columns."""
+    return [column.number(subject) for column in columns]
+
+
+def spec_of(
+    columns: Sequence[Column], dtype: type[np.generic], rows: tuple[int, ...] = ()
+) -> ArraySpec:
+    """Return the array of some columns, or the table with so many rows."""
+    return ArraySpec(
+        (*rows, len(columns)),
+        dtype,
+        min(column.low for column in columns),
+        max(column.high for column in columns),
+    )
+
+
+def column_lines(columns: Iterable[Column], indent: str = "    ") -> str:
+    """Return the rows of a table in Markdown: names and meanings."""
+    lines = []
+    for doc, group in groupby(columns, key=lambda column: column.doc):
+        first, *others = (f"`{column.name}`" for column in group)
+        names = ", ".join((first, *others)) if len(others) < 3 else f"{first} … {others[-1]}"
+        lines.append(f"{indent}| {names} | {doc} |")
+    return "\n".join(lines)
 
 
 def encode_numbers(values: Array) -> Array:
     """Return integers as signed logarithms; those past the largest are cut off.
 
-    >>> encoded(np.array([0, 1, -3, 7])).tolist()
+    >>> encode_numbers(np.array([0, 1, -3, 7])).tolist()
     [0.0, 1.0, -2.0, 3.0]
     """
     shown = np.log2(np.minimum(np.abs(values), LARGEST_NUMBER) + 1.0)
@@ -155,7 +145,7 @@ def encode_numbers(values: Array) -> Array:
 def decode_numbers(shown: Array) -> Array:
     """Return the integers that signed logarithms stand for.
 
-    >>> decoded(np.array([0.0, 1.0, -2.0, 3.0], np.float32)).tolist()
+    >>> decode_numbers(np.array([0.0, 1.0, -2.0, 3.0], np.float32)).tolist()
     [0, 1, -3, 7]
     """
     sizes = np.rint(np.exp2(np.abs(shown).astype(np.float64)) - 1.0)

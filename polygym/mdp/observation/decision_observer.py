@@ -15,7 +15,8 @@ from polygym.lru_cache import LruCache
 from polygym.mdp.editing import MOST_STEPS
 from polygym.mdp.episode import Episode
 from polygym.mdp.observation import mapping_arrays as shown
-from polygym.mdp.observation.arrays import REMAINING_COLUMNS, Array, Observation
+from polygym.mdp.observation.arrays import Array, Observation
+from polygym.mdp.observation.episode_arrays import REMAINING_COLUMNS
 from polygym.mdp.observation.schedule_observer import Observer
 from polygym.mdp.task_options import Phase
 from polygym.poly.integer_vectors import Vector

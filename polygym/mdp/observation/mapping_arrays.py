@@ -1,32 +1,34 @@
 """The arrays that an observation has beside the usual ones where a mapping is decided.
 
 ==============  ====================================================================================
-``question``    what is asked: what it is about, of which nest and loop, and how far the process is
+``question``    the question: what it is about, of which nest and loop, and the progress so far
 ``choices``     a row for every answer: whether it is allowed, and what it would choose
-``nests``       the nests of the schedule: their loops, and what is decided of them so far
+``nests``       the nests of the schedule: their loops, and the decisions about them so far
 ``nest_of``     the nest of each statement, from 1 on; 0 for none
-``candidate``   the features of the whole candidate (:mod:`polygym.cost`), with everything that is
-                not decided as the model says; 0 before there is a schedule
+``candidate``   the features of the whole candidate (:mod:`polygym.cost`), with the default for all
+                that is not decided; 0 before there is a schedule
 ==============  ====================================================================================
 
-Numbers of things, sizes and lengths stand there as log2(1 + x). Nothing is said of names, and the
-nests are in the order in which they run.
+Numbers of things, sizes and lengths are log2(1 + x). No column depends on names, and the nests are
+in the order in which they run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from polygym.cost.features.candidates.candidate_vector import FEATURE_NAMES
+from polygym.mapping.knob_domains import KnobColumn
 from polygym.mapping.knobs import NEST_COLUMNS as KNOB_COLUMNS
-from polygym.mapping.knobs import QUESTIONS, LoopDirection
+from polygym.mapping.knobs import QUESTIONS, Knob, KnobQuestion, LoopDirection
 from polygym.mapping.mapping import Mapping as MachineMapping
 from polygym.mapping.mapping import WorkSharing
-from polygym.mdp.editing import EDITS, MOST_STEPS, EditState, Operand
+from polygym.mdp.editing import EDITS, MOST_STEPS, EditKind, EditState, Operand
 from polygym.mdp.mapping_decisions import (
     ANSWERS,
     MOST_NESTS,
@@ -36,169 +38,325 @@ from polygym.mdp.mapping_decisions import (
     MappingState,
 )
 from polygym.mdp.nest_shapes import NestShape
-from polygym.mdp.observation.arrays import MOST_STATEMENTS, Array, ArraySpec
+from polygym.mdp.observation.arrays import (
+    MOST_STATEMENTS,
+    Array,
+    ArraySpec,
+    Column,
+    by_level,
+    names_of,
+    numbers_of,
+    spec_of,
+)
 
-_LOOPS = 6
-_LEVELS = tuple(range(1, _LOOPS + 1))
+_BOUNDS = (0.0, 64.0)
 _FAR_STRIDE = 1e6  # features are signed logarithms and shares
 
-QUESTION_COLUMNS = (
-    "editing",
-    "mapping",
-    *(f"about_{name}" for name in QUESTIONS),
-    *(f"operand_{operand.value}" for operand in Operand),
-    "is_part",
-    "nest",
-    "loop",
-    "length",
-    "threads",
-    "questions_left",
-    "edits",
-    "edit_steps",
+
+def _logarithm(value: float) -> float:
+    return float(np.log2(1.0 + value))
+
+
+def _column(name: str, doc: str, number: Callable[[Any], float]) -> Column:
+    return Column(name, doc, number, *_BOUNDS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """The question of an episode: about a mapping, or else an edit."""
+
+    mapping: MappingState | None
+    edit: EditState | None
+
+    @property
+    def question(self) -> MappingQuestion | None:
+        """The question about the mapping."""
+        return None if self.mapping is None else self.mapping.question
+
+    @property
+    def editing(self) -> EditState | None:
+        """The edit, as long as it is the subject."""
+        return self.edit if self.mapping is None else None
+
+    def about(self, number: Callable[[MappingQuestion], float]) -> float:
+        """Return a number of the question about the mapping, 0 without one."""
+        return 0 if self.question is None else number(self.question)
+
+    @property
+    def loop_length(self) -> int:
+        """The length of the loop for which a tile is chosen; 0 for other questions."""
+        question = self.question
+        if question is None or question.kind.direction is not LoopDirection.INWARD:
+            return 0
+        assert self.mapping is not None
+        return self.mapping.nests[question.nest].trip_counts[question.loop]
+
+
+def _is_about(kind: KnobQuestion) -> Column:
+    return _column(
+        f"about_{kind.name}",
+        "the subject of the question",
+        lambda at: at.about(lambda question: question.kind is kind),
+    )
+
+
+def _is_operand(operand: Operand) -> Column:
+    return _column(
+        f"operand_{operand.value}",
+        "what an edit needs next",
+        lambda at: at.editing is not None and at.editing.operand is operand,
+    )
+
+
+QUESTION = (
+    _column("editing", "1 while a schedule is edited", lambda at: at.editing is not None),
+    _column("mapping", "1 while a mapping is decided", lambda at: at.mapping is not None),
+    *map(_is_about, QUESTIONS.values()),
+    *map(_is_operand, Operand),
+    _column(
+        "is_part",
+        "1 if a part of the choices is chosen first",
+        lambda at: at.editing is not None and at.editing.is_choosing_part,
+    ),
+    _column(
+        "nest", "from 1; 0: the program", lambda at: at.about(lambda question: question.nest + 1)
+    ),
+    _column(
+        "loop",
+        "from 1; of an order from the inside",
+        lambda at: at.about(lambda question: question.loop + (question.kind.direction is not None)),
+    ),
+    _column("length", "of the loop that is tiled", lambda at: _logarithm(at.loop_length)),
+    _column(
+        "threads",
+        "of the mapping to begin with",
+        lambda at: 0 if at.mapping is None else _logarithm(at.mapping.initial_mapping.threads),
+    ),
+    _column(
+        "questions_left",
+        "at most",
+        lambda at: 0 if at.mapping is None else _logarithm(at.mapping.questions_left),
+    ),
+    _column(
+        "edits", "made so far", lambda at: 0 if at.edit is None else _logarithm(at.edit.edit_count)
+    ),
+    _column(
+        "edit_steps",
+        f"steps of edits so far / {MOST_STEPS}",
+        lambda at: 0 if at.edit is None else at.edit.step_count / MOST_STEPS,
+    ),
 )
-CHOICE_COLUMNS = (
-    "allowed",
-    "as_the_model_says",
-    "ends",
-    "value",
-    "negative",
-    "share_of_loop",
-    "off",
-    "static",
-    "wavefront",
-    "diamond",
-    "level",
-    "independent",
-    *(f"edit_{edit_kind.value}" for edit_kind in EDITS),
+"""The columns of ``question``, of a :class:`_Decision`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """An answer: its number, and the value that it would choose, None for the two defaults."""
+
+    decision: _Decision
+    answer: int
+    is_allowed: bool
+    value: Any = None
+
+    @property
+    def is_edit(self) -> bool:
+        """Whether it chooses an operand of an edit."""
+        editing = self.decision.editing
+        return self.value is not None and editing is not None and editing.edit is not None
+
+    @property
+    def loop(self) -> int:
+        """The loop that it names, from 1; 0 for none."""
+        question = self.decision.question
+        is_order = question is not None and question.kind.direction is LoopDirection.OUTWARD
+        return self.value[0] if is_order and self.value else 0
+
+    @property
+    def nest(self) -> NestShape:
+        """The nest of the question."""
+        assert self.decision.mapping is not None
+        assert self.decision.question is not None
+        return self.decision.mapping.nests[self.decision.question.nest]
+
+    @property
+    def number(self) -> float:
+        """The number that it chooses, of a loop its length."""
+        if self.loop:
+            return _logarithm(self.nest.trip_counts[self.loop - 1])
+        if self.decision.editing is not None:
+            return _logarithm(abs(self.value)) if self.is_edit else 0
+        match self.value:
+            case bool():
+                return self.value
+            case (bool(), bool()) | () | WorkSharing() | None:
+                return 0
+            case (int(size),):
+                return _logarithm(size)
+            case _:
+                return _logarithm(self.value)
+
+    @property
+    def share_of_loop(self) -> float:
+        """The size of a tile over the length of its loop."""
+        length = self.decision.loop_length
+        return self.value[0] / length if length and self.value else 0
+
+    @property
+    def is_off(self) -> bool:
+        """Whether it turns something off."""
+        if self.decision.editing is not None:
+            return False
+        match self.value:
+            case (bool() as wavefront, bool()):
+                return not wavefront
+            case WorkSharing():
+                return self.value is WorkSharing.OFF
+            case _:
+                return self.value is not None and not self.value
+
+    def time_tiling(self, place: int) -> bool:
+        """Return whether it turns on the wavefront (0) or diamonds (1)."""
+        match self.value:
+            case (bool(), bool()):
+                return bool(self.value[place])
+            case _:
+                return False
+
+
+def _is_edit(kind: EditKind) -> Column:
+    def number(at: _Choice) -> float:
+        editing = at.decision.editing
+        begins = at.value is not None and editing is not None and editing.edit is None
+        return begins and EDITS[at.value] is kind
+
+    return _column(f"edit_{kind.value}", "the kind of an edit", number)
+
+
+CHOICES = (
+    _column("allowed", "1 if the mask has it", lambda at: at.is_allowed),
+    _column("use_default", "1: use the default", lambda at: at.answer == USE_DEFAULT),
+    _column("ends", "1: use the default for all", lambda at: at.answer == USE_DEFAULT_FOR_ALL),
+    _column("value", "the number that it chooses, of a loop its length", lambda at: at.number),
+    _column("negative", "1 if the amount of an edit is", lambda at: at.is_edit and at.value < 0),
+    _column("share_of_loop", "tile size over the length of the loop", lambda at: at.share_of_loop),
+    _column("off", "1 if it turns something off", lambda at: at.is_off),
+    _column("static", "1: static chunks", lambda at: at.value is WorkSharing.STATIC),
+    _column("wavefront", "1 if it turns that on", lambda at: at.time_tiling(0)),
+    _column("diamond", "1 if it turns that on", lambda at: at.time_tiling(1)),
+    _column("level", "the loop that it names, from 1", lambda at: at.loop),
+    _column(
+        "independent",
+        "1 if that loop is",
+        lambda at: at.loop and at.nest.coincident[at.loop - 1],
+    ),
+    *map(_is_edit, EDITS),
 )
-NEST_COLUMNS = (
-    "exists",
-    "at_hand",
-    "statements",
-    "depth",
-    "iterations",
-    *(f"length_{level}" for level in _LEVELS),
-    *(f"independent_{level}" for level in _LEVELS),
-    *(column.name for _, column in KNOB_COLUMNS),
+"""The columns of ``choices``, of a :class:`_Choice`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _MappedNest:
+    """A nest under a mapping, with the options that are its own."""
+
+    shape: NestShape
+    mapping: MachineMapping
+    own: dict[str, Any]
+    is_current: bool
+
+    def knob_number(self, knob: Knob, column: KnobColumn) -> float:
+        """Return the number of a knob."""
+        value = self.own.get(knob.name, getattr(self.mapping, knob.name))
+        return column(value, self.mapping.threads)
+
+
+def _of_knob(knob: Knob, column: KnobColumn) -> Column:
+    return _column(column.name, knob.doc, lambda at: at.knob_number(knob, column))
+
+
+NESTS = (
+    _column("exists", "1", lambda at: 1),
+    _column("is_current", "1 if the question is about it", lambda at: at.is_current),
+    _column("statements", "their number", lambda at: _logarithm(len(at.shape.statements))),
+    _column("depth", "the number of its loops", lambda at: at.shape.depth),
+    _column(
+        "iterations",
+        "of all loops together at most",
+        lambda at: _logarithm(float(min(at.shape.iterations, 2**60))),
+    ),
+    *by_level(
+        "length_{level}",
+        "the iterations of that loop at most",
+        lambda at, level: _logarithm(_at(at.shape.trip_counts, level)),
+        *_BOUNDS,
+    ),
+    *by_level(
+        "independent_{level}",
+        "1 if that loop is coincident",
+        lambda at, level: _at(at.shape.coincident, level),
+        *_BOUNDS,
+    ),
+    *(_of_knob(knob, column) for knob, column in KNOB_COLUMNS),
 )
-_QUESTION = {name: place for place, name in enumerate(QUESTION_COLUMNS)}
-_CHOICE = {name: place for place, name in enumerate(CHOICE_COLUMNS)}
+"""The columns of ``nests``, of a :class:`_MappedNest`; 0 stands for a default."""
+
+QUESTION_COLUMNS = names_of(QUESTION)
+CHOICE_COLUMNS = names_of(CHOICES)
+NEST_COLUMNS = names_of(NESTS)
+
+
+def _at(values: tuple[int, ...], level: int) -> int:
+    return values[level] if level < len(values) else 0
 
 
 def mapping_arrays() -> Mapping[str, ArraySpec]:
     """Return the arrays by name."""
-
-    def logarithms(*shape: int) -> ArraySpec:
-        return ArraySpec(shape, np.float32, 0.0, 64.0)
-
+    features = ArraySpec((len(FEATURE_NAMES),), np.float32, -_FAR_STRIDE, _FAR_STRIDE)
     return MappingProxyType(
         {
-            "question": logarithms(len(QUESTION_COLUMNS)),
-            "choices": logarithms(ANSWERS, len(CHOICE_COLUMNS)),
-            "nests": logarithms(MOST_NESTS, len(NEST_COLUMNS)),
+            "question": spec_of(QUESTION, np.float32),
+            "choices": spec_of(CHOICES, np.float32, (ANSWERS,)),
+            "nests": spec_of(NESTS, np.float32, (MOST_NESTS,)),
             "nest_of": ArraySpec((MOST_STATEMENTS,), np.int8, 0, MOST_NESTS),
-            "candidate": ArraySpec((len(FEATURE_NAMES),), np.float32, -_FAR_STRIDE, _FAR_STRIDE),
+            "candidate": features,
         }
     )
 
 
 def question_array(deciding: MappingState | None, editing: EditState | None) -> Array:
     """Return the array ``question``; the editing counts where nothing is decided yet."""
-    array1_d = np.zeros(len(QUESTION_COLUMNS), np.float32)
-    if editing is not None:
-        array1_d[_QUESTION["edits"]] = _logarithm(editing.edit_count)
-        array1_d[_QUESTION["edit_steps"]] = editing.step_count / MOST_STEPS
-    if deciding is not None:
-        array1_d[_QUESTION["mapping"]] = 1
-        array1_d[_QUESTION["threads"]] = _logarithm(deciding.initial_mapping.threads)
-        array1_d[_QUESTION["questions_left"]] = _logarithm(deciding.questions_left)
-        question = deciding.question
-        if question is not None:
-            array1_d[_QUESTION[f"about_{question.kind.name}"]] = 1
-            array1_d[_QUESTION["nest"]] = question.nest + 1
-            array1_d[_QUESTION["loop"]] = question.loop + (question.kind.direction is not None)
-            array1_d[_QUESTION["length"]] = _logarithm(_loop_length(question, deciding))
-    elif editing is not None:
-        array1_d[_QUESTION["editing"]] = 1
-        array1_d[_QUESTION[f"operand_{editing.operand.value}"]] = 1
-        array1_d[_QUESTION["is_part"]] = editing.is_choosing_part
-    return array1_d
+    return np.array(numbers_of(QUESTION, _Decision(deciding, editing)), np.float32)
 
 
 def choices_array(
     deciding: MappingState | None, editing: EditState | None, allowed: tuple[bool, ...]
 ) -> Array:
-    """Return the table ``choices``; ``allowed`` says which answers the mask has."""
-    array = np.zeros((ANSWERS, len(CHOICE_COLUMNS)), np.float32)
-    if deciding is None and editing is None:
-        return array
-    array[: len(allowed), _CHOICE["allowed"]] = allowed
-    array[USE_DEFAULT, _CHOICE["as_the_model_says"]] = 1
-    array[USE_DEFAULT_FOR_ALL, _CHOICE["ends"]] = 1
+    """Return the table ``choices``; ``allowed`` is the mask of the answers."""
+    array = np.zeros((ANSWERS, len(CHOICES)), np.float32)
+    decision = _Decision(deciding, editing)
+    values: tuple[Any, ...] = ()
     if deciding is not None:
-        question = deciding.question
-        for row, value in zip(array[USE_DEFAULT_FOR_ALL + 1 :], deciding.values, strict=False):
-            assert question is not None
-            _show_value(row, question, value, deciding)
+        values = deciding.values
     elif editing is not None:
-        for row, value in zip(
-            array[USE_DEFAULT_FOR_ALL + 1 :], editing.choices_of_step, strict=False
-        ):
-            if editing.edit is None:
-                row[_CHOICE[f"edit_{EDITS[value].value}"]] = 1
-            else:
-                row[_CHOICE["value"]] = _logarithm(abs(value))
-                row[_CHOICE["negative"]] = value < 0
+        values = tuple(editing.choices_of_step)
+    else:
+        return array
+    values = (None, None, *values)
+    for answer, row in enumerate(array):
+        value = values[answer] if answer < len(values) else None
+        is_allowed = answer < len(allowed) and allowed[answer]
+        row[:] = numbers_of(CHOICES, _Choice(decision, answer, is_allowed, value))
     return array
-
-
-def _show_value(row: Array, question: MappingQuestion, value: Any, deciding: MappingState) -> None:
-    """Write down what an answer would choose."""
-    match value:
-        case WorkSharing():
-            row[_CHOICE["static"]] = value is WorkSharing.STATIC
-            row[_CHOICE["off"]] = value is WorkSharing.OFF
-        case bool():
-            row[_CHOICE["value"]] = value
-            row[_CHOICE["off"]] = not value
-        case (bool() as wavefront, bool() as diamond):
-            row[_CHOICE["wavefront"]], row[_CHOICE["diamond"]] = wavefront, diamond
-            row[_CHOICE["off"]] = not wavefront
-        case () | 0:
-            row[_CHOICE["off"]] = 1
-        case (int(loop),) if question.kind.direction is LoopDirection.OUTWARD:
-            nest = deciding.nests[question.nest]
-            row[_CHOICE["value"]] = _logarithm(nest.trip_counts[loop - 1])
-            row[_CHOICE["level"]] = loop
-            row[_CHOICE["independent"]] = nest.coincident[loop - 1]
-        case (int(size),):
-            row[_CHOICE["value"]] = _logarithm(size)
-            if question.kind.direction is LoopDirection.INWARD:
-                row[_CHOICE["share_of_loop"]] = size / _loop_length(question, deciding)
-        case _:
-            row[_CHOICE["value"]] = _logarithm(value)
 
 
 def nests_array(
     nests: tuple[NestShape, ...], mapping: MachineMapping, question: MappingQuestion | None
 ) -> Array:
     """Return the table ``nests``: shapes, and what the mapping so far has for each."""
-    array = np.zeros((MOST_NESTS, len(NEST_COLUMNS)), np.float32)
+    array = np.zeros((MOST_NESTS, len(NESTS)), np.float32)
     for place, (row, nest) in enumerate(zip(array, nests, strict=False)):
+        is_current = question is not None and question.nest == place
         own = dict(mapping.for_nest(nest.statements))
-        row[:] = (
-            1,
-            question is not None and question.nest == place,
-            _logarithm(len(nest.statements)),
-            nest.depth,
-            np.log2(1.0 + float(min(nest.iterations, 2**60))),
-            *_padded([_logarithm(count) for count in nest.trip_counts]),
-            *_padded(nest.coincident),
-            *(
-                column(own.get(knob.name, getattr(mapping, knob.name)), mapping.threads)
-                for knob, column in KNOB_COLUMNS
-            ),
-        )
+        row[:] = numbers_of(NESTS, _MappedNest(nest, mapping, own, is_current))
     return array
 
 
@@ -218,18 +376,3 @@ def candidate_array(vector: Array | None) -> Array:
     if vector is None:
         return np.zeros(len(FEATURE_NAMES), np.float32)
     return np.nan_to_num(vector).clip(-_FAR_STRIDE, _FAR_STRIDE).astype(np.float32)
-
-
-def _loop_length(question: MappingQuestion, deciding: MappingState) -> int:
-    """Return how long the loop is for which a tile is chosen; 0 for other questions."""
-    if question.kind.direction is not LoopDirection.INWARD:
-        return 0
-    return deciding.nests[question.nest].trip_counts[question.loop]
-
-
-def _logarithm(value: int) -> float:
-    return float(np.log2(1.0 + value))
-
-
-def _padded(values: Any) -> tuple[float, ...]:
-    return (*map(float, values), *(0.0,) * _LOOPS)[:_LOOPS]

@@ -1,9 +1,8 @@
-"""An episode as arrays of fixed shapes: what an agent sees.
+"""Observation of an episode as arrays of fixed shapes.
 
-:mod:`polygym.mdp.observation_arrays` lists the arrays and all their columns; the environments'
-docstring explains them. :mod:`polygym.mdp.observation.static_observation` is what they show of a
-program whatever is done. This module adds what changes with the actions, each part computed when
-what it depends on changes:
+:mod:`polygym.mdp.observation.episode_arrays` lists the arrays and all their columns;
+:mod:`polygym.mdp.observation.static_observation` has those parts that no action changes. This
+module adds the others, each part computed when its inputs change:
 
 ==============  =================================================  =====================
 part            what it depends on                                 changes
@@ -28,16 +27,21 @@ import numpy as np
 from polygym.lru_cache import LruCache
 from polygym.mdp.episode import Episode, Task
 from polygym.mdp.observation.arrays import (
-    DEPENDENCE_COLUMNS,
     LARGEST_NUMBER,
     MOST_DEPENDENCES,
-    MOST_REMAINING,
     MOST_STATEMENTS,
-    ROW_COLUMNS,
-    STATEMENT_COLUMNS,
     Array,
     Observation,
     encode_numbers,
+    numbers_of,
+)
+from polygym.mdp.observation.episode_arrays import (
+    DEPENDENCE_COLUMNS,
+    PROGRESS,
+    REMAINING,
+    ROW_COLUMNS,
+    STATEMENT_COLUMNS,
+    EpisodeProgress,
     observation_arrays,
 )
 from polygym.mdp.observation.static_observation import (
@@ -156,7 +160,9 @@ class Observer:
         if key != buffer.key:
             buffer.key = key
             arrays["dependences"][:] = self._table(episode, key).ravel()
-        arrays["progress"][:], arrays["remaining"][:] = self._numbers(episode)
+        progress = EpisodeProgress(episode)
+        arrays["progress"][:] = numbers_of(PROGRESS, progress)
+        arrays["remaining"][:] = numbers_of(REMAINING, progress)
         arrays["action_mask"][:] = allowed
 
     def _update_current(
@@ -253,47 +259,3 @@ class Observer:
             if looked_at <= count:
                 table[looked_at - 1, _DEPENDENCE["looked_at"]] = 1
         return table
-
-    def _numbers(self, episode: Episode) -> tuple[tuple[float, ...], tuple[int, ...]]:
-        """Return how far the episode is, in fractions and in numbers."""
-        rules, state = self.task.rules, episode.construction
-        constructing = episode.phase is Phase.CONSTRUCT
-        exploring = episode.phase is Phase.EXPLORE
-        left = state.carrying_dimension.count(0)
-        carried = len(state.carrying_dimension) - left
-        looked_at = 1.0
-        if constructing:
-            looked_at = min(
-                1.0, state.next_dep_count / max(1, rules.dimension_start(state).move_limit)
-            )
-        explored = len(episode.exploration.points)
-        decided, choices, is_vertex = 0, 0, False
-        if exploring:
-            current = episode.dimensions[explored].generators
-            decided, choices = len(episode.exploration.coefficients), current.coefficient_count
-            is_vertex = decided < choices - len(current.rays)
-        progress = (
-            constructing,
-            exploring,
-            min(1.0, state.dimension / rules.dimensions),
-            carried / max(1, len(state.carrying_dimension)),
-            looked_at,
-            explored / max(1, len(episode.dimensions)),
-            decided / max(1, choices),
-            is_vertex,
-            min(1.0, episode.illegal_count / 100),
-        )
-        behind = sum(
-            [
-                dimension.generators.coefficient_count
-                for dimension in episode.dimensions[explored + 1 :]
-            ]
-        )
-        steps = choices - decided + behind if exploring else rules.step_bound
-        remaining = (
-            left,
-            len(episode.dimensions) - explored if exploring else rules.dimensions,
-            choices - decided,
-            0 if episode.is_over else min(steps, MOST_REMAINING),
-        )
-        return progress, remaining

@@ -1,12 +1,14 @@
-"""What an observation shows of a program before the first action, and whatever the actions are.
+"""The columns of statements and dependences, and what they show of a program before any action.
 
-The rows of the tables ``dependences`` and ``statements`` without the columns of the moment, and the
-places of a point's coordinates in the tables of coefficients.
+The columns of the moment are 0 here: :mod:`polygym.mdp.observation.schedule_observer` keeps them up
+to date. Beside the tables stand the places of a point's coordinates in the tables of coefficients.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -14,15 +16,16 @@ from polygym.ir.scop import Scop, Statement
 from polygym.mdp.episode import Task
 from polygym.mdp.loop_sharing import shared_loops
 from polygym.mdp.observation.arrays import (
-    DEPENDENCE_COLUMNS,
     MOST_DEPENDENCES,
     MOST_LOOPS,
     MOST_PARAMETERS,
     MOST_STATEMENTS,
-    STATEMENT_COLUMNS,
     Array,
+    Column,
+    by_level,
+    numbers_of,
 )
-from polygym.poly.dependences import DependenceKind
+from polygym.poly.dependences import Dependence, DependenceKind
 from polygym.poly.innermost import AccessStride, InnermostLoop, access_stride
 from polygym.poly.integer_vectors import dot
 from polygym.poly.schedule import ScheduleRow
@@ -51,32 +54,138 @@ def number_positions(task: Task) -> tuple[Array, Array, Array]:
     return array[:, 0], array[:, 1], array[:, 2]
 
 
+@dataclass(frozen=True, eq=False)
+class _ProgramDependence:
+    """A dependence of a program, with its conditions."""
+
+    task: Task
+    dependence: Dependence
+    conditions: FarkasConditions
+
+    @cached_property
+    def shared_loops(self) -> int:
+        """How many loops surround both statements."""
+        return shared_loops(self.task.scop, self.dependence.source, self.dependence.sink)
+
+    def depth(self, statement: str) -> int:
+        """Return how many loops surround a statement."""
+        return self.task.scop.statement(statement).depth
+
+    def position(self, statement: str) -> int:
+        """Return the row of a statement in the table of statements."""
+        names = [known.name for known in self.task.scop.statements]
+        return min(names.index(statement), 127)
+
+    def signs(self, level: int) -> tuple[bool, bool]:
+        """Return whether a shared loop's counter can be larger, and smaller, at the sink."""
+        if level >= self.shared_loops:
+            return False, False
+        return _signs(
+            self.task, self.conditions, self.dependence.source, self.dependence.sink, level
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _StatementStrides:
+    """A statement, and how its accesses move when a loop advances."""
+
+    statement: Statement
+
+    def write_code(self, level: int) -> int:
+        """Return how the write moves along a loop; 0 where there is no such loop."""
+        if level >= self.statement.depth:
+            return 0
+        loop = _loop_strides(self.statement, level)
+        return _WRITE_STRIDE_CODES[access_stride(self.statement, self.statement.write, loop)]
+
+    def read_count(self, level: int, *strides: AccessStride) -> int:
+        """Return how many reads move so along a loop."""
+        if level >= self.statement.depth:
+            return 0
+        loop = _loop_strides(self.statement, level)
+        moves = [access_stride(self.statement, read, loop) for read in self.statement.reads]
+        return sum(move in strides for move in moves)
+
+
+def _of_the_moment(_: object) -> int:
+    return 0
+
+
+def _is_of_kind(kind: DependenceKind) -> Column:
+    return Column(
+        f"{kind.name}".lower(),
+        "the reasons why the order matters, 0 or 1 each",
+        lambda subject: kind in subject.dependence.kind,
+    )
+
+
+_ROW_DOC = "row of the statement in `statements`, from 0"
+_DEPTH_DOC = "loops around the two"
+_FORWARD_DOC = "1 if some pair has a larger counter at the sink"
+_BACKWARD_DOC = "1 if some pair has a smaller counter at the sink"
+DEPENDENCES = (
+    Column("exists", "1", lambda _: 1),
+    *map(_is_of_kind, DependenceKind),
+    Column("source", _ROW_DOC, lambda subject: subject.position(subject.dependence.source)),
+    Column("sink", _ROW_DOC, lambda subject: subject.position(subject.dependence.sink)),
+    Column("source_depth", _DEPTH_DOC, lambda subject: subject.depth(subject.dependence.source)),
+    Column("sink_depth", _DEPTH_DOC, lambda subject: subject.depth(subject.dependence.sink)),
+    Column("shared_loops", "loops around both", lambda subject: subject.shared_loops),
+    *by_level("loop_{level}_forward", _FORWARD_DOC, lambda subject, k: subject.signs(k)[0]),
+    *by_level("loop_{level}_backward", _BACKWARD_DOC, lambda subject, k: subject.signs(k)[1]),
+    Column(
+        "can_be_carried",
+        "while constructing: 1 if a row of this dimension can carry it",
+        _of_the_moment,
+    ),
+    Column("carried_by", "d_k: the dimension that carries it, from 1; 0: none yet", _of_the_moment),
+    Column(
+        "carried_here",
+        "1 if the dimension being constructed or explored carries it",
+        _of_the_moment,
+    ),
+    Column("looked_at", "while constructing: 1 at i_dep", _of_the_moment),
+)
+"""The columns of ``dependences``, of a :class:`_ProgramDependence`."""
+
+_WRITE_DOC = (
+    "how the write moves when that loop advances: 1 not at all, 2 to the neighbour, 3 at most 8 "
+    "elements in the last subscript, 4 far; 0: no such loop"
+)
+_NEAR_DOC = "reads that move by at most 8 elements in the last subscript"
+_NEAR = (AccessStride.UNIT, AccessStride.SHORT)
+STATEMENTS = (
+    Column("exists", "1", lambda _: 1),
+    Column("depth", "loops around it", lambda subject: subject.statement.depth),
+    Column("reads", "array elements that it reads", lambda subject: len(subject.statement.reads)),
+    *by_level("loop_{level}_write", _WRITE_DOC, lambda subject, k: subject.write_code(k)),
+    *by_level(
+        "loop_{level}_reads_same",
+        "reads that do not move with that loop",
+        lambda subject, k: subject.read_count(k, AccessStride.SAME),
+    ),
+    *by_level("loop_{level}_reads_near", _NEAR_DOC, lambda s, k: s.read_count(k, *_NEAR)),
+    *by_level(
+        "loop_{level}_reads_far",
+        "reads that move farther",
+        lambda subject, k: subject.read_count(k, AccessStride.FAR),
+    ),
+    Column(
+        "rank", "linearly independent rows that it has from the finished dimensions", _of_the_moment
+    ),
+    Column("moved", "1 if the current generator has a coefficient of it", _of_the_moment),
+)
+"""The columns of ``statements``, of a :class:`_StatementStrides`."""
+
+
 def dependence_table(task: Task, dependence_order: Sequence[int]) -> Array:
     """Return what is known of every dependence before the first action."""
-    scop = task.scop
-    positions = {statement.name: index for index, statement in enumerate(scop.statements)}
-    table = np.zeros((MOST_DEPENDENCES, len(DEPENDENCE_COLUMNS)), np.int8)
-    demands = farkas_conditions(scop)
+    table = np.zeros((MOST_DEPENDENCES, len(DEPENDENCES)), np.int8)
+    conditions = farkas_conditions(task.scop)
     for place, index in enumerate(dependence_order[:MOST_DEPENDENCES]):
         dependence = task.polyhedra.dependences[index]
-        shared = shared_loops(scop, dependence.source, dependence.sink)
-        forward, backward = [0] * MOST_LOOPS, [0] * MOST_LOOPS
-        for level in range(min(shared, MOST_LOOPS)):
-            forward[level], backward[level] = _signs(
-                task, demands[index], dependence.source, dependence.sink, level
-            )
-        values = (
-            1,
-            *(reason in dependence.kind for reason in DependenceKind),
-            min(positions[dependence.source], 127),
-            min(positions[dependence.sink], 127),
-            scop.statement(dependence.source).depth,
-            scop.statement(dependence.sink).depth,
-            shared,
-            *forward,
-            *backward,
-        )
-        table[place, : len(values)] = values
+        subject = _ProgramDependence(task, dependence, conditions[index])
+        table[place] = numbers_of(DEPENDENCES, subject)
     return table
 
 
@@ -104,18 +213,10 @@ def _signs(
 
 def statement_table(scop: Scop) -> Array:
     """Return what is known of every statement before the first action."""
-    table = np.zeros((MOST_STATEMENTS, len(STATEMENT_COLUMNS)), np.int8)
+    table = np.zeros((MOST_STATEMENTS, len(STATEMENTS)), np.int8)
     for index, statement in enumerate(scop.statements[:MOST_STATEMENTS]):
-        writes, same, near, far = ([0] * MOST_LOOPS for _ in range(4))
-        for level in range(min(statement.depth, MOST_LOOPS)):
-            loop = _loop_strides(statement, level)
-            writes[level] = _WRITE_STRIDE_CODES[access_stride(statement, statement.write, loop)]
-            strides = [access_stride(statement, read, loop) for read in statement.reads]
-            same[level] = strides.count(AccessStride.SAME)
-            near[level] = strides.count(AccessStride.UNIT) + strides.count(AccessStride.SHORT)
-            far[level] = strides.count(AccessStride.FAR)
-        values = (1, statement.depth, len(statement.reads), *writes, *same, *near, *far)
-        table[index, : len(values)] = np.clip(values, -127, 127)
+        numbers = numbers_of(STATEMENTS, _StatementStrides(statement))
+        table[index] = np.clip(numbers, -127, 127)
     return table
 
 

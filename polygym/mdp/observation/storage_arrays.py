@@ -1,167 +1,227 @@
 """The arrays that an observation has beside the others where storage is decided.
 
-=========  =========================================================================================
-``home``   what is asked: about cuts or a web, what is known of the web, how far the process is
-``options``  a row for every answer: whether it is allowed, what it would choose, what that takes
-=========  =========================================================================================
+====================  ==============================================================================
+``storage_question``  the question: about splitting or a web, the facts about the web, the progress
+``storage_choices``   a row for every answer: whether it is allowed, its choice, and its memory
+====================  ==============================================================================
 
-Numbers of things, and bytes, stand there as log2(1 + x). Behind the decisions both are 0, but for
-what was decided and takes memory. Nothing is said of names.
+Numbers of things, and bytes, are log2(1 + x). Behind the decisions both are 0, but for the memory
+that decisions take. No column depends on names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from polygym.mdp.episode import Episode
 from polygym.mdp.mapping_decisions import ANSWERS, USE_DEFAULT, USE_DEFAULT_FOR_ALL
 from polygym.mdp.observation.arrays import (
-    MOST_LOOPS,
-    REMAINING_COLUMNS,
-    Array,
     ArraySpec,
+    Column,
     Observation,
+    by_level,
+    names_of,
+    numbers_of,
+    spec_of,
 )
-from polygym.mdp.storage_decisions import StorageState
+from polygym.mdp.observation.episode_arrays import REMAINING_COLUMNS
+from polygym.mdp.storage_decisions import StorageAnswer, StorageState
 from polygym.mdp.task_options import Phase
 from polygym.poly.transform.splitting.conditions import SplitRelation, Splitting
 from polygym.poly.transform.storage.memory_cost import array_bytes
 from polygym.poly.transform.storage.plan import StorageEntry
+from polygym.poly.transform.storage.variants import WebVariants
 
-_LEVELS = tuple(range(1, MOST_LOOPS + 1))
+_BOUNDS = (0.0, 64.0)
 
-STORAGE_QUESTION_COLUMNS = (
-    "storing",
-    "about_cuts",
-    "about_a_web",
-    "cuts",
-    "moved",
-    "bytes",
-    "limit",
-    "questions_left",
-    "rank",
-    "elements_bytes",
-    "writers",
-    "reads",
-    "is_read_before",
-    "is_seen_after",
-    "loops_around",
-    *(f"in_the_way_{level}" for level in _LEVELS),
+
+def _logarithm(value: int) -> float:
+    return float(np.log2(1.0 + float(min(value, 2**62))))
+
+
+def _column(name: str, doc: str, number: Callable[[Any], float]) -> Column:
+    return Column(name, doc, number, *_BOUNDS)
+
+
+@dataclass(frozen=True, slots=True)
+class _StorageQuestion:
+    """The question of an episode about storage; ``is_asked`` is false behind the decisions."""
+
+    state: StorageState
+    is_asked: bool
+
+    def of_web(self, number: Callable[[WebVariants], float]) -> float:
+        """Return a number of the web that is asked about, 0 without one."""
+        web = self.state.offer if self.is_asked else None
+        return 0 if web is None else number(web)
+
+    def blocks(self, level: int) -> float:
+        """Return whether the web inhibits a loop."""
+        return self.of_web(
+            lambda web: (
+                level < len(web.enclosing_loops)
+                and web.enclosing_loops[level] in web.inhibited_loops
+            )
+        )
+
+    def array(self, number: Callable[[Any], float]) -> float:
+        """Return a number of the array of the web."""
+        return self.of_web(lambda web: number(self.state.options.scop.array(web.array)))
+
+
+def _of_web(name: str, doc: str, number: Callable[[WebVariants], float]) -> Column:
+    return _column(name, doc, lambda at: at.of_web(number))
+
+
+STORAGE_QUESTION = (
+    _column("is_storage_question", "1 while storage is decided", lambda at: at.is_asked),
+    _column("about_splitting", "the subject", lambda at: at.is_asked and at.state.offer is None),
+    _of_web("about_a_web", "the subject", lambda web: 1),
+    _column("splits", "made so far", lambda at: _logarithm(at.state.split_count)),
+    _column(
+        "storage_changes",
+        "webs with another storage so far",
+        lambda at: _logarithm(sum(entry is not None for entry in at.state.entries)),
+    ),
+    _column(
+        "bytes",
+        "of all new arrays so far",
+        lambda at: _logarithm(at.state.options.bytes_of(at.state.splitting, at.state.storage) or 0),
+    ),
+    _column("limit", "of these bytes", lambda at: _logarithm(at.state.options.limit)),
+    _column(
+        "questions_left",
+        "at most",
+        lambda at: at.is_asked and _logarithm(at.state.questions_left),
+    ),
+    _column("rank", "of the array of the web", lambda at: at.array(lambda array: array.rank)),
+    _column(
+        "elements_bytes",
+        "of the array of the web",
+        lambda at: at.array(lambda array: _logarithm(array_bytes(array, at.state.options.sizes))),
+    ),
+    _of_web(
+        "writers", "statements that write the web", lambda web: _logarithm(len(web.statements))
+    ),
+    _of_web("reads", "of the web", lambda web: _logarithm(web.reads)),
+    _of_web(
+        "is_live_in", "1 if it is read before the region writes it", lambda web: web.is_live_in
+    ),
+    _of_web("is_live_out", "1 if it is read behind the region", lambda web: web.is_live_out),
+    _of_web("loops_around", "around all of the web", lambda web: len(web.enclosing_loops)),
+    *by_level(
+        "blocks_loop_{level}",
+        "1 if it blocks the loop of that level by memory",
+        lambda at, level: at.blocks(level),
+        *_BOUNDS,
+    ),
 )
-STORAGE_CHOICES_COLUMNS = (
-    "allowed",
-    "keep",
-    "ends",
-    "cut_equal",
-    "cut_below",
-    "rename",
-    "expand",
-    *(f"along_{level}" for level in _LEVELS),
-    "bytes",
-    "over_limit",
+"""The columns of ``storage_question``, of a :class:`_StorageQuestion`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _StorageChoice:
+    """An answer: its number, and its value with the bytes of all new arrays, None for defaults."""
+
+    state: StorageState
+    answer: int
+    is_allowed: bool
+    value: StorageAnswer | None = None
+    bytes: int | None = None
+
+    @property
+    def entry(self) -> StorageEntry | None:
+        """What becomes of the web."""
+        return self.value if isinstance(self.value, StorageEntry) else None
+
+    def new_conditions(self, *, is_equal: bool) -> float:
+        """Return how many conditions of one relation it adds to the splitting."""
+        if not isinstance(self.value, Splitting):
+            return 0
+        before = {condition for _, own in self.state.splitting.statements for condition in own}
+        return _logarithm(
+            sum(
+                (condition.relation is SplitRelation.EQUAL) == is_equal
+                for _, own in self.value.statements
+                for condition in own
+                if condition not in before
+            )
+        )
+
+    def is_along(self, level: int) -> bool:
+        """Whether the web gets a version for each iteration of a loop."""
+        entry, offer = self.entry, self.state.offer
+        if entry is None or offer is None or level >= len(offer.enclosing_loops):
+            return False
+        names = {loop.loop for loop in entry.loops or ()}
+        return entry.loops is None or offer.enclosing_loops[level] in names
+
+    @property
+    def entry_bytes(self) -> int:
+        """The bytes of all new arrays with a change of a web; 0 without one."""
+        return 0 if self.entry is None or self.bytes is None else self.bytes
+
+
+STORAGE_CHOICES = (
+    _column("allowed", "1 if the mask has it", lambda at: at.is_allowed),
+    _column("source", "1: as in the source", lambda at: at.answer == USE_DEFAULT),
+    _column("ends", "1: source for all remaining", lambda at: at.answer == USE_DEFAULT_FOR_ALL),
+    _column(
+        "split_equal", "new splits at an equation", lambda at: at.new_conditions(is_equal=True)
+    ),
+    _column("split_below", "new splits at a border", lambda at: at.new_conditions(is_equal=False)),
+    _column("renaming", "1: a new array", lambda at: at.entry is not None and at.entry.loops == ()),
+    _column(
+        "expansion",
+        "1: versions along loops",
+        lambda at: at.entry is not None and at.entry.loops != (),
+    ),
+    *by_level(
+        "along_{level}",
+        "1 if the web gets a version for each iteration of the loop of that level around it",
+        lambda at, level: at.is_along(level),
+        *_BOUNDS,
+    ),
+    _column("bytes", "of all new arrays with it", lambda at: _logarithm(at.entry_bytes)),
+    _column("over_limit", "1 if these are", lambda at: at.entry_bytes > at.state.options.limit),
 )
-_QUESTION = {name: place for place, name in enumerate(STORAGE_QUESTION_COLUMNS)}
-_CHOICES = {name: place for place, name in enumerate(STORAGE_CHOICES_COLUMNS)}
+"""The columns of ``storage_choices``, of a :class:`_StorageChoice`."""
+
+STORAGE_QUESTION_COLUMNS = names_of(STORAGE_QUESTION)
+STORAGE_CHOICES_COLUMNS = names_of(STORAGE_CHOICES)
 
 
 def storage_arrays() -> Mapping[str, ArraySpec]:
     """Return the arrays by name."""
     return MappingProxyType(
         {
-            "home": ArraySpec((len(STORAGE_QUESTION_COLUMNS),), np.float32, 0.0, 64.0),
-            "homes": ArraySpec((ANSWERS, len(STORAGE_CHOICES_COLUMNS)), np.float32, 0.0, 64.0),
+            "storage_question": spec_of(STORAGE_QUESTION, np.float32),
+            "storage_choices": spec_of(STORAGE_CHOICES, np.float32, (ANSWERS,)),
         }
     )
 
 
 def add_storage_arrays(shown: Observation, episode: Episode) -> None:
-    """Write down what is asked about storage, and how long that takes at most."""
-    storing = episode.storage_state
-    assert storing is not None
+    """Write down the question about storage, and how many steps the rest takes at most."""
+    state = episode.storage_state
+    assert state is not None
     is_asked = episode.phase is Phase.STORE
-    shown["home"][:] = _question_array(storing, is_asked)
-    shown["homes"][:] = _choices_array(storing).ravel() if is_asked else 0.0
-    if is_asked:
-        shown["remaining"][REMAINING_COLUMNS.index("steps_at_most")] = storing.questions_left
-
-
-def _question_array(storing: StorageState, is_asked: bool) -> Array:
-    array1_d = np.zeros(len(STORAGE_QUESTION_COLUMNS), np.float32)
-    taken = storing.options.bytes_of(storing.splitting, storing.storage) or 0
-    values = {
-        "cuts": storing.split_count,
-        "moved": sum(entry is not None for entry in storing.entries),
-        "bytes": taken,
-        "limit": storing.options.limit,
-    }
-    for name, value in values.items():
-        array1_d[_QUESTION[name]] = _logarithm(value)
+    shown["storage_question"][:] = numbers_of(STORAGE_QUESTION, _StorageQuestion(state, is_asked))
+    shown["storage_choices"][:] = 0.0
     if not is_asked:
-        return array1_d
-    array1_d[_QUESTION["storing"]] = 1
-    array1_d[_QUESTION["questions_left"]] = _logarithm(storing.questions_left)
-    offer = storing.offer
-    array1_d[_QUESTION["about_cuts"]], array1_d[_QUESTION["about_a_web"]] = (
-        offer is None,
-        offer is not None,
-    )
-    if offer is None:
-        return array1_d
-    array = storing.options.scop.array(offer.array)
-    array1_d[_QUESTION["rank"]] = array.rank
-    array1_d[_QUESTION["elements_bytes"]] = _logarithm(array_bytes(array, storing.options.sizes))
-    array1_d[_QUESTION["writers"]] = _logarithm(len(offer.statements))
-    array1_d[_QUESTION["reads"]] = _logarithm(offer.reads)
-    array1_d[_QUESTION["is_read_before"]] = offer.is_live_in
-    array1_d[_QUESTION["is_seen_after"]] = offer.is_live_out
-    array1_d[_QUESTION["loops_around"]] = len(offer.enclosing_loops)
-    for level, name in zip(_LEVELS, offer.enclosing_loops, strict=False):
-        array1_d[_QUESTION[f"in_the_way_{level}"]] = name in offer.inhibited_loops
-    return array1_d
-
-
-def _choices_array(storing: StorageState) -> Array:
-    array = np.zeros((ANSWERS, len(STORAGE_CHOICES_COLUMNS)), np.float32)
-    allowed = storing.mask()
-    array[: len(allowed), _CHOICES["allowed"]] = allowed
-    array[USE_DEFAULT, _CHOICES["keep"]] = 1
-    array[USE_DEFAULT_FOR_ALL, _CHOICES["ends"]] = 1
-    for row, value, taken in zip(
-        array[USE_DEFAULT_FOR_ALL + 1 :], storing.values, storing.bytes, strict=False
-    ):
-        match value:
-            case Splitting():
-                before = {
-                    condition for name, own in storing.splitting.statements for condition in own
-                }
-                new = [
-                    split_condition
-                    for _, own in value.statements
-                    for split_condition in own
-                    if split_condition not in before
-                ]
-                equal = sum(one.relation is SplitRelation.EQUAL for one in new)
-                row[_CHOICES["cut_equal"]] = _logarithm(equal)
-                row[_CHOICES["cut_below"]] = _logarithm(len(new) - equal)
-            case StorageEntry():
-                _show_entry(row, value, storing, taken)
-    return array
-
-
-def _show_entry(row: Array, entry: StorageEntry, storing: StorageState, taken: int | None) -> None:
-    """Write down what becomes of a web, and what all new arrays take then."""
-    assert storing.offer is not None
-    row[_CHOICES["rename"]], row[_CHOICES["expand"]] = entry.loops == (), entry.loops != ()
-    names = {loop.loop for loop in entry.loops or ()}
-    for level, name in zip(_LEVELS, storing.offer.enclosing_loops, strict=False):
-        row[_CHOICES[f"along_{level}"]] = entry.loops is None or name in names
-    if taken is not None:
-        row[_CHOICES["bytes"]] = _logarithm(taken)
-        row[_CHOICES["over_limit"]] = taken > storing.options.limit
-
-
-def _logarithm(value: int) -> float:
-    return float(np.log2(1.0 + float(min(value, 2**62))))
+        return
+    values, allowed = (None, None, *state.values), state.mask()
+    taken = (None, None, *state.bytes)
+    table = shown["storage_choices"].reshape(ANSWERS, len(STORAGE_CHOICES))
+    for answer, row in enumerate(table):
+        value, taken_bytes = (
+            (values[answer], taken[answer]) if answer < len(values) else (None, None)
+        )
+        choice = _StorageChoice(state, answer, allowed[answer], value, taken_bytes)
+        row[:] = numbers_of(STORAGE_CHOICES, choice)
+    shown["remaining"][REMAINING_COLUMNS.index("steps_at_most")] = state.questions_left

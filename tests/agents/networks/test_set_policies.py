@@ -15,7 +15,8 @@ from agents.networks.set_policies import MaskableSetPolicy, SetPolicy  # noqa: E
 from agents.policies import TrainedPolicy, run_episode  # noqa: E402
 from polygym.envs.base import PolygymEnv  # noqa: E402
 from polygym.errors import InputError  # noqa: E402
-from polygym.mdp.observation.arrays import DEPENDENCE_COLUMNS, MOST_STATEMENTS, ROW_COLUMNS  # noqa: E402
+from polygym.mdp.observation.arrays import MOST_STATEMENTS  # noqa: E402
+from polygym.mdp.observation.episode_arrays import DEPENDENCE_COLUMNS, ROW_COLUMNS  # noqa: E402
 from tests.envs.episodes import make  # noqa: E402
 
 SCHEDULE, OPTIMIZE = "polygym/Schedule-v0", "polygym/Optimize-v0"

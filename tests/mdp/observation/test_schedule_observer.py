@@ -16,11 +16,13 @@ from polygym.mdp.observation.arrays import (
     LARGEST_NUMBER,
     MOST_STATEMENTS,
     OBSERVATION_VERSION,
-    ROW_COLUMNS,
-    STATEMENT_COLUMNS,
     Array,
     decode_numbers,
     encode_numbers,
+)
+from polygym.mdp.observation.episode_arrays import (
+    ROW_COLUMNS,
+    STATEMENT_COLUMNS,
     observation_arrays,
 )
 from polygym.mdp.observation.schedule_observer import Observer
