@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 from dataclasses import fields
 from pathlib import Path
 
@@ -14,8 +10,7 @@ import pytest
 
 from polygym.mapping.knobs import KNOB_NAMED, KNOBS, QUESTIONS
 from polygym.mapping.mapping import NEST_OPTIONS, Mapping
-
-ROOT = Path(__file__).parents[2]
+from tests.patched_package import ROOT, run_patched
 
 FIELD = "    prefetch: bool = False\n"
 ROW = """    Knob("prefetch", Flag(is_likely=0.5), "loads are issued ahead", is_per_nest=True,
@@ -66,28 +61,12 @@ assert Mapping(prefetch=True) in initial_variants(Mapping())
 
 def test_a_new_knob_is_a_field_and_a_row(tmp_path: Path) -> None:
     """The third file would be the pass that reads it."""
-    package = tmp_path / "polygym"
-    shutil.copytree(
-        ROOT / "polygym",
-        package,
-        copy_function=os.symlink,
-        ignore=shutil.ignore_patterns("__pycache__"),
-    )
-    replaced(package / "mapping" / "mapping.py", "    nests: Nests = ()\n", FIELD, before=True)
-    replaced(package / "mapping" / "knobs.py", ")  # fmt: skip\n\n# The orders", ROW, before=True)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
-    result = subprocess.run(
-        [sys.executable, "-c", CHECK], env=environment, cwd=tmp_path, capture_output=True, text=True
-    )
-    assert result.returncode == 0, result.stderr
-
-
-def replaced(path: Path, text: str, new: str, *, before: bool) -> None:
-    """Put a text in front of another one, in a copy of a linked file."""
-    source = path.read_text()
-    assert source.count(text) == 1
-    path.unlink()
-    path.write_text(source.replace(text, new + text if before else text + new))
+    nests, orders = "    nests: Nests = ()\n", ")  # fmt: skip\n\n# The orders"
+    changes = {
+        "mapping/mapping.py": (nests, FIELD + nests),
+        "mapping/knobs.py": (orders, ROW + orders),
+    }
+    run_patched(tmp_path, changes, CHECK)
 
 
 def test_every_option_has_a_row() -> None:
