@@ -1,7 +1,7 @@
 """The default storage plan: it frees a loop and costs less than a limit.
 
 Expanded is what stands in the way of a loop by memory alone (see
-:mod:`polygym.poly.transform.storage.loop_inhibitors`), along the loops that it frees and no others.
+:mod:`polygym.poly.transform.storage.inhibitors`), along the loops that it frees and no others.
 Arrays that would have to be copied in or out stay where they are:
 
 1. every web of an array that is in the way of some loop around all of its writes and reads is

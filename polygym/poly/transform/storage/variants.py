@@ -1,7 +1,7 @@
 """Storage variants: the entries that a plan may have, and those that free a loop.
 
 A web stands in the way of loops by memory, or it does not
-(:mod:`polygym.poly.transform.storage.loop_inhibitors`); those that do are offered another home: an
+(:mod:`polygym.poly.transform.storage.inhibitors`); those that do are offered another home: an
 array of their own where their array has several webs, an element for each iteration of the loops
 that they are in the way of, of all loops around them, or for each value. ::
 
@@ -15,9 +15,10 @@ What there is to decide about a program's storage: webs, what they are in the wa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from polygym.errors import InputError, LimitError
 from polygym.ir.scop import Scop
@@ -31,17 +32,40 @@ from polygym.poly.transform.storage.webs import Web, webs_of
 
 
 @dataclass(frozen=True, slots=True)
-class WebVariants:
-    """A web and its possible storage; ``inhibited_loops`` are loops that it may free."""
+class WebDescription:
+    """A web, the loops around all of it, and those of them that it inhibits by memory."""
 
     array: str
-    statements: tuple[str, ...]
-    reads: int
-    is_live_in: bool
-    is_live_out: bool
-    enclosing_loops: tuple[str, ...]
-    inhibited_loops: tuple[str, ...]
-    entries: tuple[StorageEntry, ...]
+    statements: tuple[str, ...] = ()
+    is_live_in: bool = False
+    is_live_out: bool = False
+    enclosing_loops: tuple[str, ...] = ()
+    inhibited_loops: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WebVariants(WebDescription):
+    """A web with the entries that a plan may have for it."""
+
+    reads: int = 0
+    entries: tuple[StorageEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StorageChoice:
+    """An entry of a plan for a web, and its price in bytes, or the reason of a refusal."""
+
+    entry: StorageEntry
+    bytes: int | None
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WebChoices(WebDescription):
+    """A web with its choices; ``refusal`` is the reason that an array has no webs."""
+
+    choices: tuple[StorageChoice, ...] = ()
+    refusal: str = ""
 
 
 @lru_cache(maxsize=64)
@@ -65,26 +89,32 @@ def storage_variants(scop: Scop) -> tuple[WebVariants, ...]:
         except (InputError, LimitError):  # computed subscripts, or too irregular
             continue
         for web in webs:
-            touching = web.names | {read.statement for read in web.reads}
-            around = [loop for loop in loops if touching <= loop.positions.keys()]
-            names = tuple(loop.name for loop in around)
-            live = tuple(loop.name for loop in around if loop.key in memory)
+            fields = _description(scop, web, _enclosing_loops(web, loops), memory)
+            live, names = fields["inhibited_loops"], fields["enclosing_loops"]
             entries = tuple(_provable(scop, _entries(web, live, names, len(webs) > 1)))
             if entries:
-                is_seen = scop.array(web.array).is_observable and not web.live_out.is_empty()
-                variants.append(
-                    WebVariants(
-                        web.array,
-                        tuple(statement.name for statement in web.writers),
-                        len(web.reads),
-                        web.is_live_in,
-                        is_seen,
-                        names,
-                        live,
-                        entries,
-                    )
-                )
+                variants.append(WebVariants(**fields, reads=len(web.reads), entries=entries))
     return tuple(variants)
+
+
+def _enclosing_loops(web: Web, loops: Sequence[SourceLoop]) -> tuple[SourceLoop, ...]:
+    """Return the loops around all reads and writes of a web."""
+    touching = web.names | {read.statement for read in web.reads}
+    return tuple(loop for loop in loops if touching <= loop.positions.keys())
+
+
+def _description(
+    scop: Scop, web: Web, around: Sequence[SourceLoop], memory: Collection[object]
+) -> dict[str, Any]:
+    """Return the fields of a web's description; ``memory`` has the keys of inhibited loops."""
+    return {
+        "array": web.array,
+        "statements": tuple(statement.name for statement in web.writers),
+        "is_live_in": web.is_live_in,
+        "is_live_out": scop.array(web.array).is_observable and not web.live_out.is_empty(),
+        "enclosing_loops": tuple(loop.name for loop in around),
+        "inhibited_loops": tuple(loop.name for loop in around if loop.key in memory),
+    }
 
 
 def _entries(
@@ -114,32 +144,6 @@ def apply_if_provable(scop: Scop, plan: StoragePlan) -> Scop | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class StorageChoice:
-    """What may become of a web: the word of a plan, and its price, or why it may not."""
-
-    entry: StorageEntry
-    bytes: int | None
-    refusal: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class WebChoices:
-    """A web, the loops around all of it, those that it is in the way of by memory, and its choices.
-
-    ``refusal`` says why an array has no webs.
-    """
-
-    array: str
-    statements: tuple[str, ...] = ()
-    is_live_in: bool = False
-    is_live_out: bool = False
-    enclosing_loops: tuple[str, ...] = ()
-    inhibited_loops: tuple[str, ...] = ()
-    choices: tuple[StorageChoice, ...] = ()
-    refusal: str = ""
-
-
 def storage_choices(scop: Scop, sizes: Mapping[str, int]) -> tuple[WebChoices, ...]:
     """Return what there is to decide about every array that a program writes."""
     loops = source_loops(scop)
@@ -147,35 +151,20 @@ def storage_choices(scop: Scop, sizes: Mapping[str, int]) -> tuple[WebChoices, .
     written = dict.fromkeys(statement.write.array for statement in scop.statements)
     web_choices: list[WebChoices] = []
     for array in written:
-        memory = frozenset(loop.key for loop in loops if array in in_the_way.loops[loop.key][1])
+        memory = {loop.key for loop in loops if array in in_the_way.loops[loop.key][1]}
         try:
             with bounded_operations(f"what becomes of {array}"):
                 webs = webs_of(scop, array)
         except InputError as error:
             web_choices.append(WebChoices(array, refusal=str(error)))
             continue
-        web_choices.extend(_of_web(scop, web, loops, memory, sizes) for web in webs)
+        for web in webs:
+            around = _enclosing_loops(web, loops)
+            choices = tuple(_choices(scop, web, around, sizes))
+            web_choices.append(
+                WebChoices(**_description(scop, web, around, memory), choices=choices)
+            )
     return tuple(web_choices)
-
-
-def _of_web(
-    scop: Scop,
-    web: Web,
-    loops: tuple[SourceLoop, ...],
-    memory: frozenset[object],
-    sizes: Mapping[str, int],
-) -> WebChoices:
-    touching = web.names | {read.statement for read in web.reads}
-    around = tuple(loop for loop in loops if touching <= loop.positions.keys())
-    return WebChoices(
-        web.array,
-        tuple(statement.name for statement in web.writers),
-        web.is_live_in,
-        scop.array(web.array).is_observable and not web.live_out.is_empty(),
-        tuple(loop.name for loop in around),
-        tuple(loop.name for loop in around if loop.key in memory),
-        tuple(_choices(scop, web, around, sizes)),
-    )
 
 
 def _choices(
