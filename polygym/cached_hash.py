@@ -21,7 +21,7 @@ Class = TypeVar("Class", bound="type[CachedHash]")
 
 
 class CachedHash:
-    """A value with room for its hash."""
+    """A value with a slot for its hash."""
 
     __slots__ = ("_hash",)
     _hash: int

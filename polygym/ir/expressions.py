@@ -2,7 +2,7 @@
 
 Every node knows its type. The front ends insert a :class:`Cast` wherever C converts implicitly, so
 that the two operands of a :class:`Binary` (shifts apart) or :class:`Comparison` have one type and
-whoever walks the tree needs no rules of C; nothing is computed in types below INT. Affine
+walking the tree takes no rules of C; nothing is computed in types below INT. Affine
 subscripts are not expressions: they belong to the polyhedral part of a program and stand as isl
 text in :class:`Access`. Those that are computed when the program runs, as that of X in
 ``X[I[i]][j]``, are: a :class:`Gather` has them, and an :class:`Update` where they are written to.
@@ -226,7 +226,7 @@ class Gather:
 
     ``subscripts`` are the integers that are computed, one for each of ``access.gathered``, in that
     order. One outside of the array is an error of the program when it runs: nothing is read, and
-    whoever called the program is told.
+    the caller of the program is told.
     """
 
     access: Access

@@ -66,7 +66,7 @@ _SUFFIX = {
 }
 
 TO_BFLOAT, FROM_BFLOAT = "polygym_to_bfloat16", "polygym_from_bfloat16"
-"""C's functions that convert double and to float; whoever prints code defines them."""
+"""C's functions that convert double and to float; the printer of code defines them."""
 
 
 def _same(name: str) -> str:
@@ -170,7 +170,7 @@ class _Printer:
                 operands = ", ".join(self.text(argument, 0) for argument in arguments)
                 return f"{function.c_name(scalar)}({operands})", _PRIMARY
             case Update(access=access, condition=condition, value=value):
-                # What is kept has no name in C: whoever prints code makes a statement of it.
+                # What is kept has no name in C: the caller makes a statement of it.
                 if condition is None:
                     return self._render(value)
                 chosen = (self.text(condition, _CONDITIONAL + 1), self.text(value, _CONDITIONAL))

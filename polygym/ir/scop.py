@@ -209,7 +209,7 @@ class Scop:
 
     @property
     def names(self) -> frozenset[str]:
-        """All names that mean something here; whoever needs a new one avoids these."""
+        """All names in use here; new names must differ from them."""
         return frozenset(
             {
                 self.name,

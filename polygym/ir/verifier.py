@@ -164,9 +164,9 @@ def _check_access(access: Access, statement: Statement, arrays: dict[str, Array]
         for character in subscripts:
             depth += (character == "(") - (character == ")")
             commas += character == "," and depth == 0
-        found = commas + 1 if subscripts.strip() else 0
-        if found != rank:
-            yield f"{access.text} has {found} subscripts in an array of rank {rank}"
+        count = commas + 1 if subscripts.strip() else 0
+        if count != rank:
+            yield f"{access.text} has {count} subscripts in an array of rank {rank}"
 
 
 def _check_types(

@@ -1,6 +1,6 @@
 """Linear algebra on very many integer vectors at once, through numpy.
 
-Whoever has a few, as the code generator does, has no use for it and need not wait for numpy.
+Callers with a few vectors, such as the code generator, do without and need not wait for numpy.
 
 Is a vector a combination of those before? Quickly, and sure only where the answer is no.
 

@@ -4,7 +4,7 @@ Some do to all statements what keeps their iterations aligned, others touch one 
 
     skewed         (i, j)        → (i, j + f·i)      a row gets a multiple of another
     interchanged   (i, j)        → (j, i)            two rows change places
-    moved          (i, j, k)     → (k, i, j)         a row goes elsewhere, with what it carries
+    moved          (i, j, k)     → (k, i, j)         a row moves, with the dependences it carries
     reversed       (i, j)        → (i, -j)           a row counts the other way
     split          S, T: (i)     → S: (0, i), T: (1, i)    a row that parts statements is put in
     fused          S: (0, i), T: (1, i) → S, T: (i)        a row that parts statements is left out

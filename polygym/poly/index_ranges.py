@@ -1,13 +1,13 @@
 """Ranges of index arrays that keep gathers in range, and arrays of divisors.
 
-A program's data are made by a rule where nobody gives any. An array I that is used as in
+A program's data are made by a rule where the user gives none. An array I that is used as in
 X[I[i] + j] must then hold such values v that 0 <= v + j < n wherever the statement runs. Let the
 subscript be
 
     c₁·v₁ + … + cₘ·vₘ + a(i, n)        with cₖ ≠ 0 and vₖ the value that load k finds,
 
 and a its affine rest, which over the statement's instances lies in [low, high]. The loads share the
-room that is left, W = n - 1 - (high - low), in equal parts of s = ⌊W / m⌋. All but the first get
+slack that is left, W = n - 1 - (high - low), in equal parts of s = ⌊W / m⌋. All but the first get
 |cₖ|·vₖ in [0, s]; the first one makes up for low and for those with a negative factor:
 
     c₁·v₁ in [b, b + s]        with b = s · #{k > 1 : cₖ < 0} - low.

@@ -249,8 +249,8 @@ def _usual_displacement(domain: str, relation: str, move: Vector) -> Vector | No
         bound = len(_equations(moved.domain()))
         pieces = (_subscript_change(rows, move) for rows in _affine_pieces(accesses))
         for candidate in dict.fromkeys(pieces):
-            one = isl.Set(f"{{ [{', '.join(map(str, candidate))}] }}")
-            if _is_thin(moved.subtract_range(one).domain(), bound):
+            instance = isl.Set(f"{{ [{', '.join(map(str, candidate))}] }}")
+            if _is_thin(moved.subtract_range(instance).domain(), bound):
                 return candidate
         return None
 

@@ -313,11 +313,11 @@ def _check_parameters(relation: isl.Map, scop: Scop) -> None:
     """Refuse names in a row that are not parameters of the program."""
     known = parameter_names(scop)
     for position in range(relation.dim(isl.dim_type.param)):
-        found = relation.get_dim_name(isl.dim_type.param, position)
-        if found not in known and relation.involves_dims(isl.dim_type.param, position, 1):
+        name = relation.get_dim_name(isl.dim_type.param, position)
+        if name not in known and relation.involves_dims(isl.dim_type.param, position, 1):
             raise InputError(
                 f"a schedule: the parameters of {scop.name} are {', '.join(known) or 'none'}; "
-                f"found {found}"
+                f"found {name}"
             )
 
 

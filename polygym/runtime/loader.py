@@ -95,7 +95,7 @@ def _fork_address() -> int:
 
 @cache
 def create_linker() -> llvm.orcjit.LLJIT:
-    """Create this process's linker, once; the first load does it where nobody did before."""
+    """Create this process's linker, once; at the latest on the first load."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     # LLVM may sum up a loop's bounds in 128 bits, whose division is a function of this library.

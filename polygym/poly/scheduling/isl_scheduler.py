@@ -71,14 +71,14 @@ def _names(scop: Scop) -> list[str]:
     return [statement.name for statement in scop.statements]
 
 
-def _rename_dependence(one: Dependence, numbers: Mapping[str, str]) -> Dependence:
-    source, sink = numbers[one.source], numbers[one.sink]
+def _rename_dependence(dependence: Dependence, numbers: Mapping[str, str]) -> Dependence:
+    source, sink = numbers[dependence.source], numbers[dependence.sink]
     relation = (
-        isl.Map(one.relation)
+        isl.Map(dependence.relation)
         .set_tuple_name(isl.dim_type.in_, source)
         .set_tuple_name(isl.dim_type.out, sink)
     )
-    return replace(one, source=source, sink=sink, relation=str(relation))
+    return replace(dependence, source=source, sink=sink, relation=str(relation))
 
 
 def _with_names_of(scop: Scop, schedule: Schedule) -> Schedule:
@@ -206,10 +206,10 @@ def _along_iterators(statement: Statement) -> isl.UnionMap:
     return union_map
 
 
-def _pairs(found: tuple[Dependence, ...], domain: isl.UnionSet) -> isl.UnionMap:
+def _pairs(dependences: tuple[Dependence, ...], domain: isl.UnionSet) -> isl.UnionMap:
     """Return the dependences as one isl relation."""
     relation = isl.UnionMap.empty(domain.get_space())
-    for dependence in found:
+    for dependence in dependences:
         relation = relation.union(isl.UnionMap(dependence.relation))
     return relation
 

@@ -212,14 +212,14 @@ def _added_row(row: _BandRow, above: Sequence[_BandRow]) -> _BandRow | None:
     """
     for other in above:
         for sign in (-1, 1):
-            rest = {name: combine_rows(one, other[name], 1, sign) for name, one in row.items()}
-            if all(one.is_constant for one in rest.values()):
+            rest = {name: combine_rows(own, other[name], 1, sign) for name, own in row.items()}
+            if all(own.is_constant for own in rest.values()):
                 row = rest
-    if not all(one.is_constant for one in row.values()):
+    if not all(own.is_constant for own in row.values()):
         return row
     least = min(schedule_row.constant for schedule_row in row.values())
-    rest = {name: replace(one, constant=one.constant - least) for name, one in row.items()}
-    if not any(one.constant for one in rest.values()) or rest in above:
+    rest = {name: replace(own, constant=own.constant - least) for name, own in row.items()}
+    if not any(own.constant for own in rest.values()) or rest in above:
         return None
     return rest
 

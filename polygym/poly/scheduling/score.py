@@ -147,26 +147,26 @@ def _vectors(statement: StatementProperties) -> float:
     )
 
 
-def _earliness(found: ScheduleProperties) -> float:
+def _earliness(properties: ScheduleProperties) -> float:
     """Return the mean over the dependences of 1/(1 + loops outside of what carries it)."""
-    if not found.carried:
+    if not properties.carried:
         return 1.0
     loops = {
         loop.dimension
-        for statement_properties in found.statements
+        for statement_properties in properties.statements
         for loop in statement_properties.loops
         if loop.dimension is not None
     }
     total = 0.0
-    for carrier in found.carried:
+    for carrier in properties.carried:
         if carrier is not None:
             total += 1 / (1 + sum(dimension < carrier for dimension in loops))
-    return total / len(found.carried)
+    return total / len(properties.carried)
 
 
-def _simplicity(found: ScheduleProperties) -> float:
+def _simplicity(properties: ScheduleProperties) -> float:
     """Return 1 without coefficients, falling towards 0.9 as they get more and larger."""
     bits = sum(
-        statement_properties.coefficient_bits for statement_properties in found.statements
-    ) / len(found.statements)
+        statement_properties.coefficient_bits for statement_properties in properties.statements
+    ) / len(properties.statements)
     return 1 - _LARGEST_PENALTY * bits / (bits + _HALF_PENALTY_BITS)

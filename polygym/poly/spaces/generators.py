@@ -190,8 +190,10 @@ def enumerate_incrementally(
 
 
 def _sparse_first(constraints: Sequence[LinearConstraint]) -> tuple[LinearConstraint, ...]:
-    def key(one: LinearConstraint) -> tuple[bool, int]:
-        return not one.is_equality, len(one.coefficients) - one.coefficients.count(0)
+    def key(constraint: LinearConstraint) -> tuple[bool, int]:
+        return not constraint.is_equality, len(
+            constraint.coefficients
+        ) - constraint.coefficients.count(0)
 
     return tuple(sorted(constraints, key=key))
 

@@ -255,38 +255,38 @@ class RowPolyhedra:
         return parts, complete
 
     def _vertices_of(
-        self, one: _Component, here: frozenset[int]
+        self, component: _Component, here: frozenset[int]
     ) -> tuple[RationalPoint, ...] | None:
         """Return a component's vertices where it carries these of its dependences, if all."""
 
         def find() -> tuple[RationalPoint, ...] | None:
-            known = self._rays_of(one)[1]
+            known = self._rays_of(component)[1]
             # Together with a vertex come all rays: where those are too many, these are too.
             if known is None:
                 return None
-            points = vertices_from_rays(self._cone(one), here, known, self._effort)
-            return self._vertices_in_order(one, here) if points is None else points
+            points = vertices_from_rays(self._cone(component), here, known, self._effort)
+            return self._vertices_in_order(component, here) if points is None else points
 
-        return self._found.get((one, here), find)
+        return self._found.get((component, here), find)
 
     def _vertices_in_order(
-        self, one: _Component, here: frozenset[int]
+        self, component: _Component, here: frozenset[int]
     ) -> tuple[RationalPoint, ...] | None:
         """Return the same in the order in which an enumeration of everything finds them."""
-        if self._rays_of(one)[1] is None:
+        if self._rays_of(component)[1] is None:
             return None
-        return vertices(self._cone(one), here, self._effort)
+        return vertices(self._cone(component), here, self._effort)
 
-    def _rays_of(self, one: _Component) -> _Rays:
+    def _rays_of(self, component: _Component) -> _Rays:
         """Return the rays of a component in its own coordinates, lines as two rays each."""
-        return self._rays.get(one, lambda: self._find_rays(one))
+        return self._rays.get(component, lambda: self._find_rays(component))
 
-    def _find_rays(self, one: _Component) -> _Rays:
-        shape = self._cone(one)
+    def _find_rays(self, component: _Component) -> _Rays:
+        shape = self._cone(component)
         rays = extreme_rays(shape, self._effort)
         if rays is None:
             wanted = self.limits.rays or self.limits.sample_size
-            rows = sample_rays(shape, wanted, self._rng_for(frozenset(one.dependences)))
+            rows = sample_rays(shape, wanted, self._rng_for(frozenset(component.dependences)))
         else:
             rows = rays.rows
         lines = [line for line, _ in shape.lines]
@@ -301,13 +301,13 @@ class RowPolyhedra:
         """Return a generator that depends on the question, not on what was asked before."""
         return np.random.default_rng([self.limits.seed, *sorted(left)])
 
-    def _cone(self, one: _Component) -> Cone:
+    def _cone(self, component: _Component) -> Cone:
         def compute() -> Cone:
-            demands = (self._conditions[index] for index in one.dependences)
-            narrowed = tuple(_narrow(demand, one.positions) for demand in demands)
-            return cone(narrowed, len(one.positions))
+            demands = (self._conditions[index] for index in component.dependences)
+            narrowed = tuple(_narrow(demand, component.positions) for demand in demands)
+            return cone(narrowed, len(component.positions))
 
-        return self._cones.get(one, compute)
+        return self._cones.get(component, compute)
 
     def _split(self, left: frozenset[int]) -> tuple[_Component, ...]:
         """Return the connected components that have dependences."""
@@ -334,18 +334,18 @@ class RowPolyhedra:
                     places += (*iterators, *parameters, constant)
             yield _Component(tuple(indices), tuple(sorted(places)))
 
-    def _widen(self, one: _Component, values: Vector) -> Vector:
+    def _widen(self, component: _Component, values: Vector) -> Vector:
         """Return a component's vector in the coordinates of whole rows."""
         wide = [0] * self.layout.width
-        for place, value in zip(one.positions, values, strict=True):
+        for place, value in zip(component.positions, values, strict=True):
             wide[place] = value
         return tuple(wide)
 
-    def _widen_vertex(self, one: _Component, vertex: RationalPoint) -> RationalPoint:
-        return RationalPoint(self._widen(one, vertex.numerators), vertex.denominator)
+    def _widen_vertex(self, component: _Component, vertex: RationalPoint) -> RationalPoint:
+        return RationalPoint(self._widen(component, vertex.numerators), vertex.denominator)
 
 
-def _narrow(one: FarkasConditions, places: Sequence[int]) -> FarkasConditions:
+def _narrow(conditions: FarkasConditions, places: Sequence[int]) -> FarkasConditions:
     """Return conditions in a component's own coordinates."""
     # Of one place the getter makes a number, of two or more a tuple.
     get = itemgetter(*places, places[0])
@@ -353,7 +353,9 @@ def _narrow(one: FarkasConditions, places: Sequence[int]) -> FarkasConditions:
     def pick(forms: Iterable[Vector]) -> tuple[Vector, ...]:
         return tuple(get(form)[:-1] for form in forms)
 
-    return FarkasConditions(pick(one.vertices), one.weights, pick(one.rays), pick(one.lines))
+    return FarkasConditions(
+        pick(conditions.vertices), conditions.weights, pick(conditions.rays), pick(conditions.lines)
+    )
 
 
 def _sum(parts: Sequence[RationalPoint], width: int) -> RationalPoint:

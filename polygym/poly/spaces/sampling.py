@@ -71,7 +71,9 @@ def sample_vertices(
     strong = cone.strong(carried)
     for constraint in strong:
         program.add_row(_sparse(constraint.coefficients), -constraint.constant, np.inf)
-    forms = np.array([*cone.facets, *(one.coefficients for one in strong)], dtype=object)
+    forms = np.array(
+        [*cone.facets, *(constraint.coefficients for constraint in strong)], dtype=object
+    )
     remainders = _remainders(forms)
     least = np.array(
         [0] * len(cone.facets) + [-linear_constraint.constant for linear_constraint in strong],

@@ -185,10 +185,10 @@ def _check_source(name: str, scop: Scop, source: Path) -> None:
         raise InputError(
             f"{name}: expected arrays and numbers, found that {scop.name} uses members of "
             f"{passing.structures[0]}, a structure: each is an array of its own here, and lies "
-            "elsewhere in memory than where other compilers look for it"
+            "at another address than other compilers expect"
         )
-    computed = [one for one in scop.signature if one not in passing.arguments]
-    if kept := [one for one in computed if one in passing.static_variables]:
+    computed = [argument for argument in scop.signature if argument not in passing.arguments]
+    if kept := [argument for argument in computed if argument in passing.static_variables]:
         raise InputError(
             f"{name}: expected a function that does the same in every call, found that {scop.name} "
             f"keeps {kept[0]}, which is static, from one call to the next"

@@ -1,9 +1,9 @@
 """A compiler in a process of its own, with a time limit.
 
 isl's code generation is worst-case exponential, in single calls that nothing can interrupt, and
-LLVM can end a process. So both run elsewhere: a request that takes too long ends that process, the
-answer is a failure, and the next request starts another one. The process belongs to the one that
-started it: after a fork the child starts its own.
+LLVM can end a process. So both run in another process: a request that takes too long ends that
+process, the answer is a failure, and the next request starts another one. The process belongs to
+the one that started it: after a fork the child starts its own.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class Compiler:
             self._end()
         kind, reason = answer.get("error_type", ""), answer.get("error", "")
         if kind == OUT_OF_MEMORY or (kind == InternalError.__name__ and _mentions_memory(reason)):
-            self._end()  # it went on, but whoever was refused may have left half of something
+            self._end()  # it went on, but the refused request may have left half of something
             return _memory_failure(body)
         if kind:
             return CompileFailure(kind, reason)

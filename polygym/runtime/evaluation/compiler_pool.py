@@ -85,7 +85,7 @@ class CompilerPool(Compiler):
     def prefetch(self, program: Program, choices: Sequence[tuple[Schedule, Mapping]]) -> None:
         """Begin with the code of schedules that will be asked for, beside what is measured.
 
-        Whoever comes next to :meth:`compile_all` waits for it, or ends it.
+        The next call of :meth:`compile_all` waits for it, or ends it.
         """
         assert self._begun is None, "expected one batch to be begun at a time"
         self._begun = self._work_on(_PendingCode(), program, choices, self._beside)
@@ -112,7 +112,7 @@ class CompilerPool(Compiler):
                     return False
             return True
         finally:
-            work.waiting.clear()  # whatever ends this, nobody begins with another one
+            work.waiting.clear()  # whatever ends this, no other one begins
 
     def _work_on(
         self,

@@ -151,16 +151,16 @@ class Evaluation:
             ) from None
 
 
-def _expect_text(found: object) -> str:
-    if not isinstance(found, str):
-        raise TypeError(f"expected a text, found {found!r}")
-    return found
+def _expect_text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text, found {value!r}")
+    return value
 
 
-def _expect_time(found: object) -> float:
+def _expect_time(value: object) -> float:
     """Return a time, or a ratio of two: a number that is finite and not negative."""
-    if not isinstance(found, int | float) or isinstance(found, bool):
-        raise TypeError(f"expected a number, found {found!r}")
-    if not 0 <= found < float("inf"):
-        raise ValueError(f"expected a finite number from 0 on, found {found}")
-    return float(found)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise TypeError(f"expected a number, found {value!r}")
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"expected a finite number from 0 on, found {value}")
+    return float(value)

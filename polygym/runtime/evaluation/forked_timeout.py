@@ -36,11 +36,11 @@ Result = TypeVar("Result")
 
 _LENGTH_BYTES = 8
 _POLL_SECONDS = 0.2
-_LONG_WAIT_SECONDS = 15.0  # whoever has waited so long is told for how long at most
+_LONG_WAIT_SECONDS = 15.0  # after so long a wait the user is told for how long at most
 
 
 class StoppedError(Exception):
-    """Whoever waits has been told to stop."""
+    """The caller has been told to stop."""
 
 
 def never_stopped() -> bool:
@@ -80,7 +80,7 @@ def run_forked(
         os.close(ours)
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
-        with suppress(ChildProcessError):  # whoever ignores SIGCHLD has nothing to wait for
+        with suppress(ChildProcessError):  # a process that ignores SIGCHLD has nothing to wait for
             _, ended = os.waitpid(process, 0)
     if answer is None and memory is not None and _ended_for_memory(ended):
         raise _too_large(purpose, memory, advice)
@@ -146,7 +146,7 @@ def _run_child(
 def _limit_memory(more: int) -> None:
     """Have every demand refused that goes so many bytes beyond what this process has.
 
-    C++ complains on standard error before it gives up; whoever waits says it in a sentence.
+    C++ complains on standard error before it gives up; the waiting process says it in a sentence.
     """
     set_soft_limit(resource.RLIMIT_AS, mapped_bytes() + more)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

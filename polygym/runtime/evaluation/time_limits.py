@@ -93,7 +93,7 @@ class SchedulerBudget:
     ) -> Schedule:
         """Return the schedule of a strategy, out of the seconds that are left.
 
-        Whoever asks for several calls
+        Callers that ask for several call
         :func:`~polygym.poly.scheduling.baselines.prepare_isl_scheduling` before.
         """
         if isinstance(strategy, OriginalOrder):

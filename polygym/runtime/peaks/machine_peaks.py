@@ -110,8 +110,8 @@ class Peaks:
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         result = asdict(self)
-        for one in (*result["rates"], *result["latencies"]):
-            one["type"] = one["type"].value
+        for entry in (*result["rates"], *result["latencies"]):
+            entry["type"] = entry["type"].value
         return result
 
     @staticmethod

@@ -21,7 +21,7 @@ _BYTES_PER_THREAD = 48 << 20  # that a thread moves in caches, about
 _MEMORY = "memory"
 _CACHE = re.compile(r"L(\d) (\w+) (\d+)K")
 
-# Without a word of the system about caches, all that fits into the smallest of any machine.
+# Where the system does not describe its caches: all that fits into the smallest of any machine.
 _DEFAULT_PIECE = 16 << 10
 _MIN_MEMORY_PIECE = 64 << 20
 _VECTORS = 8

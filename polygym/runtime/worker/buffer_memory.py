@@ -9,7 +9,7 @@ Three kinds of memory hold the buffers of a problem, all taken directly from the
   for what is written to a set, not for the rest.
 * :class:`ReadOnlyBuffers`: what no program may write. The supervisor has the one copy of it, which
 all
-  runners inherit: nobody writes, so the kernel never copies a page.
+  runners inherit: without writes the kernel never copies a page.
 * :class:`WorkingBuffers`: the private memory of one runner, on which the generated code works,
 filled
   anew before every run. What is held is not in it.
@@ -135,7 +135,7 @@ class SharedBuffers:
                     working.drop(index, offset + length)
 
     def move_to(self, index: int, target: int) -> None:
-        """Move one buffer to another address; from then on nobody reads it here."""
+        """Move one buffer to another address; from then on it is not read here."""
         with self._writable():
             for offset, length in _chunks(self._sizes[index]):
                 start = self.address(index) + offset
@@ -284,7 +284,7 @@ class WorkingBuffers:
 
     def overrun(self, index: int) -> int | None:
         """Return the first byte beside a buffer that was overwritten, counted from its start."""
-        if index not in self._own:  # nobody could write there
+        if index not in self._own:  # no program could write there
             return None
         for margin, extent in self._margins(self._placements[index]):
             contents = bytes(memory_view(margin, extent))

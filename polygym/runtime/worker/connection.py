@@ -60,7 +60,7 @@ class AnswerTimeoutError(Exception):
 class Connection:
     """A running server and the way to talk to it.
 
-    ``forgotten`` collects the numbers of problems that nobody uses any more; the next request tells
+    ``forgotten`` collects the numbers of problems that are no longer used; the next request tells
     the supervisor. (They come from finalizers, which may run in the middle of an exchange.)
     """
 

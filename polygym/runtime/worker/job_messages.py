@@ -205,7 +205,7 @@ class Channel:
         """Send one message.
 
         Raises:
-            ChannelClosedError: nobody will receive it.
+            ChannelClosedError: the other end is gone.
         """
         text = json.dumps(body).encode()
         lengths = b"".join(_LENGTH.pack(len(blob)) for blob in blobs)

@@ -57,7 +57,7 @@ class CompiledProgram:
     range. ``applied_mapping`` is the mapping under which polygym has made it, for those who ask;
     the worker does not. Nor does it ask of ``private_bytes``: what each array that was to be
     private takes of a thread's stack, in bytes, or why it is not private; nor of ``canonical_key``,
-    which is the same for programs that do the same in the same order ("" where nobody says).
+    which is the same for programs that do the same in the same order ("" where unknown).
     """
 
     object_code: bytes

@@ -123,7 +123,7 @@ def _current_core() -> int:
 
 
 _NANOSECONDS = 1e-9
-# The kernel leaves so much room below the stack of a process, whatever its limit was.
+# The kernel leaves a gap of this size below the stack of a process, whatever its limit was.
 _STACK = 96 << 20
 _MANY_FILES = 65536
 

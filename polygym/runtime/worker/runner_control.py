@@ -125,7 +125,7 @@ class RunnerControl:
         if self._runner is None:
             return 0
         runner, self._runner = self._runner, None
-        os.kill(runner.process_id, signal.SIGKILL)  # not reaped yet, so nobody else has its id
+        os.kill(runner.process_id, signal.SIGKILL)  # not reaped yet, so no other process has its id
         runner.channel.close()
         return os.waitstatus_to_exitcode(os.waitpid(runner.process_id, 0)[1])
 
@@ -212,7 +212,7 @@ class RunnerControl:
 
 
 def _outcome_of_exit(exit_code: int, phase: RunnerPhase) -> Outcome:
-    """Name the end of a runner that nobody here has killed."""
+    """Name the end of a runner that was not killed from here."""
     if exit_code == -signal.SIGKILL:
         return OutOfMemory("killed by the system, as it does when memory runs out")
     crash = crash_from_exit(exit_code)

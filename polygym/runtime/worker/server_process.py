@@ -13,7 +13,7 @@ import sys
 
 
 class ParentGoneError(Exception):
-    """The parent ended or spoke out of turn; there is nobody left to work for."""
+    """The parent ended or spoke out of turn; no caller is left."""
 
 
 class ParentWatch:

@@ -14,7 +14,7 @@ Requests and their answers, as JSON (object code and contents travel as bytes be
   ``{stage, outcome}`` where that failed;
 * ``measure``: run programs on an open problem; ``{outcomes}``, one for each program;
 * ``read``: the contents of a buffer in one of the shared sets; ``{}`` and the bytes;
-* ``describe``: the same as figures, so that nobody needs a copy of it; ``{figures}``;
+* ``describe``: the same as figures, without a copy of it; ``{figures}``;
 * ``forget``: nothing more; ``{}``. Every request carries a list ``forget`` of problems whose memory
   is given back first.
 """

@@ -52,12 +52,12 @@ def candidate_splittings(scop: Scop, *, ranges: bool = True) -> tuple[Splitting,
     ring is no use where the other array of it stays whole. Those of hyperplanes come before those
     of borders, of which there are more.
     """
-    found = dependences(scop)
+    known = dependences(scop)
     alone = [
-        *_single_condition_splittings(_hyperplanes(scop, found)),
-        *_single_condition_splittings(_borders(scop, found)),
+        *_single_condition_splittings(_hyperplanes(scop, known)),
+        *_single_condition_splittings(_borders(scop, known)),
     ]
-    several = [*_midpoint_splittings(scop, found, ranges=ranges), *alone]
+    several = [*_midpoint_splittings(scop, known, ranges=ranges), *alone]
     return tuple(dict.fromkeys(splitting for splitting in several if splitting.statements))[
         :_MAX_CANDIDATES
     ]
@@ -76,10 +76,10 @@ def _single_condition_splittings(cuts: Iterable[tuple[str, SplitCondition]]) -> 
 
 
 def _ends(
-    scop: Scop, found: Iterable[Dependence]
+    scop: Scop, known: Iterable[Dependence]
 ) -> Iterator[tuple[Statement, isl.BasicSet, isl.Set]]:
     """Yield the sources and the sinks of dependences, with all instances of their statement."""
-    for dependence in found:
+    for dependence in known:
         relation = isl.BasicMap(dependence.relation)
         for name, points in (
             (dependence.source, relation.domain()),
@@ -89,9 +89,9 @@ def _ends(
             yield statement, points, isl.Set(statement.domain)
 
 
-def _hyperplanes(scop: Scop, found: Iterable[Dependence]) -> Iterator[tuple[str, SplitCondition]]:
+def _hyperplanes(scop: Scop, known: Iterable[Dependence]) -> Iterator[tuple[str, SplitCondition]]:
     """Yield cuts at equations that hold at one end of a dependence and not for all instances."""
-    for statement, points, domain in _ends(scop, found):
+    for statement, points, domain in _ends(scop, known):
         for constraint in points.affine_hull().gist(domain.affine_hull()).get_constraints():
             if constraint.is_equality() and (
                 condition := _condition_at(constraint, statement, SplitRelation.EQUAL)
@@ -99,9 +99,9 @@ def _hyperplanes(scop: Scop, found: Iterable[Dependence]) -> Iterator[tuple[str,
                 yield statement.name, condition
 
 
-def _borders(scop: Scop, found: Iterable[Dependence]) -> Iterator[tuple[str, SplitCondition]]:
+def _borders(scop: Scop, known: Iterable[Dependence]) -> Iterator[tuple[str, SplitCondition]]:
     """Yield cuts at inequalities that hold at one end of a dependence, not for all instances."""
-    for statement, points, domain in _ends(scop, found):
+    for statement, points, domain in _ends(scop, known):
         for constraint in points.gist(domain.simple_hull()).get_constraints():
             if not constraint.is_equality() and (
                 condition := _condition_at(constraint, statement, SplitRelation.BELOW)
@@ -110,11 +110,11 @@ def _borders(scop: Scop, found: Iterable[Dependence]) -> Iterator[tuple[str, Spl
 
 
 def _midpoint_splittings(
-    scop: Scop, found: Iterable[Dependence], *, ranges: bool
+    scop: Scop, known: Iterable[Dependence], *, ranges: bool
 ) -> Iterator[Splitting]:
     """Yield splittings in the middle: all reflections, all ranges, ranges at one depth."""
     reflections = NO_SPLITTING
-    for dependence in found:
+    for dependence in known:
         if dependence.source == dependence.sink:
             statement = scop.statement(dependence.source)
             cuts = list(_reflections(isl.BasicMap(dependence.relation), statement))

@@ -96,13 +96,13 @@ def splitting_merit(scop: Scop, splitting: Splitting) -> SplittingMerit:
     return widest, parallel, around
 
 
-def is_best_possible(found: SplittingMerit, depth: int) -> bool:
+def is_best_possible(merit: SplittingMerit, depth: int) -> bool:
     """Whether a program so deep has nothing to gain: a band of all its loops.
 
     Tiles of such a band run in parallel along diagonals, if there are two loops; one alone has to
     be coincident.
     """
-    widest, parallel, _ = found
+    widest, parallel, _ = merit
     return widest == depth and (depth > 1 or parallel == 1)
 
 
@@ -290,16 +290,16 @@ def _grow(merits: _MeritCache, *, quick: bool) -> Splitting:
     return splitting
 
 
-def _prune(merits: _MeritCache, found: Splitting) -> Splitting:
+def _prune(merits: _MeritCache, splitting: Splitting) -> Splitting:
     """Return the splitting without cuts that add nothing to its merit."""
-    best = merits.merit_of(found)
-    for name, cuts in found.statements:
+    best = merits.merit_of(splitting)
+    for name, cuts in splitting.statements:
         for condition in cuts:
-            fewer = _without(found, name, condition)
+            fewer = _without(splitting, name, condition)
             value = merits.merit_of(fewer)
             if value is not None and best is not None and value >= best:
-                found = fewer
-    return found
+                splitting = fewer
+    return splitting
 
 
 def _union(first: Splitting, second: Splitting) -> Splitting:

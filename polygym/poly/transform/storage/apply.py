@@ -1,9 +1,9 @@
 """Application of a storage plan: Scop → Scop.
 
 The result is a program as any other: its new arrays stand beside the source's, live on the heap
-while it runs and are nobody's to see; its statements write and read other elements. So dependences,
-legality, schedules and code are what they are of every program, and what the plan has freed shows
-as dependences that are not there. ::
+while it runs and invisible from outside; its statements write and read other elements. So
+dependences, legality, schedules and code are those of any program, and what the plan has freed
+shows as dependences that are not there. ::
 
     for i:                          for i:
       w = 0;                          w_1[i] = 0;
@@ -83,7 +83,7 @@ def _apply_entries(scop: Scop, entries: tuple[StorageEntry, ...], dead: tuple[st
 
 
 def _without_live_out(scop: Scop, dead: tuple[str, ...]) -> Scop:
-    """Return the program as if arrays were its function's own: nobody sees what is left in them."""
+    """Return the program as if arrays were its function's own: their last values are invisible."""
     return replace(
         scop,
         arrays=tuple(
@@ -183,26 +183,26 @@ def _rewrite_accesses(scop: Scop, expanded: tuple[ExpandedWeb, ...], names: set[
     return _without_unused(copies.surround(replace(scop, arrays=arrays, statements=changed)))
 
 
-def _rewrite_write(statement: Statement, one: ExpandedWeb) -> Statement:
+def _rewrite_write(statement: Statement, expanded: ExpandedWeb) -> Statement:
     """Return a statement that writes to the new array."""
-    where = _element(one.versions.writes[statement.name], isl.Map(statement.write.relation))
-    return replace(statement, write=access_from_map(where, one.array.name))
+    where = _element(expanded.versions.writes[statement.name], isl.Map(statement.write.relation))
+    return replace(statement, write=access_from_map(where, expanded.array.name))
 
 
 def _replacements(
-    one: ExpandedWeb, statements: dict[str, Statement]
+    expanded: ExpandedWeb, statements: dict[str, Statement]
 ) -> dict[str, dict[Access, Access]]:
     """Return what stands in the place of each read of a web, by statement."""
     accesses: dict[str, dict[Access, Access]] = {}
-    for read in one.web.reads:
+    for read in expanded.web.reads:
         statement = statements[read.statement]
         relation = isl.Map(read.access.relation)
-        version = one.versions.read_versions(read)
+        version = expanded.versions.read_versions(read)
         where = _element(version, relation)
         running = isl.Set(statement.domain)
         if not running.is_subset(relation.domain()):  # a condition of the source is kept
             where = where.intersect_domain(relation.domain())
-        access = access_from_map(where, one.array.name)
+        access = access_from_map(where, expanded.array.name)
         written = statement.write
         if written.array == access.array and isl.Map(written.relation).is_equal(
             isl.Map(access.relation)

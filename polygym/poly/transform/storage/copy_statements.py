@@ -92,10 +92,10 @@ class CopyStatements:
             return scop
         order = maps_of(isl.UnionMap(scop.schedule))
         own = self._before + self._after
-        length = max(order[0].dim(isl.dim_type.out), *(one.depth + 1 for one in own))
+        length = max(order[0].dim(isl.dim_type.out), *(copied.depth + 1 for copied in own))
         times_of = {
-            one.get_tuple_name(isl.dim_type.in_): _embed_times(one, _DURING, length)
-            for one in order
+            copied.get_tuple_name(isl.dim_type.in_): _embed_times(copied, _DURING, length)
+            for copied in order
         }
         for place, statements in ((_BEFORE, self._before), (_AFTER, self._after)):
             for number, statement in enumerate(statements):
@@ -107,8 +107,8 @@ class CopyStatements:
                 times_of[statement.name] = _embed_times(times, place, length)
         everything = (*self._before, *scop.statements, *self._after)
         schedule = isl.UnionMap.from_map(times_of[everything[0].name])
-        for one in everything[1:]:
-            schedule = schedule.union(isl.UnionMap.from_map(times_of[one.name]))
+        for copied in everything[1:]:
+            schedule = schedule.union(isl.UnionMap.from_map(times_of[copied.name]))
         return replace(scop, statements=everything, schedule=isl_text(schedule))
 
     def _add_copy_in(self, web: Web, versions: ArrayVersions, array: Array) -> Statement:

@@ -95,7 +95,9 @@ def default_plan(
         try:
             program = apply_plan(scop, plan)
         except InputError:  # together, or one of them alone, too irregular for the proof
-            chosen = {one: entry for one, entry in chosen.items() if _is_provable(scop, entry)}
+            chosen = {
+                candidate: entry for candidate, entry in chosen.items() if _is_provable(scop, entry)
+            }
             if plan == plan_of(chosen.values(), has_contraction=True):
                 return SOURCE_STORAGE
             continue
@@ -171,23 +173,23 @@ def _is_copied(scop: Scop, web: Web) -> bool:
     return web.is_live_in or is_left
 
 
-def _expanded_loops(one: ExpansionCandidate, entry: StorageEntry) -> tuple[SourceLoop, ...]:
+def _expanded_loops(candidate: ExpansionCandidate, entry: StorageEntry) -> tuple[SourceLoop, ...]:
     """Return the loops of a candidate along which an entry expands it."""
     names = {along.loop for along in entry.loops or ()}
-    return tuple(loop for loop in one.loops if loop.name in names)
+    return tuple(loop for loop in candidate.loops if loop.name in names)
 
 
 def _largest_affordable(
-    scop: Scop, one: ExpansionCandidate, sizes: Mapping[str, int] | None, limit: int
+    scop: Scop, candidate: ExpansionCandidate, sizes: Mapping[str, int] | None, limit: int
 ) -> StorageEntry | None:
     """Return the entry along as many of a candidate's inner loops as the limit allows."""
-    for first in range(len(one.loops)):
-        entry = one.entry(one.loops[first:])
+    for first in range(len(candidate.loops)):
+        entry = candidate.entry(candidate.loops[first:])
         try:
-            versions = versions_for_web(scop, one.web, entry)
+            versions = versions_for_web(scop, candidate.web, entry)
         except InputError:
             continue
-        if sizes is None or _web_bytes(scop, one, versions, sizes) <= limit:
+        if sizes is None or _web_bytes(scop, candidate, versions, sizes) <= limit:
             return entry
     return None
 
@@ -195,14 +197,16 @@ def _largest_affordable(
 def _most_expensive(
     scop: Scop, chosen: Mapping[ExpansionCandidate, StorageEntry], sizes: Mapping[str, int]
 ) -> ExpansionCandidate:
-    def cost(one: ExpansionCandidate) -> int:
-        return _web_bytes(scop, one, versions_for_web(scop, one.web, chosen[one]), sizes)
+    def cost(candidate: ExpansionCandidate) -> int:
+        return _web_bytes(
+            scop, candidate, versions_for_web(scop, candidate.web, chosen[candidate]), sizes
+        )
 
     return max(chosen, key=cost)
 
 
 def _web_bytes(
-    scop: Scop, one: ExpansionCandidate, versions: ArrayVersions, sizes: Mapping[str, int]
+    scop: Scop, candidate: ExpansionCandidate, versions: ArrayVersions, sizes: Mapping[str, int]
 ) -> int:
     """Return how many bytes a web takes in so many versions."""
-    return version_bytes(scop.array(one.web.array), versions.sizes, sizes)
+    return version_bytes(scop.array(candidate.web.array), versions.sizes, sizes)

@@ -1,8 +1,8 @@
 """Storage plans as values with a text: the storage of each array.
 
 A program's text says where each value lives: a scalar ``w`` that every iteration fills again is one
-element of memory, and whoever runs two iterations together would need two. A storage plan gives
-some arrays another home; the text lists what differs from the source's::
+element of memory, and two iterations that run together would need two. A storage plan gives
+some arrays other storage; the text lists what differs from the source's::
 
     keep                      every array as the source has it
     w=expand                  an element for every value that is written to w (single assignment)
@@ -12,14 +12,14 @@ some arrays another home; the text lists what differs from the source's::
     w=rename                  the parts of the program that share no value of w get one each
     S3:w=expand:i,j           the same for the group of w's values that statement S3 writes, alone
     w=expand contract         and what the schedule leaves unused is given up again
-    p=dead                    nobody looks at p when the region has run
+    p=dead                    p is not read after the region
 
 ``contract`` is said once and holds for all that is expanded: when the schedule is known, elements
 that are never alive at the same time share memory, as far as no loop loses anything by it.
 
 ``private`` is for schedules what ``expand`` is: values of different iterations of the loops are
 never in each other's way. In the code a thread has memory for one iteration at a time of the loops
-that it runs, wherever no other iteration needs what is in it; elsewhere the array is as with
+that it runs, wherever no other iteration needs what is in it; otherwise the array is as with
 ``expand`` (:mod:`polygym.codegen.transforms.privatization`).
 
 ``dead`` is said of arguments and globals whose last values are of no use: they are compared with
@@ -90,7 +90,7 @@ class StorageEntry:
 class StoragePlan:
     """What becomes of a program's arrays; those that no entry names are as the source has them.
 
-    ``dead`` names arrays, in order, whose last values nobody looks at.
+    ``dead`` names arrays, in order, whose last values are not read.
     (:class:`polygym.ir.scop.StorageClass` says where one array comes from.)
     """
 

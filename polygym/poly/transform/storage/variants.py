@@ -1,7 +1,7 @@
 """Storage variants: the entries that a plan may have, and those that free a loop.
 
 A web stands in the way of loops by memory, or it does not
-(:mod:`polygym.poly.transform.storage.inhibitors`); those that do are offered another home: an
+(:mod:`polygym.poly.transform.storage.inhibitors`); those that do may get other storage: an
 array of their own where their array has several webs, an element for each iteration of the loops
 that they are in the way of, of all loops around them, or for each value. ::
 

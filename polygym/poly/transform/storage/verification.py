@@ -7,7 +7,7 @@ sizes, and compared as sets. Copies are looked through: a read that sees an elem
 in has to see the one that the read of the source saw, and what is copied out is to be the value
 that was left. ::
 
-    before   S1[i, k] sees S0[i] where k = 0, S1[i, k - 1] elsewhere
+    before   S1[i, k] sees S0[i] where k = 0, otherwise S1[i, k - 1]
     after    the same, in w_1[i]; or something else, and then the plan is refused
 
 Nothing here knows how versions were chosen. So a choice of versions may be wrong, and then it is

@@ -35,7 +35,7 @@ from polygym.poly.scheduling.baselines import original_schedule
 from polygym.poly.transform.storage.plan import ExpansionLoop, StorageEntry
 from polygym.poly.transform.storage.webs import Web, WebRead
 
-# Versions that nobody uses before the first, so that subscripts stay what they are in the source.
+# Unused versions before the first, so that subscripts stay what they are in the source.
 _MOST_UNUSED = 2
 
 LoopPositions: TypeAlias = dict[str, int | None]
@@ -128,7 +128,7 @@ def _loops(web: Web, entry: StorageEntry) -> tuple[tuple[ExpansionLoop, ...], li
     that are around no writer of this web, but around others of the array's, are passed over.
     """
     if entry.loops is None:
-        deepest = max(web.writers, key=lambda one: one.depth)
+        deepest = max(web.writers, key=lambda writer: writer.depth)
         return tuple(map(ExpansionLoop, deepest.iterators)), [
             {writer.name: place if place < writer.depth else None for writer in web.writers}
             for place in range(deepest.depth)
@@ -173,7 +173,7 @@ def _coordinate(scop: Scop, web: Web, statement: Statement, loop: LoopPositions)
         return isl.Aff.var_on_domain(space, isl.dim_type.set, place)
     order = [statement.name for statement in scop.statements]
     inside = [writer for writer in web.writers if loop[writer.name] is not None]
-    is_after = order.index(statement.name) > max(order.index(one.name) for one in inside)
+    is_after = order.index(statement.name) > max(order.index(writer.name) for writer in inside)
     goes_up = _is_ascending(scop, inside[0], loop)
     values = _values_around(statement, inside, loop)
     if is_after is goes_up:
@@ -187,15 +187,15 @@ def _values_around(statement: Statement, inside: list[Statement], loop: LoopPosi
     Loops that both have, the outermost ones of the same names, have the same values in both.
     """
     result: isl.Map | None = None
-    for one in inside:
-        place = loop[one.name]
+    for writer in inside:
+        place = loop[writer.name]
         assert place is not None
-        pairs = isl.Map.from_domain_and_range(isl.Set(statement.domain), isl.Set(one.domain))
-        for depth in range(min(statement.depth, one.depth)):
-            if statement.iterators[depth] != one.iterators[depth]:
+        pairs = isl.Map.from_domain_and_range(isl.Set(statement.domain), isl.Set(writer.domain))
+        for depth in range(min(statement.depth, writer.depth)):
+            if statement.iterators[depth] != writer.iterators[depth]:
                 break
             pairs = pairs.equate(isl.dim_type.in_, depth, isl.dim_type.out, depth)
-        pairs = pairs.project_out(isl.dim_type.out, place + 1, one.depth - place - 1)
+        pairs = pairs.project_out(isl.dim_type.out, place + 1, writer.depth - place - 1)
         values = pairs.project_out(isl.dim_type.out, 0, place).reset_tuple_id(isl.dim_type.out)
         result = values if result is None else result.union(values)
     assert result is not None

@@ -95,8 +95,8 @@ def reads_of(scop: Scop, array: str) -> tuple[WebRead, ...]:
                 continue
             if access.gathered:
                 raise InputError(
-                    f"storage: {array} is read at a computed subscript, {access.text}, of which "
-                    "nobody knows beforehand whose value it sees"
+                    f"storage: {array} is read at a computed subscript, {access.text}, "
+                    "whose source is not known beforehand"
                 )
             union_map = isl.UnionMap(access.relation).intersect_domain(
                 isl.UnionSet(statement.domain)
@@ -154,8 +154,8 @@ def webs_of(scop: Scop, array: str) -> tuple[Web, ...]:
     result = []
     for leader in dict.fromkeys(root(writer.name) for writer in writers):
         own = tuple(writer for writer in writers if root(writer.name) == leader)
-        names = {one.name for one in own}
-        space = union_of(isl.UnionSet(one.domain) for one in own)
+        names = {writer.name for writer in own}
+        space = union_of(isl.UnionSet(writer.domain) for writer in own)
         result.append(
             Web(
                 array,
