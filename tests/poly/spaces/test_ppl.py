@@ -113,7 +113,7 @@ def test_other_threads_set_handlers_during_the_import() -> None:
     found = output_of(
         "import polygym.poly.spaces.generators as module\n"
         "real, asked, done = signal.signal, threading.Event(), threading.Event()\n"
-        "original = module._handlers_kept\n"
+        "original = module._preserve_signal_handlers\n"
         "from contextlib import contextmanager\n"
         "@contextmanager\n"
         "def slow():\n"
@@ -121,7 +121,7 @@ def test_other_threads_set_handlers_during_the_import() -> None:
         "        asked.set()\n"
         "        done.wait(10)\n"
         "        yield\n"
-        "module._handlers_kept = slow\n"
+        "module._preserve_signal_handlers = slow\n"
         "t = threading.Thread(target=use)\nt.start()\nasked.wait(10)\n"
         "handler = lambda number, frame: print('heard')\n"
         "signal.signal(signal.SIGUSR1, handler)\n"
