@@ -21,9 +21,9 @@ def atomic_file(path: Path, *, allow_replace: bool = True) -> Iterator[Path]:
     """Yield the path of a file to be written, which has the name ``path`` when the block ends.
 
     Until then it stands beside it, under a name of this thread's own, so no process sees half a
-    file. It is on the disk before it has its name. What fails inside (a full disk) leaves what was
-    there before as it was, and nothing else; what processes have left that were killed inside goes with
-    the next file of the same name.
+    file. It is on the disk before it has its name. A failure inside (a full disk) leaves what was
+    there before, and nothing else. The remains of processes that were killed inside go with the
+    next file of the same name.
 
     Raises:
         FileExistsError: there is one by now, and it ``allow_replace`` none.
