@@ -7,8 +7,8 @@ from random import Random
 from polygym.graphs.ir.build import graph_input, make_node, weight
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.operators import OPERATORS, operator_named
-from polygym.graphs.ir.types import Data, TensorPair, TensorType
+from polygym.graphs.operators.registry import OPERATORS, operator_named
+from polygym.graphs.operators.types import Data, TensorPair, TensorType
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term
 

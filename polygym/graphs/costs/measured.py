@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeAlias
 from polygym.graphs.costs.node_work import is_executed
 from polygym.graphs.costs.roofline import RooflineCosts
 from polygym.graphs.costs.store import CostStore, user_cost_store
-from polygym.graphs.ir.types import Data, NumberData, TensorType, TextData
+from polygym.graphs.operators.types import Data, NumberData, TensorType, TextData
 from polygym.rewrite.term import Head
 
 __all__ = ["MeasuredCosts", "NodeCosts", "TypedNode", "operator_key"]

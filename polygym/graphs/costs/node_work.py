@@ -1,28 +1,20 @@
-"""How much a node does: operations on numbers, and bytes that have to move at least.
+"""Work of a node: operations on numbers, and the bytes that move at least.
 
 Exact from shapes. A product counts a multiplication and an addition for every term; functions such
 as the exponential count as ten. Bytes are those of all tensors that are read and the one written,
-each once. What only renames memory (a reshape, the parts of a split that lie one after the other)
-does nothing.
+each once. Nodes that only rename memory (a reshape, a split of whole rows) do nothing.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
-from polygym.graphs.ir.operators import ELEMENTWISE
-from polygym.graphs.ir.types import Data, NumberData, TensorBundle, TensorPair, TensorType
+from polygym.graphs.operators.registry import operator_named
+from polygym.graphs.operators.types import Data, TensorBundle, TensorPair, TensorType
 from polygym.rewrite.term import Head
 
-__all__ = ["FREE_OPERATORS", "NodeWork", "is_executed", "is_view", "node_work"]
-
-FREE_OPERATORS = frozenset({"input", "weight", "noop", "split0", "split1", "reshape"})
-"""Operators that never move a byte."""
-
-_FUNCTION_COST = 10
-_EXPENSIVE = frozenset("tanh sigmoid gelu gelu-tanh exp log erf elu pow sin cos".split())
+__all__ = ["NodeWork", "is_executed", "node_work"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,31 +26,30 @@ class NodeWork:
 
 
 def node_work(head: Head, children: tuple[Any, ...], data: Data) -> NodeWork:
-    """Return what a node does, given what its children and itself are.
+    """Return the work of a node, from the types of its children and of itself.
 
-    >>> from polygym.graphs.ir.types import Text
-    >>> work_of("matmul", (Text("none"), Tensor((2, 3)), Tensor((3, 4))), Tensor((2, 4)))
-    Work(operations=48, bytes=104)
+    >>> operands = (TextData("none"), TensorType((2, 3)), TensorType((3, 4)))
+    >>> node_work("matmul", operands, TensorType((2, 4)))
+    NodeWork(operations=48, bytes=104)
     """
-    if head in FREE_OPERATORS or isinstance(data, NumberData) or is_view(head, children):
+    if not children or _is_free(head, children):
         return NodeWork(0, 0)
-    tensors = [tensor_type for tensor_type in children if isinstance(tensor_type, TensorType)]
-    moved = sum(tensor.bytes for tensor in tensors) + _bytes_written(data)
-    match head:
-        case "gather" | "slice":
-            # Of the table only what is chosen is read.
-            moved = 2 * _bytes_written(data) + sum(tensor.bytes for tensor in tensors[1:])
-        case "expand":
-            moved = tensors[0].bytes + _bytes_written(data)
-        case "enlarge":
-            moved = tensors[0].bytes + _bytes_written(data)
-        case _:
-            pass
-    return NodeWork(_operations(str(head), children, tensors, data), moved)
+    operator = operator_named(head)
+    tensors = [child for child in children if isinstance(child, TensorType)]
+    written = _bytes_written(data)
+    if operator.moved is not None:
+        moved = operator.moved(written, *tensors)
+    else:
+        moved = written + sum(tensor.bytes for tensor in tensors)
+    if not isinstance(data, TensorType):
+        return NodeWork(0, moved)
+    if callable(operator.operations):
+        return NodeWork(operator.operations(data, *children), moved)
+    return NodeWork(operator.operations * data.elements, moved)
 
 
 def is_executed(head: Head, children: tuple[Any, ...], data: Data) -> bool:
-    """Whether a node does anything when a model runs: what only weights decide is done before."""
+    """Whether a node does anything when a model runs; nodes of weights alone run ahead."""
     if not children or (isinstance(data, TensorType) and data.constant):
         return False
     tensors = [tensor_type for tensor_type in children if isinstance(tensor_type, TensorType)]
@@ -67,12 +58,10 @@ def is_executed(head: Head, children: tuple[Any, ...], data: Data) -> bool:
     return node_work(head, children, data) != NodeWork(0, 0)
 
 
-def is_view(head: Head, children: tuple[Any, ...]) -> bool:
-    """Whether the parts of a split are memory that is there already: nothing stands before."""
-    if head != "split":
-        return False
-    axis, _, x = children
-    return bool(prod(x.shape[: axis.value]) == 1)
+def _is_free(head: Head, children: tuple[Any, ...]) -> bool:
+    """Whether a node only renames memory, such as a reshape or a split of whole rows."""
+    is_free = operator_named(head).is_free
+    return is_free(*children) if callable(is_free) else is_free
 
 
 def _bytes_written(data: Data) -> int:
@@ -83,30 +72,5 @@ def _bytes_written(data: Data) -> int:
             return first.bytes + second.bytes
         case TensorBundle(parts):
             return sum(tensor_type.bytes for tensor_type in parts)
-        case _:
-            return 0
-
-
-def _operations(head: str, children: tuple[Any, ...], tensors: list[TensorType], data: Data) -> int:
-    if not isinstance(data, TensorType):
-        return 0
-    count = data.elements
-    match head:
-        case "matmul":
-            return 2 * count * tensors[0].shape[-1]
-        case "conv":
-            return 2 * count * prod(tensors[1].shape[1:])
-        case "poolmax" | "poolavg":
-            return count * int(children[1].value) * int(children[2].value)
-        case "softmax":
-            return count * (_FUNCTION_COST + 4)
-        case "layer-norm":
-            return count * 8
-        case "reduce-sum" | "reduce-mean" | "reduce-max":
-            return tensors[0].elements
-        case _ if head in _EXPENSIVE:
-            return count * _FUNCTION_COST
-        case _ if head in ELEMENTWISE:
-            return count
         case _:
             return 0

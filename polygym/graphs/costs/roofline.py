@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from polygym.graphs.costs.node_work import is_executed, node_work
-from polygym.graphs.ir.types import Data
+from polygym.graphs.operators.types import Data
 from polygym.rewrite.term import Head
 
 __all__ = ["RooflineCosts"]
@@ -24,7 +24,7 @@ class RooflineCosts:
     The usual ones are those of a core of a server with vectors of 16 floats, with its share of the
     memory's bandwidth.
 
-    >>> from polygym.graphs.ir.types import Tensor, Text
+    >>> from polygym.graphs.operators.types import Tensor, Text
     >>> left, right = Tensor((64, 1024)), Tensor((1024, 1024), constant=True)
     >>> round(Roofline().cost("matmul", (Text("none"), left, right), Tensor((64, 1024))), 1)
     1580.0

@@ -17,7 +17,7 @@ from collections.abc import Hashable
 from typing import TypeAlias
 
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.types import TensorType
+from polygym.graphs.operators.types import TensorType
 from polygym.rewrite.term import Term
 
 __all__ = ["changed_nodes"]

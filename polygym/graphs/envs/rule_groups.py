@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from polygym.graphs.ir.operators import UNARY
+from polygym.graphs.operators.registry import OPERATORS
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import postorder
 
@@ -72,16 +72,16 @@ def rule_group(rule: Rule) -> RuleGroup:
     >>> group_of(rule)
     <Group.ELEMENTWISE: 'element-wise algebra'>
     """
-    found = rule_operators(rule)
-    has_convolutions, has_products = bool(found & _CONVOLUTIONS), "matmul" in found
+    heads = rule_operators(rule)
+    has_convolutions, has_products = bool(heads & _CONVOLUTIONS), "matmul" in heads
     place = 0 if has_convolutions else 1 if has_products else 2
     if rule.is_multiple:
         return _OF_SEVERAL[place]
-    if found & _SPLITS or any(name.startswith("concat") for name in found):
+    if heads & _SPLITS or any(name.startswith("concat") for name in heads):
         return _OF_CONCATS[place]
-    if found & _MOVES:
+    if heads & _MOVES:
         return RuleGroup.TRANSPOSES
-    if found & UNARY:
+    if any(OPERATORS[name].is_unary for name in heads if name in OPERATORS):
         return RuleGroup.ACTIVATIONS
     return (RuleGroup.CONVOLUTIONS, RuleGroup.PRODUCTS, RuleGroup.ELEMENTWISE)[place]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polygym.graphs.ir.domain import infer_all
-from polygym.graphs.ir.types import TensorType, shape_text
+from polygym.graphs.operators.types import TensorType, shape_text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term, term
 

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 from polygym.graphs.ir import rule_functions
-from polygym.graphs.ir.operators import infer_node
-from polygym.graphs.ir.types import Data, TensorType
+from polygym.graphs.operators.registry import clear_with_registry, infer_node
+from polygym.graphs.operators.types import Data, TensorType
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term, postorder
 
@@ -19,7 +19,7 @@ __all__ = ["TENSOR_DOMAIN", "TensorDomain", "infer_all"]
 
 
 class TensorDomain:
-    """The language of :mod:`polygym.graphs.ir.operators`; implements the protocol of rewriting."""
+    """The operators of :mod:`polygym.graphs.operators`; implements the protocol of rewriting."""
 
     def infer(self, head: Head, children: tuple[Any, ...]) -> Data:
         """Return what a node is.
@@ -86,3 +86,6 @@ def _infer_cached(head: Head, children: tuple[Any, ...]) -> Data | str:
         return infer_node(head, children)
     except Inadmissible as error:
         return str(error)
+
+
+clear_with_registry(_infer_cached.cache_clear)

@@ -13,8 +13,8 @@ from typing import Any
 
 from polygym.errors import InputError
 from polygym.graphs.ir.domain import infer_all
-from polygym.graphs.ir.inference import named_tensor
-from polygym.graphs.ir.types import Data, TensorType
+from polygym.graphs.operators.shape_functions import named_tensor
+from polygym.graphs.operators.types import Data, TensorType
 from polygym.pickling import pickle_by_name
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term, postorder, term

@@ -1,6 +1,6 @@
 """The words of conditions and computed literals in rules of tensor graphs, as tables.
 
->>> from polygym.graphs.ir.types import Number, Tensor
+>>> from polygym.graphs.operators.types import Number, Tensor
 >>> compute("extent", (Tensor((64, 1024)), Number(1)))
 1024
 >>> holds("same-shape", (Tensor((2, 3)), Tensor((2, 3), constant=True)))
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from polygym.graphs.ir.type_checks import (
+from polygym.graphs.operators.type_checks import (
     expect_axis,
     expect_integer,
     expect_number,
@@ -20,7 +20,7 @@ from polygym.graphs.ir.type_checks import (
     expect_tensor,
     reject_node,
 )
-from polygym.graphs.ir.types import shape_text
+from polygym.graphs.operators.types import shape_text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head
 

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from polygym.errors import InputError, SourceError
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
 from polygym.graphs.ir.graph import Graph, signature_of
-from polygym.graphs.ir.types import Data, TensorType
+from polygym.graphs.operators.types import Data, TensorType
 from polygym.rewrite import s_expressions
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.s_expressions import TermReader

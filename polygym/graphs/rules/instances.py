@@ -17,8 +17,8 @@ from typing import Any
 
 from polygym.errors import InputError
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
-from polygym.graphs.ir.operators import operator_named
-from polygym.graphs.ir.types import DTYPES, Data, NumberData, TensorType, TextData
+from polygym.graphs.operators.registry import operator_named
+from polygym.graphs.operators.types import DTYPES, Data, NumberData, TensorType, TextData
 from polygym.graphs.rules.shape_proposals import bind_operands
 from polygym.graphs.rules.variable_binding import LITERAL_CHOICES, VariableBinder, literal_data
 from polygym.rewrite.domain import Inadmissible

@@ -19,24 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from polygym.graphs.ir.reference import Array, Value, evaluate_node
-from polygym.graphs.ir.types import Data, NumberData, TensorPair, TensorType, TextData
+from polygym.graphs.ir.reference import evaluate_node
+from polygym.graphs.operators.definition import Array, GraphOperator, Value
+from polygym.graphs.operators.registry import OPERATORS
+from polygym.graphs.operators.types import Data, NumberData, TensorPair, TensorType, TextData
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term, is_variable, postorder
 
 __all__ = ["evaluate_patterns", "first_difference", "is_exact_on_integers", "sample_points"]
 
-_INEXACT = frozenset(
-    "tanh sigmoid gelu gelu-tanh exp log sqrt erf reciprocal div pow elu softmax layer-norm "
-    "poolavg reduce-mean cast sin cos".split()
-)
-_POSITIVE = frozenset("log sqrt div pow reciprocal".split())
 _MAX_EXACT = float(2**53)
 
 
 def is_exact_on_integers(rule: Rule) -> bool:
     """Whether both sides are exact on integers."""
-    return not _heads(rule) & _INEXACT
+    return not any(operator.is_inexact for operator in _operators(_heads(rule)))
 
 
 def sample_points(
@@ -44,7 +41,7 @@ def sample_points(
 ) -> Iterator[dict[str, Value]]:
     """Yield values for the variables, as many times as said, of each kind that the rule needs."""
     heads = _heads(rule) | {data.value for data in binding.values() if isinstance(data, TextData)}
-    bounded = "clip" in heads
+    operators, bounded = _operators(heads), "clip" in heads
     borders = _boundary_values(rule, bounded) + [
         data.value
         for data in binding.values()
@@ -55,9 +52,9 @@ def sample_points(
         kinds = [_small_integers, _sixteenths]
         if bounded:
             kinds.append(_wide_range)
-        if heads & _INEXACT:
+        if any(operator.is_inexact for operator in operators):
             kinds.append(_reals)
-        if heads & _POSITIVE:
+        if any(operator.needs_positive for operator in operators):
             kinds += [_positive, _half_integers]
         for kind in kinds:
             yield {
@@ -105,6 +102,11 @@ def first_difference(left: Array, right: Array, exact: bool) -> tuple[int, ...] 
 @lru_cache(maxsize=256)
 def _heads(rule: Rule) -> frozenset[Any]:
     return frozenset(term.head for term in postorder((*rule.sources, *rule.targets)))
+
+
+def _operators(heads: frozenset[Any]) -> list[GraphOperator]:
+    """Return the operators among heads; activations are literals of their names."""
+    return [OPERATORS[head] for head in heads if head in OPERATORS]
 
 
 @lru_cache(maxsize=256)

@@ -11,10 +11,12 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 
-from polygym.graphs.ir.operators import UNARY, operator_named
-from polygym.graphs.ir.types import TensorPair, TensorType, parse_numbers, shape_text
+from polygym.graphs.operators import shape_functions as shapes
+from polygym.graphs.operators.registry import operator_named
+from polygym.graphs.operators.types import Data, TensorPair, TensorType, parse_numbers, shape_text
 from polygym.graphs.rules.variable_binding import (
     LITERAL_CHOICES,
     OperandBinder,
@@ -34,15 +36,15 @@ def bind_operands(maker: VariableBinder, one: Term, want: Shape | None) -> None:
     Raises:
         Inadmissible: what was tried makes no sense.
     """
-    name = "concat" if str(one.head).startswith("concat") else str(one.head)
-    _BINDERS.get(name, _bind_generic)(maker, one, want)
+    _BINDERS.get(operator_named(one.head).infer, _bind_generic)(maker, one, want)
 
 
 def _bind_generic(maker: VariableBinder, one: Term, want: Shape | None) -> None:
     """Bind what is under an operator about which nothing else is known."""
-    takes = operator_named(one.head).parameters
-    inner = want if one.head in UNARY or one.head in ("clip", "leaky-relu", "elu") else None
-    for (name, kind), child in zip(takes, one.children, strict=True):
+    operator = operator_named(one.head)
+    keeps_shape = operator.infer in (shapes.unary, shapes.unary_with_number, shapes.clip)
+    inner = want if keeps_shape else None
+    for (name, kind), child in zip(operator.parameters, one.children, strict=True):
         if kind in "NS":
             maker.literal(child, *LITERAL_CHOICES.get(name, ("scalar",)))
         else:
@@ -246,22 +248,24 @@ def _slice(maker: VariableBinder, one: Term, _: Shape | None) -> None:
     maker.literal(step, *LITERAL_CHOICES["step"])
 
 
-_BINDERS: dict[str, OperandBinder] = {
-    **dict.fromkeys(("ewadd", "ewmul"), _bind_equal),
-    **dict.fromkeys("add sub mul div minimum maximum pow".split(), _broadcast),
-    **dict.fromkeys(("poolmax", "poolavg"), bind_pool),
-    **dict.fromkeys(("split0", "split1"), _half),
-    "matmul": _matmul,
-    "conv": bind_conv,
-    "concat": _concat,
-    "split": _split,
-    "transpose": _transpose,
-    "enlarge": _enlarge,
-    "merge": _merge,
-    "reshape": _reshape,
-    "expand": _expand,
-    "layer-norm": _layer_norm,
-    "gather": _gather,
-    "pad": _pad,
-    "slice": _slice,
+_BINDERS: dict[Callable[..., Data], OperandBinder] = {
+    shapes.equal_shapes: _bind_equal,
+    shapes.broadcast: _broadcast,
+    shapes.pooling: bind_pool,
+    shapes.first_part: _half,
+    shapes.second_part: _half,
+    shapes.matmul: _matmul,
+    shapes.convolution: bind_conv,
+    shapes.concat: _concat,
+    shapes.split: _split,
+    shapes.transpose: _transpose,
+    shapes.enlarge: _enlarge,
+    shapes.merge: _merge,
+    shapes.reshape: _reshape,
+    shapes.expand: _expand,
+    shapes.layer_norm: _layer_norm,
+    shapes.gather: _gather,
+    shapes.pad: _pad,
+    shapes.strided_slice: _slice,
 }
+"""Binders by shape function: a new operator with a shape function of these needs no row."""

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
-from polygym.graphs.ir.types import Data, NumberData, TensorType, TextData
+from polygym.graphs.operators.types import Data, NumberData, TensorType, TextData
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term, is_variable, variable_names
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from polygym.errors import InputError
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
-from polygym.graphs.ir.types import Data, NumberData, TensorPair, TensorType, TextData
+from polygym.graphs.operators.types import Data, NumberData, TensorPair, TensorType, TextData
 from polygym.graphs.rules.instances import (
     RuleInstance,
     infer_patterns,

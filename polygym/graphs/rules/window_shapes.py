@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from polygym.graphs.ir.type_checks import pads_of
-from polygym.graphs.ir.types import TensorType
+from polygym.graphs.operators.type_checks import pads_of
+from polygym.graphs.operators.types import TensorType
 from polygym.graphs.rules.variable_binding import (
     LITERAL_CHOICES,
     Shape,

@@ -6,7 +6,7 @@ import pytest
 
 from polygym.graphs.costs.node_work import NodeWork, node_work
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
-from polygym.graphs.ir.types import Data, NumberData, TensorType, TextData
+from polygym.graphs.operators.types import Data, NumberData, TensorType, TextData
 
 
 def made(head: str, *children: Data) -> NodeWork:

@@ -22,11 +22,12 @@ from polygym.graphs.ir.build import (
     unary,
     weight,
 )
-from polygym.graphs.ir.operators import OPERATORS, UNARY
+from polygym.graphs.operators.registry import OPERATORS
 from polygym.rewrite.term import Term
 from tests.graphs.execution.cases import check, model_of
 
 X, Y, W = graph_input("x", 3, 5), graph_input("y", 3, 5), weight("w", 5, 4)
+UNARY = [name for name, operator in OPERATORS.items() if operator.is_unary]
 IMAGE, CUBE = graph_input("image", 2, 6, 7, 8), graph_input("cube", 3, 4, 5)
 POSITIVE = unary("exp", X)
 

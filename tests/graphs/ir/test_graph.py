@@ -26,7 +26,7 @@ from polygym.graphs.ir.build import (
     weight,
 )
 from polygym.graphs.ir.graph import Graph, Signature
-from polygym.graphs.ir.types import TensorType
+from polygym.graphs.operators.types import TensorType
 from polygym.rewrite.term import term
 from tests.graphs.random_graphs import random_graph
 

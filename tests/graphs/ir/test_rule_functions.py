@@ -15,7 +15,7 @@ from polygym.graphs.ir.rule_functions import (
     compute_literal,
     condition_holds,
 )
-from polygym.graphs.ir.types import (
+from polygym.graphs.operators.types import (
     Data,
     NumberData,
     TensorType,

@@ -12,7 +12,7 @@ from polygym.errors import InputError
 from polygym.graphs import library
 from polygym.graphs.ir.model import Model, random_inputs
 from polygym.graphs.ir.reference import evaluate
-from polygym.graphs.ir.types import TensorType
+from polygym.graphs.operators.types import TensorType
 from tests.graphs.library.networks import NETWORKS
 from tests.graphs.torch_oracle import outputs_in_torch, values_in_torch
 

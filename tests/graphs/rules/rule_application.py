@@ -8,9 +8,9 @@ import numpy as np
 
 from polygym.graphs.ir import rule_functions
 from polygym.graphs.ir.build import make_node
-from polygym.graphs.ir.operators import infer_node
 from polygym.graphs.ir.reference import evaluate
-from polygym.graphs.ir.types import Data, NumberData, TensorType, TextData, shape_text
+from polygym.graphs.operators.registry import infer_node
+from polygym.graphs.operators.types import Data, NumberData, TensorType, TextData, shape_text
 from polygym.rewrite.term import Term, is_variable, term
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from polygym.graphs import rules
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
-from polygym.graphs.ir.types import Data
 from polygym.graphs.library import NAMES, model
+from polygym.graphs.operators.types import Data
 from polygym.graphs.rules.canonical_rule import canonical_key
 from polygym.graphs.rules.generate.derivability import are_underivable, instantiate
 from polygym.graphs.rules.instances import instances

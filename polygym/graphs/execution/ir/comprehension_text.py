@@ -5,7 +5,6 @@ Names are by position, so that equal work has equal text, by which kernels are k
 
 from __future__ import annotations
 
-from polygym.graphs.execution.ir.elementwise import tc_type
 from polygym.graphs.execution.ir.nests import (
     AffineIndex,
     ArrayAccess,
@@ -15,6 +14,7 @@ from polygym.graphs.execution.ir.nests import (
     TextTemplate,
     statement_indices,
 )
+from polygym.graphs.operators.element_text import tc_type
 
 __all__ = ["nest_text"]
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from polygym.graphs.execution.ir.elementwise import ACTIVATION
 from polygym.graphs.execution.ir.views import ArraySource, ArrayView, whole_array
-from polygym.graphs.ir.operators import ELEMENTWISE
-from polygym.graphs.ir.types import shape_text
+from polygym.graphs.operators.registry import OPERATORS
+from polygym.graphs.operators.types import shape_text
 from polygym.rewrite.term import Head
 
-__all__ = ["ArrayOperation", "ArrayOperations"]
+__all__ = ["ACTIVATION", "ArrayOperation", "ArrayOperations"]
 
-_POINTWISE = ELEMENTWISE | {"copy", "cast"}
+ACTIVATION = "activation "
+"""Prefix of a function that belongs to the product before it, and never stands alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +34,8 @@ class ArrayOperation:
     @property
     def is_elementwise(self) -> bool:
         """Whether each element of the result needs one element of each operand."""
-        return self.head in _POINTWISE or self.head.startswith(ACTIVATION)
+        operator = OPERATORS.get(self.head.removeprefix(ACTIVATION))
+        return self.head == "copy" or (operator is not None and operator.element is not None)
 
 
 @dataclass

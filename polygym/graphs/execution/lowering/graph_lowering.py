@@ -26,7 +26,7 @@ from polygym.graphs.execution.ir.views import (
 from polygym.graphs.execution.lowering.image_operators import lower_convolution, lower_pooling
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.ir.reference import evaluate
-from polygym.graphs.ir.types import TensorType, parse_numbers
+from polygym.graphs.operators.types import TensorType, parse_numbers
 from polygym.rewrite.term import Head, Term
 
 __all__ = ["LoweredGraph", "lower_graph"]

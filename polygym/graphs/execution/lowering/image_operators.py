@@ -9,8 +9,8 @@ import numpy as np
 
 from polygym.graphs.execution.ir.operations import ArrayOperations
 from polygym.graphs.execution.ir.views import ArrayView, reshape_view, slice_axis, whole_array
-from polygym.graphs.ir.type_checks import pads_of
-from polygym.graphs.ir.types import NumberData, TensorType, TextData
+from polygym.graphs.operators.type_checks import pads_of
+from polygym.graphs.operators.types import NumberData, TensorType, TextData
 from polygym.rewrite.term import Head
 
 __all__ = ["lower_convolution", "lower_pooling"]

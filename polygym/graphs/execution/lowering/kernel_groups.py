@@ -13,23 +13,26 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from polygym.graphs.execution.ir.elementwise import ACTIVATION, apply_function
+from polygym.errors import InputError
 from polygym.graphs.execution.ir.nests import (
     ArrayAccess,
     Expression,
     NestArray,
     NestStatement,
     TensorNest,
+    TextTemplate,
     array_accesses,
     expression_size,
     index_named,
     map_expression,
 )
-from polygym.graphs.execution.ir.operations import ArrayOperation
+from polygym.graphs.execution.ir.operations import ACTIVATION, ArrayOperation
 from polygym.graphs.execution.ir.simplification import simplify
 from polygym.graphs.execution.ir.views import ArraySource, ArrayView
 from polygym.graphs.execution.operators.bodies import MAIN_STATEMENT, NestBuilder, broadcast_indices
 from polygym.graphs.execution.operators.body_table import BODIES, operator_body
+from polygym.graphs.operators.element_text import NumberText
+from polygym.graphs.operators.registry import operator_named
 
 __all__ = ["FusionPredicate", "KernelGroup", "group_nest", "group_operations"]
 
@@ -154,14 +157,14 @@ def group_nest(
                 for view in member.operands
             ]
             kind = member.operands[0].dtype
-            value = apply_function(member.head, member.literals, parts, kind)
+            value = _apply_function(member, parts, kind)
             if expression_size(value) > _MAX_EXPRESSION:
                 # A text has each part as often as it is used: so large ones get memory.
                 parts = [
                     _as_temporary(part, kind, body.indices, whole, kept, temporaries)
                     for part in parts
                 ]
-                value = apply_function(member.head, member.literals, parts, kind)
+                value = _apply_function(member, parts, kind)
         values[member.result] = value
     if updated is not None:
         target = draft.read(updated, body.logical).array
@@ -186,6 +189,23 @@ def group_nest(
         tuple(body.extents.items()), tuple(arrays), len(draft.arrays), tuple(statements), target
     )
     return simplify(nest), draft.views
+
+
+def _apply_function(
+    operation: ArrayOperation, parts: Sequence[Expression], dtype: str
+) -> Expression:
+    """Return a function of elements.
+
+    Raises:
+        InputError: elements of this type have no such function.
+    """
+    name = operation.head.removeprefix(ACTIVATION)
+    if name == "copy":
+        return parts[0]
+    operator = operator_named(name)
+    if operator.needs_floating and dtype.startswith("int"):
+        raise InputError(f"{name}: expected elements of a floating type, found {dtype}")
+    return TextTemplate(operator.element_text(NumberText(dtype), operation.literals), tuple(parts))
 
 
 def _as_temporary(

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from polygym.graphs.execution.ir.elementwise import literal_text
 from polygym.graphs.execution.ir.nests import (
     AffineIndex,
     ArrayAccess,
@@ -25,7 +24,8 @@ from polygym.graphs.execution.operators.bodies import (
     index_names,
     reduction_body,
 )
-from polygym.graphs.ir.types import parse_numbers
+from polygym.graphs.operators.element_text import literal_text
+from polygym.graphs.operators.types import parse_numbers
 
 __all__ = ["layer_norm_body", "reduce_body", "softmax_body"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from polygym.graphs.execution.ir.elementwise import literal_text
 from polygym.graphs.execution.ir.nests import (
     ArrayAccess,
     Expression,
@@ -22,6 +21,7 @@ from polygym.graphs.execution.operators.bodies import (
     index_names,
     reduction_body,
 )
+from polygym.graphs.operators.element_text import literal_text
 
 __all__ = ["pool_body", "windows_body"]
 

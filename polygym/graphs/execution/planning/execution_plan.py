@@ -35,7 +35,7 @@ from polygym.graphs.execution.planning.kernel_variants import (
     WeightBlocking,
     has_variants,
 )
-from polygym.graphs.ir.types import DTYPES
+from polygym.graphs.operators.types import DTYPES
 
 __all__ = [
     "ArrayStorage",

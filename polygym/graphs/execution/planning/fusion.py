@@ -27,7 +27,7 @@ from polygym.graphs.execution.lowering.kernel_groups import (
     group_operations,
 )
 from polygym.graphs.execution.planning.kernel_variants import KernelVariants
-from polygym.graphs.ir.types import DTYPES
+from polygym.graphs.operators.types import DTYPES
 from polygym.pickling import pickle_by_name
 
 __all__ = [

@@ -17,7 +17,7 @@ from polygym.graphs.execution.planning.execution_plan import (
     KernelLaunch,
 )
 from polygym.graphs.execution.planning.kernel_source import KernelSource
-from polygym.graphs.ir.types import DTYPES, TensorType
+from polygym.graphs.operators.types import DTYPES, TensorType
 from polygym.pickling import pickle_by_name
 from polygym.tc.kernel import ArrayBinding, CompiledKernel
 

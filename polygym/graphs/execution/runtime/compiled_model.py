@@ -26,7 +26,7 @@ from polygym.graphs.execution.planning.execution_plan import (
 from polygym.graphs.execution.planning.step_description import describe_step, plan_temporaries
 from polygym.graphs.execution.runtime.huge_pages import pack_arrays, zeroed_buffer
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.types import TensorType
+from polygym.graphs.operators.types import TensorType
 from polygym.tc.array_addresses import address_of
 from polygym.tc.kernel import CompiledKernel
 

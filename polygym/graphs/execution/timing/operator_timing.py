@@ -34,7 +34,7 @@ from polygym.graphs.execution.planning.kernel_source import (
     kernel_builder,
 )
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.types import NumberData, TensorPair, TensorType, TextData, shape_text
+from polygym.graphs.operators.types import NumberData, TensorPair, TensorType, TextData, shape_text
 from polygym.mapping.mapping import SEQUENTIAL_MAPPING
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.scheduling.baselines import original_schedule

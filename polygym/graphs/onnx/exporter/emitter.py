@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.types import TensorType
 from polygym.graphs.onnx.format.onnx_package import onnx_module
 from polygym.graphs.onnx.format.safe_names import SafeNames
 from polygym.graphs.onnx.format.tensors import Array
+from polygym.graphs.operators.types import TensorType
 from polygym.rewrite.term import Term
 
 __all__ = ["OnnxEmitter"]
@@ -68,6 +68,11 @@ class OnnxEmitter:
         node = onnx_module("helper").make_node(kind, inputs, names, title, **attributes)
         self.nodes.append(node)
         return names
+
+    def cast(self, name: str, dtype: str) -> str:
+        """Write a conversion to another element type."""
+        to = onnx_module("helper").np_dtype_to_tensor_dtype(np.dtype(dtype))
+        return self.operator("Cast", name, to=to)
 
     def constant(self, values: Any, dtype: str) -> str:
         """Return the name of a constant; equal ones are one."""

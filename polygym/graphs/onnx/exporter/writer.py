@@ -16,15 +16,17 @@ import numpy as np
 from polygym.errors import InputError, printable
 from polygym.files import atomic_file, write_atomically
 from polygym.graphs.ir.model import Model
-from polygym.graphs.ir.types import TensorType
 from polygym.graphs.onnx.exporter.emitter import OnnxEmitter
-from polygym.graphs.onnx.exporter.export_table import OPSET, emit_node
 from polygym.graphs.onnx.format.onnx_package import onnx_module
 from polygym.graphs.onnx.format.tensors import Array
+from polygym.graphs.operators.registry import operator_named
+from polygym.graphs.operators.types import TensorType
+from polygym.rewrite.term import Term
 from polygym.version import __version__
 
 __all__ = ["write"]
 
+_OPSET = 20  # the first with gelu
 _IR_VERSION = 9
 _ALIGNMENT = 64
 
@@ -46,7 +48,7 @@ def write(model: Model, path: str | Path, *, inline_bytes: int = 1 << 30) -> Non
             [_signature(signature.name, signature.tensor) for signature in graph.signatures],
             [_signature(name, graph.tensor(term)) for name, term in graph.outputs],
         ),
-        opset_imports=[helper.make_opsetid("", OPSET)],
+        opset_imports=[helper.make_opsetid("", _OPSET)],
         ir_version=_IR_VERSION,
         producer_name="polygym",
         producer_version=__version__,
@@ -81,11 +83,27 @@ def _emit_model(model: Model) -> OnnxEmitter:
             name = next(weights).name
             emitter.set_names(node, emitter.weight(name, model.weights[name]))
         else:
-            emitter.set_names(node, *emit_node(emitter, node))
+            emitter.set_names(node, *_write_node(emitter, node))
     for name, node in graph.outputs:
         if emitter.name(node) != name:
             emitter.operator("Identity", emitter.name(node), result_name=name)
     return emitter
+
+
+def _write_node(emitter: OnnxEmitter, node: Term) -> tuple[str, ...]:
+    """Write a node, whose children are written, and return the names of its results.
+
+    Raises:
+        InputError: ONNX has no such operator for the type of its elements.
+    """
+    operator, data = operator_named(node.head), emitter.graph.data(node)
+    if operator.onnx_needs_floating and isinstance(data, TensorType) and data.is_integer:
+        raise InputError(
+            f"graph {emitter.graph.name}: expected floating-point numbers for {node.head}, the "
+            f"only ones that ONNX has it for, found {data}"
+        )
+    names = operator.write_onnx(emitter, *node.children)
+    return names if isinstance(names, tuple) else (names,)
 
 
 def _signature(name: str, tensor: TensorType) -> Any:

@@ -11,10 +11,10 @@ from operator import index
 from typing import Any
 
 from polygym.errors import InputError, printable
-from polygym.graphs.ir.types import DTYPES
 from polygym.graphs.onnx.format.files import OnnxFile
 from polygym.graphs.onnx.format.tensors import dtype_of
 from polygym.graphs.onnx.nodes.graph_builder import OnnxGraphBuilder
+from polygym.graphs.operators.types import DTYPES
 from polygym.rewrite.term import Term
 
 __all__ = ["graph_inputs"]

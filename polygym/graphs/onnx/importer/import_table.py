@@ -1,13 +1,14 @@
-"""The table of ONNX operators that are read, and what is said of the others."""
+"""Table of the ONNX operators that are read, and messages about the others."""
 
 from __future__ import annotations
+
+from functools import cache
 
 import numpy as np
 
 from polygym.errors import printable
 from polygym.graphs.onnx.importer.constant_folding import is_foldable
-from polygym.graphs.onnx.nodes.import_row import OnnxImport
-from polygym.graphs.onnx.nodes.onnx_node import OnnxNode
+from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode
 from polygym.graphs.onnx.operators import (
     attention,
     comparisons,
@@ -22,32 +23,40 @@ from polygym.graphs.onnx.operators import (
     resize,
     transposed_convolution,
 )
+from polygym.graphs.operators.registry import clear_with_registry
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term
 
-__all__ = ["IMPORTS", "import_node", "unsupported_message"]
+__all__ = ["import_node", "import_rows", "unsupported_message"]
 
-_TABLES = (
-    elementwise.ROWS,
-    matrix_products.ROWS,
-    convolution_pooling.ROWS,
-    normalization.ROWS,
-    data_movement.ROWS,
-    attention.ROWS,
-    transposed_convolution.ROWS,
-    resize.ROWS,
-    recurrent.ROWS,
-    comparisons.ROWS,
-    integer_valued.ROWS,
-    gather_scatter.ROWS,
+_MODULES = (
+    elementwise,
+    matrix_products,
+    convolution_pooling,
+    normalization,
+    data_movement,
+    attention,
+    transposed_convolution,
+    resize,
+    recurrent,
+    comparisons,
+    integer_valued,
+    gather_scatter,
 )
 
-IMPORTS: dict[str, OnnxImport] = {row.name: row for table in _TABLES for row in table}
-"""The operators by their names in ONNX."""
+
+@cache
+def import_rows() -> dict[str, OnnxImport]:
+    """Return the operators that are read, by their names in ONNX."""
+    rows = [row for module in _MODULES for row in module.ROWS]
+    return {row.name: row for row in (*elementwise.direct_imports(), *rows)}
+
+
+clear_with_registry(import_rows.cache_clear)
 
 _ALTERNATIVES = {
     "control flow: export the model by tracing, for one shape": "If Loop Scan",
-    "a quantised operator: export the model before quantisation": (
+    "a quantized operator: export the model before quantization": (
         "QuantizeLinear DequantizeLinear DynamicQuantizeLinear QLinearConv QLinearMatMul "
         "ConvInteger MatMulInteger"
     ),
@@ -64,13 +73,13 @@ _ALTERNATIVE_OF = {name: hint for hint, names in _ALTERNATIVES.items() for name 
 
 
 def unsupported_message(operator: str) -> str:
-    """Return what is said of an operator that is not there, and what to do about it."""
+    """Return the message about an operator that is not read, and what to do about it."""
     known = "known where all that it takes is a constant, and here it is not"
     other = known if is_foldable(operator) else "write it by others before exporting"
     hint = _ALTERNATIVE_OF.get(operator, other)
     return (
         f"the operator {printable(operator)} is not supported ({hint}); "
-        f"supported are {', '.join(sorted(IMPORTS))}"
+        f"supported are {', '.join(sorted(import_rows()))}"
     )
 
 
@@ -78,9 +87,9 @@ def import_node(node: OnnxNode) -> tuple[Term, ...]:
     """Return the terms of a node's results.
 
     Raises:
-        InputError: it is not supported, or makes no sense.
+        InputError: it is not supported, or invalid.
     """
-    row = IMPORTS.get(node.operator)
+    row = import_rows().get(node.operator)
     if row is None:
         node.reject(unsupported_message(node.operator))
     unknown = set(node.attributes) - set(row.attributes.split())

@@ -14,7 +14,7 @@ from polygym.errors import InputError, printable
 from polygym.graphs.onnx.format.files import OnnxFile
 from polygym.graphs.onnx.format.onnx_package import onnx_module
 from polygym.graphs.onnx.importer.constant_folding import is_foldable
-from polygym.graphs.onnx.importer.import_table import IMPORTS, unsupported_message
+from polygym.graphs.onnx.importer.import_table import import_rows, unsupported_message
 
 __all__ = ["OrderedNode", "order_nodes"]
 
@@ -122,7 +122,7 @@ def _reject_unknown(source: OnnxFile, steps: Sequence[OrderedNode]) -> None:
                 "expected an operator of ONNX itself, found one of the domain "
                 f"{printable(domain)}: export the model without custom operators"
             )
-        elif operator == "If" or operator in IMPORTS or is_foldable(operator):
+        elif operator == "If" or operator in import_rows() or is_foldable(operator):
             continue
         else:
             said = unsupported_message(operator)

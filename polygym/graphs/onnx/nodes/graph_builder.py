@@ -13,9 +13,9 @@ import numpy as np
 
 from polygym.graphs.ir import build
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
-from polygym.graphs.ir.types import DTYPES, Data, TensorType
 from polygym.graphs.onnx.format.safe_names import SafeNames
 from polygym.graphs.onnx.format.tensors import Array
+from polygym.graphs.operators.types import DTYPES, Data, TensorType
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term
 

@@ -1,12 +1,12 @@
-"""A node of an ONNX graph as the functions that translate it see it.
+"""A node of an ONNX graph, for the functions that translate it, and the rows of their table.
 
-An input is a :class:`~polygym.rewrite.term.Term`, or an array where it is known already. Whoever
-needs a tensor takes :meth:`Node.term`, whoever needs numbers :meth:`Node.array`.
+An input is a :class:`~polygym.rewrite.term.Term`, or an array where it is known already.
+:meth:`OnnxNode.term` gives it as a tensor, :meth:`OnnxNode.array` as numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, NoReturn, TypeAlias
@@ -18,7 +18,14 @@ from polygym.graphs.onnx.format.tensors import Array
 from polygym.graphs.onnx.nodes.graph_builder import OnnxGraphBuilder
 from polygym.rewrite.term import Head, Term
 
-__all__ = ["MAX_ELEMENTS", "OnnxNode", "OnnxValue", "shortest_float"]
+__all__ = [
+    "MAX_ELEMENTS",
+    "ImportFunction",
+    "OnnxImport",
+    "OnnxNode",
+    "OnnxValue",
+    "shortest_float",
+]
 
 OnnxValue: TypeAlias = Term | Array
 
@@ -29,7 +36,7 @@ MAX_ELEMENTS = 1 << 28
 def shortest_float(value: Any) -> float:
     """Return a number of single precision by its shortest name.
 
-    >>> real(np.float32(0.01))
+    >>> shortest_float(np.float32(0.01))
     0.01
     """
     return float(str(np.float32(value)))
@@ -149,3 +156,15 @@ class OnnxNode:
         if onnx_value is None:
             self.reject(f"expected an input number {place}, found {len(self.values)} inputs")
         return onnx_value
+
+
+ImportFunction: TypeAlias = Callable[[OnnxNode], Term | tuple[Term, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxImport:
+    """Row of the table of ONNX operators: a name, its translation, the attributes it reads."""
+
+    name: str
+    translate: ImportFunction
+    attributes: str = ""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from polygym.graphs.ir.build import shape_literal
-from polygym.graphs.onnx.nodes.import_row import OnnxImport
-from polygym.graphs.onnx.nodes.onnx_node import OnnxNode, shortest_float
+from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode, shortest_float
 from polygym.graphs.onnx.operators.elementwise import expand_to
 from polygym.graphs.onnx.operators.matrix_products import broadcast_matmul
 from polygym.rewrite.term import Term

@@ -11,8 +11,7 @@ from functools import reduce
 
 import numpy as np
 
-from polygym.graphs.onnx.nodes.import_row import OnnxImport
-from polygym.graphs.onnx.nodes.onnx_node import OnnxNode
+from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode
 from polygym.graphs.onnx.operators.elementwise import expand_to
 from polygym.rewrite.term import Term
 

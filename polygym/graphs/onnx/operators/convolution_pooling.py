@@ -11,10 +11,9 @@ from math import prod
 
 import numpy as np
 
-from polygym.graphs.ir.type_checks import pads_of
-from polygym.graphs.ir.types import TextData, shape_text
-from polygym.graphs.onnx.nodes.import_row import OnnxImport
-from polygym.graphs.onnx.nodes.onnx_node import OnnxNode
+from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode
+from polygym.graphs.operators.type_checks import pads_of
+from polygym.graphs.operators.types import TextData, shape_text
 from polygym.rewrite.term import Term
 
 __all__ = [

@@ -2,54 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 
 import numpy as np
 
 from polygym.graphs.ir.build import shape_literal
-from polygym.graphs.onnx.nodes.import_row import OnnxImport
-from polygym.graphs.onnx.nodes.onnx_node import OnnxNode, shortest_float
+from polygym.graphs.onnx.nodes.onnx_node import ImportFunction, OnnxImport, OnnxNode, shortest_float
+from polygym.graphs.operators.definition import OnnxMapping
+from polygym.graphs.operators.registry import OPERATORS
 from polygym.rewrite.term import Term
 
-__all__ = ["ROWS", "expand_to"]
-
-_UNARY = {
-    "Relu": "relu",
-    "Tanh": "tanh",
-    "Sigmoid": "sigmoid",
-    "Exp": "exp",
-    "Log": "log",
-    "Sqrt": "sqrt",
-    "Erf": "erf",
-    "Neg": "neg",
-    "Abs": "abs",
-    "Reciprocal": "reciprocal",
-    "Sin": "sin",
-    "Cos": "cos",
-}
-_BINARY = {"Add": "add", "Sub": "sub", "Mul": "mul"}
-_VARIADIC = {"Sum": "add", "Min": "minimum", "Max": "maximum"}
+__all__ = ["ROWS", "direct_imports", "expand_to"]
 
 
 def expand_to(node: OnnxNode, x: Term, shape: tuple[int, ...]) -> Term:
     """Return x, repeated along axes until it has a shape."""
-    found = node.builder.shape(x)
-    if found == shape:
+    if node.builder.shape(x) == shape:
         return x
     return node.make("expand", x, shape_literal(shape))
 
 
-def _unary(head: str) -> Callable[[OnnxNode], Term]:
-    return lambda node: node.make(head, node.term(0))
-
-
-def _binary(head: str) -> Callable[[OnnxNode], Term]:
+def _binary(head: str) -> ImportFunction:
     return lambda node: node.pairwise(head, node.term(0), node.term(1))
 
 
 def _variadic(head: str) -> Callable[[OnnxNode], Term]:
     return lambda node: reduce(lambda x, y: node.pairwise(head, x, y), node.terms())
+
+
+def direct_imports() -> Iterator[OnnxImport]:
+    """Yield the rows of ONNX operators that are operators of graphs, from their definitions."""
+    for operator in OPERATORS.values():
+        mapping = operator.onnx
+        if isinstance(mapping, OnnxMapping) and mapping.reads:
+            attributes = mapping.attributes
+            translate: ImportFunction
+            if mapping.variadic:
+                translate = _variadic(operator.name)
+            elif operator.takes == "x:T y:T":
+                translate = _binary(operator.name)
+            else:
+                translate = _with_literals(operator.name, attributes)
+            yield OnnxImport(mapping.kind, translate, " ".join(attributes))
+
+
+def _with_literals(head: str, attributes: Mapping[str, float]) -> ImportFunction:
+    def translate(node: OnnxNode) -> Term:
+        values = (node.attribute(name, default) for name, default in attributes.items())
+        return node.make(head, *map(shortest_float, values), node.term(0))
+
+    return translate
 
 
 def _identity(node: OnnxNode) -> Term:
@@ -97,14 +100,6 @@ def _power(node: OnnxNode) -> Term:
         case _:
             term = node.make("pow", x, node.scalar(by, x))
     return term if node.builder.shape(term) == shape else node.builder.reshaped(term, shape)
-
-
-def _leaky_relu(node: OnnxNode) -> Term:
-    return node.make("leaky-relu", shortest_float(node.attribute("alpha", 0.01)), node.term(0))
-
-
-def _elu(node: OnnxNode) -> Term:
-    return node.make("elu", shortest_float(node.attribute("alpha", 1.0)), node.term(0))
 
 
 def _selu(node: OnnxNode) -> Term:
@@ -196,15 +191,15 @@ def _clip(node: OnnxNode) -> Term:
                 node.reject(f"expected one number for {name}, found {bound.size}")
             bounds.append(float(bound.reshape(())))
         else:
-            found = node.attribute(name)
-            bounds.append(None if found is None else float(found))
+            limit = node.attribute(name)
+            bounds.append(None if limit is None else float(limit))
     low, high = (None if bound is None or not np.isfinite(bound) else bound for bound in bounds)
     if low is None and high is None:
         return x
     if dtype.startswith("int"):
-        low, high = (None if one is None else int(one) for one in (low, high))
+        low, high = (None if bound is None else int(bound) for bound in (low, high))
     else:
-        low, high = (None if one is None else shortest_float(one) for one in (low, high))
+        low, high = (None if bound is None else shortest_float(bound) for bound in (low, high))
     if high is None:
         assert low is not None
         return node.make("relu", x) if low == 0 else node.make("maximum", x, node.scalar(low, x))
@@ -216,16 +211,12 @@ def _clip(node: OnnxNode) -> Term:
 
 
 ROWS: tuple[OnnxImport, ...] = (
-    *(OnnxImport(name, _unary(head)) for name, head in _UNARY.items()),
-    *(OnnxImport(name, _binary(head)) for name, head in _BINARY.items()),
-    *(OnnxImport(name, _variadic(head)) for name, head in _VARIADIC.items()),
+    OnnxImport("Sum", _variadic("add")),
     OnnxImport("Identity", _identity),
     OnnxImport("Dropout", _dropout, "ratio seed"),
     OnnxImport("Div", _divide),
     OnnxImport("Mean", _mean),
     OnnxImport("Pow", _power),
-    OnnxImport("LeakyRelu", _leaky_relu, "alpha"),
-    OnnxImport("Elu", _elu, "alpha"),
     OnnxImport("Selu", _selu, "alpha gamma"),
     OnnxImport("Celu", _celu, "alpha"),
     OnnxImport("HardSigmoid", _hard_sigmoid, "alpha beta"),

@@ -13,9 +13,8 @@ from collections.abc import Callable
 import numpy as np
 
 from polygym.graphs.ir.build import shape_literal
-from polygym.graphs.ir.types import shape_text
-from polygym.graphs.onnx.nodes.import_row import OnnxImport
-from polygym.graphs.onnx.nodes.onnx_node import OnnxNode
+from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode
+from polygym.graphs.operators.types import shape_text
 from polygym.rewrite.term import Term
 
 __all__ = ["ROWS"]

@@ -13,8 +13,7 @@ from string import ascii_letters
 import numpy as np
 
 from polygym.graphs.ir.build import shape_literal
-from polygym.graphs.onnx.nodes.import_row import OnnxImport
-from polygym.graphs.onnx.nodes.onnx_node import OnnxNode, shortest_float
+from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode, shortest_float
 from polygym.graphs.onnx.operators.elementwise import expand_to
 from polygym.rewrite.term import Term
 

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from polygym.graphs.ir.build import shape_literal
-from polygym.graphs.onnx.nodes.import_row import OnnxImport
-from polygym.graphs.onnx.nodes.onnx_node import OnnxNode
+from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode
 from polygym.rewrite.term import Term
 
 __all__ = ["ROWS"]

@@ -15,16 +15,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from polygym.graphs.ir.types import shape_text
 from polygym.graphs.onnx.format.tensors import Array
-from polygym.graphs.onnx.nodes.import_row import OnnxImport
-from polygym.graphs.onnx.nodes.onnx_node import OnnxNode
+from polygym.graphs.onnx.nodes.onnx_node import OnnxImport, OnnxNode
 from polygym.graphs.onnx.operators.convolution_pooling import (
     IntPair,
     image_of_rank_4,
     pair_attribute,
     to_original_rank,
 )
+from polygym.graphs.operators.types import shape_text
 from polygym.rewrite.term import Term
 
 __all__ = ["ROWS"]

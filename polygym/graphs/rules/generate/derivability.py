@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from polygym.graphs.ir.build import make_node
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
-from polygym.graphs.ir.types import Data, NumberData, TensorType, TextData, shape_text
+from polygym.graphs.operators.types import Data, NumberData, TensorType, TextData, shape_text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.egraph import CycleFilter, EGraph, SaturationLimits, saturate
 from polygym.rewrite.rule import Rule

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from polygym.graphs.ir.reference import Array, evaluate_node
-from polygym.graphs.ir.types import Data, NumberData, TensorType, TextData
+from polygym.graphs.ir.reference import evaluate_node
+from polygym.graphs.operators.definition import Array
+from polygym.graphs.operators.types import Data, NumberData, TensorType, TextData
 from polygym.graphs.rules.generate.vocabularies import Vocabulary, operator_templates
 from polygym.graphs.rules.instances import infer_patterns
 from polygym.rewrite.domain import Inadmissible

@@ -15,8 +15,8 @@ from itertools import product
 
 from polygym.errors import InputError
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
-from polygym.graphs.ir.operators import operator_named
-from polygym.graphs.ir.types import Data, TensorType
+from polygym.graphs.operators.registry import operator_named
+from polygym.graphs.operators.types import Data, TensorType
 from polygym.graphs.rules.generate.side_conditions import add_conditions
 from polygym.graphs.rules.instances import conditions_hold, infer_patterns, instances
 from polygym.graphs.rules.variable_binding import literal_data

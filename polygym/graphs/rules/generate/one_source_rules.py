@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from polygym.graphs.ir.types import Data
+from polygym.graphs.operators.types import Data
 from polygym.graphs.rules.canonical_rule import RuleKey, canonical_key
 from polygym.graphs.rules.generate.derivability import are_underivable, instantiate, is_derivable
 from polygym.graphs.rules.generate.enumeration import TermEnumeration

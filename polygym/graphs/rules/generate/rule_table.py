@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from polygym.graphs.ir.types import NumberData, TensorType, TextData
+from polygym.graphs.operators.types import NumberData, TensorType, TextData
 from polygym.graphs.rules.generate.derivability import are_underivable, instantiate
 from polygym.graphs.rules.instances import instances
 from polygym.graphs.rules.verification import VerifiedRule, verify_rule

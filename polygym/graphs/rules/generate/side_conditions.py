@@ -14,8 +14,8 @@ from itertools import combinations, permutations
 
 from polygym.errors import InputError
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
-from polygym.graphs.ir.operators import operator_named
-from polygym.graphs.ir.types import Data
+from polygym.graphs.operators.registry import operator_named
+from polygym.graphs.operators.types import Data
 from polygym.graphs.rules.instances import RuleInstance, infer_patterns, instances, variable_kinds
 from polygym.graphs.rules.verification import GraphRuleCounterexample, check_instance, verify_rule
 from polygym.rewrite.domain import Inadmissible

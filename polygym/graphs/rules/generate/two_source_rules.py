@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from polygym.graphs.ir.build import make_node
-from polygym.graphs.ir.reference import Array
-from polygym.graphs.ir.types import Data
+from polygym.graphs.operators.definition import Array
+from polygym.graphs.operators.types import Data
 from polygym.graphs.rules.generate.enumeration import EnumeratedTerm, TermEnumeration, fingerprint
 from polygym.graphs.rules.generate.generalization import generalize
 from polygym.graphs.rules.generate.vocabularies import Vocabulary

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polygym.graphs.ir.types import TensorType
+from polygym.graphs.operators.types import TensorType
 from polygym.rewrite.s_expressions import parse_term
 from polygym.rewrite.term import Term
 

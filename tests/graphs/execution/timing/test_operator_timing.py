@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from polygym.graphs.execution.timing.operator_timing import operator_kernels, operator_seconds
-from polygym.graphs.ir.types import Data, NumberData, TensorPair, TensorType, TextData
+from polygym.graphs.operators.types import Data, NumberData, TensorPair, TensorType, TextData
 from polygym.runtime.worker.worker import Worker
 
 ROWS, KNOWN = TensorType((8, 16)), TensorType((16, 8), constant=True)

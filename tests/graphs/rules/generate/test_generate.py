@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from polygym.graphs import rules
-from polygym.graphs.ir.types import Data, NumberData, TensorType
+from polygym.graphs.operators.types import Data, NumberData, TensorType
 from polygym.graphs.rules.generate import generate_rules
 from polygym.graphs.rules.generate.derivability import instantiate, is_derivable
 from polygym.graphs.rules.generate.enumeration import enumerate_terms, fingerprint

@@ -8,8 +8,8 @@ import pytest
 
 from polygym.graphs.ir import build
 from polygym.graphs.ir.build import graph_input, make_node, shape_of, weight
-from polygym.graphs.ir.operators import ELEMENTWISE, OPERATORS, UNARY, infer_node, operator_named
-from polygym.graphs.ir.types import NumberData, TensorType, TextData
+from polygym.graphs.operators.registry import OPERATORS, infer_node, operator_named
+from polygym.graphs.operators.types import NumberData, TensorType, TextData
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import term
 
@@ -37,8 +37,11 @@ def test_there_is_a_concat_for_every_count(count: int) -> None:
 
 
 def test_sets_are_of_operators() -> None:
-    assert UNARY < ELEMENTWISE < OPERATORS.keys()
-    for name in UNARY:
+    unary = {name for name, operator in OPERATORS.items() if operator.is_unary}
+    elementwise = {name for name, operator in OPERATORS.items() if operator.element is not None}
+    assert unary < elementwise < OPERATORS.keys()
+    assert len(unary) == 14
+    for name in unary:
         assert [kind for _, kind in OPERATORS[name].parameters] == ["T"]
         assert infer_node(name, (TensorType((2, 3)),)) == TensorType((2, 3))
 

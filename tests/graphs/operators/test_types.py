@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygym.graphs.ir.types import (
+from polygym.graphs.operators.types import (
     DTYPES,
     NumberData,
     TensorBundle,

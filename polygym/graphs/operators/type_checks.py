@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from polygym.graphs.ir.types import (
+from polygym.graphs.operators.types import (
     DTYPES,
     Data,
     NumberData,

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from polygym.graphs.ir.build import graph_input, make_node, weight
 from polygym.graphs.ir.domain import TENSOR_DOMAIN, infer_all
-from polygym.graphs.ir.operators import OPERATORS
-from polygym.graphs.ir.types import Data, TensorPair, TensorType
+from polygym.graphs.operators.registry import OPERATORS
+from polygym.graphs.operators.types import Data, TensorPair, TensorType
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term, postorder
 from tests.graphs.random_graphs import random_graph
@@ -299,7 +299,7 @@ _SPLIT = make_node("split", 1, 1, _X)
         (make_node("noop", _X, _SPLIT), "noop: expected a tensor, found 2-1 and 2-2"),
         (
             make_node("ewsub", _X, _X),
-            "expected an operator, found 'ewsub'; there are input, weight",
+            "expected an operator, found 'ewsub'; known operators: input, weight",
         ),
         (make_node("concat1", 0, _X), "expected an operator, found 'concat1'"),
         (make_node("concat02", 0, _X, _X), "expected an operator, found 'concat02'"),

@@ -35,6 +35,11 @@ class TensorType:
     constant: bool = False
 
     @property
+    def is_integer(self) -> bool:
+        """Whether the elements are integers."""
+        return self.dtype.startswith("int")
+
+    @property
     def elements(self) -> int:
         """How many elements there are."""
         return prod(self.shape)

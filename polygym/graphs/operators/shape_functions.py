@@ -1,21 +1,16 @@
-"""Shapes and types of what operators make, given those of what they take.
+"""Shape functions: the type of a node, from the types of its children.
 
-One function an operator, from the data of all children (literals first, as in the text of a node)
-to the data of the node. A node that makes no sense is refused by an :class:`Inadmissible` with a
-sentence; :mod:`polygym.graphs.ir.operators` puts the operator's name before it.
+The definitions of operators share them. An invalid node is refused by an :class:`Inadmissible`
+with a sentence; :mod:`polygym.graphs.operators.registry` puts the operator's name before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-
-from polygym.graphs.ir.type_checks import (
+from polygym.graphs.operators.type_checks import (
     all_constant,
     check_activation,
     expect_axis,
     expect_dtype,
-    expect_floating,
     expect_integer,
     expect_number,
     expect_numbers,
@@ -25,7 +20,7 @@ from polygym.graphs.ir.type_checks import (
     pads_of,
     reject_node,
 )
-from polygym.graphs.ir.types import (
+from polygym.graphs.operators.types import (
     Data,
     TensorBundle,
     TensorPair,
@@ -41,7 +36,7 @@ def named_tensor(identifier: str, is_constant: bool) -> TensorType:
     """Return the tensor of ``name@64-1024`` or ``name@8:int64``.
 
     >>> named_tensor("ids@1-128:int64", False)
-    Tensor(shape=(1, 128), dtype='int64', constant=False)
+    TensorType(shape=(1, 128), dtype='int64', constant=False)
     """
     name, at, rest = identifier.rpartition("@")
     shape, _, dtype = rest.partition(":")
@@ -54,31 +49,21 @@ def named_tensor(identifier: str, is_constant: bool) -> TensorType:
     return TensorType(extents, expect_dtype(dtype or "float32"), is_constant)
 
 
-def floating_only(infer: Callable[..., TensorType]) -> Callable[..., TensorType]:
-    """Return the same for operators whose results are no integers: integers are refused."""
-
-    @wraps(infer)
-    def inferred(*children: Data) -> TensorType:
-        return expect_floating(infer(*children))
-
-    return inferred
-
-
 def graph_input(identifier: Data) -> TensorType:
-    """``(input x@64-1024)``: what a caller gives."""
+    """``(input x@64-1024)``: an argument of the model."""
     return named_tensor(expect_text(identifier), False)
 
 
 def weight(identifier: Data) -> TensorType:
-    """``(weight w@64-1024)``: what is known ahead."""
+    """``(weight w@64-1024)``: a constant of the model."""
     return named_tensor(expect_text(identifier), True)
 
 
 def noop(left: Data, right: Data) -> TensorBundle:
     """``(noop a b)``: the results of a graph as one node."""
     parts: list[TensorType] = []
-    for one in (left, right):
-        parts.extend(one.parts if isinstance(one, TensorBundle) else (expect_tensor(one),))
+    for part in (left, right):
+        parts.extend(part.parts if isinstance(part, TensorBundle) else (expect_tensor(part),))
     return TensorBundle(tuple(parts))
 
 
@@ -215,7 +200,7 @@ def concat(axis: Data, *parts: Data) -> TensorType:
             reject_node(
                 f"expected shapes that differ along axis {along} alone: {first} and {tensor_type}"
             )
-    total = sum(one.shape[along] for one in all_)
+    total = sum(part.shape[along] for part in all_)
     shape = (*first.shape[:along], total, *first.shape[along + 1 :])
     return TensorType(shape, first.dtype, all_constant(*all_))
 
@@ -303,7 +288,11 @@ def reduction(axes: Data, keep: Data, x: Data) -> TensorType:
     """Sum, mean or largest along axes, which stay with extent 1 or vanish."""
     image = expect_tensor(x)
     along, stays = expect_numbers(axes), expect_integer(keep)
-    if len(set(along)) != len(along) or any(one >= len(image.shape) for one in along) or not along:
+    if (
+        len(set(along)) != len(along)
+        or any(axis >= len(image.shape) for axis in along)
+        or not along
+    ):
         reject_node(f"expected different axes of {image}, found {shape_text(along)}")
     shape = tuple(
         1 if place in along else extent

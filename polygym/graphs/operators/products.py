@@ -1,0 +1,117 @@
+"""Products of matrices, and operators along rows: softmax, normalization, reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from polygym.graphs.operators import shape_functions as shapes
+from polygym.graphs.operators.definition import (
+    Array,
+    GraphOperator,
+    OnnxMapping,
+    OnnxWriter,
+    literal_numbers,
+)
+from polygym.graphs.operators.elementwise import activate, torch_activation, write_activation
+from polygym.graphs.operators.types import TensorType
+from polygym.rewrite.term import Head, Term
+
+__all__ = ["OPERATORS"]
+
+
+def _matmul_in_torch(torch: Any, activation: str, *_: TensorType) -> Callable[..., Any]:
+    activated = torch_activation(torch, activation)
+    return lambda x, y: activated(torch.matmul(x, y))
+
+
+def _write_matmul(writer: OnnxWriter, activation: Term, x: Term, y: Term) -> str:
+    result = writer.operator("MatMul", writer.name(x), writer.name(y))
+    return write_activation(writer, result, activation)
+
+
+def _softmax(axis: int, x: Array) -> Array:
+    exponentials = np.exp(x - x.max(axis=axis, keepdims=True))
+    return np.asarray(exponentials / exponentials.sum(axis=axis, keepdims=True))
+
+
+def _layer_norm(epsilon: float, x: Array, scale: Array, bias: Array) -> Array:
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = (centred**2).mean(axis=-1, keepdims=True)
+    return np.asarray(centred / np.sqrt(variance + epsilon) * scale + bias)
+
+
+def _reduction(name: str, doc: str, torch_name: str, is_rounded: bool = False) -> GraphOperator:
+    """Define a reduction along axes, by its name in NumPy."""
+
+    def reference(axes: Head, keep: int, x: Array) -> Array:
+        return np.asarray(getattr(x, name)(axis=literal_numbers(axes), keepdims=bool(keep)))
+
+    def in_torch(torch: Any, axes: Head, keep: int, _: TensorType) -> Callable[..., Any]:
+        reduce, along = getattr(torch, torch_name), literal_numbers(axes)
+        return lambda x: reduce(x, along, bool(keep))
+
+    def write(writer: OnnxWriter, axes: Term, keep: Term, x: Term) -> str:
+        along = writer.constant(literal_numbers(axes.head), "int64")
+        kind = f"Reduce{name.title()}"
+        return writer.operator(kind, writer.name(x), along, keepdims=int(bool(keep.head)))
+
+    return GraphOperator(
+        f"reduce-{name}",
+        "axes:S keep:N x:T",
+        doc,
+        infer=shapes.reduction,
+        reference=reference,
+        torch=in_torch,
+        onnx=write,
+        operations=lambda _, axes, keep, x: x.elements,
+        needs_floating=is_rounded,
+        is_inexact=is_rounded,
+    )
+
+
+OPERATORS = (
+    GraphOperator(
+        "matmul",
+        "activation:S x:T y:T",
+        "product of matrices, activated",
+        infer=shapes.matmul,
+        reference=lambda activation, x, y: activate(activation, np.matmul(x, y)),
+        torch=_matmul_in_torch,
+        onnx=_write_matmul,
+        operations=lambda result, _, x, y: 2 * result.elements * x.shape[-1],
+    ),
+    GraphOperator(
+        "softmax",
+        "axis:N x:T",
+        "exp(x) by its sum along an axis",
+        infer=shapes.softmax,
+        reference=_softmax,
+        torch=lambda torch, axis, _: lambda x: torch.softmax(x, axis),
+        onnx=OnnxMapping("Softmax", {"axis": -1}),
+        operations=14,
+        needs_floating=True,
+        is_inexact=True,
+    ),
+    GraphOperator(
+        "layer-norm",
+        "epsilon:N x:T scale:T bias:T",
+        "mean 0, variance 1 along the last axis; scaled, moved",
+        infer=shapes.layer_norm,
+        reference=_layer_norm,
+        torch=lambda torch, epsilon, *_: (
+            lambda x, scale, bias: torch.nn.functional.layer_norm(
+                x, scale.shape, scale, bias, epsilon
+            )
+        ),
+        onnx=OnnxMapping("LayerNormalization", {"epsilon": 1e-5}, {"axis": -1}),
+        operations=8,
+        needs_floating=True,
+        is_inexact=True,
+    ),
+    _reduction("sum", "sum along axes", "sum"),
+    _reduction("mean", "mean along axes", "mean", is_rounded=True),
+    _reduction("max", "largest along axes", "amax"),
+)
