@@ -7,7 +7,7 @@ outcome, and what was seen is remembered as a fingerprint of 16 bytes, so that h
 of graphs take no more memory than their matches.
 
     >>> from polygym.rewrite.s_expressions import parse_term, text_of
-    >>> from polygym.rewrite.trivial_domain import Plain
+    >>> from polygym.rewrite.domain import Plain
     >>> from polygym.rewrite.rule import parse_rules
     >>> rules = parse_rules("back: (f (g ?x)) => ?x  swap: (g (f ?x)) => (f (g ?x))")
     >>> root = parse_term("(f (g (g (f a))))")

@@ -22,12 +22,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polygym.errors import InputError
+from polygym.rewrite.domain import TrivialDomain
 from polygym.rewrite.egraph import EGraph, SaturationLimits, saturate
 from polygym.rewrite.extraction import extract_optimally
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.rule import parse_rules as parse_patterns
 from polygym.rewrite.term import Head, Term, postorder, term
-from polygym.rewrite.trivial_domain import TrivialDomain
 from polygym.terms.cost import OPERATOR_COSTS, StaticCost
 from polygym.terms.language.nodes import bound, let, term_facts
 from polygym.terms.language.substitution import open_binder, shift_indices

@@ -10,8 +10,14 @@ from pathlib import Path
 import pytest
 
 from polygym.errors import InputError
-from polygym.graphs.benchmark import Backend, BenchmarkEntry, ModelBenchmark, run_benchmark
-from polygym.graphs.interleaved_timing import CallTimes, time_interleaved
+from polygym.graphs.benchmark import (
+    Backend,
+    BenchmarkEntry,
+    CallTimes,
+    ModelBenchmark,
+    run_benchmark,
+    time_interleaved,
+)
 from polygym.graphs.ir import build
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.ir.text import graph_text

@@ -20,9 +20,9 @@ from typing import Any, Protocol, TypeAlias
 
 from polygym.graphs.costs.node_work import is_executed
 from polygym.graphs.costs.roofline import RooflineCosts
-from polygym.graphs.costs.store import CostStore, user_cost_store
 from polygym.graphs.operators.types import Data, NumberData, TensorType, TextData
 from polygym.rewrite.term import Head
+from polygym.tc.measured_times import MeasuredTimes, user_measured_times
 
 __all__ = ["MeasuredCosts", "NodeCosts", "TypedNode", "operator_key"]
 
@@ -56,13 +56,13 @@ class MeasuredCosts:
     """Microseconds of operators under so many threads, from a store or measured now."""
 
     threads: int = 1
-    store: CostStore = field(default_factory=lambda: CostStore(None, 1))
+    store: MeasuredTimes = field(default_factory=lambda: MeasuredTimes(None, 1))
     measured_count: int = 0
 
     @staticmethod
     def of_user(threads: int = 1) -> MeasuredCosts:
         """Return the costs that are kept in the user's cache folder."""
-        return MeasuredCosts(threads, user_cost_store(threads))
+        return MeasuredCosts(threads, user_measured_times("operators.sqlite", threads))
 
     @property
     def name(self) -> str:

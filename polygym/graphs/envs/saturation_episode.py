@@ -12,6 +12,11 @@ searching, applying and extracting takes time for; the end brings the gain:
 
 where the second term is there in every step, and the first in the last. A result that costs more
 than the start is not taken: then the result is the start.
+
+What an e-graph is worth: the graph that is extracted from it, its cost, and the bound.
+
+The cost is that of the graph, in which equal parts are paid once, also where the extraction chose
+without knowing that: so that greedy's and the integer program's answers are compared fairly.
 """
 
 from __future__ import annotations
@@ -19,16 +24,17 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cached_property
 
 from polygym.envs.end_info import INVALID_STATUS
-from polygym.graphs.envs.extraction import ExtractedGraph, ExtractionAction, extract_graph
 from polygym.graphs.envs.rule_groups import RuleGroup, rule_operators
 from polygym.graphs.envs.task import GraphTask, operator_name
 from polygym.graphs.ir.graph import Graph
 from polygym.mdp.episode import MOST_ILLEGAL_ACTIONS
 from polygym.mdp.rewards import ILLEGAL_ACTION_REWARD, INVALID_EPISODE_PENALTY
 from polygym.rewrite.egraph import EGraph, StopReason, run_iteration
+from polygym.rewrite.extraction import ExtractionStatus, extract_greedily, extract_optimally
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term
 
@@ -43,6 +49,42 @@ __all__ = [
     "SaturationOptions",
     "start_saturation",
 ]
+
+
+class ExtractionAction(Enum):
+    """How a graph is extracted."""
+
+    GREEDY = "greedy"
+    OPTIMAL = "optimal"
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedGraph:
+    """A graph, what it costs, what none costs less than (0: nothing is known), and the status."""
+
+    root: Term
+    cost: float
+    lower_bound: float
+    status: str
+
+
+def extract_graph(
+    task: GraphTask, egraph: EGraph, root: int, method: ExtractionAction, seconds: float = 0.0
+) -> ExtractedGraph:
+    """Return what is extracted; ``seconds`` is when the solver is stopped.
+
+    The status is "greedy", "optimal" where that was proved, and otherwise "bounded".
+    """
+    cost = task.cost_cache.of_data
+    if method is ExtractionAction.GREEDY:
+        extraction = extract_greedily(egraph, root, cost)
+        status = method.value
+    else:
+        extraction = extract_optimally(egraph, root, cost, seconds=seconds)
+        status = method.value if extraction.status is ExtractionStatus.OPTIMAL else "bounded"
+    total, _ = task.cost_cache.of_graph(extraction.term)
+    return ExtractedGraph(extraction.term, total, float(extraction.lower_bound), status)
+
 
 _GROUPS = tuple(RuleGroup)
 ALL_SINGLE_SOURCE = len(_GROUPS)

@@ -14,7 +14,6 @@ elements are in the kernel before them. ``profiled`` says where the time of a mo
 """
 
 from polygym.graphs.execution.planning.step_description import StepDescription
-from polygym.graphs.execution.runtime.compilation import compile_model
-from polygym.graphs.execution.runtime.compiled_model import CompiledModel
+from polygym.graphs.execution.runtime.compiled_model import CompiledModel, compile_model
 
 __all__ = ["CompiledModel", "StepDescription", "compile_model"]

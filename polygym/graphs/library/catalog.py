@@ -1,17 +1,32 @@
-"""The networks by name: a graph, or a model whose weights come from a seed."""
+"""The networks by name: a graph, or a model whose weights come from a seed.
+
+Weights from a seed under which no result of a deep network vanishes or explodes.
+
+Independent weights of variance v make of n numbers whose squares are m in the mean a sum whose
+square is n·v·m in the mean. So m is estimated from the inputs on, node by node, and every weight
+that a product or a convolution takes gets the v for which the estimate after it is 1::
+
+    v = 1 / (n·m)      or 2 / (n·m) where max(x, 0) then takes half of it away
+
+Estimates need only be good enough not to add up: depth does not make them worse, since the next
+weight divides by them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import Any
 
+import numpy as np
+
 from polygym.errors import InputError
-from polygym.graphs.ir.graph import Graph
-from polygym.graphs.ir.model import Model
+from polygym.graphs.ir.graph import Graph, signature_of
+from polygym.graphs.ir.model import Model, random_weights
 from polygym.graphs.library import bert, inception, nasnet, nasrnn, resnext, squeezenet, vgg
-from polygym.graphs.library.weights import balanced_weights
+from polygym.rewrite.term import Term
 
 __all__ = ["NAMES", "SIZES", "describe", "graph", "model"]
 
@@ -94,3 +109,67 @@ def _catalog_entry(name: str) -> _CatalogEntry:
     if name not in _CATALOG:
         raise InputError(f"expected one of {', '.join(NAMES)}, found {name}")
     return _CATALOG[name]
+
+
+def balanced_weights(graph: Graph, seed: int = 0) -> dict[str, np.ndarray[Any, Any]]:
+    """Return an array for every weight."""
+    arrays = random_weights(graph, seed)
+    for term, deviation in _weight_deviations(graph).items():
+        name = signature_of(term).name
+        # random_weights has a scale of its own; what it is does not matter here.
+        arrays[name] *= np.float32(deviation / max(float(arrays[name].std()), 1e-12))
+    return arrays
+
+
+def _weight_deviations(graph: Graph) -> dict[Term, float]:
+    """Return the standard deviations of weights that products and convolutions take."""
+    nodes = graph.nodes()
+    followers: dict[Term, list[Term]] = {}
+    for term in nodes:
+        for child in term.children:
+            followers.setdefault(child, []).append(term)
+    squares: dict[Term, float] = {}
+    result: dict[Term, float] = {}
+    for term in nodes:
+        factor = term.children[-1]
+        while factor.head == "transpose":
+            factor = factor.children[0]
+        if term.head not in ("matmul", "conv") or factor.head != "weight":
+            squares[term] = _mean_square(graph, term, squares)
+            continue
+        is_relu = any(child.head == "relu" and not child.children for child in term.children)
+        is_halved = [user.head for user in followers.get(term, ())] == ["relu"]
+        squares[term] = 2.0 if is_halved else 1.0
+        wanted = 2.0 if is_relu or is_halved else 1.0
+        result[factor] = (
+            wanted / (_reduction_length(graph, term) * squares[term.children[-2]])
+        ) ** 0.5
+    return result
+
+
+def _mean_square(graph: Graph, one: Term, squares: dict[Term, float]) -> float:
+    """Return what the square of a result is in the mean, roughly."""
+    given = [squares[child] for child in one.children if child in squares]
+    match one.head:
+        case "ewadd":
+            # The same twice is twice as large, not √2 times.
+            return 4 * given[0] if len(set(one.children)) == 1 else sum(given)
+        case "ewmul":
+            return given[0] * given[-1]
+        case "matmul" | "conv":
+            return _reduction_length(graph, one) * given[0] * given[-1]
+        case "relu":
+            # What is behind a sum in a residual network is mostly positive.
+            return given[0] * (0.85 if one.children[0].head == "ewadd" else 0.5)
+        case "tanh":
+            return given[0] / (1 + given[0])
+        case "sigmoid":
+            return 0.3
+        case _:
+            return sum(given) / len(given) if given else 1.0
+
+
+def _reduction_length(graph: Graph, one: Term) -> int:
+    """Return how many products a product of matrices or a convolution adds up."""
+    shape = graph.tensor(one.children[-1]).shape
+    return prod(shape[1:]) if one.head == "conv" else shape[-2]

@@ -13,7 +13,7 @@ A node may be *blacklisted*: it is there, so that nobody adds it again, but neit
 matching nor chosen by extraction. *Original* nodes are those of terms that were added whole.
 
     >>> from polygym.rewrite.s_expressions import parse_term
-    >>> from polygym.rewrite.trivial_domain import Plain
+    >>> from polygym.rewrite.domain import Plain
     >>> graph = EGraph(Plain())
     >>> one, other = (graph.add_term(parse_term(text)) for text in ("(f (g x))", "(f x)"))
     >>> inner, x = (graph.lookup(parse_term(text)) for text in ("(g x)", "x"))

@@ -6,7 +6,7 @@ the end cycles are cut. All matches of a group are found before any is applied. 
 source only those matches are looked for that changed parts can have made.
 
     >>> from polygym.rewrite.s_expressions import parse_term
-    >>> from polygym.rewrite.trivial_domain import Plain
+    >>> from polygym.rewrite.domain import Plain
     >>> from polygym.rewrite.rule import parse_rules
     >>> graph = EGraph(Plain())
     >>> root = graph.add_term(parse_term("(add a (add b c))"))

@@ -7,6 +7,15 @@ Dijkstra's algorithm), also where classes need each other: a class is only ever 
 were settled before it.
 
 A node of 1 over classes of 3 and 5: the tree costs 9, and no answer costs less than 6.
+
+What any choice costs at least, without a solver.
+
+A node needs all its children, each of which is paid for at least once; but two children may share
+everything they need. So it costs at least the node and the dearest of its children's bounds; a
+class costs at least the least of its nodes' (:mod:`polygym.rewrite.extraction.derivation_costs`).
+
+Two children of 3 and 5 under a node of 1: at least 6. Both together cost 9 if they share nothing,
+and 6 if the dear one contains the cheap one.
 """
 
 from __future__ import annotations
@@ -19,7 +28,7 @@ from heapq import heapify, heappop, heappush
 
 from polygym.rewrite.extraction.choices import ExtractionChoices
 
-__all__ = ["ClassUses", "CostAggregation", "DerivedCosts", "derive_costs"]
+__all__ = ["ClassUses", "CostAggregation", "DerivedCosts", "cost_lower_bound", "derive_costs"]
 
 
 class CostAggregation(Enum):
@@ -84,3 +93,11 @@ def derive_costs(
                 below = sum([values[child] for child in children[user]]) if is_sum else least
                 heappush(heap, (costs[user] + below, user))
     return DerivedCosts(values, chosen, last)
+
+
+def cost_lower_bound(choices: ExtractionChoices) -> float:
+    """Return what the root costs at least."""
+    if not choices.members:
+        return 0.0
+    least = derive_costs(ClassUses(choices), choices.costs, CostAggregation.DEAREST).values[0]
+    return 0.0 if least == math.inf else least

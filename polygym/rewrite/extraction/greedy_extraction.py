@@ -30,7 +30,7 @@ def extract_greedily(graph: EGraph, root: int, cost: CostFunction) -> Extraction
     """Return the term of a class whose tree is cheapest; the e-graph must be rebuilt.
 
     >>> from polygym.rewrite.s_expressions import parse_term, text_of
-    >>> from polygym.rewrite.trivial_domain import Plain
+    >>> from polygym.rewrite.domain import Plain
     >>> graph = EGraph(Plain())
     >>> one, other = (graph.add_term(parse_term(text)) for text in ("(mul a 2)", "(shift a 1)"))
     >>> root = graph.union(one, other)

@@ -24,10 +24,10 @@ from polygym.rewrite.extraction.costs import (
     extracted_term,
     node_costs,
 )
+from polygym.rewrite.extraction.derivation_costs import cost_lower_bound
 from polygym.rewrite.extraction.extraction_program import CycleConstraints
 from polygym.rewrite.extraction.greedy_extraction import cheapest_trees
 from polygym.rewrite.extraction.independent_parts import independent_parts
-from polygym.rewrite.extraction.lower_bound import cost_lower_bound
 from polygym.rewrite.extraction.part_search import COST_TOLERANCE, PartResult, search_part
 from polygym.rewrite.extraction.reduction import reduce_choices
 
@@ -47,7 +47,7 @@ def extract_optimally(
     """Return the term of a class whose different nodes cost least; the e-graph must be rebuilt.
 
     >>> from polygym.rewrite.s_expressions import parse_term, text_of
-    >>> from polygym.rewrite.trivial_domain import Plain
+    >>> from polygym.rewrite.domain import Plain
     >>> graph = EGraph(Plain())
     >>> root = graph.add_term(parse_term("(pair (left a) (right a))"))
     >>> for side in ("left", "right"):

@@ -10,7 +10,6 @@ import pytest
 from polygym.errors import InputError
 from polygym.graphs.costs import MeasuredCosts, RooflineCosts
 from polygym.graphs.costs.measured import operator_key
-from polygym.graphs.costs.store import CostStore
 from polygym.graphs.execution.timing import operator_timing
 from polygym.graphs.ir import build
 from polygym.graphs.ir.domain import TENSOR_DOMAIN
@@ -25,6 +24,7 @@ from polygym.graphs.rules import standard_rules
 from polygym.rewrite.egraph import EGraph, saturate
 from polygym.rewrite.extraction import extract_optimally
 from polygym.rewrite.term import Head
+from polygym.tc.measured_times import MeasuredTimes
 
 
 def graph() -> Graph:
@@ -49,9 +49,9 @@ def test_the_choice_is_that_of_measuring_everything(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(operator_timing, "operator_seconds", invented(seed))
-    costs = MeasuredCosts(1, CostStore(None, 1))
+    costs = MeasuredCosts(1, MeasuredTimes(None, 1))
     result = optimize_graph(graph(), costs)
-    everything = MeasuredCosts(1, CostStore(None, 1))
+    everything = MeasuredCosts(1, MeasuredTimes(None, 1))
     egraph = EGraph(TENSOR_DOMAIN)
     root = egraph.add_term(graph().root)
     saturate(egraph, standard_rules())
@@ -70,7 +70,7 @@ def test_what_does_not_run_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> Non
         return None if "relu" in [getattr(child, "value", "") for child in children] else 1e-6
 
     monkeypatch.setattr(operator_timing, "operator_seconds", seconds_of)
-    result = optimize_graph(apart, MeasuredCosts(1, CostStore(None, 1)))
+    result = optimize_graph(apart, MeasuredCosts(1, MeasuredTimes(None, 1)))
     assert not result.is_changed
 
 
@@ -79,7 +79,7 @@ def test_a_graph_that_does_not_run_is_refused_by_its_operator(
 ) -> None:
     monkeypatch.setattr(operator_timing, "operator_seconds", lambda head, children, threads: None)
     with pytest.raises(InputError, match="found matmul none 8-16 16-16"):
-        optimize_graph(graph(), MeasuredCosts(1, CostStore(None, 1)))
+        optimize_graph(graph(), MeasuredCosts(1, MeasuredTimes(None, 1)))
 
 
 def test_an_operator_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,7 @@ def test_an_operator_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return 1e-6
 
     monkeypatch.setattr(operator_timing, "operator_seconds", seconds_of)
-    costs = MeasuredCosts(1, CostStore(None, 1))
+    costs = MeasuredCosts(1, MeasuredTimes(None, 1))
     for _ in range(2):
         optimize_graph(graph(), costs)
     assert len(asked) == len(set(asked)) > 0

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polygym.rewrite.domain import TrivialDomain
 from polygym.rewrite.egraph import (
     CycleFilter,
     EGraph,
@@ -19,7 +20,6 @@ from polygym.rewrite.extraction import extract_greedily, extract_optimally
 from polygym.rewrite.rule import parse_rules
 from polygym.rewrite.s_expressions import parse_term
 from polygym.rewrite.term import Term, postorder, term
-from polygym.rewrite.trivial_domain import TrivialDomain
 from tests.rewrite.languages import Matrices, attention, matrix, price, rules
 from tests.rewrite.oracles import has_cycle, terms
 

@@ -7,11 +7,11 @@ import json
 import pytest
 from hypothesis import given, settings
 
+from polygym.rewrite.domain import TrivialDomain
 from polygym.rewrite.egraph import CycleFilter, EGraph, SaturationLimits, run_iteration, saturate
 from polygym.rewrite.rule import Rule, parse_rules
 from polygym.rewrite.s_expressions import parse_term
 from polygym.rewrite.term import Term, postorder
-from polygym.rewrite.trivial_domain import TrivialDomain
 from tests.rewrite.oracles import terms
 
 bindings = pytest.importorskip("egglog.bindings")

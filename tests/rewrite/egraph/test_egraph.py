@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygym.rewrite.domain import Data, Inadmissible
+from polygym.rewrite.domain import Data, Inadmissible, TrivialDomain
 from polygym.rewrite.egraph import EGraph
 from polygym.rewrite.s_expressions import parse_term
 from polygym.rewrite.term import Head, Term, postorder, term
-from polygym.rewrite.trivial_domain import TrivialDomain
 from tests.rewrite.languages import Matrices, matrix
 from tests.rewrite.oracles import congruence_classes, terms
 

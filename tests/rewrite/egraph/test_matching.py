@@ -7,13 +7,13 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polygym.rewrite.domain import TrivialDomain
 from polygym.rewrite.egraph import EGraph
 from polygym.rewrite.egraph.matching import EGraphPattern, OperatorIndex
 from polygym.rewrite.match_joins import canonical_pattern, rule_join
 from polygym.rewrite.rule import parse_rules
 from polygym.rewrite.s_expressions import parse_term
 from polygym.rewrite.term import Term, is_variable, variable_names
-from polygym.rewrite.trivial_domain import TrivialDomain
 from tests.rewrite.oracles import matches_in, terms
 
 PATTERNS = terms(("?x", "?y"), depth=4).filter(lambda term: not is_variable(term))

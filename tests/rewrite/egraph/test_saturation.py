@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygym.errors import InputError
-from polygym.rewrite.domain import Data
+from polygym.rewrite.domain import Data, TrivialDomain
 from polygym.rewrite.egraph import (
     CycleFilter,
     EGraph,
@@ -23,7 +23,6 @@ from polygym.rewrite.egraph import (
 )
 from polygym.rewrite.rule import parse_rules
 from polygym.rewrite.s_expressions import parse_term
-from polygym.rewrite.trivial_domain import TrivialDomain
 from tests.rewrite.languages import Matrices, attention, rules
 
 SUMS = parse_rules("""

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygym.errors import InputError
-from polygym.rewrite.domain import Data
+from polygym.rewrite.domain import Data, TrivialDomain
 from polygym.rewrite.egraph import CycleFilter, EGraph, SaturationLimits, saturate
 from polygym.rewrite.extraction import (
     CycleConstraints,
@@ -20,7 +20,6 @@ from polygym.rewrite.extraction import (
     extract_optimally,
 )
 from polygym.rewrite.term import Head, postorder, term
-from polygym.rewrite.trivial_domain import TrivialDomain
 from tests.rewrite.languages import Matrices, attention, matrix, price, rules
 from tests.rewrite.oracles import cheapest, has_cycle
 

@@ -7,9 +7,14 @@ from collections.abc import Callable
 from polygym.graphs.execution.ir.nests import GuardedSelect, TextTemplate, index_named
 from polygym.graphs.execution.ir.operations import ArrayOperation
 from polygym.graphs.execution.operators.bodies import NestBuilder, OperatorBody, index_names
-from polygym.graphs.execution.operators.products import blocked_matmul_body, conv_body, matmul_body
+from polygym.graphs.execution.operators.products import (
+    blocked_matmul_body,
+    conv_body,
+    matmul_body,
+    pool_body,
+    windows_body,
+)
 from polygym.graphs.execution.operators.reductions import layer_norm_body, reduce_body, softmax_body
-from polygym.graphs.execution.operators.windows import pool_body, windows_body
 from polygym.graphs.operators.element_text import literal_text
 from polygym.graphs.operators.types import parse_numbers
 

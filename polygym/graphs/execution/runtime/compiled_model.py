@@ -2,6 +2,15 @@
 
 Everything that can be is done ahead: code is linked, memory laid out, argument blocks are filled.
 A call writes the addresses of its inputs and results into the blocks that ask for them, and calls.
+
+Memory for what a model reads and writes, in huge pages where the kernel has any.
+
+A processor remembers where a few thousand pages lie. Of 4 KiB each that is 10 MB; the weights of a
+model are more, and products read them a row here and a row there. In pages of 2 MiB each all of
+them are found at once. Weights that lie wherever they were made get such pages by luck, so they are
+copied next to each other.
+
+From a model to machine code: operations, groups, memory, kernels, calls.
 """
 
 from __future__ import annotations
@@ -9,11 +18,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 import numpy as np
 
 from polygym.errors import InputError
+from polygym.foreign.libc import advise_huge_pages
+from polygym.graphs.execution.lowering.graph_lowering import lower_graph
 from polygym.graphs.execution.planning.arena import ALIGNMENT, ArenaPlan, plan_arena
 from polygym.graphs.execution.planning.execution_plan import (
     ArrayStorage,
@@ -22,17 +33,56 @@ from polygym.graphs.execution.planning.execution_plan import (
     KernelLaunch,
     StorageKind,
     StorageLocation,
+    plan_execution,
 )
+from polygym.graphs.execution.planning.kernel_source import compiled_kernel
+from polygym.graphs.execution.planning.kernel_variants import KernelVariants, user_variants
 from polygym.graphs.execution.planning.step_description import describe_step, plan_temporaries
-from polygym.graphs.execution.runtime.huge_pages import pack_arrays, zeroed_buffer
 from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.model import Model
 from polygym.graphs.operators.types import TensorType
 from polygym.tc.array_addresses import address_of
 from polygym.tc.kernel import CompiledKernel
 
-__all__ = ["CompiledModel"]
+__all__ = ["CompiledModel", "compile_model", "pack_arrays", "zeroed_buffer"]
 
-_Array: TypeAlias = "np.ndarray[Any, Any]"
+_HUGE_PAGE = 1 << 21
+_MIN_BYTES = 1 << 22
+"""Bytes from which on huge pages are asked for."""
+
+_Array = np.ndarray[Any, Any]
+
+
+def zeroed_buffer(size: int) -> _Array:
+    """Return so many bytes, all 0, that begin at a line of a cache.
+
+    >>> memory = room(100)
+    >>> memory.size, address_of(memory) % ALIGNMENT
+    (100, 0)
+    """
+    alignment = _HUGE_PAGE if size >= _MIN_BYTES else ALIGNMENT
+    whole = np.zeros(size + alignment, np.uint8)
+    shift = -address_of(whole) % alignment
+    if size >= _MIN_BYTES:
+        advise_huge_pages(address_of(whole) + shift, size // _HUGE_PAGE * _HUGE_PAGE)
+    return whole[shift : shift + size]
+
+
+def pack_arrays(arrays: Sequence[_Array]) -> list[_Array]:
+    """Return copies of arrays next to each other, or the arrays where they are small together."""
+    sizes = [-(-array.nbytes // ALIGNMENT) * ALIGNMENT for array in arrays]
+    if sum(sizes) < _MIN_BYTES:
+        return list(arrays)
+    memory, begin = zeroed_buffer(sum(sizes)), 0
+    result = []
+    for array, size in zip(arrays, sizes, strict=True):
+        copy = memory[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)
+        copy[...] = array
+        result.append(copy)
+        begin += size
+    return result
+
+
 _NO_ADDRESS = [0]
 
 
@@ -256,3 +306,35 @@ def _import_torch() -> Any:
     import torch
 
     return torch
+
+
+def compile_model(
+    model: Model,
+    threads: int = 1,
+    fuse: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+    forms: KernelVariants | None = None,
+) -> CompiledModel:
+    """Compile a model for ``threads`` threads.
+
+    With ``fuse`` functions of elements are computed in the kernels of what comes before them, where
+    that is faster; the results are the same. ``progress`` is called with how many steps are
+    compiled and how many there are. ``forms`` says which form of a kernel is the fastest, instead
+    of what :func:`~polygym.graphs.execution.timing.kernel_tuning.tune_model` has kept.
+
+    >>> from polygym.graphs.ir.build import entering, matmul, weight
+    >>> from polygym.graphs.ir.graph import Graph
+    >>> import numpy as np
+    >>> graph = Graph.of("layer", matmul(entering("x", 1, 2), weight("w", 2, 1), "relu"))
+    >>> layer = compile_model(Model(graph, {"w": np.array([[5], [-1]], np.float32)}))
+    >>> layer(np.array([[2, 3]], np.float32))
+    array([[7.]], dtype=float32)
+    """
+    chosen = user_variants(threads) if forms is None else forms
+    layout = plan_execution(lower_graph(model.graph, model.weights), threads, fuse, chosen)
+    kernels: list[CompiledKernel | None] = []
+    for step in layout.steps:
+        kernels.append(compiled_kernel(step.recipe) if isinstance(step, KernelLaunch) else None)
+        if progress is not None:
+            progress(len(kernels), len(layout.steps))
+    return CompiledModel(model.graph, layout, kernels)

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from polygym.graphs.execution.planning.arena import ALIGNMENT
-from polygym.graphs.execution.runtime.huge_pages import pack_arrays, zeroed_buffer
+from polygym.graphs.execution.runtime.compiled_model import pack_arrays, zeroed_buffer
 from polygym.tc.array_addresses import address_of
 
 
