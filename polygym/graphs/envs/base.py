@@ -324,7 +324,7 @@ class GraphEnv(SnapshotEnv[Observation, np.int64]):
             "cost": now,
             "initial_cost": float(first),
             "gain": float((first - now) / first),
-            "refused": str(episode.refused),
+            "refused": str(episode.rejection),
             "is_success": bool(episode.is_over and episode.status != INVALID_STATUS),
             **self._more_info(),
         }

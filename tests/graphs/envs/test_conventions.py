@@ -113,7 +113,7 @@ def test_masks_are_exact_and_say_why(name: str, graph: Any) -> None:
             assert len(env.action_meanings) == len(mask)
             for action, allowed in enumerate(mask):
                 after = before.after(action)
-                assert (after.refused == "") == bool(allowed)
+                assert (after.rejection == "") == bool(allowed)
                 assert (after.reward == -0.1 and after.illegal == 1) == (not allowed)
                 if not allowed:
                     assert after.cost == before.cost

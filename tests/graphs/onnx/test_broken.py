@@ -168,7 +168,7 @@ def test_nodes_that_do_not_matter_are_not_looked_at(tmp_path: Path) -> None:
         ("TopK", ["x", "k"], {}, "a choice of places"),
         ("Mod", ["x", "x"], {"fmod": 1}, "known where all that it takes is a constant"),
         ("NonZero", ["x"], {}, "shape depends on values"),
-        ("QuantizeLinear", ["x", "s"], {}, "before quantisation"),
+        ("QuantizeLinear", ["x", "s"], {}, "before quantization"),
         ("Relu", ["x"], {"alpha": 1.0}, "alpha"),
         ("LeakyRelu", ["x"], {"alpha": 1}, "alpha"),
         ("Relu", [], {}, "Relu"),
