@@ -1,24 +1,35 @@
-"""``polygym graph study``: saturation beside backtracking on seven models, resumably."""
+"""Study of the TENSAT paper: saturation beside backtracking on seven models, resumably."""
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
+from graph_study.clocks import elapsed, study_clock
+from graph_study.figures import study_figures
+from graph_study.plan import StudyPart, Trial, plan_trials
+from graph_study.report import study_report
+from graph_study.study_folder import open_study
+from graph_study.trial_runner import StudySettings, run_trial
 
 from polygym.cli.commands.graph.options import make_costs, threads_option
 from polygym.cli.options.common import json_option
-from polygym.cli.output.console import format_seconds, heading, write_text
+from polygym.cli.output.console import format_seconds, heading, print_json, write_text
 from polygym.cli.output.text import listed
-from polygym.cli.result import CommandResult
-from polygym.errors import InputError
+from polygym.errors import InputError, PolygymError
 from polygym.files import write_atomically
+from polygym.graphs import library
+from polygym.graphs.rules import standard_rules
+from polygym.rewrite.rule import rules_text
+from polygym.runtime.evaluation.fingerprint import machine_fingerprint
 
 _REPORT = "report.md"
-_PARTS = ("search", "settings", "k", "order", "cycles", "end")
+_PARTS = tuple(part.value for part in StudyPart)
 _HELP = """Make the tables and figures of the TENSAT paper on this machine, trial by trial.
 
 \b
@@ -30,13 +41,13 @@ _HELP = """Make the tables and figures of the TENSAT paper on this machine, tria
   end       end to end, beside PyTorch, torch.compile and onnxruntime
 
 All of them if none is named. Every trial is kept in --out once it is known; the same command goes
-on where it was ended. Tables come to report.md there, figures beside it. Their seconds are of the
+on where it ended. Tables come to report.md there, figures beside it. Their seconds are of the
 processor (`cpu` in study.jsonl), with --costs measured of the wall; --time-limit is of the wall.
 
 \b
 Examples:
-  polygym graph study --out study
-  polygym graph study search k --models bert,nasrnn --out study
+  python benchmarks/tensat.py --out study
+  python benchmarks/tensat.py search k --models bert,nasrnn --out study
 """
 
 
@@ -49,7 +60,7 @@ Examples:
     metavar="DIR",
     help="Where trials are kept, and the report is written.",
 )
-@click.option("--models", default="", metavar="NAME[,NAME]", help="Only these.")
+@click.option("--models", default="", metavar="NAME[,NAME]", help="Models to run; all by default.")
 @click.option(
     "--size",
     type=click.Choice(["paper", "small"]),
@@ -84,17 +95,8 @@ def command(
     threads: int,
     time_limit: float,
     as_json: bool,
-) -> CommandResult:
-    """Run what is missing, and write the report of all that is there."""
-    from graph_study.clocks import elapsed, study_clock
-    from graph_study.plan import StudyPart, Trial, plan_trials
-    from graph_study.study_folder import open_study
-    from graph_study.trial_runner import StudySettings, run_trial
-
-    from polygym.graphs.rules import standard_rules
-    from polygym.rewrite.rule import rules_text
-    from polygym.runtime.evaluation.fingerprint import machine_fingerprint
-
+) -> None:
+    """Run the missing trials, and write the report of all trials."""
     for name in parts:
         if name not in _PARTS:
             raise InputError(f"expected parts among {', '.join(_PARTS)}, found {name}")
@@ -118,7 +120,7 @@ def command(
     done = {Trial(**row["trial"]).key for row in rows}
     setting = StudySettings(costs, rules, size, threads, time_limit)
     wanted = plan_trials([StudyPart(name) for name in parts or _PARTS], chosen)
-    missing = [one for one in wanted if one.key not in done]
+    missing = [trial for trial in wanted if trial.key not in done]
     with journal:
         for number, trial in enumerate(missing, start=1):
             if not as_json:
@@ -130,16 +132,14 @@ def command(
                 write_text(f"  {row['cost']:.1f} in {format_seconds(elapsed(row))}", err=True)
     tables = _written(out, rows)
     if as_json:
-        return CommandResult(document=rows)
+        print_json(rows)
+        return
     heading(f"{len(rows)} trials; {out / _REPORT}")
     click.echo(tables, nl=False)
-    return CommandResult()
 
 
 def _chosen(models: str) -> list[str]:
-    """Return the models that an option names, all of them if it names none."""
-    from polygym.graphs import library
-
+    """Return the models that an option names, all of them by default."""
     chosen = list(listed(models) or library.NAMES)
     for name in chosen:
         if name not in library.NAMES:
@@ -149,9 +149,6 @@ def _chosen(models: str) -> list[str]:
 
 def _written(out: Path, rows: Sequence[Mapping[str, Any]]) -> str:
     """Write the report and the figures; return the report."""
-    from graph_study.figures import study_figures
-    from graph_study.report import study_report
-
     tables = study_report(rows)
     write_atomically(out / _REPORT, tables.encode())
     for name, picture in study_figures(rows).items():
@@ -161,6 +158,21 @@ def _written(out: Path, rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _digest(text: str) -> str:
-    import hashlib
-
     return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command, and return the exit code."""
+    try:
+        command.main(arguments, "tensat.py", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except PolygymError as error:
+        write_text(f"error: {error}", err=True)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

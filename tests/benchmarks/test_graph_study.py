@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tensat
 from graph_study import trial_runner
 from graph_study.clocks import StudyClock, clock_sentence, elapsed, study_clock
 from graph_study.figures import study_figures
@@ -134,3 +135,19 @@ def test_a_trial_names_all_that_it_is() -> None:
 def test_no_rows_no_tables() -> None:
     assert study_report([]) == ""
     assert study_figures([]) == {}
+
+
+def test_the_study_goes_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    arguments = ["search", "--models", "vgg19", "--size", "small", "--json"]
+    results = []
+    for _ in range(2):
+        assert tensat.main([*arguments, "--out", str(tmp_path)]) == 0
+        results.append(json.loads(capsys.readouterr().out))
+    assert results[0] == results[1]
+    assert len(results[0]) == 3
+    assert "vgg19" in (tmp_path / "report.md").read_text()
+
+
+def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tensat.main(["nonsense", "--out", "x"]) == 2
+    assert "expected parts among search" in capsys.readouterr().err

@@ -117,7 +117,6 @@ def test_bench_beside_pytorch(capsys: pytest.CaptureFixture[str]) -> None:
         (["show", "missing.onnx"], "missing.onnx"),
         (["bench", "vgg19:small", "--against", "tvm"], "torch.compile"),
         (["optimize", "bert:small", "--shape", "x"], "NAME=EXTENT"),
-        (["study", "nonsense", "--out", "x"], "search"),
         (["rules", "--check", "a", "--generate", "b"], "--check or --generate"),
     ],
 )
@@ -146,13 +145,3 @@ def test_rules_are_listed_and_checked(capsys: pytest.CaptureFixture[str], tmp_pa
     )
     assert code == 2
     assert "wrong" in error
-
-
-def test_the_study_goes_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    arguments = ["graph", "study", "search", "--models", "vgg19", "--size", "small"]
-    code, first = call_json(capsys, *arguments, "--out", str(tmp_path))
-    code_again, again = call_json(capsys, *arguments, "--out", str(tmp_path))
-    assert (code, code_again) == (0, 0)
-    assert first == again
-    assert len(first) == 3
-    assert "vgg19" in (tmp_path / "report.md").read_text()

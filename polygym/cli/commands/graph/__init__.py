@@ -1,7 +1,7 @@
-"""``polygym graph``: whole models as tensor graphs: one file a subcommand.
+"""Command ``polygym graph``: whole models as tensor graphs; one file a subcommand.
 
-``optimize``, ``tune``, ``show``, ``run``, ``bench``, ``rules`` and ``study`` are the subcommands,
-imported when they are called; ``options`` is what they share.
+``optimize``, ``tune``, ``show``, ``run``, ``bench`` and ``rules`` are the subcommands, imported
+when they are called; they share ``options``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ _COMMANDS = {
     "run": "Run a model, and say where its time goes.",
     "bench": "Run models beside PyTorch and onnxruntime.",
     "rules": "List rules, check those of a file, or find them anew.",
-    "study": "Tables and figures of saturation beside backtracking.",
 }
 
 _HELP = """Optimise whole models: graphs of tensor operators, by rules that keep what they compute.
