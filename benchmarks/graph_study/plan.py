@@ -1,4 +1,4 @@
-"""What the study runs: trials, each of one model in one setting, named by what it is.
+"""Trials of the study, each of one model in one setting.
 
 ========== =================================================================== ==================
 part       trials                                                              in the paper

@@ -94,7 +94,7 @@ def time_interleaved(
     samples: dict[str, list[float]] = {name: [] for name in calls}
     begun = time.monotonic()
     for number in range(rounds):
-        # Every other round runs backwards: nobody always follows the same one.
+        # Every other round runs backwards: no call always follows the same one.
         order = list(calls)[:: 1 if number % 2 == 0 else -1]
         for name in order:
             call, count = calls[name], counts[name]

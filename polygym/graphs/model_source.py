@@ -1,4 +1,4 @@
-"""What a user names becomes a graph with weights: a model of the library, or a file.
+"""Model sources: the name of a library model, or a file, becomes a graph with weights.
 
 =====================  =============================================================
 ``bert``               a model of the library at the paper's size

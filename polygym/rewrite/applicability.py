@@ -1,4 +1,4 @@
-"""What a rule comes to where its variables have certain data: allowed or not, and which literals.
+"""Applicability of a rule to data of its variables: allowed or not, and its literals.
 
 Conditions, computed literals and the question whether a target makes sense depend on the data of a
 match's variables alone, so that their answer is found once for each combination of data. What

@@ -1,4 +1,4 @@
-"""What rewriting has to know of a language, and nothing more: types of nodes, and conditions.
+"""Domain of rewriting: types of nodes, functions and conditions of a language.
 
 The e-graph, the rewriter at a place and the tables of rules work on heads and children alone. A
 *domain* tells them what a node is (its data: for tensor graphs shape and type), which nodes make
@@ -40,7 +40,7 @@ class Domain(Protocol):
         """Return what two nodes are that are known to be equal.
 
         Raises:
-            Inadmissible: they cannot be equal, so that whoever says so is wrong.
+            Inadmissible: they cannot be equal, so the rule is unsound.
         """
         ...
 

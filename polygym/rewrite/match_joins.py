@@ -52,25 +52,28 @@ class MatchJoin:
 
         In order of the first source's matches, then of the second's, and so on.
         """
-        homes: dict[int, int] = {}  # variable: where it stands in what was put together
+        positions: dict[int, int] = {}  # of the variables, in the joined row
         roots: list[int] = []  # source: where its match's number stands, its root being the next
         width = 0
         joined: Iterator[tuple[Any, ...]] = iter([()])
         for place, columns in enumerate(self.columns):
-            shared = [at for at, column in enumerate(columns) if column in homes]
+            shared = [at for at, column in enumerate(columns) if column in positions]
             earlier = [roots[one] for one, other in self.halves if other == place]
             table: dict[Any, list[tuple[Any, ...]]] = {}
             key_of = _column_getter([at + 2 for at in shared])
             for number, match in enumerate(found[place]):
                 row = (number, *match)
                 table.setdefault(key_of(row), []).append(row)
-            wanted = _column_getter([homes[columns[at]] for at in shared])
+            wanted = _column_getter([positions[columns[at]] for at in shared])
             joined = _join_rows(joined, table, wanted, [root + 1 for root in roots], earlier)
             roots.append(width)
             for at, column in enumerate(columns):
-                homes.setdefault(column, width + 2 + at)
+                positions.setdefault(column, width + 2 + at)
             width += 2 + len(columns)
-        places = [*(root + 1 for root in roots), *(homes[column] for column in range(self.width))]
+        places = [
+            *(root + 1 for root in roots),
+            *(positions[column] for column in range(self.width)),
+        ]
         pick = _column_getter(places) if len(places) > 1 else lambda row: (row[places[0]],)
         return map(pick, joined)
 
@@ -82,7 +85,7 @@ def _join_rows(
     roots: list[int],
     earlier: list[int],
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield rows with a further match, which stands elsewhere and comes after those it mirrors."""
+    """Yield rows with a further match, which has another place and comes after those it mirrors."""
     for row in rows:
         before = [row[root] for root in roots]
         first = max([row[one] for one in earlier], default=-1)

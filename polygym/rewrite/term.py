@@ -1,7 +1,7 @@
 """Terms: hash-consed values, a head and children; equal terms are one object.
 
 A term stands for a whole expression, and since equal parts are shared, for a directed graph without
-cycles as well: ``f(g(x), g(x))`` has three nodes. Whoever walks over one visits each node once
+cycles as well: ``f(g(x), g(x))`` has three nodes. A walk visits each node once
 (:func:`postorder`), or time grows with the number of paths instead of nodes.
 
     >>> x = term("x")

@@ -1,4 +1,4 @@
-"""What a domain says, remembered: data are numbered, and no question is asked twice.
+"""Table of types: data of a domain are numbered, and no question is asked twice.
 
 The e-graph and the rewriter at a place ask for the data of thousands of nodes of which few differ:
 most have a head and children's data that were there before. :class:`TypeTable` numbers operators (a

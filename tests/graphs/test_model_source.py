@@ -1,4 +1,4 @@
-"""What a user names: a network, a file, a folder; anything else is refused with what there is."""
+"""Names of models: a network, a file, a folder; other names are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests compare with: slow and plain, sharing no code with what is tested."""
+"""Oracles of the tests: slow and plain, without code of the tested modules."""
 
 from __future__ import annotations
 

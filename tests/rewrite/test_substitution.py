@@ -193,7 +193,7 @@ def test_a_node_above_that_makes_no_sense_any_more() -> None:
     forgetting = parse_rules("forgets: (concat ?a ?x ?y) => (matmul (tanh ?x) (whole))")
 
     class Forgetting(Matrices):
-        """Has matrices that nobody knows how to split."""
+        """Has matrices that no rule can split."""
 
         def infer(self, head: object, children: Sequence[object]) -> object:
             if head == "whole":

@@ -1,4 +1,4 @@
-"""Terms: equal ones are one object, and none is kept that nobody has."""
+"""Terms: equal ones are one object, and unused ones are forgotten."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_numbers_that_python_calls_equal_are_different_heads() -> None:
     assert len({term(1), term(1.0), term(True), term("1")}) == 4
 
 
-def test_a_term_that_nobody_has_is_forgotten() -> None:
+def test_an_unused_term_is_forgotten() -> None:
     from polygym.rewrite import term as module
 
     gc.collect()

@@ -1,4 +1,4 @@
-"""What an operator costs: by a roofline, the same everywhere, or measured on this machine.
+"""Costs of operators: by a roofline, the same everywhere, or measured on this machine.
 
 ``work`` counts operations and bytes of a node, ``roofline`` makes a cost of them, ``measured`` asks
 the measuring worker instead, and keeps what it said in a ``store``.

@@ -1,4 +1,4 @@
-"""What is different in a graph after rewriting: the nodes that stand only in the one or the other.
+"""Difference of a graph after rewriting: the nodes that only one of the two graphs has.
 
 A term holds all that it is computed from, so whatever comes after a change is another term, and
 comparing terms alone would call nearly everything changed. Here two nodes correspond as well when

@@ -1,4 +1,4 @@
-"""The layers of a drawn graph: who stands in which, in what order, and where.
+"""Layers of a drawn graph: the boxes of each, their order, and their places.
 
 After Sugiyama, Tagawa and Toda (1981): nodes get layers such that edges run downwards; what passes
 a layer gets a place in it; the order within layers is that of the neighbours' means, as long as

@@ -1,4 +1,4 @@
-"""Where the boxes of a drawn graph stand and how its edges run, from above to below.
+"""Layout of a drawn graph: places of the boxes and routes of the edges, from above to below.
 
 :mod:`polygym.graphs.drawing.layers` says who stands beside whom. Here layers become rows, what
 would be too long is cut where few edges run and goes on in a column to the right, and edges become

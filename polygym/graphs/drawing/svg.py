@@ -81,7 +81,7 @@ class _Box:
 
     @property
     def width(self) -> float:
-        """How wide the longest line is, with room at both sides."""
+        """Width of the longest line, with margins."""
         return max(_width(text, size) for text, size, _ in self.lines) + _STRIPE + 14
 
     @property

@@ -1,4 +1,4 @@
-"""What the environments of tensor graphs have in common.
+"""Base of the environments of tensor graphs.
 
 They are thin shells around an :class:`GraphEpisode`, a value, as those of schedules are: ``step``
 replaces it. What an action that the mask forbids comes to is the same for both, and the same as in

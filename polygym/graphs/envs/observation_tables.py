@@ -1,4 +1,4 @@
-"""How a graph and its substitutions stand in flat arrays: columns, types and bounds.
+"""Observations: a graph and its substitutions in flat arrays; columns, types and bounds.
 
 Tables have a fixed number of rows, of which the first are used (``exists`` = 1) and the others are
 0; they are flattened in row-major order. Sizes and costs are logarithms, log2(1 + x), or shares of

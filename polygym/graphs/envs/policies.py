@@ -36,8 +36,8 @@ class Tensat:
     """Saturate-v0 as TENSAT plays it.
 
     Every rule of several outputs is applied in the first ``k_multi`` iterations, every rule of one
-    output after it, and in further iterations, until nothing changes or there is no room; then the
-    best graph is extracted, by integer programming unless ``is_greedy``.
+    output after it, and in further iterations, until nothing changes or the limit is reached. Then
+    the best graph is extracted, by integer programming unless ``is_greedy``.
     """
 
     k_multi: int = 1

@@ -57,13 +57,13 @@ class SaturateEnv(GraphEnv):
 
     ## Description
 
-    Rules never replace anything here: what they say is added to an *e-graph*, which holds all
-    graphs that are known to be equal, so that the order of rules matters only as long as there is
-    no room for all. There never is: rules that merge two products that share an input make more
-    such products, and the e-graph grows with the fourth power of their number. An agent decides
-    which group of rules is worth its nodes, and when to stop. What TENSAT does, every rule of
-    several outputs `k_multi` times and every other until nothing changes, is the policy
-    `polygym.graphs.envs.policies.Tensat`.
+    Rules never replace anything here: their results are added to an *e-graph*, which holds all
+    graphs that are known to be equal. So the order of rules matters only because nodes are limited.
+    The limit is always reached: rules that merge two products of one input make more such products,
+    and the e-graph grows with the fourth power of their number. An agent decides which group of
+    rules is worth its nodes, and when to stop. The method of TENSAT is the policy
+    `polygym.graphs.envs.policies.TensatPolicy`: every rule of several outputs `k_multi` times, the
+    others until nothing changes.
 
     ## Action Space
 

@@ -15,7 +15,7 @@ taking nevertheless. The episode ends with the action that stops it, or after ``
 The substitutions that a graph allows, and what each comes to.
 
 They stand in the order of the table of rules, then of the places in the graph. What leads to the
-graph itself, or where a substitution before leads, is left out; of more than there is room for,
+graph itself, or where a substitution before leads, is left out; of more than ``max_actions``,
 those stay that lead to the cheapest graphs.
 """
 

@@ -1,4 +1,4 @@
-"""What an episode is about: a graph, what its nodes cost, and the rules that may change it.
+"""Task of an episode: a graph, the costs of its nodes, and the rules that may change it.
 
 An environment is told all three by words, which JSON can carry (``"nasrnn"``, ``"static"``,
 ``"default"``), or by values; this module makes values of words, and has what is asked about every

@@ -1,4 +1,4 @@
-"""What networks over images are put together from: convolutions with a weight of their own, pools.
+"""Layers of the networks over images: convolutions with a weight of their own, pools.
 
 Biases and normalisations are left out, as in the graphs that the paper measures: a normalisation is
 folded into the weights of the convolution before it, and no rule looks at a bias.

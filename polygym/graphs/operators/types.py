@@ -1,4 +1,4 @@
-"""What a node of a tensor graph is: a tensor of a shape, two of them, a number, a word.
+"""Types of nodes: a tensor of a shape, a pair of tensors, a bundle, a number, a text.
 
 These are the data that inference computes from the leaves on, and that an e-graph keeps for every
 class. ``constant`` says that a tensor is known from weights alone: it is computed once, ahead.

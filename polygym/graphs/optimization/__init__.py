@@ -1,3 +1,3 @@
-"""optimization: to be described."""
+"""Optimization of graphs: saturation and extraction, backtracking, planning."""
 
 __all__: list[str] = []

@@ -30,7 +30,7 @@ def optimize_by_backtracking(
 ) -> OptimizationResult:
     """Return the cheapest graph that the search finds; it proves nothing about others.
 
-    ``seconds_to_best`` is how long it took to the answer; nobody knew then that it was the last.
+    ``seconds_to_best`` is the time until the answer; only the end showed that it was the last.
     """
     measured = costs.measured_count if isinstance(costs, MeasuredCosts) else 0
     result = backtrack(

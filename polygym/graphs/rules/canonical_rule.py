@@ -1,4 +1,4 @@
-"""What rules share that are one but for names: those of variables, and the rule's own.
+"""Canonical key of rules that differ in names alone: those of variables, and their own.
 
 >>> from polygym.rewrite.rule import parse_rules
 >>> text = "a: (ewadd ?x ?y) => (ewadd ?y ?x) b: (ewadd ?u ?v) => (ewadd ?v ?u)"

@@ -1,7 +1,7 @@
 """Instances of a rule: data for its variables for which the sources make sense, conditions hold.
 
 Some are asked for one by one with some variables pinned, so that every literal, and every pair of
-literals, is met where it is admissible; the others are left to the dice.
+literals, is met where it is admissible; the others are random.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def instances(rule: Rule, seed: int, count: int) -> Iterator[RuleInstance]:
 def sample_instance(
     rule: Rule, rng: random.Random, fixed: dict[str, Data], attempts: int
 ) -> RuleInstance | None:
-    """Return an instance with some variables pinned, if the dice find one."""
+    """Return an instance with some variables pinned, if random trials give one."""
     roles, extents, dtypes = _rule_hints(rule)
     largest = max(extents, default=0)
     most = _MAX_ELEMENTS / largest if largest > _DEFAULT_MAX + 1 else math.inf

@@ -1,4 +1,4 @@
-"""What each operator asks its parts for, given the shape that is wanted of it.
+"""Shape proposals: the shapes that each operator asks of its parts, given its own.
 
 >>> import random
 >>> from polygym.rewrite.s_expressions import parse_term

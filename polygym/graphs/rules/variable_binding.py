@@ -3,7 +3,7 @@
 A pattern is walked from its root with the shape that is wanted there, if any: a sum asks both parts
 for its own shape, a product of matrices for two that fit, a convolution for an image whose windows
 are as many as wanted. A variable takes what it is asked for when it is met first. Nothing here need
-be complete or even right: whoever asks infers the shapes of what came out, and takes no other.
+be complete or even right: the caller infers the shapes of the result, and drops invalid ones.
 What each operator asks its parts for is in :mod:`polygym.graphs.rules.shape_proposals`.
 """
 

@@ -9,7 +9,7 @@ all unions since the last time at once. Of two nodes that become one, the earlie
 Everything lies in lists that are indexed by number, without an object for a node: hundreds of
 thousands of additions a second is what saturation needs.
 
-A node may be *blacklisted*: it is there, so that nobody adds it again, but neither found by
+A node may be *blacklisted*: it is there, so that it is not added again, but neither found by
 matching nor chosen by extraction. *Original* nodes are those of terms that were added whole.
 
     >>> from polygym.rewrite.s_expressions import parse_term
@@ -72,7 +72,7 @@ class EGraph:
         self.node_count = 0
         """How many nodes there are, blacklisted ones included."""
         self.changes = 0
-        """Counts additions and unions: whoever sees the same number sees the same e-graph."""
+        """Counts additions and unions: the same number means the same e-graph."""
         self.cut_at = 0
         """At which count of changes it was last known to have no cycles."""
         self._uses: list[list[int]] = []

@@ -277,7 +277,7 @@ class _RuleGroupRun:
                     applied[name] += changed
                     if place == len(rows):
                         break
-                    graph.rebuild()  # what is equal counts once; perhaps there is room then
+                    graph.rebuild()  # equal nodes count once, perhaps below the limit
                     if graph.node_count >= self._nodes:
                         return StopReason.NODES
         finally:

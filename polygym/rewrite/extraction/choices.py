@@ -1,4 +1,4 @@
-"""What extraction has to choose from, without what cannot matter.
+"""Choices of extraction, without those that cannot matter.
 
 Left out, without a loss for the cheapest term:
 

@@ -1,4 +1,4 @@
-"""What nodes cost, and what extraction comes to.
+"""Costs of nodes, and results of extraction.
 
 A cost is a function of a node's head, its children's data and its own: never less than zero,
 infinite for what must not be chosen. A term costs the sum over its *different* nodes, since what is

@@ -1,4 +1,4 @@
-"""What extraction need not ask: rules that make the choice smaller and its least cost no other.
+"""Reductions of the choices of extraction that keep the least cost.
 
 What is left are *options* of classes: an option costs something, needs classes, and stands for the
 nodes that are taken with it. A *solution* has an option for each class that a root or another
@@ -17,7 +17,7 @@ option needs, and no cycle. Four rules are used in turn until none finds anythin
   not there: it is a solution and no dearer. Trees may be made of options that go themselves; these
   belong to classes below, so that replacing them too comes to an end.
 - *inlined*: a class with one option that costs nothing, or that one class alone needs, is had with
-  those that need it. In c = {1:[h], 4:[]}, h = {3:[m]}, nobody else needing h: c = {4:[m], 4:[]}.
+  those that need it. In c = {1:[h], 4:[]}, h = {3:[m]}, no other needs h: c = {4:[m], 4:[]}.
   Where two classes needed h, it would be paid for twice: hence the condition.
 
 Classes that need each other in a circle are left as they are, but for plain domination (b needs
@@ -53,7 +53,7 @@ class ReducedChoices:
     """What is left to choose; classes are called as in the choices."""
 
     roots: frozenset[int]
-    """The classes that have to be had."""
+    """The classes that every answer has."""
     options: dict[int, tuple[ClassOption, ...]]
     """Class: its options, children first where no circle is."""
     nodes: tuple[int, ...]

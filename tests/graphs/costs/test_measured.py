@@ -35,7 +35,7 @@ def graph() -> Graph:
 
 
 def invented(seed: int) -> Any:
-    """Return times by the dice, never below the estimates."""
+    """Return random times, never below the estimates."""
 
     def seconds_of(head: Head, children: Any, threads: int) -> float:
         digest = hashlib.sha256(f"{seed} {operator_key(head, children)}".encode()).digest()

@@ -1,4 +1,4 @@
-"""What is different after rewriting: what a rewrite made, and not what comes after it."""
+"""Differences after rewriting: the nodes that a rewrite made, not those after them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Environments of graphs for the tests: small graphs, few rules, and episodes by dice."""
+"""Environments of graphs for the tests: small graphs, few rules, random episodes."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ ENDS = {SATURATE: (13, 14), SUBSTITUTE: (0,)}
 
 
 def played(env: Any, seed: int, *, wild: bool = False) -> Iterator[tuple[Any, ...]]:
-    """Play an episode by dice, under the mask or, ``wild``, not; yield action and step.
+    """Play a random episode, under the mask or, ``wild``, not; yield action and step.
 
-    Dice seldom end it while there is something else to do.
+    Random actions seldom end it while others are allowed.
     """
     ends = ENDS[env.unwrapped.ID]
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""What environments of graphs are given: graphs, rules, options, and what is refused."""
+"""Arguments of the graph environments: graphs, rules, options, and refusals."""
 
 from __future__ import annotations
 

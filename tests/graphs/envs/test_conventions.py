@@ -1,4 +1,4 @@
-"""What both environments of graphs promise: conventions, masks, rewards, forks, pictures."""
+"""Promises of both graph environments: conventions, masks, rewards, forks, pictures."""
 
 from __future__ import annotations
 

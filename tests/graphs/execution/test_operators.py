@@ -133,7 +133,7 @@ def test_all_operators_are_here() -> None:
             part = stack.pop()
             seen.add(str(part.head))
             stack.extend(part.children)
-    # Results are joined elsewhere.
+    # Other tests join results.
     assert set(OPERATORS) - seen == {"noop"}
 
 

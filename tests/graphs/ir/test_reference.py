@@ -1,4 +1,4 @@
-"""What operators compute, against PyTorch and against loops."""
+"""Reference values of operators, against PyTorch and against loops."""
 
 from __future__ import annotations
 

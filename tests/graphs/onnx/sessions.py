@@ -1,4 +1,4 @@
-"""What onnxruntime makes of a file, and what must come out of polygym's reading of it."""
+"""Sessions of onnxruntime: the results that a file read by polygym must give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does not hold is refused with numbers that show it; what holds is not."""
+"""Verification: unsound rules are refused with numbers that show it, sound ones are not."""
 
 from __future__ import annotations
 

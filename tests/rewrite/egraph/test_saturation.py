@@ -65,7 +65,7 @@ def test_there_are_never_more_nodes_than_allowed(nodes: int) -> None:
     full = 3**4 - 2 ** (4 + 1) + 1 + 4
     if nodes < full:
         assert report.stop is StopReason.NODES
-    elif nodes > 2 * full:  # in between, what is not yet known to be equal may take the room
+    elif nodes > 2 * full:  # in between, nodes not yet known to be equal may count
         assert report.stop is StopReason.SATURATED
     assert max(seen) <= max(nodes, before)
     assert graph.limit == 0

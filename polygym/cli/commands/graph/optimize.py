@@ -1,4 +1,4 @@
-"""``polygym graph optimize``: from a model to the cheapest equal one, confirmed end to end."""
+"""Command ``polygym graph optimize``: the cheapest equal model, confirmed end to end."""
 
 from __future__ import annotations
 

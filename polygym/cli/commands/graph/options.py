@@ -1,4 +1,4 @@
-"""What the commands of ``polygym graph`` share: shapes, threads, rules, costs."""
+"""Options that commands of ``polygym graph`` share: shapes, threads, rules, costs."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""ir: to be described."""
+"""Operations on arrays, views, loop nests, and their text."""
 
 __all__: list[str] = []

@@ -105,7 +105,7 @@ class TextTemplate:
 
 @dataclass(frozen=True, slots=True)
 class GuardedSelect:
-    """One expression where all subscripts are within their ranges, another elsewhere."""
+    """One expression where all subscripts are within their ranges, another otherwise."""
 
     ranges: tuple[tuple[AffineIndex, int, int], ...]
     inside: Expression

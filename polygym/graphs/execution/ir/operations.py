@@ -1,4 +1,4 @@
-"""What has to be done when a model runs, as a list of operations on arrays that is being written.
+"""Operations on arrays, in the order of execution, and their construction.
 
 Equal operations are one. What a view shows is moved where an operation needs it in one piece.
 """

@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArraySource:
-    """An array that is there when the model runs; what it comes from is kept elsewhere."""
+    """An array of a model; other tables keep where it comes from."""
 
     shape: tuple[int, ...]
     dtype: str

@@ -1,3 +1,3 @@
-"""lowering: to be described."""
+"""Lowering of graphs to operations and groups of operations."""
 
 __all__: list[str] = []

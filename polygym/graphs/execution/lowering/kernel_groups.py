@@ -1,10 +1,10 @@
-"""Which operations share a kernel: a product and what follows it element by element.
+"""Groups of operations that share a kernel: a product and the elementwise ones after it.
 
 An operation joins the one group that alone needs its result, if what needs it are functions of
 elements of the same shape, and that is faster. A group has one operation at most that is more than
 such a function, its head; its result is what the last one, its root, makes.
 
-Nobody outside of a group waits for anything in it but the root, so it can run where the root is.
+Operations outside of a group need its root alone, so the group can run at the place of the root.
 """
 
 from __future__ import annotations

@@ -1,3 +1,3 @@
-"""operators: to be described."""
+"""Loop bodies of the operators that are more than elementwise."""
 
 __all__: list[str] = []

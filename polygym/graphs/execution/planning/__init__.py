@@ -1,3 +1,3 @@
-"""planning: to be described."""
+"""Plans of execution: kernels and their variants, fusion, memory."""
 
 __all__: list[str] = []

@@ -2,7 +2,7 @@
 
 An array lies in a *storage*: an input or a result of the call, a constant, or a block of the arena.
 Parts of a concatenation whose parts lie one after the other are written where they belong; an
-element-wise operation writes over an operand that nobody needs any longer.
+element-wise operation writes over an operand that nothing needs any longer.
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ class _ExecutionPlanner:
                 yield ElementCopy(view, here, target, whole)
 
     def _reusable_operand(self, group: KernelGroup, number: int) -> ArrayView | None:
-        """Return an operand of an element-wise group that nobody needs afterwards."""
+        """Return an operand of an element-wise group that nothing needs afterwards."""
         root = group.root
         if group.head is not None or root.result in self.places:
             return None

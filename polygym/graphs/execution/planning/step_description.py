@@ -1,4 +1,4 @@
-"""What a user sees of a step, and the memory that its kernel needs for itself."""
+"""Description of a step for users, and the memory that its kernel needs for itself."""
 
 from __future__ import annotations
 

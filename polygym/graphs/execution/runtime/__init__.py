@@ -1,3 +1,3 @@
-"""runtime: to be described."""
+"""Compiled models: code, memory, calls."""
 
 __all__: list[str] = []

@@ -56,7 +56,7 @@ _Array = np.ndarray[Any, Any]
 def zeroed_buffer(size: int) -> _Array:
     """Return so many bytes, all 0, that begin at a line of a cache.
 
-    >>> memory = room(100)
+    >>> memory = zeroed_buffer(100)
     >>> memory.size, address_of(memory) % ALIGNMENT
     (100, 0)
     """

@@ -1,4 +1,4 @@
-"""Where the time of a model goes: step by step, or operator by operator, beside what is possible.
+"""Profile of a model: time by step or by operator, beside the limit of the machine.
 
 The limit of a step is the time below which it does not run on this machine, by what was measured of
 it (:mod:`polygym.runtime.peaks`): operations at the highest rate, or bytes at that of the nearest

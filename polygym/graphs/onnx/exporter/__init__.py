@@ -1,3 +1,3 @@
-"""exporter: to be described."""
+"""Export of models as ONNX files."""
 
 __all__: list[str] = []

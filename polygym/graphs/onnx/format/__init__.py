@@ -1,3 +1,3 @@
-"""format: to be described."""
+"""ONNX files: the package, names, tensors, and the order of nodes."""
 
 __all__: list[str] = []

@@ -1,3 +1,3 @@
-"""importer: to be described."""
+"""Import of ONNX files: order, folding, patterns, translation."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""What is known while a file is read: constants, shapes, and arithmetic with them.
+"""Constant folding of ONNX files: constants, shapes, and arithmetic with them.
 
 Exported models compute shapes: ``Shape``, ``Gather``, ``Concat``, then ``Reshape``. All shapes are
 known here, so such chains come down to arrays. ONNX's own reference (NumPy) computes them; what it

@@ -5,7 +5,7 @@ weight. Nodes that no result needs are not looked at.
 
 The inputs of an ONNX graph: names, types, and shapes, which must all be known.
 
-An extent that the file leaves open has a name (``batch``) or none; whoever reads the file says the
+An extent that the file leaves open has a name (``batch``) or none; the caller gives the
 shape of the input, and a name then stands for the same extent in every input.
 """
 

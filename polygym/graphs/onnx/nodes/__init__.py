@@ -1,3 +1,3 @@
-"""nodes: to be described."""
+"""Nodes of an ONNX graph during import, and the graph that is built."""
 
 __all__: list[str] = []

@@ -1,3 +1,3 @@
-"""operators: to be described."""
+"""Import of ONNX operators, one module a family; each has its rows."""
 
 __all__: list[str] = []

@@ -96,14 +96,14 @@ def _where(node: OnnxNode) -> Term:
 
 
 def _threshold(node: OnnxNode) -> Term:
-    """Give x where it is larger than alpha, elsewhere 0."""
+    """Give x where it is larger than alpha, otherwise 0."""
     x = node.term(0)
     alpha = node.scalar(float(np.float32(node.attribute("alpha", 1.0))), x)
     return node.make("where", node.make("less", alpha, x), x, node.scalar(0.0, x))
 
 
 def _triangular(node: OnnxNode) -> Term:
-    """Give x on one side of the diagonal of its last two axes, elsewhere 0."""
+    """Give x on one side of the diagonal of its last two axes, otherwise 0."""
     x = node.term(0)
     shape = node.builder.shape(x)
     if len(shape) < 2:

@@ -88,8 +88,8 @@ def window_geometry(node: OnnxNode, size: IntPair, kernel: IntPair, rank: int) -
         )
     if node.attribute("ceil_mode", 0):
         for axis in range(2):
-            room = size[axis] + before[axis] + after[axis] - kernel[axis]
-            count = -(-room // stride[axis]) + 1
+            rest = size[axis] + before[axis] + after[axis] - kernel[axis]
+            count = -(-rest // stride[axis]) + 1
             if (count - 1) * stride[axis] >= size[axis] + before[axis]:
                 count -= 1  # a window that begins in the pads after the image is none
             needed = (count - 1) * stride[axis] + kernel[axis] - size[axis] - before[axis]

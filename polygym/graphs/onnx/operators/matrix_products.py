@@ -98,7 +98,7 @@ def _einsum(node: OnnxNode) -> Term:
 
     Letters of both that are needed later are the batch, of both alone what is summed over, of one
     rows or columns. ``bhqd,bhkd->bhqk``: the batch is bh, rows q, columns k, summed d. What only
-    one has and nobody needs is summed before.
+    one has and no other needs is summed before.
     """
     parts, result = _subscripts(node)
     terms = node.terms()
@@ -151,7 +151,7 @@ def _subscripts(node: OnnxNode) -> tuple[list[str], str]:
 
 
 def _sum_unneeded(node: OnnxNode, x: Term, letters: str, needed: set[str]) -> tuple[Term, str]:
-    """Sum over the letters that nobody needs."""
+    """Sum over the letters that nothing needs."""
     axes = tuple(place for place, letter in enumerate(letters) if letter not in needed)
     if not axes:
         return x, letters
@@ -166,7 +166,7 @@ def _contract(
     later: set[str],
     sizes: Mapping[str, int],
 ) -> tuple[Term, str]:
-    """Return the product of two tensors, summed over what both have and nobody needs later."""
+    """Return the product of two tensors, summed over letters of both that nothing needs later."""
     x, left = _sum_unneeded(node, *one, later | set(other[1]))
     y, right = _sum_unneeded(node, *other, later | set(left))
     batch = [letter for letter in left if letter in right and letter in later]

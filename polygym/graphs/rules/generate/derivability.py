@@ -1,4 +1,4 @@
-"""What follows from rules already: both sides become one class of an e-graph, in a few iterations.
+"""Derivability of a rule from others: both sides become one class of an e-graph.
 
 Many equations are looked at together, in one e-graph, since their terms have parts in common.
 """

@@ -116,8 +116,8 @@ def _with_literals(
     def conditioned(keys: dict[Key, str]) -> Rule | None:
         if not may_be_conditional:
             return None
-        home = {name: literal_data(value) for (_, value), name in keys.items()}
-        return add_conditions(rule(keys), {**binding, **home}, seed)
+        own = {name: literal_data(value) for (_, value), name in keys.items()}
+        return add_conditions(rule(keys), {**binding, **own}, seed)
 
     if _holds(rule(names), _FULL_CASES, seed):
         return rule(names)

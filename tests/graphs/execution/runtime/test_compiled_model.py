@@ -1,4 +1,4 @@
-"""How compiled models are called: arrays and tensors, checks, steps, profiles."""
+"""Calls of compiled models: arrays and tensors, checks, steps, profiles."""
 
 from __future__ import annotations
 

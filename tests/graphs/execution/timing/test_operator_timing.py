@@ -63,7 +63,7 @@ def test_what_cannot_run_takes_for_ever(head: str, children: tuple[Any, ...]) ->
 
 
 def test_a_kernel_that_does_not_fit_is_no_exception() -> None:
-    # Matrices of 4 TiB: whoever looks for memory finds none.
+    # Matrices of 4 TiB: no machine has so much memory.
     huge = TensorType((1 << 20, 1 << 20))
     assert operator_seconds("relu", (huge,)) == inf
 

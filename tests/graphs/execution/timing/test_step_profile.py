@@ -1,4 +1,4 @@
-"""Where the time goes: shares, sums by operator, and what a machine allows."""
+"""Profiles: shares, sums by operator, and the limit of a machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables both ways: whoever adds a row adds a test, and none is missing."""
+"""Tables of both directions: each row has a test, and no operator is missing."""
 
 from __future__ import annotations
 

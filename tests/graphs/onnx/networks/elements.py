@@ -1,4 +1,4 @@
-"""What networks compute of single elements, and where they put it."""
+"""Elementwise functions and movements in networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What moves elements, by chance, against onnxruntime."""
+"""Random movements of elements, against onnxruntime."""
 
 from __future__ import annotations
 

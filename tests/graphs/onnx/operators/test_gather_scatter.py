@@ -19,11 +19,11 @@ from polygym.graphs.onnx import read
 from tests.graphs.onnx.sessions import assert_close, evaluated, numbers, run, save
 
 Array = np.ndarray[Any, Any]
-DICE = np.random.default_rng(7)
+RNG = np.random.default_rng(7)
 
 
 def places(low: int, high: int, *shape: int) -> Array:
-    return DICE.integers(low, high, shape)
+    return RNG.integers(low, high, shape)
 
 
 def same(
@@ -82,7 +82,7 @@ def test_slices_by_several_indices(
     shape: tuple[int, ...], indices: tuple[int, ...], batch: int, tmp_path: Path
 ) -> None:
     extents = np.array(shape[batch : batch + indices[-1]])
-    chosen = DICE.integers(-extents, extents, indices)
+    chosen = RNG.integers(-extents, extents, indices)
     same(tmp_path, "GatherND", numbers(*shape), chosen, batch_dims=batch)
 
 
@@ -96,8 +96,8 @@ def test_slices_put_at_known_places(count: int, tmp_path: Path) -> None:
     shape = (3, 4, 5)
     every = np.argwhere(np.ones(shape[:count]))
     for number in (1, 2, len(every)):
-        chosen = DICE.permutation(every)[:number]
-        chosen = np.where(DICE.random(chosen.shape) < 0.5, chosen, chosen - shape[:count])
+        chosen = RNG.permutation(every)[:number]
+        chosen = np.where(RNG.random(chosen.shape) < 0.5, chosen, chosen - shape[:count])
         updates = numbers(number, *shape[count:], seed=1)
         same(tmp_path, "ScatterND", numbers(*shape), chosen, updates)
 
@@ -105,7 +105,7 @@ def test_slices_put_at_known_places(count: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("axis", [0, 1])
 def test_elements_put_at_known_places(axis: int, tmp_path: Path) -> None:
     x = numbers(3, 5)
-    along = [DICE.permutation(x.shape[axis])[:2] for _ in range(x.shape[1 - axis])]
+    along = [RNG.permutation(x.shape[axis])[:2] for _ in range(x.shape[1 - axis])]
     indices = np.stack(along, axis)
     same(tmp_path, "ScatterElements", x, indices, numbers(*indices.shape, seed=1), axis=axis)
 

@@ -18,8 +18,8 @@ from polygym.graphs.execution import compile_model
 from polygym.graphs.onnx import read
 from tests.graphs.onnx.sessions import evaluated, run, save
 
-DICE = np.random.default_rng(3)
-TIES = DICE.integers(-3, 4, (3, 5, 4)).astype(np.float32)
+RNG = np.random.default_rng(3)
+TIES = RNG.integers(-3, 4, (3, 5, 4)).astype(np.float32)
 ODD = np.array(
     [-2.5, -1.5, -1.0, -0.5, -0.49999997, 0.0, 0.49999997, 0.5, 1.5, 2.5, 8388607.5, 1e30, np.inf],
     np.float32,
@@ -81,7 +81,7 @@ def test_running_sums_of_what_is_infinite(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["Floor", "Ceil", "Round", "Sign"])
 def test_whole_numbers(kind: str, tmp_path: Path) -> None:
     same(tmp_path / "one.onnx", kind, np.concatenate([ODD, -ODD]))
-    same(tmp_path / "one.onnx", kind, (9 * DICE.standard_normal((4, 50))).astype(np.float32))
+    same(tmp_path / "one.onnx", kind, (9 * RNG.standard_normal((4, 50))).astype(np.float32))
 
 
 @pytest.mark.parametrize("attributes", [{}, {"detect_negative": 0}, {"detect_positive": 0}])

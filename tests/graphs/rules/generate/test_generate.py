@@ -105,7 +105,7 @@ def test_terms_of_equal_value_are_candidates() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "home", "expected"),
+    ("text", "own", "expected"),
     [
         (
             "r: (concat2 ?m (concat2 ?n ?x ?y) (concat2 ?n ?z ?w)) "
@@ -120,13 +120,11 @@ def test_terms_of_equal_value_are_candidates() -> None:
         ),
     ],
 )
-def test_conditions_are_the_weakest_that_do(
-    text: str, home: dict[str, Data], expected: str
-) -> None:
+def test_conditions_are_the_weakest_that_do(text: str, own: dict[str, Data], expected: str) -> None:
     """One word, and the right one."""
     [rule] = parse_rules(text)
     tensors: dict[str, Data] = {name: TensorType((2, 2)) for name in ("?x", "?y", "?z", "?w")}
-    found = add_conditions(rule, {**tensors, **home})
+    found = add_conditions(rule, {**tensors, **own})
     assert found is not None
     words = [
         term_text(term).replace("(different ?n ?m)", "(different ?m ?n)")
@@ -138,8 +136,8 @@ def test_conditions_are_the_weakest_that_do(
 def test_what_never_holds_has_no_conditions() -> None:
     """Sums are no products."""
     [rule] = parse_rules("r: (ewadd ?x ?y) => (ewmul ?x ?y)")
-    home: dict[str, Data] = {"?x": TensorType((2, 2)), "?y": TensorType((2, 2))}
-    assert add_conditions(rule, home) is None
+    own: dict[str, Data] = {"?x": TensorType((2, 2)), "?y": TensorType((2, 2))}
+    assert add_conditions(rule, own) is None
 
 
 def test_what_follows_is_dropped() -> None:
