@@ -110,19 +110,19 @@ def _run_benchmark(
     target: str, result: OptimizationResult, setting: StudySettings
 ) -> dict[str, Any]:
     others = (Backend.UNFUSED, Backend.TORCH, Backend.TORCH_COMPILE, Backend.ONNXRUNTIME)
-    entrants = [BenchmarkEntry("before")]
+    entries = [BenchmarkEntry("before")]
     if result.is_changed:
-        entrants.append(BenchmarkEntry("after", graph=graph_text(result.after)))
-    entrants += [BenchmarkEntry(literal.value, literal) for literal in others]
+        entries.append(BenchmarkEntry("after", graph=graph_text(result.after)))
+    entries += [BenchmarkEntry(literal.value, literal) for literal in others]
     asked = ModelBenchmark(
-        target, tuple(entrants), setting.threads, setting.seed, rounds=31, seconds=setting.seconds
+        target, tuple(entries), setting.threads, setting.seed, rounds=31, seconds=setting.seconds
     )
     return {
         name: {
             "seconds": benchmark_result.seconds,
             "samples": list(benchmark_result.samples),
             "error": benchmark_result.error,
-            "trouble": benchmark_result.problem,
+            "problem": benchmark_result.problem,
         }
         for name, benchmark_result in run_benchmark(asked).items()
     }

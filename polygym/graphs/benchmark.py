@@ -26,7 +26,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from enum import Enum
+from enum import StrEnum
 from typing import Any, assert_never
 
 import numpy as np
@@ -104,15 +104,15 @@ def time_interleaved(
             samples[name].append((time.monotonic() - start) / count)
         if number >= 2 and time.monotonic() - begun > seconds:
             break
-    return {name: CallTimes(tuple(found)) for name, found in samples.items()}
+    return {name: CallTimes(tuple(times)) for name, times in samples.items()}
 
 
 TOLERANCE = 1e-4
-"""How far results may differ, relative to the largest of the first."""
+"""Largest difference of results that counts as none, relative to the largest of the first."""
 
 
-class Backend(Enum):
-    """Who runs a graph; unfused is polygym with a kernel for every operator."""
+class Backend(StrEnum):
+    """Runner of a graph; unfused is polygym with a kernel for every operator."""
 
     POLYGYM = "polygym"
     UNFUSED = "unfused"
@@ -123,7 +123,7 @@ class Backend(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkEntry:
-    """A name, who runs it, and the text of its graph ("" for that of the source)."""
+    """A name, the runner, and the text of its graph ("" for that of the source)."""
 
     name: str
     backend: Backend = Backend.POLYGYM
@@ -132,7 +132,7 @@ class BenchmarkEntry:
 
 @dataclass(frozen=True, slots=True)
 class ModelBenchmark:
-    """What runs: the source of weights (and how to open it), the entrants, threads, how long."""
+    """Models to time: the source of weights and how to open it, the entries, threads, time."""
 
     target: str
     entries: tuple[BenchmarkEntry, ...]
@@ -145,7 +145,7 @@ class ModelBenchmark:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkResult:
-    """What became of an entrant: seconds of its calls, its error to the first, what went wrong."""
+    """Result of an entry: seconds of its calls, its error to the first, its problem."""
 
     samples: tuple[float, ...] = ()
     error: float = 0.0
@@ -163,22 +163,17 @@ class BenchmarkResult:
 
 
 def run_benchmark(request: ModelBenchmark, limit: float = 3600.0) -> dict[str, BenchmarkResult]:
-    """Return what became of every entrant, by name.
+    """Return the result of every entry, by name.
 
     Raises:
         InputError: the source cannot be opened.
     """
-    document = asdict(request)
-    document["entrants"] = [
-        {"name": entry.name, "runner": entry.backend.value, "graph": entry.graph}
-        for entry in request.entries
-    ]
     command = [sys.executable, "-m", "polygym.graphs.benchmark", str(os.getpid())]
     environment = {**os.environ, "OMP_NUM_THREADS": str(request.threads)}
     try:
         done = subprocess.run(
             command,
-            input=json.dumps(document),
+            input=json.dumps(asdict(request)),
             capture_output=True,
             text=True,
             timeout=limit,
@@ -192,18 +187,15 @@ def run_benchmark(request: ModelBenchmark, limit: float = 3600.0) -> dict[str, B
         }
     lines = done.stdout.splitlines()
     if done.returncode or not lines:
-        last = (done.stderr.strip().splitlines() or ["no word"])[-1]
-        trouble = f"the process ended with {done.returncode}: {last}"
-        return {
-            benchmark_entry.name: BenchmarkResult(problem=trouble)
-            for benchmark_entry in request.entries
-        }
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        problem = f"the process ended with {done.returncode}: {last}"
+        return {entry.name: BenchmarkResult(problem=problem) for entry in request.entries}
     reply = json.loads(lines[-1])
     if "refused" in reply:
         raise InputError(reply["refused"])
     return {
-        name: BenchmarkResult(tuple(found["samples"]), found["error"], found["trouble"])
-        for name, found in reply.items()
+        name: BenchmarkResult(tuple(result["samples"]), result["error"], result["problem"])
+        for name, result in reply.items()
     }
 
 
@@ -216,26 +208,26 @@ def _run_request(request: dict[str, Any]) -> dict[str, Any]:
     source = open_source(request["target"], request["shapes"], request["seed"])
     arrays = random_inputs(source.graph, request["seed"] + 1)
     calls: dict[str, Callable[[], object]] = {}
-    found: dict[str, dict[str, Any]] = {}
+    replies: dict[str, dict[str, Any]] = {}
     first: list[Any] | None = None
-    for one in request["entrants"]:
-        reply = found[one["name"]] = {"samples": [], "error": 0.0, "trouble": ""}
+    for entry in request["entries"]:
+        reply = replies[entry["name"]] = {"samples": [], "error": 0.0, "problem": ""}
         try:
-            graph = parse_graph(one["graph"]) if one["graph"] else source.graph
+            graph = parse_graph(entry["graph"]) if entry["graph"] else source.graph
             model = Model(graph, source.model.weights)
-            call = _prepared(Backend(one["runner"]), model, arrays, request["threads"])
+            call = _prepared(Backend(entry["backend"]), model, arrays, request["threads"])
             results = [np.asarray(result) for result in call()]
         except (PolygymError, MemoryError, RuntimeError, ValueError, TypeError) as error:
-            reply["trouble"] = f"{type(error).__name__}: {error}"
+            reply["problem"] = f"{type(error).__name__}: {error}"
             continue
         first = results if first is None else first
         reply["error"] = _difference(first, results)
         if reply["error"] <= TOLERANCE:
-            calls[one["name"]] = call
+            calls[entry["name"]] = call
     times = time_interleaved(calls, request["rounds"], request["seconds"]) if calls else {}
     for name, taken in times.items():
-        found[name]["samples"] = list(taken.samples)
-    return found
+        replies[name]["samples"] = list(taken.samples)
+    return replies
 
 
 def _prepared(
@@ -286,7 +278,7 @@ def _difference(first: list[Any], other: list[Any]) -> float:
     >>> _difference([np.array([1.0, -4.0])], [np.array([1.0, -4.4])])
     0.10000000000000009
     """
-    if [one.shape for one in first] != [one.shape for one in other]:
+    if [array.shape for array in first] != [array.shape for array in other]:
         return float("inf")
     worst = 0.0
     for left, right in zip(first, other, strict=True):

@@ -24,13 +24,13 @@ from polygym.graphs.ir.text import graph_text
 
 
 def test_equal_graphs_by_several_runners() -> None:
-    entrants = (
+    entries = (
         BenchmarkEntry("polygym"),
         BenchmarkEntry("unfused", Backend.UNFUSED),
         BenchmarkEntry("torch", Backend.TORCH),
         BenchmarkEntry("onnxruntime", Backend.ONNXRUNTIME),
     )
-    done = run_benchmark(ModelBenchmark("squeezenet:small", entrants, rounds=3, seconds=0.2))
+    done = run_benchmark(ModelBenchmark("squeezenet:small", entries, rounds=3, seconds=0.2))
     assert list(done) == ["polygym", "unfused", "torch", "onnxruntime"]
     for result in done.values():
         assert result.is_correct, result.problem
@@ -70,12 +70,12 @@ def test_another_result_is_seen_and_not_timed(tmp_path: Path) -> None:
     shorter = Graph.of("g", build.make_node("slice", 1, 0, 4, 1, build.matmul(x, w)))
     path = tmp_path / "g.txt"
     path.write_text(graph_text(right))
-    entrants = (
+    entries = (
         BenchmarkEntry("right"),
         BenchmarkEntry("wrong", graph=graph_text(wrong)),
         BenchmarkEntry("shorter", graph=graph_text(shorter)),
     )
-    done = run_benchmark(ModelBenchmark(str(path), entrants, rounds=3, seconds=0.1))
+    done = run_benchmark(ModelBenchmark(str(path), entries, rounds=3, seconds=0.1))
     assert done["right"].is_correct
     assert done["right"].samples
     for name in ("wrong", "shorter"):
@@ -84,9 +84,9 @@ def test_another_result_is_seen_and_not_timed(tmp_path: Path) -> None:
         assert done[name].error > 1e-3
 
 
-def test_a_graph_that_is_none_is_the_trouble_of_its_entrant() -> None:
-    entrants = (BenchmarkEntry("good"), BenchmarkEntry("bad", graph="nonsense"))
-    done = run_benchmark(ModelBenchmark("vgg19:small", entrants, rounds=3, seconds=0.1))
+def test_a_graph_that_is_none_is_the_problem_of_its_entry() -> None:
+    entries = (BenchmarkEntry("good"), BenchmarkEntry("bad", graph="nonsense"))
+    done = run_benchmark(ModelBenchmark("vgg19:small", entries, rounds=3, seconds=0.1))
     assert done["good"].is_correct
     assert "SourceError" in done["bad"].problem
 

@@ -1,8 +1,8 @@
 """Base of the environments of tensor graphs.
 
-They are thin shells around an :class:`GraphEpisode`, a value, as those of schedules are: ``step``
-replaces it. What an action that the mask forbids comes to is the same for both, and the same as in
-the other environments: it costs 0.1, changes nothing, and the hundredth one ends the episode.
+They are thin shells around a :class:`~polygym.graphs.envs.task.GraphEpisode`, a value: ``step``
+replaces it. An action that the mask forbids has the same effect as in the other environments: it
+costs 0.1, changes nothing, and the hundredth one ends the episode.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -35,7 +35,7 @@ from polygym.mdp.observation.arrays import Array, ArraySpec, Observation
 from polygym.mdp.problems import arguments
 from polygym.rewrite.rule import Rule
 
-__all__ = ["GraphEnv", "GraphEpisode", "Info"]
+__all__ = ["GraphEnv", "Info"]
 
 Info = dict[str, Any]
 
@@ -43,61 +43,6 @@ _MAX_THREADS = 1024
 
 VERSION = 1
 """The version of the observations."""
-
-
-class GraphEpisode(Protocol):
-    """A state as a value, and how it was reached."""
-
-    @property
-    def task(self) -> GraphTask:
-        """What it is about."""
-        ...
-
-    @property
-    def status(self) -> str:
-        """``running``, or how it ended."""
-        ...
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it has ended."""
-        ...
-
-    @property
-    def cost(self) -> float:
-        """What the graph costs that would be the result now."""
-        ...
-
-    @property
-    def reward(self) -> float:
-        """What the last action was worth."""
-        ...
-
-    @property
-    def rejection(self) -> str:
-        """Why the last action was not taken, "" if it was."""
-        ...
-
-    @property
-    def graph(self) -> Graph:
-        """The graph that is the result, or would be now."""
-        ...
-
-    def mask(self) -> tuple[bool, ...]:
-        """Return which actions are possible; none after the end."""
-        ...
-
-    def refusal(self, action: int) -> str:
-        """Return why an action is not possible, "" if it is."""
-        ...
-
-    def meanings(self) -> tuple[str, ...]:
-        """Return what every action would do."""
-        ...
-
-    def after(self, action: int) -> GraphEpisode:
-        """Return the state after an action, possible or not."""
-        ...
 
 
 class GraphEnv(SnapshotEnv[Observation, np.int64]):

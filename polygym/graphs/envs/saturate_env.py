@@ -176,12 +176,12 @@ class SaturateEnv(GraphEnv):
         return start_saturation(task, self._options)
 
     def _more_info(self) -> Info:
-        episode = self.episode
+        episode: SaturationEpisode = self.episode
         return {
             "nodes": int(episode.egraph.node_count),
             "classes": int(episode.egraph.class_count),
             "steps": int(episode.steps),
-            "bound": float(episode.bound),
+            "bound": float(episode.lower_bound),
         }
 
     def _observe(self, allowed: Array) -> Observation:

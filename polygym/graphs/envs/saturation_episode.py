@@ -26,13 +26,11 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
-from polygym.envs.end_info import INVALID_STATUS
 from polygym.graphs.envs.rule_groups import RuleGroup, rule_operators
-from polygym.graphs.envs.task import GraphTask, operator_name
+from polygym.graphs.envs.task import GraphEpisode, GraphTask, operator_name
 from polygym.graphs.ir.graph import Graph
-from polygym.mdp.episode import MOST_ILLEGAL_ACTIONS
-from polygym.mdp.rewards import ILLEGAL_ACTION_REWARD, INVALID_EPISODE_PENALTY
 from polygym.rewrite.egraph import EGraph, StopReason, run_iteration
 from polygym.rewrite.extraction import ExtractionStatus, extract_greedily, extract_optimally
 from polygym.rewrite.rule import Rule
@@ -103,7 +101,6 @@ ACTIONS = (
 """The names of the actions, in the order of their numbers; records have them."""
 
 _METHODS = {EXTRACT_GREEDY: ExtractionAction.GREEDY, EXTRACT_OPTIMAL: ExtractionAction.OPTIMAL}
-RUNNING = "running"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,32 +123,20 @@ class ActionStatistics:
     growth: int = 0
 
 
-@dataclass(frozen=True)
-class SaturationEpisode:
+@dataclass(frozen=True, kw_only=True)
+class SaturationEpisode(GraphEpisode):
     """A state; ``best`` is what greedy extraction would choose now, or the result of the end."""
 
-    task: GraphTask
     options: SaturationOptions
     egraph: EGraph = field(repr=False, compare=False)
     root: int
     best: Term
-    cost: float
-    actions: tuple[int, ...] = ()
     costs: tuple[float, ...] = ()
     action_statistics: tuple[ActionStatistics, ...] = (ActionStatistics(),) * len(ACTIONS)
     idle_groups: frozenset[RuleGroup] = frozenset()
     is_full: bool = False
-    status: str = RUNNING
     lower_bound: float = 0.0
-    reward: float = 0.0
     total_price: float = 0.0
-    rejection: str = ""
-    illegal: int = 0
-
-    @property
-    def is_over(self) -> bool:
-        """Whether a graph has been extracted, or the episode was given up."""
-        return self.status != RUNNING
 
     @property
     def graph(self) -> Graph:
@@ -315,19 +300,8 @@ class SaturationEpisode:
             )
         )
 
-    def with_illegal(self, count: int, why: str) -> SaturationEpisode:
-        """Return the state after so many impossible actions, with the reward of the last."""
-        if count < MOST_ILLEGAL_ACTIONS:
-            return replace(self, reward=ILLEGAL_ACTION_REWARD, rejection=why, illegal=count)
-        return replace(
-            self,
-            best=self.task.graph.root,
-            cost=self.task.initial_cost,
-            status=INVALID_STATUS,
-            reward=INVALID_EPISODE_PENALTY,
-            rejection=why,
-            illegal=count,
-        )
+    def _at_start(self) -> dict[str, Any]:
+        return {"best": self.task.graph.root}
 
 
 def start_saturation(task: GraphTask, options: SaturationOptions) -> SaturationEpisode:
@@ -335,7 +309,14 @@ def start_saturation(task: GraphTask, options: SaturationOptions) -> SaturationE
     egraph = EGraph(task.types)
     root = egraph.add_term(task.graph.root)
     egraph.rebuild()
-    return SaturationEpisode(task, options, egraph, root, task.graph.root, task.initial_cost)
+    return SaturationEpisode(
+        task=task,
+        options=options,
+        egraph=egraph,
+        root=root,
+        best=task.graph.root,
+        cost=task.initial_cost,
+    )
 
 
 def _groups_of_action(action: int) -> tuple[RuleGroup, ...]:

@@ -23,18 +23,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
-from polygym.envs.end_info import INVALID_STATUS
-from polygym.graphs.envs.task import GraphTask
+from polygym.graphs.envs.task import RUNNING, GraphEpisode, GraphTask
 from polygym.graphs.ir.graph import Graph
-from polygym.mdp.episode import MOST_ILLEGAL_ACTIONS
-from polygym.mdp.rewards import ILLEGAL_ACTION_REWARD, INVALID_EPISODE_PENALTY
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.substitution import TermIndex
 from polygym.rewrite.term import Term
 
 __all__ = [
-    "RUNNING",
     "STOP",
     "AppliedSubstitution",
     "SubstitutionEpisode",
@@ -90,7 +87,6 @@ def limited_candidates(
 STOP = 0
 """The action that ends an episode; candidate k is action k + 1."""
 
-RUNNING = "running"
 _STOPPED, _EXHAUSTED = "stopped", "out of steps"
 
 
@@ -113,26 +109,14 @@ class AppliedSubstitution:
     cost: float
 
 
-@dataclass(frozen=True)
-class SubstitutionEpisode:
-    """A state."""
+@dataclass(frozen=True, kw_only=True)
+class SubstitutionEpisode(GraphEpisode):
+    """State after some substitutions, which ended it, ran out of steps, or was given up."""
 
-    task: GraphTask
     options: SubstitutionOptions
     root: Term
-    cost: float
     applied: tuple[AppliedSubstitution, ...] = ()
-    actions: tuple[int, ...] = ()
-    status: str = RUNNING
-    reward: float = 0.0
-    rejection: str = ""
-    illegal: int = 0
     previous_root: Term | None = None
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the episode was stopped, is out of steps, or was given up."""
-        return self.status != RUNNING
 
     @cached_property
     def graph(self) -> Graph:
@@ -210,10 +194,10 @@ class SubstitutionEpisode:
         taken = AppliedSubstitution(chosen.rule.name, self.places_of(chosen), chosen.cost)
         actions = (*self.actions, action)
         return SubstitutionEpisode(
-            self.task,
-            self.options,
-            chosen.root,
-            chosen.cost,
+            task=self.task,
+            options=self.options,
+            root=chosen.root,
+            cost=chosen.cost,
             applied=(*self.applied, taken),
             actions=actions,
             status=RUNNING if len(actions) < self.options.max_steps else _EXHAUSTED,
@@ -222,25 +206,15 @@ class SubstitutionEpisode:
             previous_root=self.root,
         )
 
-    def with_illegal(self, count: int, why: str) -> SubstitutionEpisode:
-        """Return the state after so many impossible actions, with the reward of the last."""
-        if count < MOST_ILLEGAL_ACTIONS:
-            return replace(self, reward=ILLEGAL_ACTION_REWARD, rejection=why, illegal=count)
-        return replace(
-            self,
-            root=self.task.graph.root,
-            cost=self.task.initial_cost,
-            previous_root=self.root,
-            status=INVALID_STATUS,
-            reward=INVALID_EPISODE_PENALTY,
-            rejection=why,
-            illegal=count,
-        )
+    def _at_start(self) -> dict[str, Any]:
+        return {"root": self.task.graph.root, "previous_root": self.root}
 
 
 def start_substitution(task: GraphTask, options: SubstitutionOptions) -> SubstitutionEpisode:
     """Return the state in which nothing has been substituted."""
-    return SubstitutionEpisode(task, options, task.graph.root, task.initial_cost)
+    return SubstitutionEpisode(
+        task=task, options=options, root=task.graph.root, cost=task.initial_cost
+    )
 
 
 def nodes_in_text_order(graph: Graph) -> tuple[Term, ...]:

@@ -1,20 +1,22 @@
 """Task of an episode: a graph, the costs of its nodes, and the rules that may change it.
 
-An environment is told all three by words, which JSON can carry (``"nasrnn"``, ``"static"``,
-``"default"``), or by values; this module makes values of words, and has what is asked about every
-graph of an episode: what it costs, and how the cost of its nodes is divided.
+An environment takes all three as texts, which JSON can carry (``"nasrnn"``, ``"static"``,
+``"default"``), or as values; this module makes values of texts. It has the costs of all graphs of
+an episode, and the state that both kinds of episodes share.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import fsum
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from polygym.envs.end_info import INVALID_STATUS
 from polygym.errors import InputError
 from polygym.graphs import library
 from polygym.graphs.costs import MeasuredCosts, NodeCosts, RooflineCosts
@@ -25,6 +27,8 @@ from polygym.graphs.ir.model import Model
 from polygym.graphs.model_source import open_source
 from polygym.graphs.rules import load_rule_file, standard_rules
 from polygym.lru_cache import LruCache
+from polygym.mdp.episode import MOST_ILLEGAL_ACTIONS
+from polygym.mdp.rewards import ILLEGAL_ACTION_REWARD, INVALID_EPISODE_PENALTY
 from polygym.rewrite.domain import Data
 from polygym.rewrite.rule import Rule, check_rule_terms
 from polygym.rewrite.term import Head, Term
@@ -33,7 +37,9 @@ from polygym.rewrite.type_table import TypeTable
 __all__ = [
     "COSTS",
     "DEFAULT_RULES",
+    "RUNNING",
     "CostCache",
+    "GraphEpisode",
     "GraphTask",
     "check_sound",
     "costs_from_argument",
@@ -45,6 +51,7 @@ __all__ = [
 
 COSTS = ("static", "measured")
 DEFAULT_RULES = "default"
+RUNNING = "running"
 
 _MAX_CACHED_TERMS = 200_000
 _MAX_CACHED_GRAPHS = 256
@@ -267,3 +274,60 @@ def open_graph(name: str | Graph, size: str) -> Graph:
     if isinstance(name, Graph):
         return name
     return open_source(f"{name}:{size}" if name in library.NAMES else name).graph
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphEpisode(ABC):
+    """A state as a value, and how it was reached; ``cost`` is that of the result, or of it now."""
+
+    task: GraphTask
+    cost: float
+    actions: tuple[int, ...] = ()
+    status: str = RUNNING
+    reward: float = 0.0
+    rejection: str = ""
+    illegal: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the episode has ended."""
+        return self.status != RUNNING
+
+    @property
+    @abstractmethod
+    def graph(self) -> Graph:
+        """The graph that is the result, or would be now."""
+
+    @abstractmethod
+    def mask(self) -> tuple[bool, ...]:
+        """Return which actions are possible; none after the end."""
+
+    @abstractmethod
+    def refusal(self, action: int) -> str:
+        """Return why an action is not possible, "" if it is."""
+
+    @abstractmethod
+    def meanings(self) -> tuple[str, ...]:
+        """Return what every action would do, "" where it is not possible."""
+
+    @abstractmethod
+    def after(self, action: int) -> GraphEpisode:
+        """Return the state after an action, possible or not."""
+
+    @abstractmethod
+    def _at_start(self) -> dict[str, Any]:
+        """Return the fields by which a state has the graph of the start."""
+
+    def with_illegal(self, count: int, why: str) -> Self:
+        """Return the state after so many impossible actions, with the reward of the last."""
+        if count < MOST_ILLEGAL_ACTIONS:
+            return replace(self, reward=ILLEGAL_ACTION_REWARD, rejection=why, illegal=count)
+        return replace(
+            self,
+            **self._at_start(),
+            cost=self.task.initial_cost,
+            status=INVALID_STATUS,
+            reward=INVALID_EPISODE_PENALTY,
+            rejection=why,
+            illegal=count,
+        )

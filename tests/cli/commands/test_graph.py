@@ -35,7 +35,7 @@ def test_optimized_from_a_file_to_a_folder(
     arguments = ["graph", "optimize", str(tmp_path / "model.onnx"), "--costs", "static", "--time"]
     code, found = call_json(capsys, *arguments, "--out", str(out))
     assert code == 0
-    assert found["end_to_end"]["trouble"] == ""
+    assert found["end_to_end"]["problem"] == ""
     assert (out / "graphs.svg").read_text().startswith("<")
     assert json.loads((out / "report.json").read_text()) == found
     x = np.ones(model.graph.signatures[0].tensor.shape, np.float32)
@@ -88,7 +88,7 @@ def test_where_time_goes_by_operator(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_tune(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "polygym.graphs.execution.timing.kernel_tuning.seconds_of_kernel", lambda *_: 1e-6
+        "polygym.graphs.execution.timing.kernel_tuning.kernel_seconds", lambda *_: 1e-6
     )
     code, [found] = call_json(capsys, "graph", "tune", "vgg19:small")
     assert code == 0
@@ -106,8 +106,8 @@ def test_bench_beside_pytorch(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["graph", "bench", "vgg19:small", "--against", "torch", "--seconds", "0.2"]
     code, [found] = call_json(capsys, *arguments)
     assert code == 0
-    assert found["entrants"]["polygym"]["ratio"] == 1.0
-    assert found["entrants"]["torch"]["seconds"] > 0
+    assert found["entries"]["polygym"]["ratio"] == 1.0
+    assert found["entries"]["torch"]["seconds"] > 0
 
 
 @pytest.mark.parametrize(

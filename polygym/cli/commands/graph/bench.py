@@ -64,32 +64,32 @@ def command(
                 f"--against: expected some of {', '.join(known)}, found {shorten(name)!r}"
             )
     documents: list[dict[str, Any]] = []
-    entrants = (BenchmarkEntry("polygym"), *(BenchmarkEntry(name, Backend(name)) for name in names))
+    entries = (BenchmarkEntry("polygym"), *(BenchmarkEntry(name, Backend(name)) for name in names))
     for model in models:
-        done = run_benchmark(ModelBenchmark(model, entrants, threads, seed, shapes, 101, length))
-        documents.append({"model": model, "threads": threads, "entrants": _finishes(done)})
+        done = run_benchmark(ModelBenchmark(model, entries, threads, seed, shapes, 101, length))
+        documents.append({"model": model, "threads": threads, "entries": _results(done)})
         if not as_json:
-            _print_race(model, documents[-1]["entrants"])
+            _print_times(model, documents[-1]["entries"])
     is_fine = all(
-        not one["trouble"]
+        not one["problem"]
         for document in documents
-        for name, one in document["entrants"].items()
+        for name, one in document["entries"].items()
         if name == "polygym"
     )
     return CommandResult(0 if is_fine else 1, documents if as_json else None)
 
 
-def _finishes(done: Mapping[str, BenchmarkResult]) -> dict[str, Any]:
+def _results(done: Mapping[str, BenchmarkResult]) -> dict[str, Any]:
     own = done["polygym"]
     result: dict[str, Any] = {}
     for name, benchmark_result in done.items():
-        trouble = benchmark_result.problem
-        if not trouble and not benchmark_result.is_correct:
-            trouble = f"another result: {benchmark_result.error:.2g} off"
+        problem = benchmark_result.problem
+        if not problem and not benchmark_result.is_correct:
+            problem = f"another result: {benchmark_result.error:.2g} off"
         result[name] = {
             "seconds": benchmark_result.seconds,
             "error": benchmark_result.error,
-            "trouble": trouble,
+            "problem": problem,
             "ratio": benchmark_result.seconds / own.seconds
             if benchmark_result.seconds and own.seconds
             else None,
@@ -97,12 +97,12 @@ def _finishes(done: Mapping[str, BenchmarkResult]) -> dict[str, Any]:
     return result
 
 
-def _print_race(model: str, entrants: Mapping[str, Any]) -> None:
+def _print_times(model: str, entries: Mapping[str, Any]) -> None:
     heading(model)
     rows = []
-    for name, entrant in entrants.items():
-        if entrant["trouble"]:
-            rows.append((name, "-", "-", entrant["trouble"]))
+    for name, entry in entries.items():
+        if entry["problem"]:
+            rows.append((name, "-", "-", entry["problem"]))
         else:
-            rows.append((name, format_seconds(entrant["seconds"]), f"{entrant['ratio']:.2f}", ""))
+            rows.append((name, format_seconds(entry["seconds"]), f"{entry['ratio']:.2f}", ""))
     print_table(("WHO", "TIME", "/ POLYGYM", ""), rows, "lrrl")

@@ -185,7 +185,7 @@ def command(
         tell("running both graphs end to end")
         result, report["end_to_end"] = _confirmed(source, shapes, seed, threads, result)
         report["changed"] = result.is_changed
-        code = int(bool(report["end_to_end"]["trouble"]))
+        code = int(bool(report["end_to_end"]["problem"]))
     if out is not None:
         _write(out, source, result, report)
     if as_json:
@@ -215,15 +215,15 @@ def _confirmed(
     from polygym.graphs.ir.text import graph_text
 
     if not found.is_changed:
-        return found, {"trouble": "", "kept": True, "note": "no cheaper graph: nothing to compare"}
-    entrants = (BenchmarkEntry("before"), BenchmarkEntry("after", graph=graph_text(found.after)))
-    done = run_benchmark(ModelBenchmark(source.target, entrants, threads, seed, shapes))
+        return found, {"problem": "", "kept": True, "note": "no cheaper graph: nothing to compare"}
+    entries = (BenchmarkEntry("before"), BenchmarkEntry("after", graph=graph_text(found.after)))
+    done = run_benchmark(ModelBenchmark(source.target, entries, threads, seed, shapes))
     before, after = done["before"], done["after"]
-    trouble = before.problem or after.problem
-    if not trouble and not after.is_correct:
-        trouble = f"the results differ by {after.error:.2g}: this is a defect of polygym"
-    document: dict[str, Any] = {"trouble": trouble, "error": after.error, "kept": True}
-    if trouble:
+    problem = before.problem or after.problem
+    if not problem and not after.is_correct:
+        problem = f"the results differ by {after.error:.2g}: this is a defect of polygym"
+    document: dict[str, Any] = {"problem": problem, "error": after.error, "kept": True}
+    if problem:
         document["kept"] = False
         return replace(found, after=found.before), document
     document |= _ratio(before, after)
@@ -285,8 +285,8 @@ def _print(found: OptimizationResult, report: dict[str, Any], out: Path | None) 
     ]
     print_table(("OPERATOR", "BEFORE", "AFTER"), rows, "lrr")
     if (run := report.get("end_to_end")) is not None:
-        if run["trouble"]:
-            write_text(f"  end to end: {run['trouble']}; the graph that came in is kept", fg="red")
+        if run["problem"]:
+            write_text(f"  end to end: {run['problem']}; the graph that came in is kept", fg="red")
         elif "speedup" in run:
             low, middle, high = (run[f"speedup{end}"] for end in ("_low", "", "_high"))
             write_text(

@@ -126,7 +126,7 @@ def test_tuning_times_one_kernel_and_two(monkeypatch: pytest.MonkeyPatch) -> Non
     def seconds(recipe: KernelSource, worker: object) -> float:
         return 1.0 if "?" in recipe.text else 0.4  # relu costs more than the product
 
-    monkeypatch.setattr("polygym.graphs.execution.timing.kernel_tuning.seconds_of_kernel", seconds)
+    monkeypatch.setattr("polygym.graphs.execution.timing.kernel_tuning.kernel_seconds", seconds)
     model = model_of(relu(PRODUCT))
     forms = KernelVariants(MeasuredTimes(None, 1))
     assert tuned_fusions(model, forms) == []

@@ -85,7 +85,7 @@ def test_tuning_measures_once(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(recipe.words)  # type: ignore[attr-defined]
         return 0.5 if recipe.words == "unroll_jam=8" else 1.0  # type: ignore[attr-defined]
 
-    monkeypatch.setattr("polygym.graphs.execution.timing.kernel_tuning.seconds_of_kernel", seconds)
+    monkeypatch.setattr("polygym.graphs.execution.timing.kernel_tuning.kernel_seconds", seconds)
     forms = KernelVariants(MeasuredTimes(None, 1))
     model = model_of(CASES["conv"], matmul(graph_input("z", 7, 33), weight("v", 33, 20)))
     told: list[TunedKernel] = []
@@ -102,7 +102,7 @@ def test_tuning_measures_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_short_kernels_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "polygym.graphs.execution.timing.kernel_tuning.seconds_of_kernel", lambda *_: 1e-6
+        "polygym.graphs.execution.timing.kernel_tuning.kernel_seconds", lambda *_: 1e-6
     )
     forms = KernelVariants(MeasuredTimes(None, 1))
     (kernel,) = tune_model(model_of(CASES["matmul"]), forms, 1, worker=object())  # type: ignore[arg-type]
