@@ -13,7 +13,7 @@ from polygym.rewrite.egraph import (
     IterationReport,
     SaturationLimits,
     run_iteration,
-    saturation,
+    saturate,
 )
 from polygym.rewrite.egraph.cycles import break_cycles
 from polygym.rewrite.extraction import extract_greedily, extract_optimally
@@ -59,7 +59,7 @@ def _check(graph: EGraph, done: IterationReport) -> None:
 def test_without_a_filter_there_are_cycles() -> None:
     graph = EGraph(Matrices())
     graph.add_term(fed_by_another())
-    saturation(graph, rules(), SaturationLimits(nodes=2000, iterations=2), CycleFilter.NONE)
+    saturate(graph, rules(), SaturationLimits(nodes=2000, iterations=2), CycleFilter.NONE)
     assert has_cycle(graph)
     assert break_cycles(graph) > 0
     assert not has_cycle(graph)
@@ -72,7 +72,7 @@ def test_filters_leave_none(cycles: CycleFilter, k_multi: int) -> None:
         graph = EGraph(Matrices())
         name = graph.add_term(root)
         limits = SaturationLimits(nodes=1500, iterations=4, k_multi=k_multi)
-        saturation(graph, rules(), limits, cycles, _check)
+        saturate(graph, rules(), limits, cycles, _check)
         assert not has_cycle(graph)
         assert graph.lookup(root) == graph.find(name), "the original is still there"
         for node in graph.blacklist:
@@ -85,7 +85,7 @@ def test_rules_that_undo_things(root: Term, cycles: CycleFilter, iterations: int
     graph = EGraph(TrivialDomain())
     name = graph.add_term(root)
     limits = SaturationLimits(nodes=300, iterations=iterations, k_multi=2)
-    saturation(graph, UNDOING, limits, cycles)
+    saturate(graph, UNDOING, limits, cycles)
     assert not has_cycle(graph)
     check_that_all_can_be_made(graph)
     extraction = extract_greedily(graph, name, lambda head, children, data: 1.0)
@@ -115,7 +115,7 @@ def test_cutting_after_any_unions(roots: list[Term], equal: list[tuple[int, int]
 def test_what_undoes_itself_is_still_made_use_of() -> None:
     graph = EGraph(TrivialDomain())
     root = graph.add_term(parse_term("(top (f (g x)))"))
-    report = saturation(graph, parse_rules("undone: (f (g ?x)) => ?x"))
+    report = saturate(graph, parse_rules("undone: (f (g ?x)) => ?x"))
     assert (report.stop.value, report.blacklisted) == ("saturated", 1)
     assert extract_greedily(graph, root, lambda *_: 1.0).term is parse_term("(top x)")
 
@@ -136,14 +136,14 @@ def test_products_that_become_one_stay_beside_a_concatenation_of_themselves() ->
     x, v, w = matrix("x", 4, 4), matrix("v", 4, 4), matrix("w", 4, 4)
     name = graph.add_term(term("tuple", term("matmul", x, v), term("matmul", x, w)))
     table = [rule for rule in rules() if rule.name in ("two-products", "concat-right")]
-    saturation(graph, table)
+    saturate(graph, table)
     assert [graph.head_of(node) for node in graph.blacklist] == ["concat"]
     assert extract_optimally(graph, name, price).cost < extract_greedily(graph, name, price).cost
 
 
 def test_terms_that_are_added_later_are_original_too() -> None:
     graph = EGraph(TrivialDomain())
-    saturation(graph, UNDOING)
+    saturate(graph, UNDOING)
     inner = graph.add("a")
     loop = graph.union(graph.add("f", [inner]), inner)
     graph.add_term(parse_term("(g (k (f a)) b)"))
@@ -168,6 +168,6 @@ def test_both_filters_extract_the_same_cost() -> None:
     for cycles in FILTERS:
         graph = EGraph(Matrices())
         name = graph.add_term(fed_by_another())
-        saturation(graph, rules(), SaturationLimits(nodes=1000, iterations=3), cycles)
+        saturate(graph, rules(), SaturationLimits(nodes=1000, iterations=3), cycles)
         costs.append(extract_greedily(graph, name, price).cost)
     assert costs[0] == pytest.approx(costs[1])

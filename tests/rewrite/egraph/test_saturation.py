@@ -19,7 +19,7 @@ from polygym.rewrite.egraph import (
     SaturationLimits,
     StopReason,
     run_iteration,
-    saturation,
+    saturate,
 )
 from polygym.rewrite.rule import parse_rules
 from polygym.rewrite.s_expressions import parse_term
@@ -42,12 +42,12 @@ def sum_of(count: int) -> EGraph:
 
 def test_a_sum_of_n_has_a_class_for_each_subset() -> None:
     graph = sum_of(5)
-    report = saturation(graph, SUMS, SaturationLimits(iterations=20))
+    report = saturate(graph, SUMS, SaturationLimits(iterations=20))
     assert report.stop is StopReason.SATURATED
     assert report.classes == 2**5 - 1
     assert report.nodes == 3**5 - 2 ** (5 + 1) + 1 + 5
     assert set(report.applications) == {"commutes", "associates", "associates-back"}
-    assert saturation(graph, SUMS).iterations == 1, "a saturated e-graph is known as one at once"
+    assert saturate(graph, SUMS).iterations == 1, "a saturated e-graph is known as one at once"
 
 
 @settings(max_examples=30, deadline=None)
@@ -56,7 +56,7 @@ def test_there_are_never_more_nodes_than_allowed(nodes: int) -> None:
     graph = sum_of(4)
     before = graph.node_count
     seen: list[int] = []
-    report = saturation(
+    report = saturate(
         graph,
         SUMS,
         SaturationLimits(nodes=nodes, iterations=20),
@@ -72,17 +72,17 @@ def test_there_are_never_more_nodes_than_allowed(nodes: int) -> None:
 
 
 def test_iterations_and_time_are_limits() -> None:
-    report = saturation(sum_of(6), SUMS, SaturationLimits(iterations=2))
+    report = saturate(sum_of(6), SUMS, SaturationLimits(iterations=2))
     assert (report.stop, report.iterations) == (StopReason.ITERATIONS, 2)
-    assert saturation(sum_of(6), SUMS, SaturationLimits(iterations=0)).stop is StopReason.ITERATIONS
-    assert saturation(sum_of(6), SUMS, SaturationLimits(seconds=0)).stop is StopReason.TIME
+    assert saturate(sum_of(6), SUMS, SaturationLimits(iterations=0)).stop is StopReason.ITERATIONS
+    assert saturate(sum_of(6), SUMS, SaturationLimits(seconds=0)).stop is StopReason.TIME
 
 
 def test_time_is_looked_at_within_an_iteration() -> None:
     graph = EGraph(Matrices())
     graph.add_term(attention(8))
     begin = time.perf_counter()
-    report = saturation(
+    report = saturate(
         graph, rules(), SaturationLimits(nodes=10**7, iterations=50, seconds=0.3, k_multi=5)
     )
     assert report.stop is StopReason.TIME
@@ -92,9 +92,9 @@ def test_time_is_looked_at_within_an_iteration() -> None:
 def test_what_a_limit_left_out_is_done_later() -> None:
     cut, whole = sum_of(5), sum_of(5)
     for nodes in range(15, 200, 7):
-        saturation(cut, SUMS, SaturationLimits(nodes=nodes, iterations=1))
-    saturation(cut, SUMS, SaturationLimits(iterations=30))
-    saturation(whole, SUMS, SaturationLimits(iterations=30))
+        saturate(cut, SUMS, SaturationLimits(nodes=nodes, iterations=1))
+    saturate(cut, SUMS, SaturationLimits(iterations=30))
+    saturate(whole, SUMS, SaturationLimits(iterations=30))
     assert (cut.node_count, cut.class_count) == (whole.node_count, whole.class_count)
 
 
@@ -110,7 +110,7 @@ def test_rules_with_several_sources_run_k_times() -> None:
     for k_multi in (0, 1, 2):
         graph = EGraph(TrivialDomain())
         graph.add_term(parse_term("(t (f x a) (f x b) (f x c))"))
-        report = saturation(graph, merging, SaturationLimits(k_multi=k_multi, iterations=4))
+        report = saturate(graph, merging, SaturationLimits(k_multi=k_multi, iterations=4))
         assert report.stop is StopReason.SATURATED
         sizes.append(report.nodes)
     assert sizes == [8, 8 + 3 * 4, 8 + 15 * 4], "3 pairs of 3 products, then 15 of 6"
@@ -125,7 +125,7 @@ def test_conditions_and_computed_literals() -> None:
     square: (relu ?x) => (tanh ?x) if (square ?x)
     never: (transpose ?x) => (tanh ?x) if (square ?x)
     """)
-    report = saturation(graph, table)
+    report = saturate(graph, table)
     assert report.stop is StopReason.SATURATED
     assert report.applications == {"turned": 1, "square": 1, "never": 1}
     made = "(concat 1 (transpose (matrix a 2 3)) (transpose (matrix b 1 3)))"
@@ -141,7 +141,7 @@ def test_a_target_that_makes_no_sense_is_left_out() -> None:
     wrong: (relu ?x) => (relu (matmul (transpose (tanh ?x)) (matmul ?x ?x)))
     unequal: (relu ?x) => (transpose ?x)
     """)
-    report = saturation(graph, table)
+    report = saturate(graph, table)
     assert report.nodes == before, "not even a part of a target was added"
     assert report.stop is StopReason.SATURATED
 
@@ -161,13 +161,13 @@ def test_a_domain_is_asked_each_question_once() -> None:
     for _ in range(2):
         graph = EGraph(domain)
         graph.add_term(attention(1))
-        saturation(graph, rules(), SaturationLimits(iterations=2))
+        saturate(graph, rules(), SaturationLimits(iterations=2))
     assert len(set(domain.asked)) == len(domain.asked)
 
 
 def test_a_group_of_rules_at_a_time_comes_to_the_same() -> None:
     together, apart = sum_of(4), sum_of(4)
-    saturation(together, SUMS, SaturationLimits(iterations=30))
+    saturate(together, SUMS, SaturationLimits(iterations=30))
     for _ in range(12):
         for rule in SUMS:
             run_iteration(apart, [rule])
@@ -180,19 +180,19 @@ def test_a_group_of_rules_at_a_time_comes_to_the_same() -> None:
 
 RUN = """
 from polygym.rewrite.egraph import *
-from polygym.rewrite.extraction import ilp
+from polygym.rewrite.extraction import extract_optimally
 from polygym.rewrite.backtracking import backtrack
-from polygym.rewrite.s_expressions import text_of
+from polygym.rewrite.s_expressions import term_text
 from tests.rewrite.languages import *
 import hashlib
 graph = EGraph(Matrices())
 root = graph.add_term(attention(2))
-report = saturate(graph, rules(), Limits(nodes=1500, iterations=3, k_multi=2))
-found = ilp(graph, root, price, seconds=0.0)
+report = saturate(graph, rules(), SaturationLimits(nodes=1500, iterations=3, k_multi=2))
+found = extract_optimally(graph, root, price, seconds=0.0)
 other = backtrack(attention(2), rules(), Matrices(), price, iterations=5)
-state = (graph.keys, graph.parents, graph.members, bytes(graph.states), report.applied)
-print(hashlib.sha256(repr(state).encode()).hexdigest(), text_of(found.term), found.nodes,
-      text_of(other.term), other.steps, other.seen)
+state = (graph.keys, graph.parents, graph.members, bytes(graph.states), report.applications)
+print(hashlib.sha256(repr(state).encode()).hexdigest(), term_text(found.term), found.nodes,
+      term_text(other.term), other.steps, other.visited)
 """
 
 
@@ -211,6 +211,6 @@ def test_filters_differ_in_time_alone_where_there_are_no_cycles() -> None:
     counts = set()
     for cycles in CycleFilter:
         graph = sum_of(5)
-        report = saturation(graph, SUMS, SaturationLimits(iterations=20), cycles)
+        report = saturate(graph, SUMS, SaturationLimits(iterations=20), cycles)
         counts.add((report.nodes, report.classes, report.blacklisted))
     assert len(counts) == 1

@@ -81,15 +81,15 @@ def test_what_cannot_be_is_no_answer() -> None:
 
 
 INTERRUPTED = """
-from polygym.rewrite.extraction.solver import solve
+from polygym.rewrite.extraction.solver import solve_program
 from tests.rewrite.extraction.test_solver import hard_program
 import threading
 print("ready", flush=True)
 try:
-    solve(hard_program(), 60.0)
+    solve_program(hard_program(), 60.0)
 except KeyboardInterrupt:
     left = [one for one in threading.enumerate() if one.name == "solver"]
-    print("interrupted", len(left), solve(hard_program(), 0.2).is_optimal)
+    print("interrupted", len(left), solve_program(hard_program(), 0.2).is_optimal)
 """
 
 
