@@ -9,54 +9,45 @@ because a head is as wide as the text is long.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polygym.graphs.ir.build import graph_input, matmul, relu, reshape, transpose, weight
 from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.term import Term
 
-__all__ = ["SIZES", "BertConfig", "graph"]
+__all__ = ["SIZES", "graph"]
 
 _HEADS_FIRST = (1, 0, 2)
 
 
-@dataclass(frozen=True, slots=True)
-class BertConfig:
-    """How many layers and heads there are and how long a text is, hence how wide the layers."""
-
-    layers: int
-    heads: int
-    length: int
-
-    @property
-    def width(self) -> int:
-        """The width of a layer: heads as wide as the text is long."""
-        return self.heads * self.length
+SIZES = {
+    "small": {"layers": 2, "heads": 4, "length": 8},
+    "paper": {"layers": 8, "heads": 16, "length": 64},
+}
 
 
-SIZES = {"small": BertConfig(2, 4, 8), "paper": BertConfig(8, 16, 64)}
+def graph(layers: int, heads: int, length: int) -> Graph:
+    """Return the graph: the attention of every layer and, last, what the next one would take.
 
-
-def graph(size: BertConfig) -> Graph:
-    """Return the graph: the attention of every layer and, last, what the next one would take."""
-    start = graph_input("x", size.length, size.width)
+    A layer is ``heads * length`` wide.
+    """
+    start = graph_input("x", length, heads * length)
     hidden = relu(start)
     results: list[tuple[str, Term]] = []
-    for layer in range(size.layers):
-        attention, hidden = _attention_layer(hidden, f"layer{layer}", size)
+    for layer in range(layers):
+        attention, hidden = _attention_layer(hidden, f"layer{layer}", heads, length)
         results.append((f"attention{layer}", attention))
     return Graph("bert", (start,), (*results, ("hidden", hidden)))
 
 
-def _attention_layer(x: Term, name: str, size: BertConfig) -> tuple[Term, Term]:
+def _attention_layer(x: Term, name: str, heads: int, length: int) -> tuple[Term, Term]:
     """Return the attention of a layer and its output product."""
+    width = heads * length
     query, key, value, output = (
-        matmul(x, weight(f"{name}.{part}", size.width, size.width))
+        matmul(x, weight(f"{name}.{part}", width, width))
         for part in ("query", "key", "value", "output")
     )
-    by_heads = (size.length, size.heads, size.length)
+    by_heads = (length, heads, length)
     query, key, value = (
         transpose(reshape(part, by_heads), _HEADS_FIRST) for part in (query, key, value)
     )
     mixed = matmul(matmul(query, key), value)
-    return reshape(transpose(mixed, _HEADS_FIRST), (size.length, size.width)), output
+    return reshape(transpose(mixed, _HEADS_FIRST), (length, width)), output

@@ -14,8 +14,6 @@ weight divides by them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from math import prod
 from typing import Any
@@ -31,40 +29,16 @@ from polygym.rewrite.term import Term
 __all__ = ["NAMES", "SIZES", "describe", "graph", "model"]
 
 
-@dataclass(frozen=True, slots=True)
-class _CatalogEntry:
-    """What builds a network, what it takes, and a sentence."""
-
-    build: Callable[[Any], Graph]
-    sizes: Mapping[str, Any]
-    sentence: str
-
-
-_CATALOG = {
-    "bert": _CatalogEntry(
-        bert.graph, bert.SIZES, "a text model: layers of attention, four products of one input each"
-    ),
-    "resnext50": _CatalogEntry(
-        resnext.graph, resnext.SIZES, "an image model: residual blocks, convolutions in 32 groups"
-    ),
-    "nasnet-a": _CatalogEntry(
-        nasnet.graph,
-        nasnet.SIZES,
-        "an image model found by search: cells of separable convolutions",
-    ),
-    "nasrnn": _CatalogEntry(
-        nasrnn.graph, nasrnn.SIZES, "a recurrent cell found by search, unrolled: products and sums"
-    ),
-    "inception-v3": _CatalogEntry(
-        inception.graph, inception.SIZES, "an image model: towers of convolutions over one image"
-    ),
-    "vgg19": _CatalogEntry(
-        vgg.graph, vgg.SIZES, "an image model: a chain of 3x3 convolutions and three products"
-    ),
-    "squeezenet": _CatalogEntry(
-        squeezenet.graph, squeezenet.SIZES, "a small image model: pairs of 1x1 and 3x3 convolutions"
-    ),
+_CATALOG: dict[str, tuple[Any, str]] = {
+    "bert": (bert, "a text model: layers of attention, four products of one input each"),
+    "resnext50": (resnext, "an image model: residual blocks, convolutions in 32 groups"),
+    "nasnet-a": (nasnet, "an image model found by search: cells of separable convolutions"),
+    "nasrnn": (nasrnn, "a recurrent cell found by search, unrolled: products and sums"),
+    "inception-v3": (inception, "an image model: towers of convolutions over one image"),
+    "vgg19": (vgg, "an image model: a chain of 3x3 convolutions and three products"),
+    "squeezenet": (squeezenet, "a small image model: pairs of 1x1 and 3x3 convolutions"),
 }
+"""Modules and sentences; a module has ``graph``, and ``SIZES``, which are arguments of it."""
 
 NAMES = tuple(_CATALOG)
 """The networks, in the order of the paper's tables."""
@@ -79,7 +53,7 @@ def describe(name: str) -> str:
     >>> describe("squeezenet")
     'a small image model: pairs of 1x1 and 3x3 convolutions'
     """
-    return _catalog_entry(name).sentence
+    return _catalog_entry(name)[1]
 
 
 @cache
@@ -89,10 +63,11 @@ def graph(name: str, size: str = "small") -> Graph:
     Raises:
         InputError: there is no such network, or no such size.
     """
-    entry = _catalog_entry(name)
-    if size not in entry.sizes:
+    network, _ = _catalog_entry(name)
+    if size not in network.SIZES:
         raise InputError(f"expected one of {', '.join(SIZES)} for the size, found {size}")
-    return entry.build(entry.sizes[size])
+    result: Graph = network.graph(**network.SIZES[size])
+    return result
 
 
 def model(name: str, size: str = "small", seed: int = 0) -> Model:
@@ -105,7 +80,7 @@ def model(name: str, size: str = "small", seed: int = 0) -> Model:
     return Model(result, balanced_weights(result, seed))
 
 
-def _catalog_entry(name: str) -> _CatalogEntry:
+def _catalog_entry(name: str) -> tuple[Any, str]:
     if name not in _CATALOG:
         raise InputError(f"expected one of {', '.join(NAMES)}, found {name}")
     return _CATALOG[name]

@@ -8,6 +8,7 @@ paper's graph has them, by pairs where two towers belong together.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polygym.graphs.ir.graph import Graph
@@ -20,45 +21,42 @@ from polygym.graphs.library.image_layers import (
     pool_layer,
 )
 
-__all__ = ["SIZES", "InceptionConfig", "graph"]
-
-
-@dataclass(frozen=True, slots=True)
-class InceptionConfig:
-    """The image's extent, by how much channels are divided, and the modules that repeat.
-
-    ``pools`` are the channels after the pool of every module A, ``middles`` those inside every
-    module C, ``last`` how many modules E there are.
-    """
-
-    extent: int
-    divisor: int
-    pools: tuple[int, ...]
-    middles: tuple[int, ...]
-    last: int
+__all__ = ["SIZES", "graph"]
 
 
 SIZES = {
-    "small": InceptionConfig(75, 16, (32,), (128,), 1),
-    "paper": InceptionConfig(299, 1, (32, 64, 64), (128, 160, 160, 192), 2),
+    "small": {"extent": 75, "divisor": 16, "pools": (32,), "middles": (128,), "last": 1},
+    "paper": {
+        "extent": 299,
+        "divisor": 1,
+        "pools": (32, 64, 64),
+        "middles": (128, 160, 160, 192),
+        "last": 2,
+    },
 }
 
 _LayerShape = tuple[int, tuple[int, int]]
 """Filters and kernel of a convolution."""
 
 
-def graph(size: InceptionConfig) -> Graph:
-    """Return the graph: one image in, the mean of every channel out."""
-    start = image_input("x", size.extent)
-    modules = _InceptionModules(size.divisor)
+def graph(
+    extent: int, divisor: int, pools: Sequence[int], middles: Sequence[int], last: int
+) -> Graph:
+    """Return the graph: one image in, the mean of every channel out.
+
+    ``divisor`` divides all channels; ``pools`` are the channels after the pool of every module A,
+    ``middles`` those inside every module C, ``last`` is the number of modules E.
+    """
+    start = image_input("x", extent)
+    modules = _InceptionModules(divisor)
     x = modules.front(start)
-    for place, pool in enumerate(size.pools):
+    for place, pool in enumerate(pools):
         x = modules.a(x, f"a{place}", pool)
     x = modules.b(x, "b")
-    for place, middle in enumerate(size.middles):
+    for place, middle in enumerate(middles):
         x = modules.c(x, f"c{place}", middle)
     x = modules.d(x, "d")
-    for place in range(size.last):
+    for place in range(last):
         x = modules.e(x, f"e{place}")
     _, extent, _ = extents_of(x)
     return Graph(

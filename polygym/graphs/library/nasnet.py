@@ -8,8 +8,6 @@ and a 1×1 after it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.library.image_layers import (
     FeatureMap,
@@ -20,31 +18,25 @@ from polygym.graphs.library.image_layers import (
     pool_layer,
 )
 
-__all__ = ["SIZES", "NasNetConfig", "graph"]
+__all__ = ["SIZES", "graph"]
 
 
-@dataclass(frozen=True, slots=True)
-class NasNetConfig:
-    """The image's extent, channels of the first layer and of a cell, normal cells, stages."""
-
-    extent: int
-    channels: int
-    width: int
-    cells: int
-    stages: int
+SIZES = {
+    "small": {"extent": 32, "channels": 4, "width": 4, "cells": 2, "stages": 2},
+    "paper": {"extent": 224, "channels": 64, "width": 128, "cells": 5, "stages": 3},
+}
 
 
-SIZES = {"small": NasNetConfig(32, 4, 4, 2, 2), "paper": NasNetConfig(224, 64, 128, 5, 3)}
+def graph(extent: int, channels: int, width: int, cells: int, stages: int) -> Graph:
+    """Return the graph: one image in, the last reduction's channels out.
 
-
-def graph(size: NasNetConfig) -> Graph:
-    """Return the graph: one image in, the last reduction's channels out."""
-    start = image_input("x", size.extent)
-    x = pool_layer("max", conv_layer(start, "first", size.channels, (7, 7), stride=2), 3, 2)
-    width = size.width
-    for stage in range(size.stages):
+    ``channels`` are those of the first layer, ``width`` those of a cell; ``cells`` are normal ones.
+    """
+    start = image_input("x", extent)
+    x = pool_layer("max", conv_layer(start, "first", channels, (7, 7), stride=2), 3, 2)
+    for stage in range(stages):
         before = x
-        for cell in range(size.cells):
+        for cell in range(cells):
             before, x = x, _normal(before, x, f"stage{stage}.cell{cell}", width)
         width *= 2
         x = _reduction(before, x, f"stage{stage}.reduction", width)

@@ -7,32 +7,25 @@ weight, so the first step's products with it are known ahead.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polygym.graphs.ir.build import binary, graph_input, matmul, relu, sigmoid, tanh, weight
 from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.term import Term
 
-__all__ = ["SIZES", "NasRnnConfig", "graph"]
+__all__ = ["SIZES", "graph"]
 
 
-@dataclass(frozen=True, slots=True)
-class NasRnnConfig:
-    """How many steps there are, and how wide the state is."""
-
-    steps: int
-    width: int
+SIZES = {
+    "small": {"steps": 2, "width": 16},
+    "paper": {"steps": 5, "width": 512},
+}
 
 
-SIZES = {"small": NasRnnConfig(2, 16), "paper": NasRnnConfig(5, 512)}
-
-
-def graph(size: NasRnnConfig) -> Graph:
+def graph(steps: int, width: int) -> Graph:
     """Return the graph: an input for every step, the state after the last one."""
-    inputs = tuple(graph_input(f"x{step}", 1, size.width) for step in range(size.steps))
-    state = weight("state", 1, size.width)
+    inputs = tuple(graph_input(f"x{step}", 1, width) for step in range(steps))
+    state = weight("state", 1, width)
     for step, x in enumerate(inputs):
-        state = _step(x, state, f"step{step}", size.width)
+        state = _step(x, state, f"step{step}", width)
     return Graph("nasrnn", inputs, (("state", state),))
 
 

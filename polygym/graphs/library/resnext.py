@@ -7,7 +7,7 @@ last block.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.library.image_layers import (
@@ -19,33 +19,31 @@ from polygym.graphs.library.image_layers import (
     relu_layer,
 )
 
-__all__ = ["SIZES", "ResNextConfig", "graph"]
-
-
-@dataclass(frozen=True, slots=True)
-class ResNextConfig:
-    """The image's extent, the first layer's channels, groups; width and blocks of every stage."""
-
-    extent: int
-    channels: int
-    groups: int
-    stages: tuple[tuple[int, int], ...]
+__all__ = ["SIZES", "graph"]
 
 
 SIZES = {
-    "small": ResNextConfig(32, 8, 4, ((8, 2), (16, 2))),
-    "paper": ResNextConfig(224, 64, 32, ((128, 3), (256, 4), (512, 6), (1024, 3))),
+    "small": {"extent": 32, "channels": 8, "groups": 4, "stages": ((8, 2), (16, 2))},
+    "paper": {
+        "extent": 224,
+        "channels": 64,
+        "groups": 32,
+        "stages": ((128, 3), (256, 4), (512, 6), (1024, 3)),
+    },
 }
 
 
-def graph(size: ResNextConfig) -> Graph:
-    """Return the graph: one image in, the last block's channels out."""
-    start = image_input("x", size.extent)
-    x = pool_layer("max", conv_layer(start, "first", size.channels, (7, 7), stride=2), 3, 2)
-    for stage, (width, blocks) in enumerate(size.stages):
+def graph(extent: int, channels: int, groups: int, stages: Sequence[tuple[int, int]]) -> Graph:
+    """Return the graph: one image in, the last block's channels out.
+
+    ``channels`` are those of the first layer, ``stages`` widths and numbers of blocks.
+    """
+    start = image_input("x", extent)
+    x = pool_layer("max", conv_layer(start, "first", channels, (7, 7), stride=2), 3, 2)
+    for stage, (width, blocks) in enumerate(stages):
         for block in range(blocks):
             stride = 2 if stage and not block else 1
-            x = _block(x, f"stage{stage}.block{block}", width, stride, size.groups)
+            x = _block(x, f"stage{stage}.block{block}", width, stride, groups)
     return Graph("resnext50", (start.node,), (("y", x.node),))
 
 

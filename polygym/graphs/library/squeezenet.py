@@ -7,7 +7,7 @@ them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from polygym.graphs.ir.build import reshape
 from polygym.graphs.ir.graph import Graph
@@ -21,49 +21,47 @@ from polygym.graphs.library.image_layers import (
     relu_layer,
 )
 
-__all__ = ["SIZES", "SqueezeNetConfig", "graph"]
-
-
-@dataclass(frozen=True, slots=True)
-class SqueezeNetConfig:
-    """The image's extent, the first layer's channels, stages of fire modules, classes.
-
-    A module is how narrow and how wide its convolutions are.
-    """
-
-    extent: int
-    channels: int
-    stages: tuple[tuple[tuple[int, int], ...], ...]
-    classes: int
+__all__ = ["SIZES", "graph"]
 
 
 SIZES = {
-    "small": SqueezeNetConfig(48, 8, (((2, 8),), ((4, 16),), ((6, 24), (8, 32))), 10),
-    "paper": SqueezeNetConfig(
-        224,
-        64,
-        (
+    "small": {
+        "extent": 48,
+        "channels": 8,
+        "stages": (((2, 8),), ((4, 16),), ((6, 24), (8, 32))),
+        "classes": 10,
+    },
+    "paper": {
+        "extent": 224,
+        "channels": 64,
+        "stages": (
             ((16, 64), (16, 64)),
             ((32, 128), (32, 128)),
             ((48, 192), (48, 192), (64, 256), (64, 256)),
         ),
-        1000,
-    ),
+        "classes": 1000,
+    },
 }
 
 
-def graph(size: SqueezeNetConfig) -> Graph:
-    """Return the graph: one image in, a number for every class out."""
-    start = image_input("x", size.extent)
-    x = _conv_then_relu(start, "first", size.channels, 3, 2, "valid")
-    for stage, fires in enumerate(size.stages):
+def graph(
+    extent: int, channels: int, stages: Sequence[Sequence[tuple[int, int]]], classes: int
+) -> Graph:
+    """Return the graph: one image in, a number for every class out.
+
+    ``channels`` are those of the first layer; a stage is the narrow and wide channels of its
+    modules.
+    """
+    start = image_input("x", extent)
+    x = _conv_then_relu(start, "first", channels, 3, 2, "valid")
+    for stage, fires in enumerate(stages):
         x = pool_layer("max", x, 3, 2, "valid")
         for place, (narrow, wide) in enumerate(fires):
             x = _fire(x, f"stage{stage}.fire{place}", narrow, wide)
-    x = _conv_then_relu(x, "classes", size.classes, 1)
+    x = _conv_then_relu(x, "classes", classes, 1)
     _, extent, _ = extents_of(x)
     x = pool_layer("avg", x, extent, extent, "valid")
-    return Graph("squeezenet", (start.node,), (("y", reshape(x.node, (1, size.classes))),))
+    return Graph("squeezenet", (start.node,), (("y", reshape(x.node, (1, classes))),))
 
 
 def _conv_then_relu(

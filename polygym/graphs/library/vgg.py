@@ -6,7 +6,7 @@ where they are used: both are for the rules to see.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import prod
 
 from polygym.graphs.ir.build import matmul, relu, reshape, transpose, weight
@@ -19,35 +19,33 @@ from polygym.graphs.library.image_layers import (
     relu_layer,
 )
 
-__all__ = ["SIZES", "VggConfig", "graph"]
-
-
-@dataclass(frozen=True, slots=True)
-class VggConfig:
-    """The image's extent; channels and convolutions of every stage; widths of the products."""
-
-    extent: int
-    stages: tuple[tuple[int, int], ...]
-    widths: tuple[int, ...]
+__all__ = ["SIZES", "graph"]
 
 
 SIZES = {
-    "small": VggConfig(16, ((4, 1), (8, 1), (8, 2)), (32, 32, 10)),
-    "paper": VggConfig(224, ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4)), (4096, 4096, 1000)),
+    "small": {"extent": 16, "stages": ((4, 1), (8, 1), (8, 2)), "widths": (32, 32, 10)},
+    "paper": {
+        "extent": 224,
+        "stages": ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4)),
+        "widths": (4096, 4096, 1000),
+    },
 }
 
 
-def graph(size: VggConfig) -> Graph:
-    """Return the graph: one image in, a number for every class out."""
-    start = x = image_input("x", size.extent)
-    for stage, (channels, count) in enumerate(size.stages):
+def graph(extent: int, stages: Sequence[tuple[int, int]], widths: Sequence[int]) -> Graph:
+    """Return the graph: one image in, a number for every class out.
+
+    ``stages`` are channels and the number of convolutions, ``widths`` those of the products.
+    """
+    start = x = image_input("x", extent)
+    for stage, (channels, count) in enumerate(stages):
         for place in range(count):
             name = f"stage{stage}.conv{place}"
             x = relu_layer(conv_layer(x, name, channels, (3, 3), activation="none"))
         x = pool_layer("max", x, 2, 2, "valid")
     width = prod(extents_of(x))
     flat = reshape(x.node, (1, width))
-    for place, wide in enumerate(size.widths):
+    for place, wide in enumerate(widths):
         flat = relu(flat) if place else flat
         flat = matmul(flat, transpose(weight(f"dense{place}", wide, width), (1, 0)))
         width = wide
