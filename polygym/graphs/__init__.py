@@ -7,13 +7,11 @@
     >>> compile_model(model)(x).shape
     (1, 10)
 
-``ir`` has the value, a graph, and what is known of its operators; ``drawing`` draws it. Where it
-comes from: the ``library`` of networks, ``onnx`` files, and folders that were ``saved``;
-``sources`` tells them apart. What is done with it: ``rules`` are the tables, ``costs`` says what a
-node costs, ``optimize`` saturates and extracts, ``backtracked`` is the search that this is compared
-with, ``substitutions`` has graphs searched as terms are, and ``envs`` has both as environments.
-``running`` compiles and runs it; ``race`` has it run beside others (``peers``), timed in turn
-(``interleaved``). ``study`` makes the paper's tables.
+Values: ``ir`` has the graphs, ``operators`` the definitions of operators, ``drawing`` pictures.
+Sources: the ``library`` of networks, ``onnx`` files, and folders of ``saved_model``;
+``model_source`` tells them apart. Rewriting: ``rules`` are the tables, ``costs`` the costs of
+nodes, ``optimization`` saturates and extracts, or backtracks; ``envs`` has both as environments.
+Running: ``execution`` compiles and runs, ``benchmark`` times models beside other ``backends``.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Rewriting: terms, rules as tables, the e-graph; knows neither tensors nor programs.
 
-``term`` has the values, ``expressions`` their text, ``rule`` the rules and their tables, and
-``domain`` what has to be known of a language, of which ``plain`` is the least. ``typed`` remembers
-what a domain says, and ``prospects`` what a rule comes to where its variables are something.
-``joins`` has what rules with several sources need.
+``term`` has the values, ``s_expressions`` their text, ``rule`` the rules and their tables, and
+``domain`` the protocol of a language, with its smallest instance. ``type_table`` keeps answers of a
+domain, ``applicability`` the effect of a rule on data of its variables, and ``match_joins`` serves
+rules with several sources.
 
-There are two ways to use rules. ``places`` substitutes at one place of a term, with patterns
-compiled by ``shapes``; ``backtracking`` is the search that does so again and again. ``egraph``
-keeps all that is equal together, and ``extraction`` takes the cheapest term out of it.
+There are two ways to use rules. ``substitution`` rewrites one place of a term; ``backtracking`` is
+the search that does so again and again. ``egraph`` keeps all equal terms together, and
+``extraction`` takes the cheapest term out of it.
 """
 
 __all__ = [
@@ -17,6 +17,6 @@ __all__ = [
     "extraction",
     "rule",
     "s_expressions",
+    "substitution",
     "term",
-    "term_patterns",
 ]

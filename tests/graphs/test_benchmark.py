@@ -41,8 +41,9 @@ def test_equal_graphs_by_several_runners() -> None:
 
 def test_it_ends_with_who_asked_for_it() -> None:
     text = (
-        "from polygym.graphs.benchmark import Entrant, Race, race\n"
-        "race(Race('squeezenet:small', (Entrant('polygym'),), rounds=3, seconds=1000.0))\n"
+        "from polygym.graphs.benchmark import BenchmarkEntry, ModelBenchmark, run_benchmark\n"
+        "entries = (BenchmarkEntry('polygym'),)\n"
+        "run_benchmark(ModelBenchmark('squeezenet:small', entries, rounds=3, seconds=1000.0))\n"
     )
     asking = subprocess.Popen([sys.executable, "-c", text])
     try:

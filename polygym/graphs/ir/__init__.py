@@ -1,20 +1,9 @@
-"""Tensor graphs as values, and what is known of their operators.
+"""Tensor graphs as values.
 
-``types`` are the data of nodes, ``operators`` the table of operators with their ``inference`` and
-its ``checks``, ``graph`` the value itself, ``build`` has functions that make nodes, ``model`` adds
-weights, ``text`` reads and prints it, and ``reference`` computes it in NumPy. ``domain`` tells
-rewriting what it has to know, with the ``words`` of conditions in rules.
+``graph`` is the value itself, ``build`` has functions that make nodes, ``model`` adds weights,
+``text`` reads and prints it, and ``reference`` computes it in NumPy. ``domain`` is the language for
+rewriting, with the ``rule_functions`` of conditions and literals. The operators have a package of
+their own, :mod:`polygym.graphs.operators`.
 """
 
-__all__ = [
-    "build",
-    "domain",
-    "graph",
-    "inference",
-    "model",
-    "operators",
-    "reference",
-    "text",
-    "type_checks",
-    "types",
-]
+__all__ = ["build", "domain", "graph", "model", "reference", "text"]

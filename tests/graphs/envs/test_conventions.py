@@ -167,7 +167,7 @@ def test_the_graph_computes_what_it_did(name: str, graph: Any) -> None:
                 assert_equal_results(start, env.graph)
                 seen.add(env.graph)
             assert info["cost"] == pytest.approx(
-                env.episode.task.prices.of_graph(env.graph.root)[0]
+                env.episode.task.cost_cache.of_graph(env.graph.root)[0]
             )
             assert parse_graph(env.text()) == env.graph
     assert len(seen) > 2

@@ -233,7 +233,7 @@ def test_groups_whose_operators_are_missing_are_masked() -> None:
     env.reset(seed=0)
     episode = env.episode
     for action, group in enumerate(RuleGroup):
-        there = episode.heads.keys()
+        there = episode.nodes_by_head.keys()
         rules = [rule for rule in RULES if rule_group(rule) is group]
         fits = any(rule_operators(rule, of_sources=True) <= there for rule in rules)
         assert episode.mask()[action] == fits

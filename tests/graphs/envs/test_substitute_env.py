@@ -63,7 +63,7 @@ def test_candidates_are_all_that_rules_make(graph: Any) -> None:
             found = [(candidate.rule.name, candidate.root) for candidate in episode.candidates]
             assert found == by_brute_force(env, episode.root)
             for candidate in episode.candidates:
-                assert (candidate.cost, candidate.nodes) == episode.task.prices.of_graph(
+                assert (candidate.cost, candidate.nodes) == episode.task.cost_cache.of_graph(
                     candidate.root
                 )
                 assert env.table[candidate.number] is candidate.rule

@@ -82,8 +82,8 @@ def test_tuning_measures_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     def seconds(recipe: object, worker: object) -> float:
-        asked.append(recipe.words)  # type: ignore[attr-defined]
-        return 0.5 if recipe.words == "unroll_jam=8" else 1.0  # type: ignore[attr-defined]
+        asked.append(recipe.mapping_options)  # type: ignore[attr-defined]
+        return 0.5 if recipe.mapping_options == "unroll_jam=8" else 1.0  # type: ignore[attr-defined]
 
     monkeypatch.setattr("polygym.graphs.execution.timing.kernel_tuning.kernel_seconds", seconds)
     forms = KernelVariants(MeasuredTimes(None, 1))
