@@ -97,7 +97,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     lost = [name for name in lost if not _may_take_times(Path(name.partition("::")[0]))]
     if lost:
         raise pytest.UsageError(f"these tests take times, but their files lack the mark: {lost}")
-    left_out = rotation.choose_items(items)
+    is_named = any("::" in argument for argument in config.args)
+    left_out = [] if is_named else rotation.choose_items(items)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         gone = set(left_out)
