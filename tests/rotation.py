@@ -8,7 +8,7 @@ new cases leave the choice of the old ones nearly unchanged. Three kinds of test
 - lists of cases within a test or in a ``parametrize``: ``rotating(cases)``;
 - tests with hypothesis: the same hook gives them a sixth of their examples, at least 20.
 
-``POLYGYM_NIGHTLY=1`` runs the whole, and tests with the mark ``nightly`` too. Tests that the command
+``POLYGYM_NIGHTLY=1`` runs the whole, and tests with the mark ``nightly`` too. Tests that a command
 line names (``FILE::TEST``) run with all of their cases.
 """
 
