@@ -36,7 +36,7 @@ def every_loop_shared() -> Iterator[Forks]:
 
     function = calls.fork_callback(counted)
     with (
-        patch.object(emit_parallel, "LEAST_WORK", 0),
+        patch.object(emit_parallel, "MIN_PARALLEL_WORK", 0),
         patch.object(loader, "_fork_address", lambda: calls.address_of(function)),
     ):
         yield forks

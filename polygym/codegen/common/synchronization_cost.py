@@ -5,7 +5,7 @@ such pair takes 1.0 µs through libgomp as long as both spin, and 15 µs where o
 a line of a cache takes 0.66 µs one way, so that no other library would be much faster. In a
 microsecond a core runs some thousands of instances in vectors. So a loop has to have
 
-    LEAST_WORK = 16384 instances
+    MIN_PARALLEL_WORK = 16384 instances
 
 or it runs in one thread. This is one number for all machines, so that what a program becomes does
 not depend on who has measured what. Example: a tile of 64 by 64 points has 4096; four of them on a
