@@ -39,7 +39,8 @@ _PROGRAM_KEYS = ("target", "file", "function", "dataset", "parameters", "sha256"
 _PROCESS_KEYS = ("max_coefficient", "max_dimensions", "max_rays", "max_vertices", "seed")
 _OUTCOME_KEYS = (
     "schedule", "status", "speedup", "seconds", "baseline_seconds", "samples", "baseline_samples",
-    "error_type", "error_details", "mapping", "done", "loops", "parameters",
+    "error_type", "error_details", "mapping", "applied_mapping",
+    "canonical_key", "parameters",
 )  # fmt: skip
 
 # The argument that only the environment has in which mappings are decided.
@@ -257,10 +258,9 @@ def _outcome(
         outcome.text(key)
     if mapping is not None and _mapping(outcome, "mapping") != mapping:
         raise outcome.error_at("mapping", f"{str(mapping)!r} as the arguments have it")
-    if outcome.entries.get("done") is not None:  # older versions do not say
-        _mapping(outcome, "done")
-    if "loops" in outcome.entries:
-        outcome.text("loops")
+    if outcome.entry("applied_mapping") is not None:
+        _mapping(outcome, "applied_mapping")
+    outcome.text("canonical_key")
     return _sizes(outcome)
 
 

@@ -122,14 +122,15 @@ class Evaluation:
             "error_type": self.error_type,
             "error_details": self.error_details,
             "mapping": str(self.mapping),
-            "done": None if self.applied_mapping is None else str(self.applied_mapping),
-            "loops": self.canonical_key,
+            "applied_mapping": None if self.applied_mapping is None else str(self.applied_mapping),
+            "canonical_key": self.canonical_key,
         }
 
     @staticmethod
     def from_json(data: Dictionary[str, Any], scop: Scop) -> Evaluation:
         """Read what :meth:`to_json` wrote, for the program that it belongs to."""
         try:
+            applied = data["applied_mapping"]
             return Evaluation(
                 parse_schedule(_expect_text(data["schedule"]), scop),
                 OutcomeStatus(data["status"]),
@@ -141,8 +142,8 @@ class Evaluation:
                 _expect_text(data["error_type"]),
                 _expect_text(data["error_details"]),
                 parse_mapping(_expect_text(data["mapping"])),
-                None if data.get("done") is None else parse_mapping(_expect_text(data["done"])),
-                _expect_text(data.get("loops", "")),  # older versions do not say
+                None if applied is None else parse_mapping(_expect_text(applied)),
+                _expect_text(data["canonical_key"]),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(

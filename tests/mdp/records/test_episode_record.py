@@ -23,12 +23,12 @@ GARBAGE: tuple[object, ...] = (
 )  # fmt: skip
 
 # Entries that may have any text, and those that may have another value of GARBAGE.
-FREE = ("sha256", "file", "polygym", "error_type", "error_details")
+FREE = ("sha256", "file", "polygym", "error_type", "error_details", "canonical_key")
 FITTING: dict[str, tuple[object, ...]] = {
     "function": (None,), "seed": (None,), "timeout_factor": (1.5,), "speedup": (1.5,),
     "seconds": (1.5,), "baseline_seconds": (1.5,), "outcome": (None,), "parameters": (None, "", {}),
     "samples": ([], [1]), "baseline_samples": ([], [1]), "kernel": ("x", "a\0b", "\ud800"),
-    "mapping": ("",),
+    "mapping": ("",), "applied_mapping": (None, ""),
 }  # fmt: skip
 
 
@@ -52,7 +52,8 @@ def measured(data: dict[str, Any]) -> dict[str, Any]:
     outcome = {
         "schedule": data["schedule"], "status": "ok", "speedup": 2.0, "seconds": 0.5,
         "baseline_seconds": 1.0, "samples": [0.5], "baseline_samples": [1.0], "error_type": "",
-        "error_details": "", "mapping": "default", "parameters": data["program"]["parameters"],
+        "error_details": "", "mapping": "default", "applied_mapping": None, "canonical_key": "",
+        "parameters": data["program"]["parameters"],
     }  # fmt: skip
     return {**data, "outcome": outcome}
 
@@ -141,7 +142,7 @@ def test_entries_of_a_wrong_kind_are_refused(whole: dict[str, Any]) -> None:
         ("outcome.seconds", float("nan"), "outcome.seconds: expected a finite number"),
         ("outcome.schedule", "{ }", "outcome.schedule: expected the episode's schedule"),
         ("outcome.mapping", "tile=", "outcome.mapping: "),
-        ("outcome.loops", 7, "outcome.loops: expected a text, found 7"),
+        ("outcome.canonical_key", 7, "outcome.canonical_key: expected a text, found 7"),
         ("arguments.reward", "fame", "arguments: reward: expected one of speedup,"),
         ("arguments.threads", 0, "arguments: threads: expected 1 to 1024"),
         ("arguments.max_rays", 7, "arguments.max_rays: expected 64 as process.max_rays has it"),

@@ -64,7 +64,7 @@ def test_parameters_are_advised_where_sizes_are_numbers(
     assert advice[0].startswith(
         "it may find one with sizes as parameters instead of numbers, or told otherwise ('isl "
         if numbers
-        else "it may find one told otherwise ('isl fusion=minimum', say); `original_schedule` is"
+        else "it may find one told otherwise ('isl fusion=minimum', say); `original` is"
     )
 
 
