@@ -12,8 +12,8 @@ The union is closed: match on it exhaustively and end with ``assert_never``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias, assert_never
 
@@ -363,6 +363,28 @@ def children(expression: Expression) -> tuple[Expression, ...]:
             return arguments
         case Update(condition=condition, subscripts=subscripts, value=value):
             return (*(() if condition is None else (condition,)), *subscripts, value)
+        case _:
+            assert_never(expression)
+
+
+def map_operands(expression: Expression, new: Callable[[Expression], Expression]) -> Expression:
+    """Return an expression with ``new`` applied to its direct operands."""
+    match expression:
+        case IntegerLiteral() | FloatLiteral() | IteratorValue() | ParameterValue() | Load():
+            return expression
+        case Gather():
+            return replace(expression, subscripts=tuple(map(new, expression.subscripts)))
+        case Unary() | Cast():
+            return replace(expression, operand=new(expression.operand))
+        case Binary() | Comparison():
+            return replace(expression, left=new(expression.left), right=new(expression.right))
+        case Conditional(condition, then, otherwise, scalar):
+            return Conditional(new(condition), new(then), new(otherwise), scalar)
+        case Call():
+            return replace(expression, arguments=tuple(map(new, expression.arguments)))
+        case Update(access, condition, subscripts, value):
+            asked = None if condition is None else new(condition)
+            return Update(access, asked, tuple(map(new, subscripts)), new(value))
         case _:
             assert_never(expression)
 

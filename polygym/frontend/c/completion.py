@@ -24,6 +24,7 @@ from polygym.frontend.c.implicit_declarations import (
     undeclared_names,
 )
 from polygym.frontend.c.memory.extent_inference import inferred_sizes
+from polygym.frontend.c.memory.unsized_arrays import check_rank
 from polygym.frontend.c.scop.translation import Translation
 from polygym.frontend.c.sema.symbols import resolve_names
 from polygym.frontend.c.source.enclosing_functions import (
@@ -34,7 +35,7 @@ from polygym.frontend.c.source.enclosing_functions import (
 )
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parse_cache import cached_result, preprocess_cached
-from polygym.frontend.c.source.parser import ScopRegion, find_regions, parse
+from polygym.frontend.c.source.parser import choose_region, find_regions, parse
 from polygym.frontend.c.source.preprocessor import normalize_newlines, preprocess
 from polygym.frontend.c.source.region_selection import RegionSelection
 
@@ -132,12 +133,7 @@ class _Completion:
         """Return the translation of one of the functions."""
         source = self._source(heads).source
         tree = parse(source)
-        name = self._frames[place].name
-        region: ScopRegion = next(
-            scop_region
-            for scop_region in find_regions(tree, source)
-            if scop_region.function.decl.name == name
-        )
+        region = choose_region(find_regions(tree, source), self._frames[place].name, self._file)
         return Translation(source, tree, desugar_region(tree, region, source), self._file)
 
     def _head(
@@ -154,43 +150,23 @@ class _Completion:
         more: list[str] = []
         if any(one.rank for one in unknown):
             translation = self._translation(place, [*heads[:place], endless, *heads[place + 1 :]])
-            touches = translation.accesses()
-            names = translation.bindings
-            parameters = {names.name(symbol): symbol.name for symbol in names.parameters}
-            names_of = [one.name for one in unknown]
-            for undeclared_name in unknown:
-                if undeclared_name.name in self._given:
-                    sizes[undeclared_name.name] = self._given_sizes(undeclared_name)
-                    more += self._new_names(
-                        sizes[undeclared_name.name], translation, [*names_of, *more]
-                    )
+            accesses = translation.accesses()
+            spelled = [use.name for use in unknown]
+            for use in unknown:
+                if use.name in self._given:
+                    sizes[use.name] = self._given[use.name]
+                    check_rank(use.name, sizes[use.name], use.rank)
+                    self._sized |= {use.name}
+                    more += self._new_names(sizes[use.name], translation, [*spelled, *more])
                     continue
-                found = inferred_sizes(
-                    touches,
-                    undeclared_name.name,
-                    undeclared_name.rank,
-                    parameters,
-                    translation.context,
-                )
+                inferred = inferred_sizes(accesses, use.name, use.rank, translation)
                 named = [
-                    size
-                    or f"size_{undeclared_name.name}"
-                    + (f"_{dimension}" if undeclared_name.rank > 1 else "")
-                    for dimension, size in enumerate(found)
+                    size or f"size_{use.name}" + (f"_{dimension}" if use.rank > 1 else "")
+                    for dimension, size in enumerate(inferred)
                 ]
-                more += [new for new, size in zip(named, found, strict=True) if size is None]
-                sizes[undeclared_name.name] = tuple(named)
+                more += [new for new, size in zip(named, inferred, strict=True) if size is None]
+                sizes[use.name] = tuple(named)
         return "\n".join([*outside, *function_head(name, unknown, sizes, more)])
-
-    def _given_sizes(self, name: UndeclaredName) -> tuple[str, ...]:
-        """Return the sizes that are given for an array."""
-        sizes = self._given[name.name]
-        if len(sizes) != name.rank:
-            raise InputError(
-                f"the sizes of {name.name} are given: expected {name.rank}, found {len(sizes)}"
-            )
-        self._sized |= {name.name}
-        return sizes
 
     def _new_names(
         self, sizes: Sequence[str], translation: Translation, known: Sequence[str]
@@ -199,15 +175,15 @@ class _Completion:
         result = dict.fromkeys(word for size in sizes for word in _NAME.findall(size))
         declared = {symbol.name for symbol in translation.names.uses} | set(known)
         return [
-            one
-            for one in result
-            if one not in declared and not re.search(rf"\b{one}\b", self._text)
+            name
+            for name in result
+            if name not in declared and not re.search(rf"\b{name}\b", self._text)
         ]
 
     def _source(self, heads: Sequence[str]) -> CompletedFile:
         """Return the text with these heads of functions."""
         whole = complete_text(self._text, list(zip(self._frames, heads, strict=True)))
-        source = preprocess(whole.text, self._file, self._include_directories)
+        source, _ = preprocess(whole.text, self._file, self._include_directories)
         source.library = self._library
         return CompletedFile(
             whole.text, with_original_locations(source, whole, self._text, self._file)

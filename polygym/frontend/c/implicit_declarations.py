@@ -15,22 +15,25 @@ An element is a double unless it is used as an integer, as that of ``idx`` in ``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pycparser import c_ast
 
 from polygym.frontend.c.desugar.inlining import SAME_SIZE_CHECK
+from polygym.frontend.c.memory.unsized_arrays import UNBOUNDED_SIZE
 from polygym.frontend.c.sema.symbols import ResolvedNames
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.standard_headers import header_hint
+from polygym.frontend.c.source.syntax_tree import (
+    base_and_subscripts,
+    contains,
+    walk,
+)
 
 _INTEGER_OPERATORS = frozenset({"%", "&", "|", "^", "<<", ">>"})
 _CONDITIONS = frozenset({"<", "<=", ">", ">=", "==", "!=", "&&", "||"})
-
-# Larger than whatever a subscript can be: arrays are declared so while their subscripts are read.
-_UNBOUNDED_SIZE = 2**40
 
 
 @dataclass(slots=True)
@@ -88,15 +91,10 @@ def function_head(
         for one in sorted(unknown, key=lambda one: not one.is_integer)
         if one.rank == 0 and not one.is_assigned
     ]
-    for undeclared_name in unknown:
-        if undeclared_name.rank:
-            extents = sizes.get(
-                undeclared_name.name, (f"{_UNBOUNDED_SIZE}L",) * undeclared_name.rank
-            )
-            arguments.append(
-                f"{undeclared_name.type} {undeclared_name.name}"
-                + "".join(f"[{e}]" for e in extents)
-            )
+    for use in unknown:
+        if use.rank:
+            extents = sizes.get(use.name, (UNBOUNDED_SIZE,) * use.rank)
+            arguments.append(f"{use.type} {use.name}" + "".join(f"[{e}]" for e in extents))
     inner = [one.name for one in unknown if _is_local(one)]
     body = [f"  int {', '.join(inner)};"] if inner else []
     return [f"void {name}({', '.join(arguments) or 'void'}) {{", *body]
@@ -178,10 +176,7 @@ class _UseCollector:
 
     def _element(self, node: Any, *, affects_control: bool) -> UndeclaredName | None:
         """Read ``name[e]…[e]``."""
-        subscripts: list[Any] = []
-        while isinstance(node, c_ast.ArrayRef):
-            subscripts.insert(0, node.subscript)
-            node = node.name
+        node, subscripts = base_and_subscripts(node)
         for subscript in subscripts:
             self.read(subscript, affects_control=True)
         if isinstance(node, c_ast.ID):
@@ -224,21 +219,15 @@ class _UseCollector:
 
     def propagate_integers(self) -> None:
         """Follow integers through assignments: of ``k = n - 1; x[k] = 0;`` n is one, too."""
-        changed = True
-        while changed:
-            before = [
-                (undeclared_name.is_integer, undeclared_name.affects_control)
-                for undeclared_name in self.found.values()
-            ]
+        before: list[tuple[bool, bool]] | None = None
+        while before != (now := [(n.is_integer, n.affects_control) for n in self.found.values()]):
+            before = now
             for name in list(self.found.values()):
                 if name.affects_control and name.rank == 0:
                     for value in name.values:
                         self.read(value, affects_control=True)
                 elif name.rank == 0 and name.values and all(map(self._is_whole, name.values)):
-                    name.is_integer |= any(map(_has_name, name.values))
-            changed = before != [
-                (one.is_integer, one.affects_control) for one in self.found.values()
-            ]
+                    name.is_integer |= contains(name.values, c_ast.ID)
 
     def _is_whole(self, node: Any) -> bool:
         """Whether an expression is made of integers alone."""
@@ -259,10 +248,6 @@ class _UseCollector:
                 return False
 
 
-def _has_name(node: Any) -> bool:
-    return isinstance(node, c_ast.ID) or any(_has_name(child) for _, child in node.children())
-
-
 def _is_name(node: Any, *names: str) -> bool:
     return isinstance(node, c_ast.ID) and node.name in names
 
@@ -272,11 +257,5 @@ def _is_integer_condition(condition: Any) -> bool:
     return all(
         isinstance(node, c_ast.ID | c_ast.BinaryOp | c_ast.UnaryOp)
         or (isinstance(node, c_ast.Constant) and node.type == "int")
-        for node in _nodes(condition)
+        for node in walk(condition)
     )
-
-
-def _nodes(node: Any) -> Iterator[Any]:
-    yield node
-    for _, child in node.children():
-        yield from _nodes(child)

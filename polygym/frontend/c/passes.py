@@ -148,7 +148,7 @@ class RegionState:
             self.first_scop()
         self.run(self.variant, last)
         mine = self.region.function
-        used = {name.name for name in names_in(mine)}
+        used = names_in(mine)
         shown = [
             node
             for node in self.tree.ext

@@ -14,10 +14,15 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.frontend.c.source.syntax_tree import (
+    as_long,
     base_and_subscripts,
+    cast_node,
     copy_tree,
+    declaration,
+    element_node,
+    is_zero,
+    names_in,
     statements_of,
-    type_node,
     walk,
 )
 
@@ -59,7 +64,7 @@ def returned_expression(items: Sequence[Any], kind: Any) -> Any:
             if then is None or other is None:
                 return None
             if isinstance(kind, c_ast.TypeDecl):
-                then, other = (cast_expression(one, kind, one) for one in (then, other))
+                then, other = (cast_node(value, kind, value) for value in (then, other))
             return within_size_limit(
                 c_ast.TernaryOp(first.cond, copy_tree(then), other, first.coord)
             )
@@ -67,11 +72,9 @@ def returned_expression(items: Sequence[Any], kind: Any) -> Any:
             if isinstance(init, c_ast.InitList) or set(first.storage) & {"static", "extern"}:
                 return None
             expression = returned_expression(rest, kind)
-            if expression is None or any(
-                isinstance(one, c_ast.ID) and one.name == first.name for one in walk(init)
-            ):
+            if expression is None or first.name in names_in(init):
                 return None
-            value = cast_expression(init, first.type, first)
+            value = cast_node(init, first.type, first)
             return within_size_limit(copy_tree(expression, substitution({first.name: value})))
         case _:
             return None
@@ -100,21 +103,6 @@ def substitution(values: Mapping[str, Any]) -> Any:
     return replacement
 
 
-def cast_expression(value: Any, kind: Any, like: Any) -> Any:
-    """Return a value cast to a type."""
-    plain = c_ast.TypeDecl(None, [], None, kind.type, like.coord)
-    return c_ast.Cast(c_ast.Typename(None, [], None, plain, like.coord), value, like.coord)
-
-
-def call_node(name: str, operands: list[Any], location_node: Any) -> Any:
-    """Return a call of a function's name, at the place of a node."""
-    return c_ast.FuncCall(
-        c_ast.ID(name, location_node.coord),
-        c_ast.ExprList(operands, location_node.coord),
-        location_node.coord,
-    )
-
-
 def array_and_offset(node: Any) -> tuple[Any, Any] | None:
     """Return what may name an array and what is added to it, None for another sum.
 
@@ -127,8 +115,7 @@ def array_and_offset(node: Any) -> tuple[Any, Any] | None:
     result = array_and_offset(node.left)
     if result is None:
         return None
-    wide = cast_expression(result[1], type_node("long", node), node)
-    return result[0], c_ast.BinaryOp(node.op, wide, node.right, node.coord)
+    return result[0], c_ast.BinaryOp(node.op, as_long(result[1]), node.right, node.coord)
 
 
 def declared_sizes(kind: Any, resolved: Any) -> list[Any]:
@@ -174,23 +161,10 @@ def renaming(
             case c_ast.Decl() if node.name in own:
                 new = copy_tree(node.type, replacement)
                 init = copy_tree(node.init, replacement)
-                return c_ast.Decl(
-                    own[node.name],
-                    [],
-                    [],
-                    [],
-                    [],
-                    with_name(new, own[node.name]),
-                    init,
-                    None,
-                    node.coord,
-                )
-            case c_ast.FuncCall() if isinstance(node.name, c_ast.ID):
-                return c_ast.FuncCall(
-                    c_ast.ID(node.name.name, node.name.coord),
-                    copy_tree(node.args, replacement),
-                    node.coord,
-                )
+                return declaration(own[node.name], new, init, node)
+            case c_ast.FuncCall(name=c_ast.ID()):
+                arguments = copy_tree(node.args, replacement)
+                return c_ast.FuncCall(copy_tree(node.name), arguments, node.coord)
             case c_ast.StructRef():
                 return c_ast.StructRef(
                     copy_tree(node.name, replacement), node.type, copy_tree(node.field), node.coord
@@ -202,36 +176,22 @@ def renaming(
     return replacement
 
 
-def with_name(kind: Any, name: str) -> Any:
-    """Return a declaration's type with another name at its end."""
-    if isinstance(kind, c_ast.TypeDecl):
-        return c_ast.TypeDecl(name, [], None, kind.type, kind.coord)
-    if isinstance(kind, c_ast.ArrayDecl):
-        return c_ast.ArrayDecl(with_name(kind.type, name), kind.dim, [], kind.coord)
-    return kind
-
-
 def caller_element(actual: ActualArgument, subscripts: list[Any], node: Any) -> Any:
     """Return the caller's element for one of the function's."""
-    is_zero = isinstance(subscripts[0], c_ast.Constant) and subscripts[0].value == "0"
-    if actual.is_scalar and len(subscripts) == 1 and is_zero:
+    if actual.is_scalar and len(subscripts) == 1 and is_zero(subscripts[0]):
         return c_ast.ID(actual.name, node.coord)
     if actual.offset is not None:
         first = copy_tree(actual.offset)
-        if not is_zero:
+        if not is_zero(subscripts[0]):
             first = c_ast.BinaryOp("+", first, subscripts[0], subscripts[0].coord)
         subscripts = [first, *subscripts[1:]]
-    result: Any = c_ast.ID(actual.name, node.coord)
-    for subscript in (*map(copy_tree, actual.leading_subscripts), *subscripts):
-        result = c_ast.ArrayRef(result, subscript, node.coord)
-    return result
+    leading = map(copy_tree, actual.leading_subscripts)
+    return element_node(actual.name, [*leading, *subscripts], node)
 
 
 def caller_array(actual: ActualArgument, node: Any) -> Any:
     """Return the caller's array for the function's, as an argument of another call."""
-    result: Any = c_ast.ID(actual.name, node.coord)
-    for subscript in map(copy_tree, actual.leading_subscripts):
-        result = c_ast.ArrayRef(result, subscript, node.coord)
+    result = element_node(actual.name, list(map(copy_tree, actual.leading_subscripts)), node)
     if actual.is_scalar:
         return c_ast.UnaryOp("&", result, node.coord)
     if actual.offset is None:

@@ -116,12 +116,11 @@ def _offset(node: Any, counter: str) -> int | None:
     match node:
         case c_ast.ID(name=name) if name == counter:
             return 0
-        case c_ast.BinaryOp(op="+", left=c_ast.ID(name=name), right=c_ast.Constant(value=value)):
-            return int(value) if name == counter and value.isdigit() else None
-        case c_ast.BinaryOp(op="+", left=c_ast.Constant(value=value), right=c_ast.ID(name=name)):
-            return int(value) if name == counter and value.isdigit() else None
-        case c_ast.BinaryOp(op="-", left=c_ast.ID(name=name), right=c_ast.Constant(value=value)):
-            return -int(value) if name == counter and value.isdigit() else None
+        case (
+            c_ast.BinaryOp(op="+" | "-", left=c_ast.ID(name=name), right=c_ast.Constant(value=text))
+            | c_ast.BinaryOp(op="+", left=c_ast.Constant(value=text), right=c_ast.ID(name=name))
+        ) if name == counter and text.isdigit():
+            return int(text) if node.op == "+" else -int(text)
         case _:
             return None
 
@@ -130,16 +129,12 @@ def _is_affine_size(size: Any, is_fixed: Callable[[str], bool]) -> bool:
     """Whether a size is an affine expression of names that mean the same at the loop."""
     for node in walk(size):
         if isinstance(node, c_ast.BinaryOp):
-            is_product = node.op == "*" and all(map(_names, (node.left, node.right)))
+            is_product = node.op == "*" and all(map(names_in, (node.left, node.right)))
             if is_product or node.op not in ("+", "-", "*"):
                 return False
         elif not isinstance(node, c_ast.ID | c_ast.Constant):
             return False
-    return all(is_fixed(name.name) for name in names_in(size))
-
-
-def _names(node: Any) -> bool:
-    return next(names_in(node), None) is not None
+    return all(map(is_fixed, names_in(size)))
 
 
 def _sum(node: Any, number: int, like: Any) -> Any:

@@ -16,41 +16,36 @@ from pycparser import c_ast
 from polygym.errors import SourceError
 from polygym.frontend.c.sema.conditions import COMPARISONS
 from polygym.frontend.c.sema.declarations import Declarations
-from polygym.frontend.c.source.literals import parse_literal
+from polygym.frontend.c.source.literals import integer_value
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion
 from polygym.frontend.c.source.syntax_tree import (
+    acts,
+    arguments_of,
     base_and_subscripts,
-    block_with,
     copy_tree,
-    is_modification,
+    functions_of,
+    typedefs_of,
     walk,
 )
-from polygym.ir.expressions import IntegerLiteral
 
 _POINTER_BYTES = 8
 
 
 def with_canonical_expressions(tree: Any, region: ScopRegion, source: SourceMap) -> ScopRegion:
     """Return a region with numbers for sizes; the functions in the tree are changed, too."""
-    typedefs = {
-        typedef.name: typedef.type for typedef in tree.ext if isinstance(typedef, c_ast.Typedef)
-    }
-    types = Declarations(typedefs, source)
+    types = Declarations(typedefs_of(tree), source)
     outside = [decl for decl in tree.ext if isinstance(decl, c_ast.Decl) and decl.name]
     marks = (region.begin, region.end)
-    for function in (func_def for func_def in tree.ext if isinstance(func_def, c_ast.FuncDef)):
-        given = function.decl.type.args
-        arguments = [one for one in (given.params if given else ()) if isinstance(one, c_ast.Decl)]
-        inside = [one for one in walk(function.body) if isinstance(one, c_ast.Decl) and one.name]
+    for function in functions_of(tree).values():
+        arguments = arguments_of(function)
+        inside = [decl for decl in walk(function.body, c_ast.Decl) if decl.name]
         names = [argument.name for argument in (*arguments, *inside)]
-        declared = {one.name: one for one in (*outside, *arguments, *inside)}
-        declared = {name: one for name, one in declared.items() if names.count(name) < 2}
+        declared = {decl.name: decl for decl in (*outside, *arguments, *inside)}
+        declared = {name: decl for name, decl in declared.items() if names.count(name) < 2}
         own = frozenset(argument.name for argument in arguments)
         function.body = _canonicalized(function.body, marks, declared, own, types)
-    block = block_with(region.function.body, region.begin)
-    items = tuple(block[block.index(region.begin) + 1 : block.index(region.end)])
-    return ScopRegion(region.name, region.function, items, region.begin, region.end)
+    return region.reread()
 
 
 def _canonicalized(
@@ -103,9 +98,7 @@ def _is_truth_value(node: Any) -> bool:
         return False
     if node.op in ("&", "|", "&&", "||"):
         return _is_truth_value(node.left) and _is_truth_value(node.right)
-    return node.op in COMPARISONS and not any(
-        is_modification(one) or isinstance(one, c_ast.FuncCall) for one in walk(node)
-    )
+    return node.op in COMPARISONS and not acts(node)
 
 
 def _size(
@@ -146,13 +139,10 @@ def _size_of_type(kind: Any, node: Any, types: Declarations) -> int | None:
 def _value(node: Any) -> int | None:
     """Return the value of a sum or a product of constants, None for anything else."""
     match node:
-        case c_ast.Constant():
-            literal = parse_literal(node.value)
-            return literal.value if isinstance(literal, IntegerLiteral) else None
         case c_ast.BinaryOp(op="+" | "-" | "*"):
             left, right = _value(node.left), _value(node.right)
             if left is None or right is None:
                 return None
             return {"+": left + right, "-": left - right, "*": left * right}[node.op]
         case _:
-            return None
+            return integer_value(node)

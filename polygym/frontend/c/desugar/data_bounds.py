@@ -29,13 +29,17 @@ from pycparser import c_ast
 
 from polygym.frontend.c.desugar.bounds_from_sizes import CounterRange, counter_range
 from polygym.frontend.c.source.syntax_tree import (
+    array_type,
     base_and_subscripts,
     block_with,
+    cast_node,
     conjunction,
     conjuncts,
+    contains,
     copy_tree,
     counter_of,
     declaration,
+    declared_names,
     modified_roots,
     names_in,
     read_outside_loops,
@@ -74,15 +78,13 @@ class DataBoundsRewriter:
 
     def apply(self, items: list[Any]) -> list[Any]:
         """Return the region's statements with other bounds."""
-        loops = [one for item in items for one in walk(item) if isinstance(one, c_ast.For)]
+        loops = list(walk(items, c_ast.For))
         if not any(map(_reads_memory, loops)):
             return items
-        inner = {decl.name for item in items for decl in walk(item) if isinstance(decl, c_ast.Decl)}
-        changed = {name for item in items for name in _modified(item)} | inner
-        self._inner = inner
+        self._inner = declared_names(items)
+        self._changed = _modified(items) | self._inner
         for loop in loops:
-            self._with_parameters(loop, changed)
-        self._changed = changed
+            self._with_parameters(loop, self._changed)
         self._data = _data_dependent_names(items)
         self._exposed = set(read_outside_loops(self._function.body, _name, counter_of))
         return [copy_tree(item, self._loop) for item in items]
@@ -95,9 +97,7 @@ class DataBoundsRewriter:
             base, subscripts = base_and_subscripts(node)
             if not subscripts or not isinstance(base, c_ast.ID) or base.name in inside:
                 return None
-            if any(name.name in changed for name in names_in(node)):
-                return None
-            if any(isinstance(one, c_ast.FuncCall) for one in walk(node)):
+            if not names_in(node).isdisjoint(changed) or contains(node, c_ast.FuncCall):
                 return None
             kind = _element(self._declared.get(base.name), len(subscripts))
             where = repr((base.name, *map(_key, subscripts)))
@@ -128,15 +128,11 @@ class DataBoundsRewriter:
         starts_on_data = self._is_data_dependent(start)
         if not starts_on_data and not any(map(self._is_data_dependent, conjuncts(node.cond))):
             return None
-        changes = set(_modified(node.stmt)) | {
-            decl.name for decl in walk(node.stmt) if isinstance(decl, c_ast.Decl)
-        }
-        if counter in changes or (
-            not isinstance(node.init, c_ast.DeclList) and counter in self._exposed
-        ):
+        changes = _modified(node.stmt) | declared_names(node.stmt)
+        is_exposed = not isinstance(node.init, c_ast.DeclList) and counter in self._exposed
+        if counter in changes or is_exposed:
             return None
-        loop = node
-        asked: list[Any] = []
+        loop, asked = node, list[Any]()
         if starts_on_data:
             started = self._started(node, counter, start, changes)
             if started is None:
@@ -155,16 +151,14 @@ class DataBoundsRewriter:
 
     def _is_data_dependent(self, node: Any) -> bool:
         """Whether an expression reads an element, or a scalar that got its value from one."""
-        return _reads_memory(node) or any(name.name in self._data for name in names_in(node))
+        return _reads_memory(node) or not names_in(node).isdisjoint(self._data)
 
     def _started(
         self, loop: Any, counter: str, start: Any, changes: Collection[str]
     ) -> tuple[Any, list[Any]] | None:
         """Return a loop that starts where an array does, and the condition for its first value."""
-        span, by = self._span(loop, counter), _step(loop.next)
-        names = {name.name for name in names_in(start)}
-        has_call = any(isinstance(one, c_ast.FuncCall) for one in walk(start))
-        if span is None or by != 1 or has_call or counter in names or names & set(changes):
+        span = self._span(loop, counter)
+        if span is None or not _steps_by_one(loop.next) or not _is_fixed(start, counter, changes):
             return None
         kind = _type_of(loop, counter, self._function, self._declared)
         if kind is None:
@@ -176,8 +170,8 @@ class DataBoundsRewriter:
             init.decls[0].init = first
         else:
             init.rvalue = first
-        value = c_ast.Cast(c_ast.Typename(None, [], None, kind, start.coord), start, start.coord)
         place = c_ast.ID(counter, start.coord)
+        value = cast_node(start, kind, start)
         asked = c_ast.BinaryOp(">=" if upwards else "<=", place, value, start.coord)
         return c_ast.For(init, loop.cond, loop.next, loop.stmt, loop.coord), [asked]
 
@@ -198,12 +192,8 @@ class DataBoundsRewriter:
             """Return the sizes of an array, as far as they are known."""
             if name in self._inner:
                 return []
-            result: list[Any] = []
-            kind = getattr(self._declared.get(name), "type", None)
-            while isinstance(kind, c_ast.PtrDecl | c_ast.ArrayDecl):
-                result.append(getattr(kind, "dim", None))
-                kind = kind.type
-            return list(self._given.get(name, result))
+            declared, _ = array_type(getattr(self._declared.get(name), "type", None))
+            return list(self._given.get(name, declared))
 
         return counter_range(counter, loop.stmt, sizes, lambda name: name not in self._changed)
 
@@ -224,17 +214,14 @@ class DataBoundsRewriter:
             bound = condition.left
         else:
             return False
-        names = {name.name for name in names_in(bound)}
-        on_data = self._is_data_dependent(bound)
-        has_call = any(isinstance(one, c_ast.FuncCall) for one in walk(bound))
-        if not on_data or has_call or counter in names or names & set(changes):
+        if not self._is_data_dependent(bound) or not _is_fixed(bound, counter, changes):
             return False
         return self._is_signed(bound) or self._is_never_negative(loop, counter)
 
     def _is_signed(self, bound: Any) -> bool:
         """Whether an expression surely has no unsigned type."""
         return all(
-            self._types(name.name) and not any(map(_may_be_unsigned, self._types(name.name)))
+            (types := self._types(name)) and not any(map(_may_be_unsigned, types))
             for name in names_in(bound)
         ) and not any(
             isinstance(constant, c_ast.Cast | c_ast.StructRef)
@@ -258,13 +245,14 @@ class DataBoundsRewriter:
 
     def _types(self, name: str) -> list[Any]:
         """Return the types of all variables of a name."""
-        own = [
-            decl.type
-            for decl in walk(self._function)
-            if isinstance(decl, c_ast.Decl) and decl.name == name
-        ]
+        own = [decl.type for decl in walk(self._function, c_ast.Decl) if decl.name == name]
         outside = self._declared.get(name)
         return own if outside is None else [*own, outside.type]
+
+
+def _is_fixed(node: Any, counter: str | None, changes: Collection[str]) -> bool:
+    """Whether an expression has one value for all of a loop that changes some names."""
+    return names_in(node).isdisjoint({counter, *changes}) and not contains(node, c_ast.FuncCall)
 
 
 def _is_nonnegative_literal(node: Any) -> bool:
@@ -274,9 +262,7 @@ def _is_nonnegative_literal(node: Any) -> bool:
 
 def _may_be_unsigned(kind: Any) -> bool:
     """Whether elements of a type may be unsigned."""
-    while isinstance(kind, c_ast.PtrDecl | c_ast.ArrayDecl):
-        kind = kind.type
-    words = getattr(getattr(kind, "type", None), "names", ["unknown"])
+    words = getattr(getattr(array_type(kind)[1], "type", None), "names", ["unknown"])
     return not set(words) <= _SIGNED_TYPES
 
 
@@ -284,25 +270,16 @@ def _reads_memory(node: Any) -> bool:
     """Whether an expression, or a loop's header, reads an element."""
     if isinstance(node, c_ast.For):
         # What stands in it may have been read before.
-        return any(map(_reads_memory, (node.init, node.next))) or _has_name(node.cond)
-    return node is not None and any(
-        isinstance(unary_op, c_ast.ArrayRef)
-        or (isinstance(unary_op, c_ast.UnaryOp) and unary_op.op == "*")
-        for unary_op in walk(node)
+        headers = [part for part in (node.init, node.next) if part is not None]
+        return _reads_memory(headers) or (node.cond is not None and contains(node.cond, c_ast.ID))
+    return contains(node, c_ast.ArrayRef) or any(
+        unary.op == "*" for unary in walk(node, c_ast.UnaryOp)
     )
 
 
-def _has_name(node: Any) -> bool:
-    return node is not None and any(isinstance(one, c_ast.ID) for one in walk(node))
-
-
-def _modified(node: Any) -> Iterator[str]:
-    """Yield the names that a statement changes."""
-    for base in modified_roots(node):
-        if isinstance(base, c_ast.ID):
-            yield base.name
-        else:
-            yield from (name.name for name in names_in(base))
+def _modified(node: Any) -> set[str]:
+    """Return the names that a statement, or several, change."""
+    return names_in(list(modified_roots(node)))
 
 
 def _data_dependent_names(items: list[Any]) -> set[str]:
@@ -310,9 +287,8 @@ def _data_dependent_names(items: list[Any]) -> set[str]:
     result: set[str] = set()
     assigned = [
         (name, value)
-        for item in items
-        for one in walk(item)
-        for name, value in _assigned(one)
+        for node in walk(items, c_ast.Assignment, c_ast.Decl)
+        for name, value in _assigned(node)
         if value is not None
     ]
     before = -1
@@ -321,7 +297,7 @@ def _data_dependent_names(items: list[Any]) -> set[str]:
         result |= {
             name
             for name, value in assigned
-            if _reads_memory(value) or any(name.name in result for name in names_in(value))
+            if _reads_memory(value) or not names_in(value).isdisjoint(result)
         }
     return result
 
@@ -338,10 +314,9 @@ def _name(identifier: Any) -> str:
     return str(identifier.name)
 
 
-def _step(step: Any) -> int:
-    """Return the size of a loop's step, 0 if it is none of 1."""
-    is_one = isinstance(step, c_ast.UnaryOp) or getattr(step.rvalue, "value", "") == "1"
-    return int(is_one)
+def _steps_by_one(step: Any) -> bool:
+    """Whether the size of a loop's step is 1."""
+    return isinstance(step, c_ast.UnaryOp) or getattr(step.rvalue, "value", "") == "1"
 
 
 def _type_of(loop: Any, counter: str, function: Any, declared: Mapping[str, Any]) -> Any:
@@ -349,28 +324,20 @@ def _type_of(loop: Any, counter: str, function: Any, declared: Mapping[str, Any]
     if isinstance(loop.init, c_ast.DeclList):
         kind = loop.init.decls[0].type
     else:
-        own = [
-            decl for decl in walk(function) if isinstance(decl, c_ast.Decl) and decl.name == counter
-        ]
+        own = [decl for decl in walk(function, c_ast.Decl) if decl.name == counter]
         outside = [declared[counter]] if not own and counter in declared else []
         if len(decls := [*own, *outside]) != 1:
             return None
         kind = decls[0].type
-    if not isinstance(kind, c_ast.TypeDecl):
-        return None
-    return c_ast.TypeDecl(None, [], None, kind.type, kind.coord)
+    return kind if isinstance(kind, c_ast.TypeDecl) else None
 
 
 def _direction(loop: Any) -> Mapping[str, str] | None:
     """Return the comparisons that end a loop in its direction, with those from the other side."""
     match loop.next:
-        case c_ast.UnaryOp(op="++" | "p++"):
+        case c_ast.UnaryOp(op="++" | "p++") | c_ast.Assignment(op="+=", rvalue=c_ast.Constant()):
             return _UPWARDS
-        case c_ast.UnaryOp(op="--" | "p--"):
-            return _DOWNWARDS
-        case c_ast.Assignment(op="+=", rvalue=c_ast.Constant()):
-            return _UPWARDS
-        case c_ast.Assignment(op="-=", rvalue=c_ast.Constant()):
+        case c_ast.UnaryOp(op="--" | "p--") | c_ast.Assignment(op="-=", rvalue=c_ast.Constant()):
             return _DOWNWARDS
         case _:
             return None

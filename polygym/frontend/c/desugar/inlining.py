@@ -28,27 +28,31 @@ from polygym.errors import LimitError
 from polygym.frontend.c.desugar.actual_arguments import (
     ActualArgument,
     array_and_offset,
-    call_node,
-    cast_expression,
     declared_sizes,
     element_type_key,
     renaming,
     returned_expression,
 )
 from polygym.frontend.c.desugar.jumps import assignment_of_return, ends_in_return, without_jumps
+from polygym.frontend.c.sema.inline_expressions import argument_count_message
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.syntax_tree import (
+    acts,
+    arguments_of,
     base_and_subscripts,
+    cast_node,
     copy_tree,
     declaration,
-    is_modification,
+    declared_names,
+    functions_of,
     is_static_constant,
     modified_roots,
-    names_in,
+    operands_of,
     renamed_declaration,
     statements_of,
+    type_node,
     walk,
-    without_static_constants,
+    with_operands,
 )
 
 # A call that says, for the reader of expressions, that two sizes must be equal.
@@ -65,9 +69,7 @@ class CallInliner:
         """Keep the functions of the file; ``used_names`` are all names that stand in it."""
         self._source = source
         self._spelled = used_names
-        self._functions = {
-            node.decl.name: node for node in tree.ext if isinstance(node, c_ast.FuncDef)
-        }
+        self._functions = functions_of(tree)
         self._typedefs = {node.name: node for node in tree.ext if isinstance(node, c_ast.Typedef)}
         self._global = {
             node.name: node for node in tree.ext if isinstance(node, c_ast.Decl) and node.name
@@ -110,9 +112,7 @@ class CallInliner:
     def is_pure(self, call: Any) -> bool:
         """Whether a node calls a function that only computes a value, without further calls."""
         expression = self._single.get(getattr(call.name, "name", ""))
-        return expression is not None and not any(
-            isinstance(one, c_ast.FuncCall) or is_modification(one) for one in walk(expression)
-        )
+        return expression is not None and not acts(expression)
 
     @contextmanager
     def recursion_guard(self, call: Any) -> Iterator[None]:
@@ -140,12 +140,10 @@ class CallInliner:
         arrays: dict[str, ActualArgument] = {}
         for argument, operand in zip(arguments, operands, strict=True):
             if isinstance(self.resolved(argument.type), c_ast.TypeDecl):
-                values[argument.name] = cast_expression(operand, argument.type, call)
+                values[argument.name] = cast_node(operand, argument.type, call)
                 continue
-            arrays[argument.name], _ = self._actual_argument(
-                operand, call, argument.name, is_kept=True
-            )
-            given = arrays[argument.name]
+            given, _ = self._actual_argument(operand, call, argument.name, is_kept=True)
+            arrays[argument.name] = given
             checks = self._same_shape(argument, operand, given, {}, declared, call)
             if next(checks, None) is not None:
                 raise self._source.error(
@@ -153,21 +151,15 @@ class CallInliner:
                 )
         self._refuse_captures(call, function, dict.fromkeys(values, ""), arrays, declared)
         body = copy_tree(self._single[name], renaming({}, arrays, values))
-        return cast_expression(body, function.decl.type.type, call)
+        return cast_node(body, function.decl.type.type, call)
 
     def _arguments(self, call: Any) -> tuple[list[Any], list[Any]]:
         """Return the arguments that a function declares, and those that a call has."""
         name = call.name.name
-        declared = self._functions[name].decl.type.args
-        operands = list(call.args.exprs) if call.args else []
-        arguments = [
-            decl for decl in getattr(declared, "params", ()) if isinstance(decl, c_ast.Decl)
-        ]
+        arguments, operands = arguments_of(self._functions[name]), operands_of(call)
         if len(arguments) != len(operands):
             raise self._source.error(
-                call,
-                f"{name} takes {len(arguments)} argument{'s' * (len(arguments) != 1)} and is given "
-                f"{len(operands)}",
+                call, argument_count_message(name, len(arguments), len(operands))
             )
         return arguments, operands
 
@@ -185,20 +177,18 @@ class CallInliner:
 
     def has_side_effects(self, call: Any, visited: tuple[str, ...] = ()) -> bool:
         """Whether a function changes anything but its own variables; ``visited`` are looked at."""
-        function = self._functions[call.name.name]
-        own = {decl.name for decl in walk(function) if isinstance(decl, c_ast.Decl)}
-        pointers = {
-            one.name
-            for one in walk(function.decl)
-            if isinstance(one, c_ast.Decl) and not isinstance(one.type, c_ast.TypeDecl)
-        }
+        function, visited = self._functions[call.name.name], (*visited, call.name.name)
+        own = declared_names(function)
+        for decl in walk(function.decl, c_ast.Decl):
+            if not isinstance(decl.type, c_ast.TypeDecl):
+                own.discard(decl.name)
         for base in modified_roots(function.body):
-            if not isinstance(base, c_ast.ID) or base.name not in own or base.name in pointers:
+            if not isinstance(base, c_ast.ID) or base.name not in own:
                 return True
         return any(
-            self.has_side_effects(one, (*visited, call.name.name))
-            for one in walk(function.body)
-            if self.is_call(one) and one.name.name not in (*visited, call.name.name)
+            self.has_side_effects(inner, visited)
+            for inner in filter(self.is_call, walk(function.body))
+            if inner.name.name not in visited
         )
 
     def result_type(self, call: Any) -> Any:
@@ -230,8 +220,8 @@ class CallInliner:
                 arrays[argument.name], bound = self._actual_argument(operand, call, argument.name)
                 items += bound
                 checks.append((argument, operand, arrays[argument.name]))
-        for node in walk(function.body):
-            if isinstance(node, c_ast.Decl) and node.name and node.name not in own:
+        for node in walk(function.body, c_ast.Decl):
+            if node.name and node.name not in own:
                 if "static" not in node.storage:
                     own[node.name] = self.fresh_name(node.name)
                 elif is_static_constant(node):
@@ -297,8 +287,7 @@ class CallInliner:
             if isinstance(subscript, c_ast.Constant) or is_kept:
                 return subscript
             new = self.fresh_name("at")
-            kind = c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(["long"]), call.coord)
-            items.append(declaration(new, kind, subscript, subscript))
+            items.append(declaration(new, type_node("long", call), subscript, subscript))
             return c_ast.ID(new, subscript.coord)
 
         before = tuple(bound(subscript) for subscript in subscripts)
@@ -318,7 +307,7 @@ class CallInliner:
 
         A declaration that is seen there and stands at file scope is not among ``declared``.
         """
-        for node in names_in(function.body):
+        for node in walk(function.body, c_ast.ID):
             name = node.name
             if name in own or name in arrays or name not in declared:
                 continue
@@ -343,9 +332,11 @@ class CallInliner:
         formal = self.resolved(argument.type)
         given = declared.get(actual.name, self._global.get(actual.name))
         wanted = declared_sizes(formal, self.resolved)
+        place = call if given is None else operand
+        check = c_ast.FuncCall(c_ast.ID(SAME_SIZE_CHECK, place.coord), None, place.coord)
         if given is None:
-            if wanted and len(wanted) > 1:
-                yield call_node(SAME_SIZE_CHECK, [c_ast.ID(actual.name, call.coord)], call)
+            if len(wanted) > 1:
+                yield with_operands(check, [c_ast.ID(actual.name, call.coord)])
             return
         found = declared_sizes(self.resolved(given.type), self.resolved)[
             len(actual.leading_subscripts) :
@@ -368,9 +359,7 @@ class CallInliner:
                     operand, f"the argument {argument.name} has a dimension of unknown size"
                 )
             wanted_size = copy_tree(one, renaming(own, {}))
-            yield call_node(
-                SAME_SIZE_CHECK, [wanted_size, copy_tree(other), c_ast.ID(actual.name)], operand
-            )
+            yield with_operands(check, [wanted_size, copy_tree(other), c_ast.ID(actual.name)])
 
     def _body(
         self,
@@ -381,7 +370,7 @@ class CallInliner:
         call: Any,
     ) -> list[Any]:
         """Return the statements of a function with other names, its last return an assignment."""
-        body = statements_of(without_static_constants(function.body))
+        body = statements_of(copy_tree(function.body, _nothing_for_constant))
         if ends_in_return(body) or result is None:
             body = without_jumps(body, partial(assignment_of_return, result))
             result = result if body and isinstance(body[-1], c_ast.Return) else None
@@ -396,13 +385,15 @@ class CallInliner:
             raise self._source.error(
                 call, f"{function.decl.name} does not end with a return of its value"
             )
-        for item in items:
-            for node in walk(item):
-                if isinstance(node, c_ast.Return):
-                    raise self._source.error(
-                        node,
-                        "return is only understood at the end of a function that is called in the "
-                        "region",
-                        "assign the value to a variable, and return that at the end",
-                    )
+        for node in walk(items, c_ast.Return):
+            raise self._source.error(
+                node,
+                "return is only understood at the end of a function that is called in the region",
+                "assign the value to a variable, and return that at the end",
+            )
         return items
+
+
+def _nothing_for_constant(node: Any) -> Any:
+    """Return an empty statement for a static constant, None for other nodes."""
+    return c_ast.EmptyStatement(node.coord) if is_static_constant(node) else None

@@ -26,7 +26,10 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.frontend.c.source.syntax_tree import (
+    acts,
+    contains,
     copy_tree,
+    declared_names,
     is_modification,
     names_in,
     statements_of,
@@ -47,10 +50,8 @@ def without_jumps(items: Sequence[Any], on_return: Callable[[Any], list[Any]] | 
 
     Where they are those of a function, ``on_return`` returns what stands for a ``return``.
     """
-    leaves = c_ast.Goto | c_ast.Continue
-    if on_return is not None:
-        leaves |= c_ast.Return
-    if not any(isinstance(one, leaves) for item in items for one in walk(item)):
+    leaves = [c_ast.Goto, c_ast.Continue, *([] if on_return is None else [c_ast.Return])]
+    if not contains(items, *leaves):
         return list(items)
     number = count()
     try:
@@ -80,27 +81,22 @@ def _without_continue(node: Any, number: Iterator[int]) -> Any:
                     return None
 
         body = copy_tree(one.stmt, jump)
-        if any(isinstance(part, c_ast.Goto) and part.name == name for part in walk(body)):
+        if any(goto.name == name for goto in walk(body, c_ast.Goto)):
             end = c_ast.Label(name, c_ast.EmptyStatement(one.coord), one.coord)
             body = c_ast.Compound([*statements_of(body), end], one.coord)
         return c_ast.For(one.init, one.cond, one.next, body, one.coord)
 
-    is_left = any(isinstance(one, c_ast.Continue) for one in walk(node))
-    return copy_tree(node, replacement) if is_left else node
+    return copy_tree(node, replacement) if contains(node, c_ast.Continue) else node
 
 
 def _without_inner_jumps(node: Any) -> Any:
     """Return a statement whose inner blocks jump to no label of their own."""
 
     def replacement(one: Any) -> Any:
-        if isinstance(one, c_ast.Compound) and any(
-            isinstance(part, c_ast.Goto) for part in walk(one)
-        ):
-            inner = [_without_inner_jumps(part) for part in statements_of(one)]
-            return c_ast.Compound(
-                _JumpEliminator(inner, None, is_inner=True).statements(), one.coord
-            )
-        return None
+        if not isinstance(one, c_ast.Compound) or not contains(one, c_ast.Goto):
+            return None
+        inner = [_without_inner_jumps(part) for part in statements_of(one)]
+        return c_ast.Compound(_JumpEliminator(inner, None, is_inner=True).statements(), one.coord)
 
     return copy_tree(node, replacement)
 
@@ -125,9 +121,7 @@ class _JumpEliminator:
             while isinstance(label, c_ast.Label):
                 self._labels[label.name] = place
                 label = label.stmt
-        self._targets = {
-            goto.name for item in items for goto in walk(item) if isinstance(goto, c_ast.Goto)
-        }
+        self._targets = {goto.name for goto in walk(items, c_ast.Goto)}
         self._count = count()
         self._seen: set[int] = set()
 
@@ -169,11 +163,11 @@ class _JumpEliminator:
     def _exits(self, item: Any) -> set[Any]:
         """Return where a statement may jump to in this block."""
         result: set[Any] = set()
-        for goto in walk(item):
-            if isinstance(goto, c_ast.Goto) and (goto.name in self._labels or not self._is_inner):
-                result.add(goto.name)
-            elif isinstance(goto, c_ast.Return) and self._returning is not None:
-                result.add(_END)
+        for jump in walk(item, c_ast.Goto, c_ast.Return):
+            if isinstance(jump, c_ast.Return):
+                result |= {_END} if self._returning is not None else set()
+            elif jump.name in self._labels or not self._is_inner:
+                result.add(jump.name)
         return result
 
     def _join(self, place: int) -> int:
@@ -197,8 +191,7 @@ class _JumpEliminator:
                 seen = [*self._items[:place], *self._items[place + 1 :]]
             else:
                 continue
-            own = {decl.name for decl in walk(item) if isinstance(decl, c_ast.Decl)}
-            if own & {name.name for other in seen for name in names_in(other)}:
+            if declared_names(item) & names_in(seen):
                 raise _UnsupportedJump
 
     def _branched(self, item: Any, rest: Callable[[], list[Any]], join: int) -> list[Any]:
@@ -256,10 +249,7 @@ def assignment_of_return(result: str | None, node: Any) -> list[Any]:
         return [c_ast.Assignment("=", c_ast.ID(result, node.coord), value, node.coord)]
     if is_modification(value) or isinstance(value, c_ast.FuncCall):
         return [value]
-    is_quiet = not any(
-        is_modification(one) or isinstance(one, c_ast.FuncCall) for one in walk(value)
-    )
-    return [] if is_quiet else [node]
+    return [node] if acts(value) else []
 
 
 def _is_label(node: Any) -> bool:

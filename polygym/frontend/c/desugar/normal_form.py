@@ -23,7 +23,6 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.desugar.countdown_loops import normalize_countdown
 from polygym.frontend.c.desugar.data_bounds import DataBoundsRewriter
 from polygym.frontend.c.desugar.inlining import CallInliner
 from polygym.frontend.c.desugar.jumps import without_jumps
@@ -31,29 +30,30 @@ from polygym.frontend.c.desugar.loop_headers import (
     has_dependent_parts,
     header_parts,
     initialized_name,
-    is_modification_of,
+    normalize_countdown,
 )
-from polygym.frontend.c.desugar.side_effects import (
-    SideEffectExtractor,
-    has_side_effect,
-    modified_name,
-)
+from polygym.frontend.c.desugar.side_effects import SideEffectExtractor, has_side_effect
 from polygym.frontend.c.desugar.switches import switch_as_branches
 from polygym.frontend.c.sema.accesses import c_text
 from polygym.frontend.c.source.initializers import initializing_statements
 from polygym.frontend.c.source.locations import SourceMap
-from polygym.frontend.c.source.parser import ScopRegion
+from polygym.frontend.c.source.parser import ScopRegion, with_statements
 from polygym.frontend.c.source.syntax_tree import (
-    block_with,
+    acts,
+    contains,
     copy_tree,
     declaration,
     declarations_before,
     is_modification,
     is_static_constant,
+    is_zero,
+    modified_name,
     modified_roots,
     names_in,
+    operands_of,
     statements_of,
     walk,
+    with_operands,
 )
 
 _Scope = dict[str, Any]
@@ -81,21 +81,13 @@ def desugar_region(
         region.function, region.begin, outside | scope, calls.fresh_name, array_sizes
     )
     items = without_jumps(list(map(_with_subscripts, region.items)), None)
-    found = _Desugarer(calls, source).statements(items, scope)
-    block = block_with(region.function.body, region.begin)
-    first, last = block.index(region.begin), block.index(region.end)
-    block[first + 1 : last] = found
-    new = tuple(bounds.apply(found))
-    first, last = block.index(region.begin), block.index(region.end)
-    block[first + 1 : last] = new
-    return ScopRegion(region.name, region.function, new, region.begin, region.end)
+    region = with_statements(region, _Desugarer(calls, source).statements(items, scope))
+    return with_statements(region, bounds.apply(list(region.items)))
 
 
 def _with_subscripts(item: Any) -> Any:
     """Return a statement with ``a[i]`` for ``*(a + i)``, which C takes to be the same."""
-    if not any(
-        isinstance(binary_op, c_ast.BinaryOp) and binary_op.op == "+" for binary_op in walk(item)
-    ):
+    if not any(binary.op == "+" for binary in walk(item, c_ast.BinaryOp)):
         return item
 
     def replacement(node: Any) -> Any:
@@ -144,7 +136,7 @@ class _Desugarer:
                 return self._assigned(node, scope)
             case c_ast.FuncCall():
                 return self._called(node, scope)
-            case c_ast.TernaryOp() if any(map(self._acts, (node.iftrue, node.iffalse))):
+            case c_ast.TernaryOp() if acts([node.iftrue, node.iffalse]):
                 branch = c_ast.If(node.cond, node.iftrue, node.iffalse, node.coord)
                 return self._if(branch, scope)
             case c_ast.DoWhile() if _is_single_iteration(node):
@@ -157,17 +149,13 @@ class _Desugarer:
                 )
                 return [*lift.before, *self.statements(branches, scope)]
             case c_ast.Cast() if c_text(node.to_type) == "void":
-                return self._statement(node.expr, scope) if self._acts(node.expr) else []
-            case c_ast.BinaryOp(op="&&" | "||") if self._acts(node.right):
+                return self._statement(node.expr, scope) if acts(node.expr) else []
+            case c_ast.BinaryOp(op="&&" | "||") if acts(node.right):
                 is_and = node.op == "&&"
                 asked = node.left if is_and else c_ast.UnaryOp("!", node.left, node.coord)
                 return self._if(c_ast.If(asked, node.right, None, node.coord), scope)
             case _:
                 return [node]
-
-    def _acts(self, node: Any) -> bool:
-        """Whether an expression changes something or calls any function."""
-        return any(isinstance(one, c_ast.FuncCall) or is_modification(one) for one in walk(node))
 
     def _labelled(self, node: Any, scope: _Scope) -> list[Any]:
         """Put a label on the last of several statements that change something."""
@@ -220,16 +208,16 @@ class _Desugarer:
         others = [init for init in inits if initialized_name(init) != counter]
         if len(mine) == 1 and has_dependent_parts(mine[0], others):
             mine, others = [], inits  # all in their order, and the loop starts where it stands
-        own = [step for step in steps if is_modification_of(step, counter)]
-        after = [step for step in steps if not is_modification_of(step, counter)]
+        own = [step for step in steps if modified_name(step) == counter]
+        after = [step for step in steps if modified_name(step) != counter]
         if len(mine) > 1 or len(own) != 1:
             return [self._simple_for(node, scope)]
-        if after and any(isinstance(one, c_ast.Continue) for one in walk(body)):
+        if after and contains(body, c_ast.Continue):
             raise self._source.error(node, "a loop that steps several counters has a continue")
         before = self.statements(others, scope)
         init = mine[0] if mine else None
         if init is None:
-            name = next(name for name in names_in(own[0]) if name.name == counter)
+            name = next(name for name in walk(own[0], c_ast.ID) if name.name == counter)
             init = c_ast.Assignment("=", copy_tree(name), copy_tree(name), name.coord)
         elif isinstance(init, c_ast.Decl):
             scope[init.name] = init
@@ -274,24 +262,21 @@ class _Desugarer:
         """Return the one variable that a loop changes and asks about."""
         if node.cond is None:
             return None
-        asked = {name.name for name in names_in(node.cond)}
+        asked = names_in(node.cond)
         if not steps:
-            items = statements_of(node.stmt)
-            if not items or not is_modification(items[-1]):
+            steps = statements_of(node.stmt)[-1:]
+            if not steps or not is_modification(steps[0]):
                 return None
-            steps = items[-1:]
-            changed = [
-                root.name for root in modified_roots(node.stmt) if isinstance(root, c_ast.ID)
-            ]
+            roots = modified_roots(node.stmt)
+            changed = [root.name for root in roots if isinstance(root, c_ast.ID)]
             if changed.count(modified_name(steps[0])) != 1:
                 return None
-        found = [name for name in map(modified_name, steps) if name in asked]
-        started = [name for name in map(initialized_name, header_parts(node.init)) if name in found]
-        choice = started if len(found) > 1 and len(started) == 1 else found
-        if len(choice) > 1 and not any(
-            isinstance(binary_op, c_ast.BinaryOp) and binary_op.op in ("&&", "||")
-            for binary_op in walk(node.cond)
-        ):
+        stepped = [name for name in map(modified_name, steps) if name in asked]
+        starts = map(initialized_name, header_parts(node.init))
+        started = [name for name in starts if name in stepped]
+        choice = started if len(stepped) > 1 and len(started) == 1 else stepped
+        operators = {binary.op for binary in walk(node.cond, c_ast.BinaryOp)}
+        if operators.isdisjoint({"&&", "||"}):
             choice = choice[:1]  # one counts, the other's value is known by it
         return choice[0] if len(choice) == 1 else None
 
@@ -341,28 +326,20 @@ class _Desugarer:
         """Put the body of a function in the place of a call whose value nobody wants."""
         if getattr(node.name, "name", "") in _IGNORED_CALLS:
             return []
-        if self._calls.is_pure(node):
-            lift = SideEffectExtractor(
-                self, scope, node
-            )  # nobody wants its value; its arguments may do something
-            for one in node.args.exprs if node.args else ():
-                lift.read(one)
-            return [*lift.before, *lift.after]
-        if not self._calls.is_call(node):
+        is_pure = self._calls.is_pure(node)
+        if not is_pure and not self._calls.is_call(node):
             return [node]
         lift = SideEffectExtractor(self, scope, node)
-        operands = [lift.read(one) for one in (node.args.exprs if node.args else ())]
-        return [*lift.before, self.inlined_block(node, operands, None, scope), *lift.after]
+        call = with_operands(node, [lift.read(operand) for operand in operands_of(node)])
+        # Nobody wants the value of a pure function; its arguments may do something.
+        blocks = [] if is_pure else [self.inlined_block(call, None, scope)]
+        return [*lift.before, *blocks, *lift.after]
 
-    def inlined_block(
-        self, node: Any, operands: list[Any], result: str | None, scope: _Scope
-    ) -> Any:
+    def inlined_block(self, call: Any, result: str | None, scope: _Scope) -> Any:
         """Return the plain block of a call."""
-        arguments = c_ast.ExprList(operands, node.coord) if operands else None
-        call = c_ast.FuncCall(node.name, arguments, node.coord)
-        with self._calls.recursion_guard(node):
+        with self._calls.recursion_guard(call):
             block = self._calls.inlined_block(call, result, scope)
-            return c_ast.Compound(self.statements(block.block_items, dict(scope)), node.coord)
+            return c_ast.Compound(self.statements(block.block_items, dict(scope)), call.coord)
 
     @property
     def calls(self) -> CallInliner:
@@ -377,9 +354,4 @@ class _Desugarer:
 
 def _is_single_iteration(node: Any) -> bool:
     """Whether a loop is ``do { … } while (0)``, which macros are made of."""
-    leaves = (c_ast.Break, c_ast.Continue)
-    return (
-        isinstance(node.cond, c_ast.Constant)
-        and node.cond.value == "0"
-        and not any(isinstance(one, leaves) for one in walk(node.stmt))
-    )
+    return is_zero(node.cond) and not contains(node.stmt, c_ast.Break, c_ast.Continue)

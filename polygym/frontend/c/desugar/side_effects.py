@@ -22,7 +22,9 @@ from polygym.frontend.c.source.syntax_tree import (
     is_modification,
     modified_roots,
     names_in,
+    operands_of,
     walk,
+    with_operands,
 )
 
 
@@ -40,9 +42,7 @@ class StatementDesugarer(Protocol):
     def statements(self, items: Iterable[Any], scope: dict[str, Any]) -> list[Any]:
         """Return the plain statements for some."""
 
-    def inlined_block(
-        self, node: Any, operands: list[Any], result: str | None, scope: dict[str, Any]
-    ) -> Any:
+    def inlined_block(self, call: Any, result: str | None, scope: dict[str, Any]) -> Any:
         """Return the plain block of a call."""
 
 
@@ -103,14 +103,13 @@ class SideEffectExtractor:
         """Return what is assigned to, its subscripts without effects."""
         if not has_side_effect(node, self._plain.calls):
             return node
-        return copy_tree(node, lambda part: self._in_target(part))
+        return copy_tree(
+            node, lambda part: None if isinstance(part, c_ast.ArrayRef) else self.read(part)
+        )
 
     def _counts(self, node: Any, comma: Any) -> bool:
         """Whether an operand of a comma is its value, or does something."""
         return node is comma.exprs[-1] or has_side_effect(node, self._plain.calls)
-
-    def _in_target(self, part: Any) -> Any:
-        return None if isinstance(part, c_ast.ArrayRef) else self.read(part)
 
     def _uncertain(self, node: Any) -> Exception:
         return self._plain.source.error(
@@ -148,24 +147,18 @@ class SideEffectExtractor:
         if not isinstance(base, c_ast.ID) or isinstance(target, c_ast.UnaryOp):
             return False
         changed = {root.name for root in modified_roots(self._whole) if isinstance(root, c_ast.ID)}
-        own = {name.name for part in subscripts for name in names_in(part)}
-        if own & changed or any(
-            has_side_effect(subscript, self._plain.calls) for subscript in subscripts
-        ):
+        if names_in(subscripts) & changed or has_side_effect(subscripts, self._plain.calls):
             return False
-        return sum(1 for name in names_in(self._whole) if name.name == base.name) == 1
+        return [name.name for name in walk(self._whole, c_ast.ID)].count(base.name) == 1
 
     def _call(self, node: Any, is_certain: bool, is_whole: bool) -> Any:
         """Put the body of a function in front, and read its result."""
         calls = self._plain.calls
-        operands = [
-            self.read(one, is_certain=is_certain) for one in (node.args.exprs if node.args else ())
-        ]
-        arguments = c_ast.ExprList(operands, node.coord) if operands else None
-        new = c_ast.FuncCall(node.name, arguments, node.coord)
+        operands = [self.read(operand, is_certain=is_certain) for operand in operands_of(node)]
+        new = with_operands(node, operands)
         if not calls.is_call(node):
-            found = calls.inlined_expression(new, self._scope)
-            return found if found is new else self.read(found, is_certain=is_certain)
+            expression = calls.inlined_expression(new, self._scope)
+            return expression if expression is new else self.read(expression, is_certain=is_certain)
         if not is_certain:
             raise self._uncertain(node)
         kind = calls.result_type(node)
@@ -180,21 +173,15 @@ class SideEffectExtractor:
             )
         result = calls.fresh_name("value")
         self.before.append(declaration(result, kind, None, node))
-        self.before.append(self._plain.inlined_block(node, operands, result, self._scope))
+        self.before.append(self._plain.inlined_block(new, result, self._scope))
         return c_ast.ID(result, node.coord)
 
 
 def has_side_effect(node: Any, calls: CallInliner) -> bool:
     """Whether an expression changes something or calls a function of the file."""
     return any(
-        is_modification(func_call)
-        or isinstance(func_call, c_ast.ExprList)
-        or (isinstance(func_call, c_ast.FuncCall) and calls.is_known(func_call))
-        for func_call in walk(node)
+        is_modification(part)
+        or isinstance(part, c_ast.ExprList)
+        or (isinstance(part, c_ast.FuncCall) and calls.is_known(part))
+        for part in walk(node)
     )
-
-
-def modified_name(node: Any) -> str | None:
-    """Return the name of the variable that an expression changes."""
-    target = getattr(node, "lvalue", None) or getattr(node, "expr", None)
-    return target.name if is_modification(node) and isinstance(target, c_ast.ID) else None

@@ -21,7 +21,15 @@ from pycparser import c_ast
 
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion
-from polygym.frontend.c.source.syntax_tree import copy_tree, walk
+from polygym.frontend.c.source.syntax_tree import (
+    block_with,
+    contains,
+    copy_tree,
+    element_node,
+    type_named,
+    typedefs_of,
+    walk,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,19 +43,15 @@ class _Member:
 
 def with_member_arrays(tree: Any, region: ScopRegion, source: SourceMap) -> ScopRegion:
     """Return a region without members of structures; its function in the tree is changed, too."""
-    if not any(isinstance(one, c_ast.StructRef) for item in region.items for one in walk(item)):
+    if not contains(region.items, c_ast.StructRef):
         return region
     return _StructFlattener(tree, region, source).region()
 
 
 def used_structures(tree: Any, region: ScopRegion, source: SourceMap) -> tuple[str, ...]:
     """Return the names of the structures of which a region uses members."""
-    used = {
-        member.base.name
-        for item in region.items
-        for struct_ref in walk(item)
-        if isinstance(struct_ref, c_ast.StructRef) and (member := _member(struct_ref)) is not None
-    }
+    members = map(_member, walk(region.items, c_ast.StructRef))
+    used = {member.base.name for member in members if member is not None}
     rewriter = _StructFlattener(tree, region, source)
     return tuple(name for name in rewriter.declarations(region.function) if name in used)
 
@@ -57,14 +61,11 @@ class _StructFlattener:
 
     def __init__(self, tree: Any, region: ScopRegion, source: SourceMap) -> None:
         self._tree, self._region, self._source = tree, region, source
-        self._typedefs = {
-            typedef.name: typedef.type for typedef in tree.ext if isinstance(typedef, c_ast.Typedef)
-        }
+        self._typedefs = typedefs_of(tree)
         self._structures = {
             struct.name: struct
-            for node in tree.ext
-            for struct in walk(node)
-            if isinstance(struct, c_ast.Struct) and struct.name and struct.decls
+            for struct in walk(tree, c_ast.Struct)
+            if struct.name and struct.decls
         }
         self._spelled = {token.text for token in source.tokens}
         self._names: dict[tuple[str, tuple[str, ...]], str] = {}
@@ -80,37 +81,28 @@ class _StructFlattener:
         for name, new in self._new.items():
             base = known[name]
             if arguments is not None and any(base is param for param in arguments.params):
-                place = next(k for k, param in enumerate(arguments.params) if param is base)
+                place = arguments.params.index(base)
                 arguments.params[place : place + 1] = new
-            elif any(base is one for one in self._tree.ext):
-                place = self._tree.ext.index(base)
-                self._tree.ext[place + 1 : place + 1] = new
-            else:
-                block = _block_with(function.body, base)
-                place = next(k for k, one in enumerate(block) if one is base)
-                block[place + 1 : place + 1] = new
-        items = _block_with(function.body, self._region.begin)
-        first = next(k for k, item in enumerate(items) if item is self._region.begin)
-        last = next(k for k, item in enumerate(items) if item is self._region.end)
-        inside = tuple(items[first + 1 : last])
-        return ScopRegion(self._region.name, function, inside, self._region.begin, self._region.end)
+                continue
+            at_file_scope = any(base is node for node in self._tree.ext)
+            block = self._tree.ext if at_file_scope else block_with(function.body, base)
+            place = block.index(base)
+            block[place + 1 : place + 1] = new
+        return self._region.reread()
 
     def declarations(self, function: Any) -> dict[str, Any]:
         """Return the declarations of structures that can be taken apart, by name."""
         result: dict[str, list[Any]] = {}
-        local = [one for one in walk(function) if isinstance(one, c_ast.Decl)]
-        mine = {one.name for one in local}
-        globals_ = [
-            one for one in self._tree.ext if isinstance(one, c_ast.Decl) and one.name not in mine
-        ]
-        for decl in (*local, *globals_):
+        local = list(walk(function, c_ast.Decl))
+        names = [decl.name for decl in local]
+        outside = [node for node in self._tree.ext if isinstance(node, c_ast.Decl)]
+        for decl in (*local, *(decl for decl in outside if decl.name not in names)):
             if decl.name and decl.init is None and self._members(decl.type)[0] is not None:
                 result.setdefault(decl.name, []).append(decl)
-        counts = {name: sum(1 for one in local if one.name == name) for name in result}
         return {
             name: declarations[0]
             for name, declarations in result.items()
-            if len(declarations) == 1 and counts[name] <= 1
+            if len(declarations) == 1 and names.count(name) <= 1
         }
 
     def _members(self, kind: Any) -> tuple[Any, list[Any]]:
@@ -155,10 +147,7 @@ class _StructFlattener:
             name = self._name(member, known[member.base.name])
             if name is None:
                 return None
-            result: Any = c_ast.ID(name, part.coord)
-            for subscript in member.subscripts:
-                result = c_ast.ArrayRef(result, self._replaced(subscript, known), part.coord)
-            return result
+            return element_node(name, [self._replaced(s, known) for s in member.subscripts], part)
 
         return copy_tree(node, replacement)
 
@@ -168,22 +157,19 @@ class _StructFlattener:
         if key in self._names:
             return self._names[key]
         structure, sizes = self._members(declaration.type)
-        kind: Any = None
-        found: Any = None
+        named: Any = None
         for place, field in enumerate(member.path):
-            found = next((decl for decl in structure.decls if decl.name == field), None)
-            if found is None:
+            named = next((decl for decl in structure.decls if decl.name == field), None)
+            if named is None:
                 return None
-            inner, more = self._members(found.type)
             if place + 1 < len(member.path):
-                if inner is None or None in more:
+                structure, more = self._members(named.type)
+                if structure is None or None in more:
                     return None
-                structure, sizes = inner, sizes + more
-            else:
-                kind = found.type
-        if isinstance(kind, c_ast.PtrDecl):
+                sizes = sizes + more
+        if isinstance(named.type, c_ast.PtrDecl):
             return None
-        if found is not None and found.bitsize is not None:
+        if named.bitsize is not None:
             raise self._source.error(
                 member.base,
                 f"{field} has bits of its own in its structure, which are not understood",
@@ -194,7 +180,7 @@ class _StructFlattener:
             name += "_"
         self._spelled.add(name)
         self._names[key] = name
-        kind = _named(kind, name)
+        kind = type_named(named.type, name)
         for size in reversed(sizes):
             if size is None:
                 kind = c_ast.PtrDecl([], kind, declaration.coord)
@@ -234,29 +220,12 @@ def _nodes_outside_members(node: Any) -> list[Any]:
     result: list[Any] = []
     pending = [node]
     while pending:
-        one = pending.pop()
-        if isinstance(one, c_ast.StructRef | c_ast.ArrayRef):
-            member = _member(one)
-            if member is not None and member.path:
-                pending.extend(member.subscripts)
-                continue
-        result.append(one)
-        pending.extend(child for _, child in one.children())
+        part = pending.pop()
+        is_element = isinstance(part, c_ast.StructRef | c_ast.ArrayRef)
+        member = _member(part) if is_element else None
+        if member is not None and member.path:
+            pending.extend(member.subscripts)
+            continue
+        result.append(part)
+        pending.extend(child for _, child in part.children())
     return result
-
-
-def _block_with(node: Any, wanted: Any) -> list[Any]:
-    """Return the items of the block that holds one of them."""
-    for one in walk(node):
-        items = getattr(one, "block_items", None) or getattr(one, "stmts", None)
-        if items is not None and any(item is wanted for item in items):
-            result: list[Any] = items
-            return result
-    raise AssertionError("a declaration stands in no block")
-
-
-def _named(kind: Any, name: str) -> Any:
-    """Return a member's type for a variable of a name."""
-    if isinstance(kind, c_ast.ArrayDecl):
-        return c_ast.ArrayDecl(_named(kind.type, name), kind.dim, [], kind.coord)
-    return c_ast.TypeDecl(name, [], None, kind.type, kind.coord)

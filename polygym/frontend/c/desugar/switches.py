@@ -58,15 +58,16 @@ def switch_as_branches(
     cases = [label for part in parts for label in part.labels if label is not None]
     before: list[Any] = []
     tests = [c_ast.BinaryOp("==", copy_tree(value), copy_tree(case), case.coord) for case in cases]
-    read = {name.name for name in names_in(value)}
-    changed = {one.name for part in parts for name in _modified(part) for one in names_in(name)}
-    if after or read & changed:
-        kept = []
-        for test in tests:
-            name = fresh("case")
-            before.append(declaration(name, type_node("int", node), test, node))
-            kept.append(c_ast.ID(name, node.coord))
-        tests = kept
+    statements = [statement for part in parts for statement in part.statements]
+    # Calls may change what they are given.
+    given = [call.args for call in walk(statements, c_ast.FuncCall) if call.args]
+    if after or names_in(value) & names_in([*modified_roots(statements), *given]):
+        names = [fresh("case") for _ in tests]
+        before = [
+            declaration(name, type_node("int", node), test, node)
+            for name, test in zip(names, tests, strict=True)
+        ]
+        tests = [c_ast.ID(name, node.coord) for name in names]
     before += after
     by_case = dict(zip(map(id, cases), tests, strict=True))
     groups = _groups(parts)
@@ -104,10 +105,8 @@ def _cases(node: Any, source: SourceMap) -> list[_Case]:
 
 def _label(node: Any, source: SourceMap) -> Any:
     """Return the constant of a case, unless it may be wider than what it is compared with."""
-    for constant in walk(node):
-        if isinstance(constant, c_ast.Constant) and constant.value.lower().rstrip("u").endswith(
-            "l"
-        ):
+    for constant in walk(node, c_ast.Constant):
+        if constant.value.lower().rstrip("u").endswith("l"):
             raise source.error(constant, "a case of a long constant is not understood")
     return node
 
@@ -127,23 +126,6 @@ def _check(node: Any, source: SourceMap) -> None:
             )
         if not isinstance(one, c_ast.For | c_ast.While | c_ast.DoWhile | c_ast.Switch):
             pending.extend(child for _, child in one.children())
-
-
-def _modified(part: _Case) -> list[Any]:
-    return [
-        base
-        for statement in part.statements
-        for base in (*modified_roots(statement), *_call_arguments(statement))
-    ]
-
-
-def _call_arguments(node: Any) -> list[Any]:
-    """Return the arguments of calls, which may change what they are given."""
-    return [
-        func_call.args
-        for func_call in walk(node)
-        if isinstance(func_call, c_ast.FuncCall) and func_call.args
-    ]
 
 
 def _groups(parts: Sequence[_Case]) -> list[list[_Case]]:

@@ -28,7 +28,6 @@ from pycparser import c_ast
 from polygym.frontend.c.loops.polynomial_headers import (
     PolynomialHeader,
     is_nonnegative,
-    modified_names,
     read_header,
 )
 from polygym.frontend.c.loops.polynomials import Polynomial, constant_polynomial, read_polynomial
@@ -37,10 +36,14 @@ from polygym.frontend.c.scop.assumptions import assumption_statement
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion, with_statements
 from polygym.frontend.c.source.syntax_tree import (
+    as_long,
+    assigned_value,
+    contains,
+    contains_node,
     copy_tree,
     integer_node,
-    is_modification,
-    type_node,
+    modified_name,
+    modified_names,
     walk,
 )
 
@@ -77,11 +80,9 @@ def _induction_candidates(region: ScopRegion, once: SingleAssignments) -> frozen
     """Return the integers that a loop of the region changes, beside the counters of loops."""
     result = {name for item in region.items for name in _modified_in_loops(item, inside=False)}
     addresses = {
-        unary_op.expr.name
-        for unary_op in walk(region.function.body)
-        if isinstance(unary_op, c_ast.UnaryOp)
-        and unary_op.op == "&"
-        and isinstance(unary_op.expr, c_ast.ID)
+        unary.expr.name
+        for unary in walk(region.function.body, c_ast.UnaryOp)
+        if unary.op == "&" and isinstance(unary.expr, c_ast.ID)
     }
     return frozenset(name for name in result - addresses if once.holds_exact_sums(name))
 
@@ -91,10 +92,9 @@ def _modified_in_loops(node: Any, *, inside: bool) -> Iterator[str]:
     if isinstance(node, c_ast.For):
         yield from _modified_in_loops(node.stmt, inside=True)
         return
-    if inside and isinstance(node, c_ast.Decl) and node.name:
-        yield node.name
-    elif inside and _target(node):
-        yield _target(node)
+    name = node.name if isinstance(node, c_ast.Decl) else modified_name(node)
+    if inside and name:
+        yield name
     for _, child in node.children():
         yield from _modified_in_loops(child, inside=inside)
 
@@ -133,28 +133,22 @@ class _InductionAnalysis:
             self.changes[id(node)] = node, modified_names(node)
         return self.changes[id(node)][1]
 
-    @property
-    def _modified_in_region(self) -> set[str]:
-        """The names that the region changes or declares."""
-        return {name for item in self.region.items for name in self._modified(item)}
-
     def before(self, block: Any) -> None:
         """Follow the code around a region up to it."""
         begin = self.region.begin
         for item in getattr(block, "block_items", None) or ():
             if item is begin:
                 return
-            inside = [one for one in walk(item) if isinstance(one, c_ast.Compound)]
-            around = [one for one in inside if any(two is begin for two in one.block_items or ())]
-            if any(one is begin for one in walk(item)):
+            if contains_node(item, begin):
                 self._forget(self._modified(item))
-                for compound in around:
-                    self.before(compound)
+                for block in walk(item, c_ast.Compound):
+                    if any(inner is begin for inner in block.block_items or ()):
+                        self.before(block)
                 return
             self.is_trial += 1
             self.statement(item)
             self.is_trial -= 1
-            if any(isinstance(one, c_ast.FuncCall) for one in walk(item)):
+            if contains(item, c_ast.FuncCall):
                 self._forget(set(self.known) - self.once.own)
 
     def statement(self, node: Any) -> Any:
@@ -211,31 +205,17 @@ class _InductionAnalysis:
 
     def _set(self, node: Any) -> Any:
         """Follow a declaration or an assignment."""
-        target = node.name if isinstance(node, c_ast.Decl) else _target(node)
+        target = node.name if isinstance(node, c_ast.Decl) else modified_name(node)
         new = self._substituted(node, is_place=False)
         value = None
         if target in self.followed and len(self._modified(node)) == 1:
-            value = self._assigned(node, target)
+            assigned = assigned_value(node)
+            if assigned is not None and self.once.can_hold(target, assigned):
+                value = self._value(assigned)
         self._forget(self._modified(node))
-        if value is not None and target not in value.value.names:
+        if value is not None and target is not None and target not in value.value.names:
             self.known = {**self.known, target: value}
         return new
-
-    def _assigned(self, node: Any, target: str) -> _InductionValue | None:
-        """Return what a statement makes of its variable, None where it is no polynomial."""
-        match node:
-            case c_ast.Decl(init=init) if init is not None:
-                value = init
-            case c_ast.Assignment(op="="):
-                value = node.rvalue
-            case c_ast.Assignment(op="+=" | "-=" | "*="):
-                value = c_ast.BinaryOp(node.op[0], node.lvalue, node.rvalue, node.coord)
-            case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):
-                one = integer_node(1, node)
-                value = c_ast.BinaryOp(node.op.strip("p")[0], node.expr, one, node.coord)
-            case _:
-                return None
-        return self._value(value) if self.once.can_hold(target, value) else None
 
     def _value(self, node: Any) -> _InductionValue | None:
         """Return an expression as a polynomial; it has what is known of the names in it."""
@@ -329,7 +309,8 @@ class _InductionAnalysis:
             return None
         needs = [trips, header.step.plus(constant_polynomial(-1))]
         needs = [polynomial for polynomial in needs if not is_nonnegative(polynomial, self.loops)]
-        if any(not need.is_linear or need.names & self._modified_in_region for need in needs):
+        modified = {name for item in self.region.items for name in self._modified(item)}
+        if any(not need.is_linear or need.names & modified for need in needs):
             return None
         return replace(value, nonnegative=(*value.nonnegative, *needs))
 
@@ -365,7 +346,9 @@ class _InductionAnalysis:
             return None
         for polynomial in value.nonnegative:
             self.needed[str(sorted(polynomial.terms.items()))] = polynomial
-        return Polynomial(value.value.terms, _as_long(value.value.nodes, node)).to_node(node)
+        # Sums and products of `long` unknowns stay `long`.
+        nodes = {text: as_long(unknown, node) for text, unknown in value.value.nodes.items()}
+        return Polynomial(value.value.terms, nodes).to_node(node)
 
     def _forget(self, names: set[str]) -> None:
         """Know no longer what some names hold, and what is told by them."""
@@ -377,14 +360,6 @@ class _InductionAnalysis:
             for name, value in self.known.items()
             if name not in names and not value.value.names & names
         }
-
-
-def _target(node: Any) -> str:
-    """Return the variable that an expression changes, nothing for others."""
-    if not is_modification(node):
-        return ""
-    base = node.lvalue if isinstance(node, c_ast.Assignment) else node.expr
-    return str(base.name) if isinstance(base, c_ast.ID) else ""
 
 
 def _unknown(name: str) -> Polynomial:
@@ -406,9 +381,3 @@ def _advanced(
     times = _divided(step.value.times(distance), step_value)
     needs = (*before.nonnegative, *step.nonnegative)
     return None if times is None else _InductionValue(before.value.plus(times), needs)
-
-
-def _as_long(nodes: Mapping[str, Any], like: Any) -> dict[str, Any]:
-    """Return unknowns as ``long``, which sums and products of theirs do not leave."""
-    kind = c_ast.Typename(None, [], None, type_node("long", like), like.coord)
-    return {text: c_ast.Cast(kind, node, like.coord) for text, node in nodes.items()}

@@ -14,18 +14,15 @@ from typing import Any
 import islpy as isl
 from pycparser import c_ast
 
-from polygym.frontend.c.loops.polynomials import Polynomial, constant_polynomial
+from polygym.frontend.c.loops.polynomials import Polynomial, constant_polynomial, unknown_polynomial
 from polygym.frontend.c.loops.single_assignment import SingleAssignments
 from polygym.frontend.c.source.syntax_tree import (
+    MIRRORED,
     counter_of,
     integer_node,
-    modified_roots,
     names_in,
     start_of,
-    walk,
 )
-
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +49,7 @@ class PolynomialHeader:
     @property
     def counter_offset(self) -> Polynomial:
         """How far the counter is from its first value."""
-        counter = Polynomial({(self.counter,): 1}, {self.counter: c_ast.ID(self.counter)})
+        counter = unknown_polynomial(self.counter)
         return counter.plus(self.first, -1) if self.is_increasing else self.first.plus(counter, -1)
 
 
@@ -70,8 +67,7 @@ def read_header(
     first, by, last = (read(one) for one in (start, step, end))
     if first is None or by is None or last is None:
         return None
-    names = {name for polynomial in (first, by, last) for name in polynomial.names}
-    names |= {name.name for part in (start, step, end) for name in names_in(part)}
+    names = first.names | by.names | last.names | names_in([start, step, end])
     if once.is_int(counter) and not all(map(once.is_int, names)):
         return None
     distance = last.plus(first, -1) if upwards else first.plus(last, -1)
@@ -80,12 +76,6 @@ def read_header(
     if not is_signed and not all(one.is_positive for one in (first, by, last, distance)):
         return None
     return PolynomialHeader(counter, first, distance, by, upwards, frozenset(names))
-
-
-def modified_names(node: Any) -> set[str]:
-    """Return the names that a statement changes or declares."""
-    result = {root.name for root in modified_roots(node) if isinstance(root, c_ast.ID)}
-    return result | {decl.name for decl in walk(node) if isinstance(decl, c_ast.Decl) and decl.name}
 
 
 def is_nonnegative(number: Polynomial, loops: Sequence[PolynomialHeader]) -> bool:
@@ -138,10 +128,10 @@ def _step(node: Any, counter: str) -> tuple[Any, bool]:
 
 def _end(condition: Any, counter: str) -> tuple[Any, str]:
     """Return what a loop's counter is compared with, and how."""
-    if not isinstance(condition, c_ast.BinaryOp) or condition.op not in _MIRRORED:
+    if not isinstance(condition, c_ast.BinaryOp) or condition.op not in MIRRORED:
         return None, ""
     if isinstance(condition.left, c_ast.ID) and condition.left.name == counter:
         return condition.right, condition.op
     if isinstance(condition.right, c_ast.ID) and condition.right.name == counter:
-        return condition.left, _MIRRORED[condition.op]
+        return condition.left, MIRRORED[condition.op]
     return None, ""

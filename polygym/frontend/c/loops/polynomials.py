@@ -23,9 +23,10 @@ from pycparser.c_generator import CGenerator
 
 from polygym.frontend.c.source.literals import parse_literal
 from polygym.frontend.c.source.syntax_tree import (
+    acts,
+    contains,
     copy_tree,
     integer_node,
-    is_modification,
     names_in,
     walk,
 )
@@ -54,7 +55,7 @@ class Polynomial:
     @property
     def names(self) -> frozenset[str]:
         """The names that the unknowns have in them."""
-        return frozenset(name.name for text in self.unknowns for name in names_in(self.nodes[text]))
+        return frozenset(names_in([self.nodes[text] for text in self.unknowns]))
 
     @property
     def constant(self) -> int | None:
@@ -177,6 +178,11 @@ def constant_polynomial(value: int) -> Polynomial:
     return Polynomial({(): value} if value else {}, {})
 
 
+def unknown_polynomial(name: str, coord: Any = None) -> Polynomial:
+    """Return a variable of a name as an unknown."""
+    return Polynomial({(name,): 1}, {name: c_ast.ID(name, coord)})
+
+
 def read_polynomial(
     node: Any,
     is_exact: Callable[[str], bool],
@@ -200,10 +206,8 @@ def read_polynomial(
     def _read(one: Any) -> Polynomial | None:
         match one:
             case c_ast.Constant():
-                literal = parse_literal(one.value)
-                if not isinstance(literal, IntegerLiteral) or not literal.type.is_signed:
-                    return None
-                return constant_polynomial(literal.value)
+                value = _signed_constant(one)
+                return None if value is None else constant_polynomial(value)
             case c_ast.UnaryOp(op="-" | "+"):
                 inner = read(one.expr)
                 sign = 1 if one.op == "+" else -1
@@ -232,29 +236,26 @@ def read_polynomial(
 
 def _constant_quotient(node: Any) -> int | None:
     """Return the quotient or the remainder of two constants, None for other nodes."""
-    values = []
-    for constant in (node.left, node.right):
-        literal = parse_literal(constant.value) if isinstance(constant, c_ast.Constant) else None
-        if not isinstance(literal, IntegerLiteral) or not literal.type.is_signed:
-            return None
-        values.append(literal.value)
-    left, right = values
-    if right == 0:
+    left, right = _signed_constant(node.left), _signed_constant(node.right)
+    if left is None or not right:
         return None
     return left // right if node.op == "/" else left % right
 
 
+def _signed_constant(node: Any) -> int | None:
+    """Return the value of an integer constant with a sign, None for other nodes."""
+    literal = parse_literal(node.value) if isinstance(node, c_ast.Constant) else None
+    is_signed = isinstance(literal, IntegerLiteral) and literal.type.is_signed
+    return literal.value if isinstance(literal, IntegerLiteral) and is_signed else None
+
+
 def _unknown(node: Any, is_exact: Callable[[str], bool]) -> Polynomial | None:
     """Return what is no sum or product as an unknown."""
-    for constant in walk(node):
-        if isinstance(constant, c_ast.ID) and not is_exact(constant.name):
-            return None
-        if isinstance(constant, c_ast.FuncCall | c_ast.StructRef | c_ast.Cast) or is_modification(
-            constant
-        ):
-            return None
-        if isinstance(constant, c_ast.Constant) and not constant.value.isdigit():
-            return None
+    if acts(node) or contains(node, c_ast.StructRef, c_ast.Cast):
+        return None
+    is_plain = all(constant.value.isdigit() for constant in walk(node, c_ast.Constant))
+    if not is_plain or not all(map(is_exact, names_in(node))):
+        return None
     text = str(CGenerator().visit(node))
     return Polynomial({(text,): 1}, {text: node})
 

@@ -23,14 +23,8 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.frontend.c.loops.polynomial_headers import PolynomialHeader
-from polygym.frontend.c.loops.polynomials import Polynomial, constant_polynomial
-from polygym.frontend.c.source.syntax_tree import (
-    conjunction,
-    copy_tree,
-    declaration,
-    integer_node,
-    type_node,
-)
+from polygym.frontend.c.loops.polynomials import Polynomial, constant_polynomial, unknown_polynomial
+from polygym.frontend.c.source.syntax_tree import conjunction, copy_tree, for_loop, integer_node
 
 _MAX_DIVISOR = 8
 
@@ -73,10 +67,8 @@ class RowRange:
 
     def counter_value(self, row: str, element: str, like: Any) -> Polynomial:
         """Return the counter of the loop over all, by those of the two loops."""
-        names = (row, element)
-        nodes = {name: c_ast.ID(name, like.coord) for name in names}
-        inner = Polynomial({(element,): 1}, nodes)
-        return Polynomial({(row,): 1}, nodes).times(self.width).plus(inner)
+        inner = unknown_polynomial(element, like.coord)
+        return unknown_polynomial(row, like.coord).times(self.width).plus(inner)
 
     def loops(self, row: str, element: str, type_name: str, body: Any, like: Any) -> Any:
         """Return the two loops, with the statement inside under its condition."""
@@ -92,14 +84,8 @@ class RowRange:
         return self._loop(row, type_name, copy_tree(self.first.row), last_row, inner, like)
 
     def _loop(self, name: str, type_name: str, low: Any, high: Any, body: Any, like: Any) -> Any:
-        start, end = (low, high) if self.is_increasing else (high, low)
-        begin = c_ast.DeclList(
-            [declaration(name, type_node(type_name, like), start, like)], like.coord
-        )
-        place = c_ast.ID(name, like.coord)
-        condition = c_ast.BinaryOp("<=" if self.is_increasing else ">=", place, end, like.coord)
-        step = c_ast.UnaryOp("p++" if self.is_increasing else "p--", copy_tree(place), like.coord)
-        return c_ast.For(begin, condition, step, body, like.coord)
+        up, down = ((low, "<=", high), "p++"), ((high, ">=", low), "p--")
+        return for_loop(name, type_name, *(up if self.is_increasing else down), body, like)
 
     def _condition(self, row: str, element: str, like: Any) -> Any:
         """Return when an element of a row is one of the range, None where it always is."""

@@ -19,11 +19,18 @@ from polygym.frontend.c.desugar.actual_arguments import substitution
 from polygym.frontend.c.sema.declarations import Declarations
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.syntax_tree import (
+    acts,
+    arguments_of,
+    array_type,
+    contains,
     copy_tree,
+    functions_of,
     is_modification,
     modified_roots,
     names_in,
+    operands_of,
     statements_of,
+    typedefs_of,
     walk,
 )
 from polygym.ir.types import ScalarType
@@ -31,14 +38,7 @@ from polygym.ir.types import ScalarType
 # What is computed with these has the value of an integer, or C gives it none; 2^64 elements are
 # more than any array has.
 _INT = frozenset(
-    {
-        ScalarType.INT,
-        ScalarType.SHORT,
-        ScalarType.BYTE,
-        ScalarType.BOOL,
-        ScalarType.UNSIGNED_SHORT,
-        ScalarType.UNSIGNED_BYTE,
-    }
+    scalar for scalar in ScalarType if scalar.is_integer and ScalarType.INT.can_represent(scalar)
 )
 _EXACT = _INT | {ScalarType.LONG, ScalarType.UNSIGNED_LONG}
 
@@ -48,23 +48,15 @@ class SingleAssignments:
 
     def __init__(self, tree: Any, function: Any, source: SourceMap) -> None:
         """Look at a function whose statements are plain."""
-        typedefs = {
-            typedef.name: typedef.type for typedef in tree.ext if isinstance(typedef, c_ast.Typedef)
-        }
-        self._declarations = Declarations(typedefs, source)
-        given = function.decl.type.args
-        outside = [one for one in tree.ext if isinstance(one, c_ast.Decl)]
-        inside = [one for one in walk(function.body) if isinstance(one, c_ast.Decl)]
+        self._declarations = Declarations(typedefs_of(tree), source)
+        outside = [node for node in tree.ext if isinstance(node, c_ast.Decl)]
+        own = [*arguments_of(function), *walk(function.body, c_ast.Decl)]
         self._declared: dict[str, list[Any]] = {}
-        for decl in (*outside, *(given.params if given else ()), *inside):
-            if isinstance(decl, c_ast.Decl) and decl.name:
+        for decl in (*outside, *own):
+            if decl.name:
                 self._declared.setdefault(decl.name, []).append(decl)
-        self.own = {one.name for one in (*(given.params if given else ()), *inside) if one.name}
-        self._functions = {
-            func_def.decl.name: func_def
-            for func_def in tree.ext
-            if isinstance(func_def, c_ast.FuncDef)
-        }
+        self.own = {decl.name for decl in own if decl.name}
+        self._functions = functions_of(tree)
         self._types: dict[str, ScalarType | None] = {}
         self._values: dict[str, Any] = {}
         self._mentions: dict[str, list[int]] = {}
@@ -92,7 +84,7 @@ class SingleAssignments:
                 (base, *_) = modified_roots(decl)
                 if isinstance(base, c_ast.ID):
                     self._changes.setdefault(base.name, []).append(number)
-        for block in (compound for compound in walk(body) if isinstance(compound, c_ast.Compound)):
+        for block in walk(body, c_ast.Compound):
             items = block.block_items or []
             if not any(_assignment_of(item)[0] for item in items) or twice & set(map(id, items)):
                 continue
@@ -146,10 +138,9 @@ class SingleAssignments:
     def _type(self, name: str) -> ScalarType | None:
         """Return the type of a variable or of an array's elements, None where it is not sure."""
         if name not in self._types:
-            scalar_types = {
-                self._scalar(_element(one.type)) for one in self._declared.get(name, ())
-            }
-            self._types[name] = scalar_types.pop() if len(scalar_types) == 1 else None
+            kinds = [array_type(decl.type)[1] for decl in self._declared.get(name, ())]
+            types = set(map(self._scalar, kinds))
+            self._types[name] = types.pop() if len(types) == 1 else None
         return self._types[name]
 
     def _scalar(self, kind: Any) -> ScalarType | None:
@@ -160,37 +151,36 @@ class SingleAssignments:
 
     def _holds(self, scalar: ScalarType | None, value: Any) -> bool:
         """Whether a variable of a type surely holds what an expression computes."""
-        kinds = {self._type(name.name) for name in names_in(value)}
-        if any(is_modification(one) or isinstance(one, c_ast.FuncCall) for one in walk(value)):
+        kinds = set(map(self._type, names_in(value)))
+        if acts(value):
             return False
         if scalar in (ScalarType.LONG, ScalarType.UNSIGNED_LONG):
             return kinds <= _EXACT
-        is_int = scalar is ScalarType.INT and kinds <= _INT
-        return is_int and not any(isinstance(one, c_ast.Cast) for one in walk(value))
+        return scalar is ScalarType.INT and kinds <= _INT and not contains(value, c_ast.Cast)
 
     def _value(self, name: str) -> Any:
         """Return what a variable stands for, None if that is not one expression."""
         if name not in self._values:
-            self._values[name] = self._found(name)
+            self._values[name] = self._value_anew(name)
         return self._values[name]
 
-    def _found(self, name: str) -> Any:
-        """Look for what a variable stands for."""
+    def _value_anew(self, name: str) -> Any:
+        """Return what a variable stands for."""
         if len(self._set.get(name, ())) != 1 or self.declaration(name) is None:
             return None
         ((item, value, start, end),) = self._set[name]
         own = 0 if isinstance(item, c_ast.Decl) else 1
-        inside = _count_between(self._mentions.get(name, []), start, end)
+        mentions = self._mentions.get(name, [])
         if len(self._changes.get(name, [])) != own:
             return None
-        if len(self._mentions.get(name, [])) != inside + own:
+        if len(mentions) != _count_between(mentions, start, end) + own:
             return None
         if not isinstance(self._declared[name][0].type, c_ast.TypeDecl):
             return None
         stays = not any(
-            _count_between(where.get(name.name, []), start, end)
-            for name in names_in(value)
-            for where in (self._changes, self._declares)
+            _count_between(places.get(other, []), start, end)
+            for other in names_in(value)
+            for places in (self._changes, self._declares)
         )
         return value if stays and self._holds(self._type(name), value) else None
 
@@ -199,9 +189,8 @@ class SingleAssignments:
         items = statements_of(function.body)
         if len(items) != 1 or not isinstance(items[0], c_ast.Return):
             return None
-        declared = function.decl.type.args
-        arguments = [one for one in (declared.params if declared else ()) if hasattr(one, "name")]
-        operands = list(call.args.exprs) if call.args else []
+        given, operands = function.decl.type.args, operands_of(call)
+        arguments = [one for one in (given.params if given else ()) if hasattr(one, "name")]
         values: dict[str, Any] = {}
         for argument, operand in zip(arguments, operands, strict=False):
             if not self._holds(self._scalar(argument.type), operand):
@@ -212,21 +201,13 @@ class SingleAssignments:
         whole = self._scalar(function.decl.type.type)
         is_wide = whole in (ScalarType.LONG, ScalarType.UNSIGNED_LONG)
         is_same = whole is ScalarType.INT and kinds <= _INT
-        own = {name.name for name in names_in(expression)}
-        if len(values) != len(operands) or not own <= set(values) or not (is_wide or is_same):
+        if len(values) != len(operands) or not names_in(expression) <= set(values):
             return None
-        if not kinds <= _EXACT or any(
-            isinstance(one, c_ast.Cast | c_ast.FuncCall) for one in walk(expression)
-        ):
+        if not (is_wide or is_same) or not kinds <= _EXACT:
+            return None
+        if contains(expression, c_ast.Cast, c_ast.FuncCall):
             return None
         return copy_tree(expression, substitution(values))
-
-
-def _element(kind: Any) -> Any:
-    """Return the type of the elements of arrays and pointers."""
-    while isinstance(kind, c_ast.ArrayDecl | c_ast.PtrDecl):
-        kind = kind.type
-    return kind
 
 
 def _assignment_of(item: Any) -> tuple[str | None, Any]:

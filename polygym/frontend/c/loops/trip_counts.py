@@ -22,22 +22,27 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.frontend.c.desugar.actual_arguments import substitution
-from polygym.frontend.c.loops.polynomial_headers import (
-    PolynomialHeader,
-    modified_names,
-    read_header,
+from polygym.frontend.c.loops.polynomial_headers import PolynomialHeader, read_header
+from polygym.frontend.c.loops.polynomials import (
+    Polynomial,
+    constant_polynomial,
+    read_polynomial,
+    unknown_polynomial,
 )
-from polygym.frontend.c.loops.polynomials import Polynomial, constant_polynomial, read_polynomial
 from polygym.frontend.c.loops.row_ranges import row_range
 from polygym.frontend.c.loops.single_assignment import SingleAssignments
 from polygym.frontend.c.scop.assumptions import assumption_statement
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion, with_statements
 from polygym.frontend.c.source.syntax_tree import (
+    arguments_of,
+    contains,
     copy_tree,
     counter_of,
     declaration,
+    declared_names,
     integer_node,
+    modified_names,
     names_in,
     read_outside_loops,
     type_node,
@@ -55,9 +60,9 @@ def with_trip_counts(
     Affine loops through several rows are parted by rows if they are to be ``in_row_ranges``;
     whether there are any is returned, too.
     """
-    loops = [one for item in region.items for one in walk(item) if isinstance(one, c_ast.For)]
+    loops = walk(region.items, c_ast.For)
     headers = [part for loop in loops for part in (loop.init, loop.cond, loop.next) if part]
-    if not any(isinstance(one, c_ast.ID) for part in headers for one in walk(part)):
+    if not contains(headers, c_ast.ID):
         return region, False
     has_windows = False
     for _ in range(_MAX_DEPTH):  # what is counted now may stand in the headers inside
@@ -78,9 +83,7 @@ class _TripCountRewriter:
     ) -> None:
         self._once = SingleAssignments(tree, region.function, source)
         self._spelled = {token.text for token in source.tokens}
-        self._spelled |= {
-            decl.name for decl in walk(region.function) if isinstance(decl, c_ast.Decl)
-        }
+        self._spelled |= declared_names(region.function)
         self._exposed = set(read_outside_loops(region.function.body, _name, counter_of))
         self._fixed = _fixed_names(region)
         self._widths: list[Polynomial] = []
@@ -108,20 +111,17 @@ class _TripCountRewriter:
         """Return the arrays with products in their subscripts."""
         result = {
             decl.name
-            for decl in walk(region.function)
-            if isinstance(decl, c_ast.Decl) and self._is_product(getattr(decl.type, "dim", None))
+            for decl in walk(region.function, c_ast.Decl)
+            if self._is_product(getattr(decl.type, "dim", None))
         }
-        for item in region.items:
-            for node in walk(item):
-                if isinstance(node, c_ast.ArrayRef) and isinstance(node.name, c_ast.ID):
-                    subscript = self._read(node.subscript, self._widths)
-                    if subscript is not None and not subscript.is_linear:
-                        result.add(node.name.name)
+        for node in walk(region.items, c_ast.ArrayRef):
+            if isinstance(node.name, c_ast.ID) and self._is_product(node.subscript):
+                result.add(node.name.name)
         return result
 
-    def _is_product(self, size: Any) -> bool:
-        """Whether the size of an array is a product; its factors are widths."""
-        result = None if size is None else self._read(size, self._widths)
+    def _is_product(self, node: Any) -> bool:
+        """Whether the size of an array, or a subscript, is a product; its factors are widths."""
+        result = None if node is None else self._read(node, self._widths)
         return result is not None and not result.is_linear
 
     def _read(self, node: Any, factors: list[Polynomial], *, is_substituting: bool = True) -> Any:
@@ -134,29 +134,23 @@ class _TripCountRewriter:
         """Return the header of a loop that is to be rewritten, None for another."""
         if not isinstance(loop.init, c_ast.DeclList) and counter_of(loop) in self._exposed:
             return None
+        is_flat = not names_in(loop.stmt).isdisjoint(self._flat)
+
+        def can_stay(header: PolynomialHeader, factors: list[Polynomial]) -> bool:
+            return header.is_affine and not is_flat and not self._divides(header, factors)
+
         plain = read_header(
-            loop, self._once, lambda one: self._read(one, [], is_substituting=False)
+            loop, self._once, lambda node: self._read(node, [], is_substituting=False)
         )
-        is_flat = any(name.name in self._flat for name in names_in(loop.stmt))
-        divides = plain is not None and self._divides(plain, [])
-        if plain is not None and plain.is_affine and not is_flat and not divides:
+        if plain is not None and can_stay(plain, []):
             return None
-        header = read_header(loop, self._once, lambda one: self._read(one, factors))
-        if header is None or (
-            header.is_affine and not is_flat and not self._divides(header, factors)
-        ):
+        header = read_header(loop, self._once, lambda node: self._read(node, factors))
+        if header is None or can_stay(header, factors):
             return None
-        changed = modified_names(loop.stmt)
-        read = {name.name for part in (loop.init, loop.cond, loop.next) for name in names_in(part)}
-        read |= {
-            name
-            for polynomial in (header.first, header.distance, header.step)
-            for name in polynomial.names
-        }
-        is_one = (
-            header.counter not in header.first.names | header.distance.names | header.step.names
-        )
-        return header if is_one and not changed & (read | {header.counter}) else None
+        names = header.first.names | header.distance.names | header.step.names
+        fixed = names | names_in([loop.init, loop.cond, loop.next]) | {header.counter}
+        is_one = header.counter not in names
+        return header if is_one and not modified_names(loop.stmt) & fixed else None
 
     def _counted(self, header: PolynomialHeader, factors: list[Polynomial], loop: Any) -> Any:
         """Return the loops that count iterations, None if there are none."""
@@ -198,9 +192,8 @@ class _TripCountRewriter:
 
     def _is_linear_traversal(self, counter: str, body: Any) -> bool:
         """Whether a counter walks through an array of rows from element to element."""
-        for node in walk(body):
-            is_element = isinstance(node, c_ast.ArrayRef) and isinstance(node.name, c_ast.ID)
-            if is_element and node.name.name in self._of_rows:
+        for node in walk(body, c_ast.ArrayRef):
+            if isinstance(node.name, c_ast.ID) and node.name.name in self._of_rows:
                 place = self._read(node.subscript, [])
                 alone = () if place is None else (t for t in place.terms if counter in t)
                 if [abs(place.terms[one]) for one in alone if one == (counter,)] == [1]:
@@ -244,16 +237,13 @@ class _TripCountRewriter:
         for factor in self._likely(factors):
             if factor.constant is not None or not factor.names <= self._fixed:
                 continue
-            if (
-                not factor.is_linear
-                or (polynomials := whole.divided(factor)) is None
-                or polynomials[1].terms
-            ):
+            divided = whole.divided(factor) if factor.is_linear else None
+            if divided is None or divided[1].terms:
                 continue
             inner = (factor, 1, constant_polynomial(1))
-            if polynomials[0].is_linear:
-                return [(polynomials[0], 1, factor), inner]
-            rest = self._product(polynomials[0], factors, depth + 1) if depth < _MAX_DEPTH else None
+            if divided[0].is_linear:
+                return [(divided[0], 1, factor), inner]
+            rest = self._product(divided[0], factors, depth + 1) if depth < _MAX_DEPTH else None
             if rest is not None:
                 return [*((size, by, each.times(factor)) for size, by, each in rest), inner]
         return None
@@ -276,8 +266,7 @@ class _TripCountRewriter:
         like, value, counters = loop, header.first, []
         for _, _, each in parts:
             counters.append(self._fresh_name(header.counter))
-            place = c_ast.ID(counters[-1], like.coord)
-            trip = Polynomial({(counters[-1],): 1}, {counters[-1]: place})
+            trip = unknown_polynomial(counters[-1], like.coord)
             value = value.plus(each.times(trip), 1 if header.is_increasing else -1)
         body: Any = copy_tree(loop.stmt, self.replacement)
         body = copy_tree(body, substitution({header.counter: value.to_node(like)}))
@@ -309,18 +298,13 @@ class _TripCountRewriter:
 
 def _pointer_arguments(function: Any) -> set[str]:
     """Return the arguments of a function that are pointers, whose sizes are in arguments, too."""
-    given = function.decl.type.args
-    return {
-        decl.name
-        for decl in (given.params if given else ())
-        if isinstance(decl, c_ast.Decl) and isinstance(decl.type, c_ast.PtrDecl)
-    }
+    arguments = arguments_of(function)
+    return {decl.name for decl in arguments if isinstance(decl.type, c_ast.PtrDecl)}
 
 
 def _fixed_names(region: ScopRegion) -> frozenset[str]:
     """Return the names of a region's function that the region neither changes nor declares."""
-    changed = {name for item in region.items for name in modified_names(item)}
-    return frozenset(name.name for name in names_in(region.function)) - changed
+    return frozenset(names_in(region.function) - modified_names(region.items))
 
 
 def _name(identifier: Any) -> str:

@@ -17,6 +17,7 @@ so stays as it is: its subscripts are computed, or refused. Names that stand for
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -37,7 +38,8 @@ from polygym.frontend.c.source.region_selection import ArraySizes
 from polygym.frontend.c.source.syntax_tree import (
     copy_tree,
     integer_node,
-    modified_roots,
+    modified_names,
+    multiplies,
     walk,
 )
 
@@ -105,7 +107,7 @@ def with_delinearized_arrays(
 
     The function of the region is changed, too; ``translate`` reads a region.
     """
-    if not any(map(_may_multiply, region.items)):
+    if not multiplies(region.items):  # most regions do not come any further
         return region, sizes
     arrays = _DelinearizationSearch(tree, region, source, sizes).delinearizable()
     while arrays:
@@ -127,32 +129,13 @@ def with_delinearized_arrays(
     return region, sizes
 
 
-def _may_multiply(item: Any) -> bool:
-    """Whether a statement multiplies integers, perhaps; most regions do not come any further."""
-    return any(
-        isinstance(binary_op, c_ast.BinaryOp) and binary_op.op == "*" for binary_op in walk(item)
-    )
-
-
 class _DelinearizationSearch:
     """Finds the arrays of a region that may be arrays of rows."""
 
     def __init__(self, tree: Any, region: ScopRegion, source: SourceMap, given: ArraySizes) -> None:
         self._once = SingleAssignments(tree, region.function, source)
         self._region, self._given = region, given
-        changed = {
-            root.name
-            for item in region.items
-            for root in modified_roots(item)
-            if isinstance(root, c_ast.ID)
-        }
-        self._own = {
-            decl.name
-            for item in region.items
-            for decl in walk(item)
-            if isinstance(decl, c_ast.Decl) and decl.name
-        }
-        self._moving = changed | self._own
+        self._moving = modified_names(region.items)
 
     def delinearizable(self) -> dict[str, _DelinearizedArray]:
         """Return the arrays."""
@@ -160,14 +143,8 @@ class _DelinearizationSearch:
 
     def _names(self) -> Iterator[str]:
         """Yield the arrays of one dimension that the region uses with subscripts alone."""
-        mentions: dict[str, int] = {}
-        used: dict[str, int] = {}
-        for item in self._region.items:
-            for node in walk(item):
-                if isinstance(node, c_ast.ID):
-                    mentions[node.name] = mentions.get(node.name, 0) + 1
-                elif isinstance(node, c_ast.ArrayRef) and isinstance(node.name, c_ast.ID):
-                    used[node.name.name] = used.get(node.name.name, 0) + 1
+        mentions = Counter(node.name for node in walk(self._region.items, c_ast.ID))
+        used = Counter(filter(None, map(_array, walk(self._region.items, c_ast.ArrayRef))))
         for name, count in used.items():
             declared: Any = self._once.declaration(name)
             kind: Any = getattr(declared, "type", None)
@@ -179,11 +156,12 @@ class _DelinearizationSearch:
         """Return an array with its rows, None if it has none."""
         factors: list[Polynomial] = []
         read: dict[int, Polynomial] = {}
-        for node in self._accesses(name):
-            subscript = self._read(node.subscript, factors)
-            if subscript is None:
-                return None
-            read[id(node)] = subscript
+        for node in walk(self._region.items, c_ast.ArrayRef):
+            if _array(node) == name:
+                subscript = self._read(node.subscript, factors)
+                if subscript is None:
+                    return None
+                read[id(node)] = subscript
         size, is_known = self._size(name, factors)
         if not is_known or (
             all(polynomial.is_linear for polynomial in read.values())
@@ -195,12 +173,6 @@ class _DelinearizationSearch:
         ways = _splits([read[key] for key in keys], size, self._strides(factors), tries)
         chosen = [split for split in islice(ways, _MAX_SPLITS) if split.strides]
         return _DelinearizedArray(self._once.declaration(name), keys, chosen) if chosen else None
-
-    def _accesses(self, name: str) -> Iterator[Any]:
-        for item in self._region.items:
-            for node in walk(item):
-                if _array(node) == name:
-                    yield node
 
     def _read(self, node: Any, factors: list[Polynomial]) -> Polynomial | None:
         return read_polynomial(node, self._once.is_exact, self._once.definition, factors)
@@ -251,11 +223,7 @@ def _splits(
         if next(attempts, None) is None:
             return
         divided = [polynomial.divided(stride) for polynomial in subscripts]
-        parts = [
-            polynomials
-            for polynomials in divided
-            if polynomials is not None and polynomials[1].is_linear
-        ]
+        parts = [part for part in divided if part is not None and part[1].is_linear]
         rows = None if size is None else size.divided(stride)
         if len(parts) < len(divided) or (size is not None and (rows is None or rows[1].terms)):
             continue
@@ -286,14 +254,11 @@ def _rewritten(
 
     items = tuple(copy_tree(item, replacement) for item in region.items)
     new = with_statements(region, items)
-    mine = {id(node) for item in items for node in walk(item)}
-    before = []
-    for node in walk(region.function.body):
-        if id(node) not in mine and (flat := arrays.get(_array(node))) is not None:
-            before.append((node, flat))
-    outside = [(node, node.name) for node, _ in before]
-    for node, flat in before:
-        for _ in flat.strides:
+    mine = set(map(id, walk(items)))
+    before = [node for node in walk(region.function.body, c_ast.ArrayRef) if id(node) not in mine]
+    outside = [(node, node.name) for node in before if _array(node) in arrays]
+    for node, name in outside:
+        for _ in arrays[name.name].strides:
             node.name = c_ast.ArrayRef(node.name, integer_node(0, node), node.coord)
     for flat in arrays.values():
         flat.declared.type = flat.declared_type()

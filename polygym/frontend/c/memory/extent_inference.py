@@ -19,12 +19,13 @@ parameters for which nothing does, and whatever else the program needs, the boun
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import islpy as isl
 
-from polygym.frontend.c.sema.accesses import SourceAccess
+from polygym.frontend.c.scop.translation import Translation
+from polygym.frontend.c.sema.accesses import SourceAccess, without_iterators
 from polygym.frontend.c.sema.wraparound import LARGE_VALUE, at_most, wrapped_domain
 from polygym.poly.isl_values import isl_c_text
 
@@ -32,20 +33,18 @@ _MAX_FORMULAS = 4
 
 
 def inferred_sizes(
-    accesses: Sequence[SourceAccess],
-    array: str,
-    rank: int,
-    parameters: Mapping[str, str],
-    context: Any,
+    accesses: Sequence[SourceAccess], array: str, rank: int, translation: Translation
 ) -> tuple[str | None, ...]:
     """Return the size of every dimension of an array as C; None where it cannot be told.
 
-    ``parameters`` has the names of the parameters in C by those that isl knows.
+    ``translation`` is that of the region with the accesses.
     """
+    bindings = translation.bindings
+    parameters = {bindings.name(symbol): symbol.name for symbol in bindings.parameters}
     try:
-        result = _sizes(accesses, array, rank, parameters, context)
+        result = _sizes(accesses, array, rank, parameters, translation.context)
     except isl.Error:
-        return (None,) * rank  # whoever reads the region meets the limit, too
+        return (None,) * rank  # the translation of the region meets the limit, too
 
     def in_c(text: str) -> str:
         """Return a size with C's names."""
@@ -74,23 +73,16 @@ def _size(accesses: Sequence[SourceAccess], dimension: int, positive_parameters:
         if subscript is None:
             continue
         values = isl.Map.from_pw_aff(subscript).intersect_domain(touch.domain).range()
-        for name in touch.iterators:
-            index = values.find_dim_by_name(isl.dim_type.param, name)
-            if index >= 0:
-                values = values.project_out(isl.dim_type.param, index, 1)
+        values = without_iterators(values, touch.iterators)
         values = _without_wraparound(values, positive_parameters)
         if values.is_empty():
             continue
         if not values.dim_has_any_upper_bound(isl.dim_type.set, 0):
             return None
-        largest = values.dim_max(0).coalesce()
-        for _, formula in largest.get_pieces():
-            formulas.append(isl.PwAff.from_aff(formula.add_constant_val(1)))
-    return (
-        _text(_undominated(formulas, positive_parameters), positive_parameters)
-        if formulas
-        else None
-    )
+        pieces = values.dim_max(0).coalesce().get_pieces()
+        formulas += [isl.PwAff.from_aff(formula.add_constant_val(1)) for _, formula in pieces]
+    kept = _undominated(formulas, positive_parameters)
+    return _text(kept, positive_parameters) if kept else None
 
 
 def _without_wraparound(values: Any, positive_parameters: Any) -> Any:
@@ -127,13 +119,9 @@ def _text(formulas: Sequence[Any], positive_parameters: Any) -> str | None:
     if len(formulas) > _MAX_FORMULAS:
         return None
     build = isl.AstBuild.from_context(positive_parameters)
-    texts = [isl_c_text(build.expr_from_pw_aff(_over_parameters(formula))) for formula in formulas]
+    functions = [formula.project_domain_on_params() for formula in formulas]
+    texts = [isl_c_text(build.expr_from_pw_aff(function)) for function in functions]
     result = texts[-1]
     for text in reversed(texts[:-1]):
         result = f"({text}) >= ({result}) ? ({text}) : ({result})"
     return result
-
-
-def _over_parameters(formula: Any) -> Any:
-    """Return a function of the parameters alone."""
-    return formula.project_domain_on_params()

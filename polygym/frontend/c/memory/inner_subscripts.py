@@ -18,12 +18,20 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.loops.polynomial_headers import modified_names
 from polygym.frontend.c.loops.polynomials import Polynomial, read_polynomial
 from polygym.frontend.c.loops.single_assignment import SingleAssignments
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion, with_statements
-from polygym.frontend.c.source.syntax_tree import base_and_subscripts, copy_tree, names_in, walk
+from polygym.frontend.c.source.syntax_tree import (
+    array_type,
+    base_and_subscripts,
+    copy_tree,
+    element_node,
+    modified_names,
+    multiplies,
+    names_in,
+    walk,
+)
 
 
 def with_delinearized_subscripts(
@@ -34,16 +42,11 @@ def with_delinearized_subscripts(
     Where a subscript has one of the integers ``pointer_indices``, it is divided by rows of constant
     sizes.
     """
-    nodes = [one for item in region.items for one in walk(item)]
-    inner = [node.subscript for node in nodes if _is_inner(node)]
-    if not pointer_indices and not any(
-        isinstance(binary_op, c_ast.BinaryOp) and binary_op.op == "*"
-        for s in inner
-        for binary_op in walk(s)
-    ):
+    inner = [node.subscript for node in walk(region.items, c_ast.ArrayRef) if _is_inner(node)]
+    if not pointer_indices and not multiplies(inner):
         return region
     once = SingleAssignments(tree, region.function, source)
-    moving = {name for item in region.items for name in modified_names(item)}
+    moving = modified_names(region.items)
 
     def read(node: Any) -> Polynomial | None:
         return read_polynomial(node, once.is_exact, once.definition)
@@ -60,7 +63,7 @@ def with_delinearized_subscripts(
         subscripts = [copy_tree(subscript, replacement) for subscript in subscripts]
         for place in range(len(sizes), 0, -1):
             width, whole = widths[place - 1], read(subscripts[place])
-            if pointer_indices & {name.name for name in names_in(subscripts[place])}:
+            if pointer_indices & names_in(subscripts[place]):
                 if width is not None and width.constant is not None:
                     size = width.to_node(node)
                     rows = c_ast.BinaryOp("/", subscripts[place], size, node.coord)
@@ -77,10 +80,7 @@ def with_delinearized_subscripts(
                 before = subscripts[place - 1]
                 subscripts[place - 1] = c_ast.BinaryOp("+", before, rows, node.coord)
                 subscripts[place] = rest
-        new: Any = copy_tree(base)
-        for polynomial in subscripts:
-            new = c_ast.ArrayRef(new, polynomial, node.coord)
-        return new
+        return element_node(base.name, subscripts, node)
 
     return with_statements(region, [copy_tree(item, replacement) for item in region.items])
 
@@ -92,11 +92,5 @@ def _is_inner(node: Any) -> bool:
 
 def _inner_sizes(declared: Any) -> list[Any]:
     """Return the sizes of an array's dimensions but the first; none where one is not declared."""
-    kind, result = getattr(declared, "type", None), []
-    if not isinstance(kind, c_ast.ArrayDecl | c_ast.PtrDecl):
-        return []
-    kind = kind.type
-    while isinstance(kind, c_ast.ArrayDecl) and kind.dim is not None:
-        result.append(kind.dim)
-        kind = kind.type
-    return result if isinstance(kind, c_ast.TypeDecl) else []
+    sizes, kind = array_type(getattr(declared, "type", None))
+    return sizes[1:] if isinstance(kind, c_ast.TypeDecl) and None not in sizes[1:] else []

@@ -22,8 +22,6 @@ from pycparser import c_ast
 
 from polygym.frontend.c.memory.points_to import (
     array_and_subscripts,
-    array_element,
-    as_long,
     first_element_address,
     is_name,
     is_pointer_type,
@@ -34,13 +32,19 @@ from polygym.frontend.c.memory.points_to import (
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion
 from polygym.frontend.c.source.syntax_tree import (
-    block_with,
+    arguments_of,
+    as_long,
     copy_tree,
     declaration,
+    element_node,
+    functions_of,
     integer_node,
     is_modification,
+    is_zero,
+    operands_of,
     type_node,
     walk,
+    with_operands,
 )
 
 
@@ -71,17 +75,12 @@ def with_pointer_induction(
     """
     marks = (region.begin, region.end)
     names: set[str] = set()
-    for function in (func_def for func_def in tree.ext if isinstance(func_def, c_ast.FuncDef)):
+    for function in functions_of(tree).values():
         rewriter = _PointerRewriter(tree, function, marks, source)
         if rewriter.ranks:
             function.body = rewriter.rewritten()
             names |= rewriter.integers
-    body = region.function.body
-    block = block_with(body, region.begin)
-    first, last = block.index(region.begin), block.index(region.end)
-    items = tuple(block[first + 1 : last])
-    new = ScopRegion(region.name, region.function, items, region.begin, region.end)
-    return new, frozenset(names)
+    return region.reread(), frozenset(names)
 
 
 class _PointerRewriter:
@@ -95,16 +94,11 @@ class _PointerRewriter:
         self._body = function.body
         self._changes = [one for one in walk(self._body) if is_modification(one)]
         self._spelled = {token.text for token in source.tokens}
-        declared = function.decl.type.args
-        arguments = [
-            one
-            for one in (declared.params if declared else ())
-            if isinstance(one, c_ast.Decl) and one.name
-        ]
-        inside = [one for one in walk(self._body) if isinstance(one, c_ast.Decl) and one.name]
-        outside = [one for one in tree.ext if isinstance(one, c_ast.Decl) and one.name]
-        names = [one.name for one in (*inside, *arguments)]
-        both = [*names, *{one.name for one in outside}]
+        arguments = [decl for decl in arguments_of(function) if decl.name]
+        inside = [decl for decl in walk(self._body, c_ast.Decl) if decl.name]
+        outside = [node for node in tree.ext if isinstance(node, c_ast.Decl) and node.name]
+        names = [decl.name for decl in (*inside, *arguments)]
+        both = [*names, *{decl.name for decl in outside}]
         self._once = {name for name in both if both.count(name) == 1}
         self._everything = {one.name: one for one in (*outside, *arguments, *inside)}
         self.ranks = {
@@ -142,13 +136,12 @@ class _PointerRewriter:
             if not self._unfit:
                 break
             refused |= self._unfit
-        starts = []
-        for name in self._walkers:
-            if name in self._arguments:
-                like = self._declared[name]
-                starts.append(
-                    self._integer(self._walkers[name].offset_name, integer_node(0, like), like)
-                )
+        starts = [
+            self._integer(walker.offset_name, integer_node(0, like), like)
+            for name, walker in self._walkers.items()
+            if name in self._arguments
+            for like in [self._declared[name]]
+        ]
         body.block_items = [*starts, *(body.block_items or [])]
         return body
 
@@ -160,16 +153,12 @@ class _PointerRewriter:
                 self._walkers[name] = _InductionPointer(name, (), self._fresh_name(f"{name}_at"))
             return
         others = [target for target in targets if target is None or target.name != name]
-        roots = {
-            None if pointer_target is None else self._root(pointer_target)
-            for pointer_target in others
-        }
-        if len(roots) != 1 or None in roots:
+        roots = {self._root(target) for target in others if target is not None}
+        if len(roots) != 1 or None in others:
             return
-        ((array, rank),) = (root for root in roots if root is not None)
-        if array not in self._once:
-            return
-        if array in self._declared and array not in self._walkers and self._is_moved(array):
+        ((array, rank),) = roots
+        is_followed = array in self._walkers or array not in self._declared
+        if array not in self._once or (not is_followed and self._is_moved(array)):
             return
         rows = tuple(self._fresh_name(f"{name}_row{place or ''}") for place in range(rank))
         self._walkers[name] = _InductionPointer(array, rows, self._fresh_name(f"{name}_at"))
@@ -195,33 +184,27 @@ class _PointerRewriter:
             if declared.init is not None:
                 yield declared.init
         for assignment in self._changes:
-            if isinstance(assignment, c_ast.Assignment) and is_name(assignment.lvalue, name):
-                is_sum = assignment.op in ("+=", "-=")
-                yield (
-                    assignment.rvalue
-                    if assignment.op == "="
-                    else assignment.lvalue
-                    if is_sum
-                    else None
-                )
-            if name in self._arguments and isinstance(assignment, c_ast.UnaryOp):
-                if is_name(assignment.expr, name):
-                    yield assignment.expr
+            match assignment:
+                case c_ast.Assignment(lvalue=c_ast.ID(name=changed)) if changed == name:
+                    is_sum = assignment.op in ("+=", "-=")
+                    kept = assignment.lvalue if is_sum else None
+                    yield assignment.rvalue if assignment.op == "=" else kept
+                case c_ast.UnaryOp(expr=c_ast.ID(name=changed)) if changed == name:
+                    if name in self._arguments:
+                        yield assignment.expr
 
     def _target(self, node: Any) -> _PointerTarget | None:
         """Return where an expression points; None if that is no array here."""
         if isinstance(node, c_ast.Cast) and getattr(node.expr, "name", None) in self.ranks:
             node = first_element_address(node, self._everything[node.expr.name])
-        found = None if node is None else pointer_and_offset(node, self._is_place)
-        if found is None:
+        place = None if node is None else pointer_and_offset(node, self._is_place)
+        if place is None:
             return None
-        base, terms = found
-        if isinstance(base, c_ast.UnaryOp):  # &A[i][j]
-            name, subscripts = array_and_subscripts(base.expr)
-            *rows, last = subscripts
-            return _PointerTarget(name, tuple(rows), self._total([last, *terms], node))
-        name, subscripts = array_and_subscripts(base)
-        return _PointerTarget(name, tuple(subscripts), self._total(terms, node))
+        base, terms = place
+        is_address = isinstance(base, c_ast.UnaryOp)  # &A[i][j]
+        name, rows = array_and_subscripts(base.expr if is_address else base)
+        terms = [rows.pop(), *terms] if is_address else terms
+        return _PointerTarget(name, tuple(rows), self._total(terms, node))
 
     def _is_place(self, node: Any) -> bool:
         """Whether a node is an array, a pointer, one of its rows, or the address of an element."""
@@ -236,13 +219,9 @@ class _PointerRewriter:
             return node
         match node:
             case c_ast.Decl() if node.name in self._walkers:
-                return self._index_assignments(
-                    node.name, self._target(node.init), node, is_new=True
-                )
+                return self._index_assignments(node.name, node.init, node, is_new=True)
             case c_ast.Assignment(op="=") if self._names(node.lvalue):
-                return self._index_assignments(
-                    node.lvalue.name, self._target(node.rvalue), node, is_new=False
-                )
+                return self._index_assignments(node.lvalue.name, node.rvalue, node, is_new=False)
             case c_ast.Assignment() if self._names(node.lvalue):
                 value = copy_tree(node.rvalue, self._replacement)
                 return c_ast.Assignment(node.op, self._at(node.lvalue), value, node.coord)
@@ -260,9 +239,7 @@ class _PointerRewriter:
                 inner = copy_tree(node.name, self._replacement)
                 return c_ast.StructRef(inner, node.type, node.field, node.coord)
             case c_ast.FuncCall():
-                operands = [self._operand(one) for one in (node.args.exprs if node.args else ())]
-                arguments = c_ast.ExprList(operands, node.coord) if operands else None
-                return c_ast.FuncCall(node.name, arguments, node.coord)
+                return with_operands(node, list(map(self._operand, operands_of(node))))
             case c_ast.BinaryOp(op="<" | "<=" | ">" | ">=" | "==" | "!="):
                 return self._comparison(node)
             case c_ast.ID() if node.name in self._walkers:
@@ -281,17 +258,17 @@ class _PointerRewriter:
         places = []
         for target in sides:
             walker = self._walkers.get(target.name)
-            own = [] if walker is None else [self._own(walker.offset_name, node.coord)]
+            own = [] if walker is None else [self._own(walker.offset_name, node)]
             places.append(self._total([*own, copy_tree(target.offset, self._replacement)], node))
         return c_ast.BinaryOp(node.op, *places, node.coord)
 
     def _element(self, pointer: Any, subscripts: Sequence[Any], node: Any) -> Any:
         """Return the element at subscripts of a pointer, None for one that stays as it is."""
         step = pointer if isinstance(pointer, c_ast.UnaryOp) and is_modification(pointer) else None
-        found = pointer_and_offset(pointer if step is None else step.expr, self._is_place)
-        if found is None:
+        place = pointer_and_offset(pointer if step is None else step.expr, self._is_place)
+        if place is None:
             return None
-        base, terms = found
+        base, terms = place
         name, own = array_and_subscripts(base)
         is_plain = not terms and not own
         if name not in self._walkers and (not name or is_plain or step is not None):
@@ -301,64 +278,51 @@ class _PointerRewriter:
         terms = [copy_tree(term, self._replacement) for term in terms]
         walker = self._walkers.get(name)
         if walker is None:
-            return array_element(name, [*mine, self._total([*terms, first], node), *rest], node)
+            return element_node(name, [*mine, self._total([*terms, first], node), *rest], node)
         rows: list[Any] = [c_ast.ID(name, node.coord) for name in walker.row_names]
+        at = self._own(walker.offset_name, node)
         if mine:
             head, *more = mine
-            places = [self._total([self._own(walker.offset_name, node.coord), head], node), *more]
-            places.append(self._total([*terms, first], node))
-            return array_element(walker.array, [*rows, *places, *rest], node)
-        at = self._own(walker.offset_name, node.coord)
-        own_at = at if step is None else c_ast.UnaryOp(step.op, at, step.coord)
-        return array_element(
-            walker.array, [*rows, self._total([own_at, *terms, first], node), *rest], node
-        )
+            rows += [self._total([at, head], node), *more]
+        else:
+            terms = [at if step is None else c_ast.UnaryOp(step.op, at, step.coord), *terms]
+        last = self._total([*terms, first], node)
+        return element_node(walker.array, [*rows, last, *rest], node)
 
     def _operand(self, node: Any) -> Any:
         """Return an argument of a call: a pointer becomes the array and what is added to it."""
-        found = pointer_and_offset(node, lambda one: isinstance(one, c_ast.ID) and self._names(one))
-        if found is None:
+        place = pointer_and_offset(node, self._names)
+        if place is None:
             return copy_tree(node, self._replacement)
-        base, terms = found
+        base, terms = place
         walker = self._walkers[base.name]
         terms = [copy_tree(term, self._replacement) for term in terms]
         rows = [c_ast.ID(name, node.coord) for name in walker.row_names]
-        array = array_element(walker.array, rows, node)
-        at = self._total([self._own(walker.offset_name, node.coord), *terms], node)
+        array = element_node(walker.array, rows, node)
+        at = self._total([self._own(walker.offset_name, node), *terms], node)
         return c_ast.BinaryOp("+", array, at, node.coord)
 
-    def _index_assignments(
-        self, name: str, target: _PointerTarget | None, node: Any, *, is_new: bool
-    ) -> Any:
+    def _index_assignments(self, name: str, pointer: Any, node: Any, *, is_new: bool) -> Any:
         """Return what sets the integers of a pointer, one after the other."""
+        target = self._target(pointer)
         walker = self._walkers[name]
-        values: list[tuple[str, Any]] = [
-            (name, None) for name in (*walker.row_names, walker.offset_name)
-        ]
+        integers = (*walker.row_names, walker.offset_name)
+        values: list[Any] = [None] * len(integers)
         if target is not None:
             other = self._walkers.get(target.name)
-            rows: list[Any] = (
-                [] if other is None else [self._own(name, node.coord) for name in other.row_names]
-            )
-            inner = [copy_tree(subscript, self._replacement) for subscript in target.row_subscripts]
-            at = copy_tree(target.offset, self._replacement)
+            own = (*target.row_subscripts, target.offset)
+            values = [copy_tree(subscript, self._replacement) for subscript in own]
             if other is not None:
-                first = [self._own(other.offset_name, node.coord)]
-                if inner:
-                    inner[0] = self._total([*first, inner[0]], node)
-                else:
-                    at = self._total([*first, at], node)
-            values = list(
-                zip((*walker.row_names, walker.offset_name), [*rows, *inner, at], strict=True)
-            )
+                values[0] = self._total([self._own(other.offset_name, node), values[0]], node)
+                values = [*(self._own(row, node) for row in other.row_names), *values]
         parts = []
-        for one, value in values:
-            if isinstance(value, c_ast.ID) and value.name == one:
+        for integer, value in zip(integers, values, strict=True):
+            if is_name(value, integer):
                 continue
             if is_new:
-                parts.append(self._integer(one, value, node))
+                parts.append(self._integer(integer, value, node))
             else:
-                place = c_ast.ID(one, node.coord)
+                place = c_ast.ID(integer, node.coord)
                 parts.append(c_ast.Assignment("=", place, value, node.coord))
         if len(parts) == 1:
             return parts[0]
@@ -370,15 +334,13 @@ class _PointerRewriter:
 
     def _total(self, terms: Sequence[Any], like: Any) -> Any:
         """Return the sum of some integers, each as wide as pointers are; one alone as it is."""
-        kept = [
-            term for term in terms if not (isinstance(term, c_ast.Constant) and term.value == "0")
-        ]
+        kept = [term for term in terms if not is_zero(term)]
         if len(kept) < 2:
             return kept[0] if kept else integer_node(0, like)
-        first, *others = (one if self._is_wide(one) else as_long(one) for one in kept)
-        for constant in others:
-            first = c_ast.BinaryOp("+", first, constant, like.coord)
-        return first
+        total, *others = (term if self._is_wide(term) else as_long(term) for term in kept)
+        for term in others:
+            total = c_ast.BinaryOp("+", total, term, like.coord)
+        return total
 
     def _is_wide(self, node: Any) -> bool:
         """Whether a term is ``long``, or a constant, which becomes as wide as what is beside it."""
@@ -386,15 +348,15 @@ class _PointerRewriter:
         is_own = isinstance(inner, c_ast.ID) and inner.name in self._longs
         return isinstance(inner, c_ast.Constant | c_ast.Cast) or is_own
 
-    def _own(self, name: str, coord: Any) -> Any:
+    def _own(self, name: str, like: Any) -> Any:
         self._longs.add(name)
-        return c_ast.ID(name, coord)
+        return c_ast.ID(name, like.coord)
 
     def _names(self, node: Any) -> bool:
         return isinstance(node, c_ast.ID) and node.name in self._walkers
 
     def _at(self, node: Any) -> Any:
-        return self._own(self._walkers[node.name].offset_name, node.coord)
+        return self._own(self._walkers[node.name].offset_name, node)
 
     def _fresh_name(self, name: str) -> str:
         while name in self._spelled:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.source.syntax_tree import integer_node, type_node
+from polygym.frontend.c.source.syntax_tree import array_type, as_long, element_node, integer_node
 
 
 def pointer_and_offset(
@@ -35,18 +35,10 @@ def negated(node: Any) -> Any:
     return c_ast.UnaryOp("-", inner, node.coord)
 
 
-def as_long(node: Any) -> Any:
-    """Return an integer as ``long``."""
-    kind = c_ast.Typename(None, [], None, type_node("long", node), node.coord)
-    return c_ast.Cast(kind, node, node.coord)
-
-
 def pointer_rank(kind: Any) -> int:
     """Return the number of dimensions of an array or a pointer, 0 for anything else."""
-    rank = 0
-    while isinstance(kind, c_ast.ArrayDecl | c_ast.PtrDecl):
-        kind, rank = kind.type, rank + 1
-    return 0 if isinstance(kind, c_ast.FuncDecl) else rank
+    sizes, element = array_type(kind)
+    return 0 if isinstance(element, c_ast.FuncDecl) else len(sizes)
 
 
 def is_pointer_type(kind: Any) -> bool:
@@ -76,14 +68,6 @@ def pointer_and_subscripts(node: Any) -> tuple[Any, list[Any]]:
     return node, subscripts
 
 
-def array_element(name: str, subscripts: Sequence[Any], like: Any) -> Any:
-    """Return ``A[i][j]``, at a node's place."""
-    result: Any = c_ast.ID(name, like.coord)
-    for subscript in subscripts:
-        result = c_ast.ArrayRef(result, subscript, like.coord)
-    return result
-
-
 def first_element_address(node: Any, declared: Any) -> Any:
     """Return ``&A[0][0]`` for ``(double *)A``, None for other nodes.
 
@@ -91,17 +75,12 @@ def first_element_address(node: Any, declared: Any) -> Any:
     """
     if not isinstance(node, c_ast.Cast) or not isinstance(node.to_type.type, c_ast.PtrDecl):
         return None
-    kind, rank = declared.type, pointer_rank(declared.type)
-    for _ in range(rank):
-        kind = kind.type
-    words = [
-        getattr(getattr(one, "type", None), "names", None) for one in _element_pointer(node, kind)
-    ]
-    if not rank or words[0] is None or words[0] != words[1]:
+    rank, (_, element) = pointer_rank(declared.type), array_type(declared.type)
+    pointed, own = (
+        getattr(getattr(kind, "type", None), "names", None)
+        for kind in (node.to_type.type.type, element)
+    )
+    if not rank or pointed is None or pointed != own:
         return None
     zeros = [integer_node(0, node)] * rank
-    return c_ast.UnaryOp("&", array_element(node.expr.name, zeros, node), node.coord)
-
-
-def _element_pointer(cast: Any, kind: Any) -> tuple[Any, Any]:
-    return cast.to_type.type.type, kind
+    return c_ast.UnaryOp("&", element_node(node.expr.name, zeros, node), node.coord)

@@ -79,17 +79,9 @@ def is_delinearizable(
             bounds = [
                 _RowContainment(access, dimension, rows, translation) for access in element_touches
             ]
-            shift = next(
-                (
-                    s
-                    for s in _SHIFTS
-                    if all(row_containment.is_always_inside(s) for row_containment in bounds)
-                ),
-                None,
-            )
-            if shift is None and not all(
-                containment.is_inside_for_large_sizes() for containment in bounds
-            ):
+            shifts = (s for s in _SHIFTS if all(bound.is_always_inside(s) for bound in bounds))
+            shift = next(shifts, None)
+            if shift is None and not all(bound.is_inside_for_large_sizes() for bound in bounds):
                 if dimension > 1 or not all(bound.is_within_one_row() for bound in bounds):
                     return False
                 elements[key].shift_rows(dimension, 0, strides[0])

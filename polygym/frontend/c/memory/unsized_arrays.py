@@ -30,9 +30,17 @@ from polygym.frontend.c.scop.translation import Translation
 from polygym.frontend.c.sema.accesses import SourceAccess
 from polygym.frontend.c.source.parser import ScopRegion
 from polygym.frontend.c.source.region_selection import ArraySizes
-from polygym.frontend.c.source.syntax_tree import base_and_subscripts, is_modification, walk
+from polygym.frontend.c.source.syntax_tree import (
+    arguments_of,
+    base_and_subscripts,
+    is_zero,
+    modified_name,
+    multiplies,
+    walk,
+)
 
-_UNBOUNDED_SIZE = f"{2**40}L"
+# Larger than whatever a subscript can be: arrays are declared so while their subscripts are read.
+UNBOUNDED_SIZE = f"{2**40}L"
 
 
 def with_inferred_sizes(
@@ -45,15 +53,13 @@ def with_inferred_sizes(
     Raises:
         InputError: a size is given for what is no array without one.
     """
-    arguments, found = _with_unbounded_arrays(region, given_sizes)
-    if not found:
+    arguments, ranks = _with_unbounded_arrays(region, given_sizes)
+    if not ranks:
         return
     translation = translate()
-    touches: Sequence[SourceAccess] = translation.accesses()
-    names = translation.bindings
-    parameters = {names.name(symbol): symbol.name for symbol in names.parameters}
-    for name, rank in found.items():
-        sizes = inferred_sizes(touches, name, rank, parameters, translation.context)
+    accesses = translation.accesses()
+    for name, rank in ranks.items():
+        sizes = inferred_sizes(accesses, name, rank, translation)
         if any(size is None for size in sizes):
             rows = _delinearization_hint(name, region)
             raise translation.source.error(
@@ -69,15 +75,9 @@ def with_inferred_sizes(
 
 def _delinearization_hint(name: str, region: ScopRegion) -> str:
     """Return what else helps where subscripts of an array look like those of rows."""
-    nodes = (node for item in region.items for node in walk(item))
-    for node in nodes:
+    for node in walk(region.items):
         base, subscripts = base_and_subscripts(node)
-        is_mine = isinstance(base, c_ast.ID) and base.name == name
-        if is_mine and any(
-            isinstance(binary_op, c_ast.BinaryOp) and binary_op.op == "*"
-            for s in subscripts
-            for binary_op in walk(s)
-        ):
+        if isinstance(base, c_ast.ID) and base.name == name and multiplies(subscripts):
             return "; of rows, A[i * m + j], state what makes j less than m, as assert(m >= k) does"
     return ""
 
@@ -86,19 +86,19 @@ def region_accesses(
     region: ScopRegion, given_sizes: ArraySizes, translate: Callable[[], Translation]
 ) -> tuple[Translation, Sequence[SourceAccess]]:
     """Return the accesses of a region whose arrays may lack their sizes, and who has read it."""
-    before = [(candidate, candidate.type, candidate.init) for candidate in _candidates(region)]
+    before = [(decl, decl.type, decl.init) for decl in _candidates(region)]
     try:
         _with_unbounded_arrays(region, given_sizes)
         translation = translate()
         return translation, translation.accesses()
     finally:
-        for one, kind, init in before:
-            one.type, one.init = kind, init
+        for decl, kind, init in before:
+            decl.type, decl.init = kind, init
 
 
 def _candidates(region: ScopRegion) -> list[Any]:
     """Return the declarations of arrays that may lack their sizes."""
-    return [*_arguments(region.function), *_allocated(region)]
+    return [*arguments_of(region.function), *_allocated(region)]
 
 
 def _with_unbounded_arrays(
@@ -119,7 +119,7 @@ def _with_unbounded_arrays(
     }
     for name, rank in result.items():
         arguments[name].init = None
-        _declare(arguments[name], [c_ast.Constant("long int", _UNBOUNDED_SIZE, None)] * rank)
+        _declare(arguments[name], [c_ast.Constant("long int", UNBOUNDED_SIZE, None)] * rank)
     return arguments, result
 
 
@@ -127,30 +127,29 @@ def _declare_given(arguments: Mapping[str, Any], given: ArraySizes, region: Scop
     """Declare the arrays whose sizes are given."""
     name = region.function.decl.name
     for array, sizes in given.items():
-        bare = {
-            argument.name: rank
-            for argument in arguments.values()
-            if (rank := _missing_sizes(argument.type))
-        }
+        ranks = {decl.name: _missing_sizes(decl.type) for decl in arguments.values()}
+        bare = {argument: rank for argument, rank in ranks.items() if rank}
         if array not in bare:
             raise InputError(
                 f"the sizes of {array} are given: expected an array of {name} that is declared "
                 f"without them, as {', '.join(bare) or '(none)'} is"
             )
-        if len(sizes) != bare[array]:
-            raise InputError(
-                f"the sizes of {array} are given: expected {bare[array]}, found {len(sizes)}"
-            )
+        check_rank(array, sizes, bare[array])
         argument = arguments[array]
         argument.init = None
         _declare(argument, [parse_expression(size, argument) for size in sizes])
 
 
+def check_rank(array: str, sizes: Sequence[str], rank: int) -> None:
+    """Refuse sizes that are too many or too few for an array."""
+    if len(sizes) != rank:
+        raise InputError(f"the sizes of {array} are given: expected {rank}, found {len(sizes)}")
+
+
 def unsized_arguments(region: ScopRegion) -> frozenset[str]:
     """Return the arguments of a region's function that are arrays without sizes."""
-    return frozenset(
-        argument.name for argument in _arguments(region.function) if _missing_sizes(argument.type)
-    )
+    arguments = arguments_of(region.function)
+    return frozenset(decl.name for decl in arguments if _missing_sizes(decl.type))
 
 
 def _missing_sizes(kind: Any) -> int:
@@ -161,32 +160,20 @@ def _missing_sizes(kind: Any) -> int:
     return 0 if isinstance(kind, c_ast.FuncDecl) else rank
 
 
-def _arguments(function: Any) -> list[Any]:
-    """Return the declarations of a function's arguments."""
-    declared = function.decl.type.args
-    return [decl for decl in (declared.params if declared else ()) if isinstance(decl, c_ast.Decl)]
-
-
 def _allocated(region: ScopRegion) -> list[Any]:
     """Return the declarations of pointers to memory of their own, which never change."""
     body = region.function.body
-    declared = [decl for decl in walk(body) if isinstance(decl, c_ast.Decl)]
-    names = [one.name for one in declared]
-    changed = {
-        target.name
-        for one in walk(body)
-        if is_modification(one)
-        for target in [one.lvalue if isinstance(one, c_ast.Assignment) else one.expr]
-        if isinstance(target, c_ast.ID)
-    }
+    declared = list(walk(body, c_ast.Decl))
+    names = [decl.name for decl in declared]
+    changed = set(map(modified_name, walk(body)))
     return [
-        one
-        for one in declared
-        if isinstance(one.type, c_ast.PtrDecl)
-        and _is_allocation(one.init)
-        and names.count(one.name) == 1
-        and one.name not in changed
-        and one not in region.items
+        decl
+        for decl in declared
+        if isinstance(decl.type, c_ast.PtrDecl)
+        and _is_allocation(decl.init)
+        and names.count(decl.name) == 1
+        and decl.name not in changed
+        and decl not in region.items
     ]
 
 
@@ -205,14 +192,13 @@ def _undeclared_sizes(argument: Any, region: ScopRegion) -> int | None:
         return None
     for _ in range(rank):
         kind = kind.type
-    for item in region.items:
-        for node in walk(item):
-            base, subscripts = base_and_subscripts(node)
-            if not isinstance(base, c_ast.ID) or base.name != argument.name or not subscripts:
-                continue
-            zero = isinstance(subscripts[0], c_ast.Constant) and subscripts[0].value == "0"
-            if len(subscripts) > 1 or not zero or isinstance(kind, c_ast.ArrayDecl):
-                return rank
+    for node in walk(region.items):
+        base, subscripts = base_and_subscripts(node)
+        if not isinstance(base, c_ast.ID) or base.name != argument.name or not subscripts:
+            continue
+        is_first = len(subscripts) == 1 and is_zero(subscripts[0])
+        if not is_first or isinstance(kind, c_ast.ArrayDecl):
+            return rank
     return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, assert_never
+from typing import Any
 
 import islpy as isl
 
@@ -18,28 +18,21 @@ from polygym.frontend.c.scop.extraction import StatementDraft, TimestampEntry
 from polygym.frontend.c.sema.accesses import (
     SourceAccess,
     access_relation,
+    access_subscripts,
     iterators_to_dimensions,
-    subscript_of,
 )
 from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment
 from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol
 from polygym.frontend.c.sema.wraparound import has_modulus
 from polygym.ir.expressions import (
     Access,
-    Binary,
-    Call,
-    Cast,
-    Comparison,
     Conditional,
     Expression,
-    FloatLiteral,
     Gather,
-    IntegerLiteral,
-    IteratorValue,
     Load,
     ParameterValue,
-    Unary,
     Update,
+    map_operands,
 )
 from polygym.ir.scop import Array, InitialValue, Parameter, Statement, StorageClass
 from polygym.poly.isl_values import isl_c_text, isl_text
@@ -61,9 +54,9 @@ class AssemblyInputs:
     @property
     def space(self) -> Any:
         """Return the space of the parameters, in their order."""
-        space = isl.Space.params_alloc(self.bindings.context, 0)
-        for index, parameter in enumerate(self.parameters()):
-            space = space.add_dims(isl.dim_type.param, 1)
+        parameters = self.parameters()
+        space = isl.Space.params_alloc(self.bindings.context, len(parameters))
+        for index, parameter in enumerate(parameters):
             space = space.set_dim_name(isl.dim_type.param, index, parameter.name)
         return space
 
@@ -186,7 +179,7 @@ def make_arrays(
                 type=shape.type,
                 extents=tuple(map(isl_text, functions)),
                 c_extents=tuple(isl_c_text(build.expr_from_pw_aff(f)) for f in functions),
-                storage_class=_storage(symbol, bool(shape.sizes) or shape.is_pointer),
+                storage_class=_storage(symbol, bindings),
                 live_out=symbol in written and _is_observable(symbol, bindings),
                 initial=initial.get(symbol),
             )
@@ -194,36 +187,32 @@ def make_arrays(
     return tuple(arrays)
 
 
-def _storage(symbol: Symbol, indirect: bool) -> StorageClass:
-    """Return where a variable comes from; ``indirect`` arguments are the caller's memory."""
-    match symbol.scope:
-        case DeclarationScope.FILE:
-            return StorageClass.GLOBAL
-        case DeclarationScope.ARGUMENT:
-            return StorageClass.ARGUMENT if indirect else StorageClass.VALUE
-        case DeclarationScope.FUNCTION:
-            return StorageClass.LOCAL
-        case DeclarationScope.REGION:
-            return StorageClass.BLOCK
-        case _:
-            assert_never(symbol.home)
+_STORAGE = {
+    DeclarationScope.FILE: StorageClass.GLOBAL,
+    DeclarationScope.ARGUMENT: StorageClass.ARGUMENT,
+    DeclarationScope.FUNCTION: StorageClass.LOCAL,
+    DeclarationScope.REGION: StorageClass.BLOCK,
+}
+
+
+def _storage(symbol: Symbol, bindings: Bindings) -> StorageClass:
+    """Return where a variable comes from: an argument from the caller's memory, or its value."""
+    shape = bindings.shape(symbol, symbol.declaration)
+    is_value = not shape.sizes and not shape.is_pointer
+    if is_value and symbol.scope is DeclarationScope.ARGUMENT:
+        return StorageClass.VALUE
+    return _STORAGE[symbol.scope]
 
 
 def _is_observable(symbol: Symbol, bindings: Bindings) -> bool:
-    """Whether anybody can see after the region what it wrote to a variable."""
-    shape = bindings.shape(symbol, symbol.declaration)
-    match symbol.scope:
-        case DeclarationScope.FILE:
+    """Whether code after the region can see what it wrote to a variable."""
+    match _storage(symbol, bindings):
+        case StorageClass.GLOBAL | StorageClass.ARGUMENT:
             return True
-        case DeclarationScope.ARGUMENT:
-            return bool(shape.sizes) or shape.is_pointer
-        case DeclarationScope.FUNCTION:
-            static = "static" in symbol.declaration.storage
-            return static or bindings.names.is_used_after(symbol)
-        case DeclarationScope.REGION:
-            return False
+        case StorageClass.LOCAL:
+            return bindings.names.is_static(symbol) or bindings.names.is_used_after(symbol)
         case _:
-            assert_never(symbol.home)
+            return False
 
 
 class _StatementFinisher:
@@ -271,11 +260,10 @@ class _StatementFinisher:
     def _runtime_subscript(self, source_access: SourceAccess, dimension: int) -> Expression:
         """Return the value of an affine subscript, which needs nothing but parameters."""
         bindings, known = self._assembly.bindings, len(self._assembly.accesses)
-        node = subscript_of(source_access, dimension, bindings)
+        node = access_subscripts(source_access.node, bindings)[1][dimension]
         value = self._assembly.value(node, source_access.environment)
-        if any(
-            access.symbol not in bindings.parameters for access in self._assembly.accesses[known:]
-        ):
+        added = [access.symbol for access in self._assembly.accesses[known:]]
+        if any(symbol not in bindings.parameters for symbol in added):
             raise bindings.source.error(
                 node, "this subscript may leave its array, and is too complex to be looked at"
             )
@@ -311,8 +299,6 @@ class _StatementFinisher:
     def expression(self, expression: Expression) -> Expression:
         """Return an expression with relations in its loads, and loads of parameters replaced."""
         match expression:
-            case IntegerLiteral() | FloatLiteral() | IteratorValue() | ParameterValue():
-                return expression
             case Load(access=access, type=scalar):
                 if access.array in self._parameters:
                     return self._parameters[access.array]
@@ -321,24 +307,7 @@ class _StatementFinisher:
                 return Load(self.access(access), scalar)
             case Gather(access=access, subscripts=subscripts, type=scalar):
                 return Gather(self.access(access), self._subscripts(access, subscripts), scalar)
-            case Unary(operator=operator, operand=operand, type=scalar):
-                return Unary(operator, self.expression(operand), scalar)
-            case Binary(operator=operator, left=left, right=right, type=scalar):
-                return Binary(operator, self.expression(left), self.expression(right), scalar)
-            case Comparison(operator=operator, left=left, right=right):
-                return Comparison(operator, self.expression(left), self.expression(right))
-            case Conditional(condition=condition, then=then, otherwise=otherwise, type=scalar):
-                return Conditional(
-                    self.expression(condition),
-                    self.expression(then),
-                    self.expression(otherwise),
-                    scalar,
-                )
-            case Cast(operand=operand, type=scalar):
-                return Cast(self.expression(operand), scalar)
-            case Call(function=function, arguments=arguments, type=scalar):
-                return Call(function, tuple(self.expression(a) for a in arguments), scalar)
             case Update():
                 raise AssertionError("an update is made when all else is known")
             case _:
-                assert_never(expression)
+                return map_operands(expression, self.expression)

@@ -18,7 +18,12 @@ from polygym.frontend.c.sema.accesses import c_text
 from polygym.frontend.c.sema.affine import AffineReader
 from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment
 from polygym.frontend.c.source.parser import ScopRegion
-from polygym.frontend.c.source.syntax_tree import conjuncts, integer_node
+from polygym.frontend.c.source.syntax_tree import (
+    conjuncts,
+    contains_node,
+    integer_node,
+    operands_of,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,17 +64,11 @@ def assumption_statement(condition: Any) -> Any:
 
 def value_assumptions(values: Sequence[tuple[str, int]], location_node: Any) -> list[Any]:
     """Return the statements that say what values some parameters have, at a node's place."""
-    return [
-        assumption_statement(
-            c_ast.BinaryOp(
-                "==",
-                c_ast.ID(name, location_node.coord),
-                integer_node(value, location_node),
-                location_node.coord,
-            )
-        )
-        for name, value in values
-    ]
+    conditions = []
+    for name, value in values:
+        sides = c_ast.ID(name, location_node.coord), integer_node(value, location_node)
+        conditions.append(c_ast.BinaryOp("==", *sides, location_node.coord))
+    return list(map(assumption_statement, conditions))
 
 
 def _is_assumption(node: Any) -> bool:
@@ -77,8 +76,7 @@ def _is_assumption(node: Any) -> bool:
     return (
         isinstance(node, c_ast.FuncCall)
         and getattr(node.name, "name", "") in ASSUMPTION_FUNCTIONS
-        and node.args is not None
-        and len(node.args.exprs) == 1
+        and len(operands_of(node)) == 1
     )
 
 
@@ -100,7 +98,7 @@ def _before(block: Any, begin: Any) -> Iterator[Any]:
     for item in getattr(block, "block_items", None) or ():
         if item is begin:
             return
-        if _contains_node(item, begin):
+        if contains_node(item, begin):
             yield from _inside(item, begin)
             return
         if _is_assumption(item):
@@ -113,10 +111,5 @@ def _inside(node: Any, begin: Any) -> Iterator[Any]:
         yield from _before(node, begin)
         return
     for _, child in node.children():
-        if _contains_node(child, begin):
+        if contains_node(child, begin):
             yield from _inside(child, begin)
-
-
-def _contains_node(node: Any, wanted: Any) -> bool:
-    """Whether a node is in the tree below another."""
-    return node is wanted or any(_contains_node(child, wanted) for _, child in node.children())

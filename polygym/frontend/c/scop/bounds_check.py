@@ -18,7 +18,11 @@ import islpy as isl
 
 from polygym.errors import SourceError
 from polygym.frontend.c.scop.sufficient_conditions import ViolationSet, sufficient_condition
-from polygym.frontend.c.sema.accesses import SourceAccess, iterators_to_dimensions
+from polygym.frontend.c.sema.accesses import (
+    SourceAccess,
+    iterators_to_dimensions,
+    without_iterators,
+)
 from polygym.frontend.c.sema.symbols import Symbol
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.poly.isl_values import coordinates, to_int
@@ -49,7 +53,8 @@ class _Violation:
 
     def parameters(self, context: Any) -> Any:
         """Return the parameter values that go wrong, without dimensions."""
-        return _projected(self.instances.intersect(context), self.access.iterators)
+        instances = self.instances.intersect(context)
+        return without_iterators(instances, self.access.iterators).coalesce()
 
     def is_possible(self, context: Any) -> bool:
         """Whether there are such parameter values."""
@@ -95,51 +100,41 @@ def check_bounds(
         for touch in accesses
         for violation in _violations(touch, sizes[touch.symbol], typical_values)
     ]
-    judged = _bounded_context(violations, context)
-    looked_at: dict[SourceAccess, SourceAccess] = {}
+    bounded, conditions = _bounded_context(violations, context)
+    runtime_checks: dict[SourceAccess, SourceAccess] = {}
     for one in violations:
-        wrong = one.never_happens(judged.context) or one.is_possible(judged.context)
+        wrong = one.never_happens(bounded) or one.is_possible(bounded)
         if wrong and one.access.environment.is_data_dependent and not one.is_everywhere(context):
-            before = looked_at.get(one.access, one.access)
-            looked_at[one.access] = replace(
+            before = runtime_checks.get(one.access, one.access)
+            runtime_checks[one.access] = replace(
                 before,
                 domain=before.domain.intersect(one.inside).coalesce(),
                 runtime_checked=(*before.runtime_checked, one.dimension),
             )
-    if looked_at:
-        violations = [violation for violation in violations if violation.access not in looked_at]
-        judged = _bounded_context(violations, context)
-    for violation in violations:
-        if violation.never_happens(judged.context):
-            # The bounds would make the access right by keeping it from happening at all.
-            hint = _hint(violations, (context,))
-            raise _refuse(violation, sizes[violation.access.symbol], context, source, hint)
-        if violation.is_possible(judged.context):
-            hint = _hint(violations, (judged.context, context))
-            raise _refuse(violation, sizes[violation.access.symbol], judged.context, source, hint)
-    return BoundsCheckResult(judged.context, _strongest(judged.conditions), looked_at)
+    if runtime_checks:
+        violations = [one for one in violations if one.access not in runtime_checks]
+        bounded, conditions = _bounded_context(violations, context)
+    for one in violations:
+        # Bounds may make an access right by keeping it from happening at all.
+        seen = (context,) if one.never_happens(bounded) else (bounded, context)
+        if len(seen) == 1 or one.is_possible(bounded):
+            hint = _hint(violations, seen)
+            raise _refuse(one, sizes[one.access.symbol], seen[0], source, hint)
+    return BoundsCheckResult(bounded, _strongest(conditions), runtime_checks)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _BoundedContext:
-    """A context with the lower bounds that accesses need, and those as C text."""
-
-    context: Any
-    conditions: list[str]
-
-
-def _bounded_context(violations: Sequence[_Violation], context: Any) -> _BoundedContext:
-    """Return the context with as many lower bounds as help."""
+def _bounded_context(violations: Sequence[_Violation], context: Any) -> tuple[Any, list[str]]:
+    """Return the context with as many lower bounds as help, and those as C text."""
     conditions: list[str] = []
     for violation in violations:
         context, added = _with_lower_bounds(violation.parameters(context), context)
         conditions.extend(added)
-    return _BoundedContext(context, conditions)
+    return context, conditions
 
 
 def excluded_by_lower_bounds(wrong: Any, iterators: tuple[str, ...]) -> bool:
     """Whether lower bounds on single parameters exclude all of some wrong instances."""
-    values = _projected(wrong, iterators)
+    values = without_iterators(wrong, iterators).coalesce()
     context, _ = _with_lower_bounds(values, isl.Set.universe(values.get_space()))
     return bool(values.intersect(context).is_empty())
 
@@ -166,15 +161,6 @@ def _violations(access: SourceAccess, extents: Extents, typical_values: Any) -> 
         if not outside.is_empty():
             result.append(_Violation(access, dimension, outside, inside))
     return result
-
-
-def _projected(domain: Any, iterators: tuple[str, ...]) -> Any:
-    """Project the iterators, which are among a set's isl parameters, out."""
-    for name in iterators:
-        index = domain.find_dim_by_name(isl.dim_type.param, name)
-        if index >= 0:
-            domain = domain.project_out(isl.dim_type.param, index, 1)
-    return domain.coalesce()
 
 
 def _with_lower_bounds(wrong: Any, context: Any) -> tuple[Any, list[str]]:
@@ -254,7 +240,7 @@ def _hint(violations: Sequence[_Violation], contexts: Sequence[Any]) -> str:
         )
         if safe is None:
             continue
-        after = _bounded_context(violations, declared.intersect(safe.values)).context
+        after, _ = _bounded_context(violations, declared.intersect(safe.values))
         if not any(
             violation.is_possible(after) or violation.never_happens(after)
             for violation in violations
@@ -268,8 +254,7 @@ def _refuse(
 ) -> SourceError:
     """Return the refusal of an access, with an example and what would make it right."""
     touch, dimension = violation.access, violation.dimension
-    point = _example(violation.instances.intersect(context), touch.iterators)
-    values = {**point}
+    values = _example(violation.instances.intersect(context), touch.iterators)
     subscript = _evaluate(touch.subscripts[dimension], values)
     size = _evaluate(extents.functions[dimension], values)
     given = ", ".join(f"{n} = {v}" for n, v in values.items() if n not in touch.iterators)
@@ -292,16 +277,16 @@ def _example(instances: Any, iterators: tuple[str, ...]) -> dict[str, int]:
         for index in range(instances.dim(isl.dim_type.param))
     ]
     for name in [n for n in names if n not in iterators]:
-        values[name] = _fixed(instances, name, _LIKELY_VALUES)
+        values[name] = _likely_value(instances, name)
         instances = _fix(instances, name, values[name])
     rest = iterators_to_dimensions(instances, iterators)
     point = rest.lexmin().sample_point() if rest.is_bounded() else rest.sample_point()
     return values | dict(zip(iterators, coordinates(point), strict=True))
 
 
-def _fixed(domain: Any, name: str, preferred: Sequence[int]) -> int:
+def _likely_value(domain: Any, name: str) -> int:
     """Return a value that a parameter has in a set, a likely one if there is one."""
-    for value in preferred:
+    for value in _LIKELY_VALUES:
         if not _fix(domain, name, value).is_empty():
             return value
     index: int = domain.find_dim_by_name(isl.dim_type.param, name)

@@ -29,10 +29,10 @@ from polygym.frontend.c.sema.accesses import alias_message, c_text, pointer_arit
 from polygym.frontend.c.sema.affine import AffineReader
 from polygym.frontend.c.sema.arithmetic import convert_to_type
 from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment
-from polygym.frontend.c.sema.diagnostics import missing_body_message, unsupported_statement
+from polygym.frontend.c.sema.diagnostics import unsupported_statement
 from polygym.frontend.c.sema.expressions import ExpressionReader
 from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol
-from polygym.frontend.c.source.syntax_tree import modified_roots, names_in
+from polygym.frontend.c.source.syntax_tree import is_modification, modified_roots, walk
 from polygym.ir.expressions import Access, Expression, IntegerLiteral, Load
 
 ASSUMPTION_FUNCTIONS = frozenset({"assert", "__builtin_assume", "__pencil_assume"})
@@ -74,9 +74,7 @@ class StatementDraft:
     condition: Expression | None = None
     old_value: Expression | None = None
     subscripts: tuple[Expression, ...] = ()
-    tracked_symbol: Symbol | None = (
-        None  # the integer variable that is assigned, if its value is known
-    )
+    tracked_symbol: Symbol | None = None  # the integer that is assigned, if its value is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +133,7 @@ class StatementExtractor:
                 return False
             if symbol.scope is DeclarationScope.FILE or "static" in symbol.declaration.storage:
                 return False
-            return symbol.scope in (
-                DeclarationScope.REGION,
-                DeclarationScope.ARGUMENT,
-            ) or not names.is_used_after(symbol)
+            return symbol.scope is not DeclarationScope.FUNCTION or not names.is_used_after(symbol)
 
         self.drafts = [draft for draft in self.drafts if not is_dead(draft.tracked_symbol)]
 
@@ -157,9 +152,11 @@ class StatementExtractor:
                     continue
                 case c_ast.Compound():
                     inner = item.block_items or []
-                    yield from self._leaf_statements(
-                        inner, self._with_label(spot, item, len(inner))
-                    )
+                    if spot.label and len(inner) != 1:
+                        raise self._source.error(
+                            item, f"the label {spot.label} must stand before a single statement"
+                        )
+                    yield from self._leaf_statements(inner, spot)
                 case c_ast.Label():
                     yield from self._leaf_statements([item.stmt], self._labelled(item, spot))
                 case c_ast.If():
@@ -181,14 +178,6 @@ class StatementExtractor:
                     self._refuse_call(item)
                 case _:
                     raise self._source.error(item, *unsupported_statement(item))
-
-    def _with_label(self, spot: _WalkState, node: Any, count: int) -> _WalkState:
-        """Hand a label on to the only statement of a block."""
-        if spot.label and count != 1:
-            raise self._source.error(
-                node, f"the label {spot.label} must stand before a single statement"
-            )
-        return spot
 
     def _labelled(self, node: Any, spot: _WalkState) -> _WalkState:
         """Take a label's name for the statement under it."""
@@ -224,9 +213,8 @@ class StatementExtractor:
         """
         names = self._bindings.names
         condition, before = node.cond, self._values.known
-        read = {names.symbol_of(name) for name in names_in(condition)}
-        branches = [one for one in (node.iftrue, node.iffalse) if one is not None]
-        changed = {names.symbol_of(root) for branch in branches for root in modified_roots(branch)}
+        read = set(map(names.symbol_of, walk(condition, c_ast.ID)))
+        changed = set(map(names.symbol_of, modified_roots([node.iftrue, node.iffalse])))
         if (read & changed) - {None}:
             condition = self._bindings.new_variable("holds", condition)
             zero = c_ast.Constant("int", "0", node.cond.coord)
@@ -234,21 +222,18 @@ class StatementExtractor:
             yield c_ast.Assignment("=", condition, truth, node.cond.coord), replace(spot, label="")
         environment = self._values.environment_with_values(spot.environment)
         left = []
-        for branch, is_else in ((node.iftrue, False), (node.iffalse, True)):
-            if branch is None:
-                left.append(before)
-                continue
-            guard = DataCondition(condition, environment, is_else)
-            inner = replace(
-                spot,
-                environment=self._expressions.branch_environment(
-                    node.cond, environment, is_else=is_else
-                ),
-                data_conditions=(*spot.data_conditions, guard),
-                label="" if is_else else spot.label,
-            )
+        environments = self._expressions.branch_environments(node.cond, environment)
+        for is_else, branch in enumerate((node.iftrue, node.iffalse)):
             self._values.known = before
-            yield from self._leaf_statements([branch], inner)
+            if branch is not None:
+                guard = DataCondition(condition, environment, bool(is_else))
+                inner = replace(
+                    spot,
+                    environment=environments[is_else],
+                    data_conditions=(*spot.data_conditions, guard),
+                    label="" if is_else else spot.label,
+                )
+                yield from self._leaf_statements([branch], inner)
             left.append(self._values.known)
         self._values.meet(*left)
 
@@ -273,7 +258,7 @@ class StatementExtractor:
             )
         raise self._source.error(
             node,
-            missing_body_message(name)[0],
+            f"{name} has no body here",
             f"move it out of the region, or write the body of {name}",
         )
 
@@ -287,7 +272,7 @@ class StatementExtractor:
                 self._store(item, c_ast.ID(item.name, item.coord), "=", item.init, spot)
             case c_ast.Assignment():
                 self._store(item, item.lvalue, item.op, item.rvalue, spot)
-            case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):
+            case c_ast.UnaryOp() if is_modification(item):
                 constant = c_ast.Constant("int", "1", item.coord)
                 self._store(item, item.expr, f"{item.op.strip('p')[0]}=", constant, spot)
             case c_ast.ExprList():

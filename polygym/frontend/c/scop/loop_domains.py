@@ -36,14 +36,12 @@ from polygym.frontend.c.sema.min_max import nonnegative_set
 from polygym.frontend.c.sema.symbols import Symbol
 from polygym.frontend.c.sema.wraparound import is_representable
 from polygym.frontend.c.source.locations import SourceMap
-from polygym.frontend.c.source.syntax_tree import names_in
+from polygym.frontend.c.source.syntax_tree import MIRRORED, walk
 from polygym.ir.types import ScalarType
 from polygym.poly.isl_values import to_int
 
 # The cost of the polyhedral model grows exponentially with the depth.
 _MAX_NEST_DEPTH = 24
-
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +133,11 @@ def read_loop(
         inner = replace(inner, known_values=values.iteration_start(node, unbounded), cache={})
     holds = affine.condition(node.cond, inner)
     counted = inner.domain.intersect(holds)
-    is_plain = _cannot_wrap(counter, shape.type, inner.domain) and not any(
-        bindings.names.symbol_of(name) in carried for name in names_in(node.cond)
+    asked = map(bindings.names.symbol_of, walk(node.cond, c_ast.ID))
+    cannot_wrap = shape.type in (ScalarType.INT, ScalarType.LONG) or is_representable(
+        counter, shape.type, inner.domain
     )
+    is_plain = cannot_wrap and not any(symbol in carried for symbol in asked)
     if not is_plain or not _bounds_counter(node.cond, symbol, step > 0, bindings):
         counted = _until_first_stop(inner.domain, holds, iterator.name, step > 0)
         counted = _within_typical_sizes(counted, bindings, (iterator.name,))
@@ -150,11 +150,6 @@ def read_loop(
             )
     body = replace(inner, domain=counted.coalesce(), role=environment.role, cache={})
     return AffineLoop(iterator, symbol, body, first, step, inner.domain, holds)
-
-
-def _cannot_wrap(counter: Any, scalar: ScalarType, reached: Any) -> bool:
-    """Whether a counter would not wrap around if its condition always held."""
-    return scalar in (ScalarType.INT, ScalarType.LONG) or is_representable(counter, scalar, reached)
 
 
 def _start(node: Any, bindings: Bindings) -> _LoopStart:
@@ -230,7 +225,7 @@ def _step(
 
 def _unknown_step_error(amount: Any, counter: str, source: SourceMap) -> SourceError:
     """Return the refusal of a step that is no number."""
-    names = tuple(dict.fromkeys(name.name for name in names_in(amount)))
+    names = tuple(dict.fromkeys(name.name for name in walk(amount, c_ast.ID)))
     first = names[0] if names else "step"
     return UnknownValueError(
         source.location(amount),
@@ -254,22 +249,14 @@ def _bounds_counter(node: Any, symbol: Symbol, is_increasing: bool, bindings: Bi
 
     def mentions(part: Any) -> bool:
         """Whether the counter stands somewhere in a node."""
-        if isinstance(part, c_ast.ID):
-            return bindings.names.symbol_of(part) is symbol
-        return any(mentions(child) for _, child in part.children())
+        return any(bindings.names.symbol_of(name) is symbol for name in walk(part, c_ast.ID))
 
-    def is_counter(part: Any) -> bool:
-        """Whether a node is the counter's name."""
-        return isinstance(part, c_ast.ID) and mentions(part)
-
-    if node.op not in _MIRRORED:
+    if node.op not in MIRRORED or mentions(node.left) == mentions(node.right):
         return False
-    if is_counter(node.left) and not mentions(node.right):
-        operator = node.op
-    elif is_counter(node.right) and not mentions(node.left):
-        operator = _MIRRORED[node.op]
-    else:
+    is_left = mentions(node.left)
+    if not isinstance(node.left if is_left else node.right, c_ast.ID):
         return False
+    operator = node.op if is_left else MIRRORED[node.op]
     return operator in (("<", "<=") if is_increasing else (">", ">="))
 
 

@@ -33,6 +33,7 @@ from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol, resolve_na
 from polygym.frontend.c.sema.wraparound import LARGE_VALUE, values_of_type, wrapped_domain
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import ScopRegion
+from polygym.frontend.c.source.syntax_tree import arguments_of
 from polygym.ir.scop import InitialValue, Scop
 from polygym.ir.types import ScalarType
 from polygym.ir.verifier import verify
@@ -79,13 +80,8 @@ class Translation:
 
     def accesses(self) -> tuple[SourceAccess, ...]:
         """Return the accesses of the region, whether they leave their arrays or not."""
-
-        def read() -> tuple[SourceAccess, ...]:
-            """Read as far as the accesses."""
-            self._read()
-            return tuple(self.expressions.touches)
-
-        return self._with_operation_limit(read)
+        self._with_operation_limit(self._read)
+        return tuple(self.expressions.touches)
 
     def _with_operation_limit(self, work: Callable[[], _Result]) -> _Result:
         """Do some work within the bound on isl's."""
@@ -147,31 +143,30 @@ class Translation:
         """Translate the region."""
         sizes, domain, assumptions = self._read()
         drafts = self._executed(self.extractor.drafts, domain)
-        touches = [self.expressions.touches[index] for d in drafts for index in d.source_accesses]
-        for touch in touches:
-            if touch.symbol not in sizes:
-                sizes[touch.symbol] = Extents((), ())
+        accesses = self._accesses_of(drafts)
+        for access in accesses:
+            sizes.setdefault(access.symbol, Extents((), ()))
         bounded = check_bounds(
-            touches, sizes, domain, self.bindings.within_typical_sizes(domain), self.source
+            accesses, sizes, domain, self.bindings.within_typical_sizes(domain), self.source
         )
         domain = bounded.context
         self.expressions.touches = [
-            bounded.runtime_checks.get(touch, touch) for touch in self.expressions.touches
+            bounded.runtime_checks.get(access, access) for access in self.expressions.touches
         ]
         self._refuse_endless_arrays(sizes, domain)
         drafts = self._executed(drafts, domain)
-        touches = [self.expressions.touches[index] for d in drafts for index in d.source_accesses]
         functions = {symbol: extents.functions for symbol, extents in sizes.items()}
         assembly = AssemblyInputs(
             self.bindings, self.expressions.touches, functions, domain, self.expressions.value
         )
-        stated = [
-            text
-            for assumption in assumptions
-            for text in self._restrictive_text(assumption, assembly)
-        ]
+        stated = [text for one in assumptions for text in self._restrictive_text(one, assembly)]
         conditions = tuple(dict.fromkeys([*stated, *bounded.conditions]))
-        return self._scop(drafts, touches, sizes, assembly, conditions)
+        return self._scop(drafts, sizes, assembly, conditions)
+
+    def _accesses_of(self, drafts: Sequence[StatementDraft]) -> list[SourceAccess]:
+        """Return the accesses of some statements."""
+        accesses = self.expressions.touches
+        return [accesses[index] for draft in drafts for index in draft.source_accesses]
 
     def _restrictive_text(self, assumption: Assumption, assembly: AssemblyInputs) -> list[str]:
         """Return what an assumption says of the parameters: all of it, or those parts that do.
@@ -220,13 +215,12 @@ class Translation:
     def _scop(
         self,
         drafts: list[StatementDraft],
-        accesses: list[SourceAccess],
         sizes: dict[Symbol, Extents],
         assembly: AssemblyInputs,
         conditions: tuple[str, ...],
     ) -> Scop:
         """Put the Scop together."""
-        touched = list(dict.fromkeys(touch.symbol for touch in accesses))
+        touched = list(dict.fromkeys(access.symbol for access in self._accesses_of(drafts)))
         written = frozenset(
             self.expressions.touches[draft.source_accesses.start].symbol for draft in drafts
         )
@@ -250,9 +244,8 @@ class Translation:
             unused_arguments=tuple((name, text) for name, text, used in arguments if not used),
         )
         lost = [s for s in touched if s not in initial and s not in self.bindings.parameters]
-        functions = {symbol: extents.functions for symbol, extents in sizes.items()}
         symbols = live_in_variables(
-            scop, drafts, self.expressions.touches, lost, functions, self.bindings
+            scop, drafts, self.expressions.touches, lost, assembly.sizes, self.bindings
         )
         unseen = [
             self.bindings.name(symbol)
@@ -280,10 +273,7 @@ class Translation:
     def _arguments(self, used_symbols: list[Symbol]) -> list[tuple[str, str, bool]]:
         """Return the function's arguments: name, C declaration, whether the region uses them."""
         known = {*used_symbols, *self.bindings.parameters}
-        declared = self.region.function.decl.type.args
-        symbols = [
-            self.names.symbols.get(id(node)) for node in (declared.params if declared else ())
-        ]
+        symbols = map(self.names.symbol_of, arguments_of(self.region.function))
         return [
             (
                 self.bindings.name(symbol) if symbol in known else symbol.name,

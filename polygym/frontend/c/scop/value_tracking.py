@@ -29,7 +29,6 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.errors import SourceError
-from polygym.frontend.c.scop.live_out_counters import counters_read_after_loops
 from polygym.frontend.c.scop.loop_domains import AffineLoop, read_loop
 from polygym.frontend.c.scop.scalar_evolution import (
     MAX_PIECES,
@@ -41,7 +40,15 @@ from polygym.frontend.c.scop.scalar_evolution import (
 from polygym.frontend.c.sema.affine import AffineReader
 from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment
 from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol, UseKind
-from polygym.frontend.c.source.syntax_tree import is_modification, walk
+from polygym.frontend.c.source.syntax_tree import (
+    assigned_value,
+    contains,
+    contains_node,
+    is_modification,
+    read_outside_loops,
+    target_of,
+    walk,
+)
 
 
 class ValueTracker:
@@ -64,9 +71,22 @@ class ValueTracker:
 
     def enter_region(self, items: Sequence[Any]) -> None:
         """Say what the region consists of."""
-        self._exposed = counters_read_after_loops(items, self._names)
+        read = {
+            symbol
+            for item in items
+            for symbol in read_outside_loops(item, self._names.symbol_of, self._counter)
+        }
+        self._exposed = set(filter(self._names.iterates_in_region, read))
         self._tracked.clear()
         self._changes.clear()
+
+    def _counter(self, loop: Any) -> Symbol | None:
+        """Return the counter of a loop."""
+        match loop.init:
+            case c_ast.Assignment(lvalue=target) | c_ast.DeclList(decls=[target]):
+                return self._names.symbol_of(target)
+            case _:
+                return None
 
     def environment_with_values(self, environment: ExpressionEnvironment) -> ExpressionEnvironment:
         """Return an environment in which what is known now can be read."""
@@ -105,7 +125,7 @@ class ValueTracker:
         environment = self.environment_with_values(environment).with_role(
             f"the value of {symbol.name}"
         )
-        expression = _assigned(node)
+        expression = assigned_value(node)
         if expression is None:
             self.invalidate([symbol])
             return
@@ -165,17 +185,13 @@ class ValueTracker:
 
     def _changed_anew(self, node: Any) -> list[Symbol]:
         """Return the followed variables that a statement changes."""
-        result: dict[Symbol, None] = {}
-        for one in walk(node):
-            target = None
-            if is_modification(one):
-                target = one.lvalue if isinstance(one, c_ast.Assignment) else one.expr
-            elif isinstance(one, c_ast.Decl):
-                target = one
-            symbol = self._names.symbol_of(target) if target is not None else None
-            if symbol is not None and self.is_tracked(symbol):
-                result[symbol] = None
-        return list(result)
+        symbols = dict.fromkeys(map(self._changed_symbol, walk(node)))
+        return [symbol for symbol in symbols if symbol is not None and self.is_tracked(symbol)]
+
+    def _changed_symbol(self, node: Any) -> Symbol | None:
+        """Return the variable that a node changes or declares."""
+        target = node if isinstance(node, c_ast.Decl) else None
+        return self._names.symbol_of(target_of(node) if is_modification(node) else target)
 
     def loop_carried(self, node: Any) -> Collection[Symbol]:
         """Return the followed variables that a loop's body changes."""
@@ -191,10 +207,9 @@ class ValueTracker:
     def enter_loop(self, node: Any, loop: AffineLoop) -> Mapping[Symbol, LazyValue]:
         """Know what is known at the start of a loop's body; return what is known behind it."""
         before = self.known
-        changed = [one for one in self.modified_in(node.stmt) if one is not loop.symbol]
-        declared = {id(declaration) for declaration in _declarations(node.stmt)}
-        inside = [one for one in changed if id(one.declaration) in declared]
-        carried = [one for one in changed if one not in inside]
+        changed = [symbol for symbol in self.modified_in(node.stmt) if symbol is not loop.symbol]
+        declared = set(map(id, walk(node.stmt, c_ast.Decl)))
+        carried = [symbol for symbol in changed if id(symbol.declaration) not in declared]
         kept = {s: v for s, v in before.items() if s not in changed and s is not loop.symbol}
         after = dict(kept)
         starts: dict[Symbol, LazyValue] = {}
@@ -225,15 +240,13 @@ class ValueTracker:
             case c_ast.For():
                 self._loop(node, environment)
             case c_ast.Decl() | c_ast.Assignment() | c_ast.UnaryOp():
-                target = node if isinstance(node, c_ast.Decl) else None
-                if is_modification(node):
-                    target = node.lvalue if isinstance(node, c_ast.Assignment) else node.expr
-                symbol = self._names.symbol_of(target) if target is not None else None
-                self.invalidate([one for one in self.modified_in(node) if one is not symbol])
-                if target is node and symbol is not None and self._names.is_static(symbol):
+                symbol = self._changed_symbol(node)
+                self.invalidate([other for other in self.modified_in(node) if other is not symbol])
+                if symbol is None or not self.is_tracked(symbol):
+                    return
+                if isinstance(node, c_ast.Decl) and self._names.is_static(symbol):
                     return  # it starts with that in the first call alone
-                if symbol is not None and self.is_tracked(symbol):
-                    self.assign(symbol, node, environment)
+                self.assign(symbol, node, environment)
             case None:
                 return
             case _:
@@ -246,17 +259,17 @@ class ValueTracker:
         holds = self._bindings.read_if_possible(
             self._affine.condition, node.cond, self.environment_with_values(environment)
         )
-        before = self.known
-        if holds is None:
-            self.apply_effect(node.iftrue, environment)
-            then, self.known = self.known, before
-            self.apply_effect(node.iffalse, environment)
-            self.meet(then, self.known)
-            return
-        self.apply_effect(node.iftrue, environment.restricted_to(holds))
+        before, first, second = self.known, environment, environment
+        if holds is not None:
+            first = environment.restricted_to(holds)
+            second = environment.restricted_to(holds.complement())
+        self.apply_effect(node.iftrue, first)
         then, self.known = self.known, before
-        self.apply_effect(node.iffalse, environment.restricted_to(holds.complement()))
-        self.join(holds, then, self.known)
+        self.apply_effect(node.iffalse, second)
+        if holds is None:
+            self.meet(then, self.known)
+        else:
+            self.join(holds, then, self.known)
 
     def _loop(self, node: Any, environment: ExpressionEnvironment) -> None:
         """Follow a loop."""
@@ -281,19 +294,17 @@ class ValueTracker:
         for item in getattr(body, "block_items", None) or ():
             if item is begin:
                 return
-            if not any(one is begin for one in walk(item)):
-                calls = any(isinstance(one, c_ast.FuncCall) for one in walk(item))
+            if not contains_node(item, begin):
                 self.apply_effect(item, environment)
-                if calls:
-                    self.invalidate(
-                        [one for one in self.known if one.scope is DeclarationScope.FILE]
-                    )
+                if contains(item, c_ast.FuncCall):
+                    outside = [s for s in self.known if s.scope is DeclarationScope.FILE]
+                    self.invalidate(outside)
                 continue
             if isinstance(item, c_ast.For | c_ast.While | c_ast.DoWhile):
                 self.invalidate(self.modified_in(item))
-            for symbol in _blocks(item):
-                if any(inner is begin for inner in walk(symbol)):
-                    self.enter_function(symbol, begin, environment)
+            for block in _blocks(item):
+                if contains_node(block, begin):
+                    self.enter_function(block, begin, environment)
             return
 
 
@@ -327,27 +338,6 @@ def _equal_value(then: LazyValue, otherwise: LazyValue) -> LazyValue:
         return first if domain.is_subset(first.eq_set(second)) else None
 
     return LazyValue(compute)
-
-
-def _assigned(node: Any) -> Any:
-    """Return the expression that a statement assigns to its variable, None if there is none."""
-    match node:
-        case c_ast.Decl(init=init):
-            return None if isinstance(init, c_ast.InitList) else init
-        case c_ast.Assignment(op="="):
-            return node.rvalue
-        case c_ast.Assignment():
-            return c_ast.BinaryOp(node.op[:-1], node.lvalue, node.rvalue, node.coord)
-        case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):
-            constant = c_ast.Constant("int", "1", node.coord)
-            return c_ast.BinaryOp(node.op.strip("p")[0], node.expr, constant, node.coord)
-        case _:
-            return None
-
-
-def _declarations(node: Any) -> list[Any]:
-    """Return the declarations in a statement."""
-    return [decl for decl in walk(node) if isinstance(decl, c_ast.Decl)]
 
 
 def _blocks(node: Any) -> list[Any]:

@@ -23,6 +23,7 @@ from polygym.frontend.c.sema.bindings import (
     VariableBinding,
 )
 from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol
+from polygym.frontend.c.source.syntax_tree import base_and_subscripts, is_zero
 from polygym.ir.types import ScalarType
 
 
@@ -76,7 +77,7 @@ def read_access(
     Subscripts that are not affine are put into the list ``computed``; without one they are refused.
     """
     source = bindings.source
-    base, subscripts = _base_and_subscripts(node, bindings)
+    base, subscripts = access_subscripts(node, bindings)
     binding = bindings.binding(base, environment, affine.expression)
     if isinstance(binding, KnownValue):
         binding = VariableBinding(binding.symbol, bindings.shape(binding.symbol, base))
@@ -125,11 +126,6 @@ def read_access(
     )
 
 
-def subscript_of(access: SourceAccess, dimension: int, bindings: Bindings) -> Any:
-    """Return a subscript of an access as the source has it."""
-    return _base_and_subscripts(access.node, bindings)[1][dimension]
-
-
 def alias_message(name: str) -> tuple[str, str]:
     """Return why a local pointer is refused, and what to write instead."""
     return (
@@ -138,15 +134,11 @@ def alias_message(name: str) -> tuple[str, str]:
     )
 
 
-def _base_and_subscripts(node: Any, bindings: Bindings) -> tuple[Any, list[Any]]:
+def access_subscripts(node: Any, bindings: Bindings) -> tuple[Any, list[Any]]:
     """Return the name that an access begins with, and its subscripts; ``*name`` has the one 0."""
-    base, subscripts = node, []
-    if isinstance(node, c_ast.UnaryOp) and node.op == "*":
-        base = node.expr
-        subscripts = [c_ast.Constant("int", "0", node.coord)]
-    while isinstance(base, c_ast.ArrayRef):
-        subscripts.insert(0, base.subscript)
-        base = base.name
+    base, own = base_and_subscripts(node)
+    base, subscripts = base_and_subscripts(base) if isinstance(base, c_ast.ArrayRef) else (base, [])
+    subscripts += own
     if not isinstance(base, c_ast.ID):
         raise pointer_arithmetic_error(node, bindings)
     return base, subscripts
@@ -174,15 +166,9 @@ def _refuse_replaced(node: Any, variable: VariableBinding, bindings: Bindings) -
 
 def pointer_arithmetic_error(node: Any, bindings: Bindings) -> SourceError:
     """Return the refusal of ``*(A + i)`` and of ``((int *)A)[i]``."""
-    base = node
-    while isinstance(base, (c_ast.ArrayRef, c_ast.UnaryOp, c_ast.BinaryOp)):
-        match base:
-            case c_ast.ArrayRef():
-                base = base.name
-            case c_ast.UnaryOp():
-                base = base.expr
-            case _:
-                base = base.left
+    base, inside = node, {c_ast.ArrayRef: "name", c_ast.UnaryOp: "expr", c_ast.BinaryOp: "left"}
+    while type(base) in inside:
+        base = getattr(base, inside[type(base)])
     if isinstance(base, c_ast.Cast):
         return bindings.source.error(
             node, "aliasing through casts is refused: one element would have two names"
@@ -198,8 +184,7 @@ def pointer_arithmetic_error(node: Any, bindings: Bindings) -> SourceError:
 
 def _check_pointer(node: Any, subscripts: list[Any], name: str, bindings: Bindings) -> None:
     """Accept ``*x`` and ``x[0]`` of a pointer: one element, which is all that surely exists."""
-    zero = len(subscripts) == 1 and getattr(subscripts[0], "value", None) == "0"
-    if not zero:
+    if len(subscripts) != 1 or not is_zero(subscripts[0]):
         raise bindings.source.error(
             node,
             f"{name} is a pointer: the size of what it points to is not declared",
@@ -237,6 +222,15 @@ def _any_subscript(size: Any, context: Any) -> Any:
     index = isl.Map.read_from_str(context, "{ [] -> [g] : g >= 0 }")
     below = isl.Map.read_from_str(context, "{ [s] -> [g] : g < s }")
     return isl.Map.from_pw_aff(size).apply_range(below).intersect(index)
+
+
+def without_iterators(domain: Any, iterators: tuple[str, ...]) -> Any:
+    """Return a set with the iterators, which are among its isl parameters, projected out."""
+    for name in iterators:
+        index = domain.find_dim_by_name(isl.dim_type.param, name)
+        if index >= 0:
+            domain = domain.project_out(isl.dim_type.param, index, 1)
+    return domain
 
 
 def iterators_to_dimensions(domain: Any, iterators: tuple[str, ...]) -> Any:

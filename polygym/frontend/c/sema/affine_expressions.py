@@ -83,7 +83,7 @@ def _form(form: Any, known: dict[str, Expression]) -> Expression | None:
     for index in range(form.dim(isl.dim_type.div)):
         factor = _scaled(form.get_coefficient_val(isl.dim_type.div, index), denominator)
         if factor:
-            inner = _floor(form.get_div(index), known)
+            inner = _form(form.get_div(index), known)
             if inner is None:
                 return None
             terms.append((inner, factor))
@@ -117,13 +117,8 @@ def _sum(terms: list[tuple[Expression, int]], constant: int) -> Expression:
     return result
 
 
-def _floor(form: Any, known: dict[str, Expression]) -> Expression | None:
-    """Return the floor of a form: of ``e / d`` that is ``e >= 0 ? e / d : -((d - 1 - e) / d)``."""
-    return _form(form, known)
-
-
 def _quotient(total: Expression, denominator: int) -> Expression:
-    """Return a quotient, rounded down."""
+    """Return a quotient e / d, rounded down: ``e >= 0 ? e / d : -((d - 1 - e) / d)``."""
     total = convert_to_type(total, _LONG)
     divisor = IntegerLiteral(denominator, _LONG)
     zero = IntegerLiteral(0, _LONG)

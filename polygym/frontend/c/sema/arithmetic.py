@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import operator as python_operator
 
-from polygym.frontend.c.source.literals import rounded_to_type
 from polygym.ir.expressions import (
     Binary,
     BinaryOperator,
@@ -24,6 +23,7 @@ from polygym.ir.expressions import (
     Unary,
     UnaryOperator,
 )
+from polygym.ir.rounding import round_to_type
 from polygym.ir.types import ScalarType, common_type
 
 INTEGER_ONLY = frozenset(
@@ -61,7 +61,7 @@ def convert_to_type(expression: Expression, scalar: ScalarType) -> Expression:
         case IntegerLiteral(value=value) if scalar.is_floating and abs(value) < 1 << 24:
             return FloatLiteral(float(value), scalar)
         case FloatLiteral(value=value) if scalar.is_floating:
-            return FloatLiteral(rounded_to_type(value, scalar), scalar)
+            return FloatLiteral(round_to_type(value, scalar), scalar)
         case _:
             return Cast(expression, scalar)
 
@@ -129,7 +129,7 @@ def folded_constant(expression: Expression, scalar: ScalarType) -> int | float |
                 return _wrapped(int(inner), scalar)
             if scalar.is_integer:
                 return _representable(int(inner), scalar)
-            return rounded_to_type(float(inner), scalar)
+            return round_to_type(float(inner), scalar)
         case Binary(operator=operator, left=left, right=right, type=kind) if kind.is_floating:
             first, second = folded_constant(left, kind), folded_constant(right, kind)
             operation = _FOLDED.get(operator)
@@ -137,7 +137,7 @@ def folded_constant(expression: Expression, scalar: ScalarType) -> int | float |
                 return None
             if operator is BinaryOperator.DIVIDE and second == 0:
                 return None
-            return rounded_to_type(operation(float(first), float(second)), kind)
+            return round_to_type(operation(float(first), float(second)), kind)
         case Binary(operator=operator, left=left, right=right, type=kind):
             # A shift's right operand has a type of its own.
             number, other = folded_constant(left, kind), folded_constant(right, right.type)

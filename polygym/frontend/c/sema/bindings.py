@@ -29,7 +29,7 @@ from polygym.frontend.c.sema.declarations import Declarations, DeclaredShape
 from polygym.frontend.c.sema.symbols import DeclarationScope, ResolvedNames, Symbol, UseKind
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.standard_headers import header_hint
-from polygym.frontend.c.source.syntax_tree import declaration, names_in, type_node
+from polygym.frontend.c.source.syntax_tree import declaration, type_node, walk
 from polygym.ir.types import ScalarType
 
 # isl reads these words as operators or values, never as names; so do C's keywords elsewhere.
@@ -152,11 +152,8 @@ class Bindings:
         self._new: set[Symbol] = set()
         self._adopted: list[Any] = []  # an identity is only good while the object lives
 
-        def order(symbol: Symbol) -> int:
-            """Arguments keep their names before all others."""
-            return 0 if symbol.scope is DeclarationScope.ARGUMENT else 1
-
-        for symbol in sorted(names.uses, key=order):
+        # Arguments keep their names before all others.
+        for symbol in sorted(names.uses, key=lambda s: s.scope is not DeclarationScope.ARGUMENT):
             if not names.iterates_in_region(symbol):
                 self._spelling[symbol] = self.unique_name(symbol.name)
 
@@ -272,7 +269,7 @@ class Bindings:
 
     def bind_names(self, node: Any, symbol: Symbol) -> None:
         """Say what the names in a node mean that stand for a variable and have no meaning yet."""
-        for name in names_in(node):
+        for name in walk(node, c_ast.ID):
             if name.name == symbol.name and self.names.symbol_of(name) is None:
                 self.names.symbols[id(name)] = symbol
                 self._adopted.append(name)
@@ -311,19 +308,18 @@ class Bindings:
 
     def _changes(self, symbol: Symbol, environment: ExpressionEnvironment) -> bool:
         """Whether what an initialiser reads may be another value later."""
-        return any(
-            read is not None
-            and self.names.assignments(read)
-            and not (symbol.scope is DeclarationScope.REGION and read in environment.iterators)
-            for read in map(self.names.symbol_of, names_in(symbol.initializer))
-        )
+        is_inside = symbol.scope is DeclarationScope.REGION
+        modified = self._modified_in(symbol.initializer)
+        return any(not (is_inside and read in environment.iterators) for read in modified)
+
+    def _modified_in(self, node: Any) -> list[Symbol]:
+        """Return the variables that an expression reads and that are assigned somewhere."""
+        read = map(self.names.symbol_of, walk(node, c_ast.ID))
+        return [symbol for symbol in read if symbol and self.names.assignments(symbol)]
 
     def reads_modified(self, symbol: Symbol) -> bool:
         """Whether an initialiser reads what may change: counters, and what is assigned."""
-        return symbol.initializer is not None and any(
-            read is not None and bool(self.names.assignments(read))
-            for read in map(self.names.symbol_of, names_in(symbol.initializer))
-        )
+        return symbol.initializer is not None and bool(self._modified_in(symbol.initializer))
 
     def read_if_possible(self, reader: Any, node: Any, environment: ExpressionEnvironment) -> Any:
         """Return ``reader(node, environment)``, or None, without a trace, where it refuses."""

@@ -70,16 +70,7 @@ def _right_operand(
 
 def comparison_set(operator: str, left: Any, right: Any) -> Any:
     """Return the set where ``left operator right`` holds."""
-    match operator:
-        case "<":
-            return nonnegative_set(right.sub(left).add_constant_val(-1))
-        case "<=":
-            return nonnegative_set(right.sub(left))
-        case ">":
-            return nonnegative_set(left.sub(right).add_constant_val(-1))
-        case ">=":
-            return nonnegative_set(left.sub(right))
-        case "==":
-            return left.eq_set(right)
-        case _:
-            return left.ne_set(right)
+    if operator in ("==", "!="):
+        return left.eq_set(right) if operator == "==" else left.ne_set(right)
+    difference = right.sub(left) if operator[0] == "<" else left.sub(right)
+    return nonnegative_set(difference if "=" in operator else difference.add_constant_val(-1))

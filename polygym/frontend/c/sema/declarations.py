@@ -76,7 +76,11 @@ class Declarations:
             match kind:
                 case c_ast.ArrayDecl():
                     if pointer:
-                        raise self._pointer_to_array(at, subject)
+                        raise self._source.error(
+                            at,
+                            f"{subject} is a pointer to arrays: its first size is not declared",
+                            "declare every size, as in double A[n][m]",
+                        )
                     if kind.dim is None or not _is_size(kind.dim):
                         raise self._source.error(
                             at,
@@ -107,14 +111,6 @@ class Declarations:
                 f"{subject} has {len(sizes)} dimensions; at most {_MAX_DIMENSIONS} are understood",
             )
         return DeclaredShape(self._element(kind, alias, at, subject), tuple(sizes), pointer)
-
-    def _pointer_to_array(self, at: Any, subject: str) -> Exception:
-        """Return the refusal of ``double (*A)[m]``."""
-        return self._source.error(
-            at,
-            f"{subject} is a pointer to arrays: its first size is not declared",
-            "declare every size, as in double A[n][m]",
-        )
 
     def _element(self, kind: Any, alias: str, at: Any, subject: str) -> ScalarType:
         """Return the scalar type at the bottom of a declaration; ``alias`` is a typedef's name."""
@@ -147,18 +143,15 @@ class Declarations:
 
 def array_rank(node: Any, typedefs: Mapping[str, Any]) -> int:
     """Return the number of an array type's dimensions, through typedefs; 0 for any other type."""
-    count = 0
-    while True:
-        match node:
-            case c_ast.ArrayDecl():
-                count += 1
-                node = node.type
-            case c_ast.TypeDecl():
-                node = node.type
-            case c_ast.IdentifierType(names=[name]) if name in typedefs:
-                node = typedefs[name]
-            case _:
-                return count
+    match node:
+        case c_ast.ArrayDecl():
+            return 1 + array_rank(node.type, typedefs)
+        case c_ast.TypeDecl():
+            return array_rank(node.type, typedefs)
+        case c_ast.IdentifierType(names=[name]) if name in typedefs:
+            return array_rank(typedefs[name], typedefs)
+        case _:
+            return 0
 
 
 def _is_size(node: Any) -> bool:

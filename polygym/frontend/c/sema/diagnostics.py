@@ -6,25 +6,22 @@ from typing import Any
 
 from pycparser import c_ast
 
+_COUNTED_LOOP = "write 'for (i = …; i < …; i++)' where the number of iterations is known"
+_OWN_BLOCK = "let every case stand in the switch's own block"
+
+# What is not understood, and what to write instead.
 _UNSUPPORTED = {
-    c_ast.While: "while loops are",
-    c_ast.DoWhile: "do loops are",
-    c_ast.Break: "break is",
-    c_ast.Continue: "continue is",
-    c_ast.Goto: "goto is",
-    c_ast.Return: "return inside the region is",
-    c_ast.Case: "a case inside another statement is",
-    c_ast.Default: "a default inside another statement is",
-}
-_REPLACEMENTS = {
-    c_ast.While: "write 'for (i = …; i < …; i++)' where the number of iterations is known",
-    c_ast.DoWhile: "write 'for (i = …; i < …; i++)' where the number of iterations is known",
-    c_ast.Break: "let the loop run on, and put the rest of its body under an if",
-    c_ast.Continue: "put the rest of the loop's body under an if with the opposite condition",
-    c_ast.Goto: "write an if around what is skipped",
-    c_ast.Return: "put what follows under an if",
-    c_ast.Case: "let every case stand in the switch's own block",
-    c_ast.Default: "let every case stand in the switch's own block",
+    c_ast.While: ("while loops are", _COUNTED_LOOP),
+    c_ast.DoWhile: ("do loops are", _COUNTED_LOOP),
+    c_ast.Break: ("break is", "let the loop run on, and put the rest of its body under an if"),
+    c_ast.Continue: (
+        "continue is",
+        "put the rest of the loop's body under an if with the opposite condition",
+    ),
+    c_ast.Goto: ("goto is", "write an if around what is skipped"),
+    c_ast.Return: ("return inside the region is", "put what follows under an if"),
+    c_ast.Case: ("a case inside another statement is", _OWN_BLOCK),
+    c_ast.Default: ("a default inside another statement is", _OWN_BLOCK),
 }
 
 
@@ -55,20 +52,13 @@ def replacement_hint(role: str, reason: str) -> str:
     return _AFFINE
 
 
-def missing_body_message(name: str) -> tuple[str, str]:
-    """Return why the call of a function as a statement is refused, and what helps."""
-    return (
-        f"{name} has no body here",
-        f"write the body of {name} into the file or include it; what math.h has is known",
-    )
-
-
 def unsupported_statement(node: Any) -> tuple[str, str]:
     """Return the sentence that refuses a statement, and what to write instead."""
     if type(node) not in _UNSUPPORTED:
         return "this has no effect or is not understood", ""
+    subject, replacement = _UNSUPPORTED[type(node)]
     return (
-        f"{_UNSUPPORTED[type(node)]} not understood: which iterations run would depend on what ran "
-        "before; a region is made of for loops and if alone",
-        _REPLACEMENTS.get(type(node), ""),
+        f"{subject} not understood: which iterations run would depend on what ran before; a region "
+        "is made of for loops and if alone",
+        replacement,
     )

@@ -84,17 +84,13 @@ def parametric_quotients(dividend: Any, divisor: Any, domain: Any) -> list[tuple
         for quotient in sorted({size, -size}, reverse=True):
             lower, upper = multiple(quotient), multiple(quotient + (1 if quotient >= 0 else -1))
             if quotient == 0:
-                where = comparison_set("<", upper.neg(), dividend).intersect(
-                    comparison_set("<", dividend, upper)
-                )
+                above, below = ("<", upper.neg()), ("<", upper)
             elif quotient > 0:
-                where = comparison_set("<=", lower, dividend).intersect(
-                    comparison_set("<", dividend, upper)
-                )
+                above, below = ("<=", lower), ("<", upper)
             else:
-                where = comparison_set("<", upper, dividend).intersect(
-                    comparison_set("<=", dividend, lower)
-                )
+                above, below = ("<", upper), ("<=", lower)
+            where = comparison_set(above[0], above[1], dividend)
+            where = where.intersect(comparison_set(below[0], dividend, below[1]))
             if not left.is_disjoint(where):
                 pieces.append((where, quotient))
                 left = left.subtract(where)

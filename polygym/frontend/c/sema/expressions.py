@@ -45,6 +45,7 @@ from polygym.frontend.c.sema.bindings import (
 from polygym.frontend.c.sema.inline_expressions import ExpressionInliner, argument_count_message
 from polygym.frontend.c.sema.prototypes import PrototypeReader
 from polygym.frontend.c.source.literals import builtin_literal, parse_literal
+from polygym.frontend.c.source.syntax_tree import operands_of
 from polygym.ir.expressions import (
     Access,
     BinaryOperator,
@@ -182,7 +183,7 @@ class ExpressionReader:
                 return self.combine(node, node.op, left, right)
             case c_ast.TernaryOp():
                 condition = self.value(node.cond, environment)
-                reached, otherwise = self._branches(node.cond, environment)
+                reached, otherwise = self.branch_environments(node.cond, environment)
                 return conditional(
                     condition,
                     self.value(node.iftrue, reached),
@@ -268,19 +269,13 @@ class ExpressionReader:
     def _logical(self, node: Any, environment: ExpressionEnvironment) -> Expression:
         """Return ``a && b`` as ``a ? b != 0 : 0`` and ``a || b`` as ``a ? 1 : b != 0``."""
         left = self.value(node.left, environment)
-        holds, fails = self._branches(node.left, environment)
+        holds, fails = self.branch_environments(node.left, environment)
         right = truth_value(self.value(node.right, holds if node.op == "&&" else fails))
         if node.op == "&&":
             return Conditional(left, right, IntegerLiteral(0), ScalarType.INT)
         return Conditional(left, IntegerLiteral(1), right, ScalarType.INT)
 
-    def branch_environment(
-        self, node: Any, environment: ExpressionEnvironment, *, is_else: bool
-    ) -> ExpressionEnvironment:
-        """Return the environment in which a branch under a condition on data stands."""
-        return self._branches(node, environment)[is_else]
-
-    def _branches(
+    def branch_environments(
         self, node: Any, environment: ExpressionEnvironment
     ) -> tuple[ExpressionEnvironment, ExpressionEnvironment]:
         """Return the environments where a condition may hold and where it may fail.
@@ -289,12 +284,12 @@ class ExpressionReader:
         way in every instance: ``i > 0 && x[i] > 1`` can hold only where ``i > 0``, fail anywhere.
         """
         if isinstance(node, c_ast.UnaryOp) and node.op == "!":
-            holds, fails = self._branches(node.expr, environment)
+            holds, fails = self.branch_environments(node.expr, environment)
             return fails, holds
         if isinstance(node, c_ast.BinaryOp) and node.op in ("&&", "||"):
-            left = self._branches(node.left, environment)
+            left = self.branch_environments(node.left, environment)
             goes_on = node.op == "||"
-            right = self._branches(node.right, left[goes_on])
+            right = self.branch_environments(node.right, left[goes_on])
             done = left[not goes_on]
             either = environment.restricted_to(done.domain.union(right[not goes_on].domain))
             either = either.under_data_condition(environment, *left, *right)
@@ -311,15 +306,16 @@ class ExpressionReader:
         if (literal := builtin_literal(node)) is not None:
             return literal
         name = node.name.name
-        operands = [
-            self.value(operand, environment) for operand in (node.args.exprs if node.args else ())
-        ]
+        operands = [self.value(operand, environment) for operand in operands_of(node)]
+
+        def check_count(expected: int) -> None:
+            if len(operands) != expected:
+                message = argument_count_message(name, expected, len(operands))
+                raise self._source.error(node, message)
+
         if name in _MATH:
             function, scalar = _MATH[name]
-            if len(operands) != function.arity:
-                raise self._source.error(
-                    node, argument_count_message(name, function.arity, len(operands))
-                )
+            check_count(function.arity)
             if self._source.is_generic and all(
                 expression.type is ScalarType.FLOAT for expression in operands
             ):
@@ -336,10 +332,7 @@ class ExpressionReader:
                 node, f"{name} of floating values is no function of C", f"call f{name}"
             )
         foreign, scalar = self._prototypes.foreign_function(node)
-        if len(operands) != foreign.arity:
-            raise self._source.error(
-                node, argument_count_message(name, foreign.arity, len(operands))
-            )
+        check_count(foreign.arity)
         handed = tuple(map(convert_to_type, operands, foreign.parameter_types))
         return Call(foreign, handed, scalar)
 

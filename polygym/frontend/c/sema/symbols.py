@@ -16,6 +16,12 @@ from pycparser import c_ast
 
 from polygym.frontend.c.sema.declarations import array_rank
 from polygym.frontend.c.source.parser import ScopRegion
+from polygym.frontend.c.source.syntax_tree import (
+    arguments_of,
+    base_and_subscripts,
+    is_modification,
+    target_of,
+)
 
 
 class DeclarationScope(Enum):
@@ -157,16 +163,10 @@ def resolve_function(names: ResolvedNames, function: Any) -> dict[str, Symbol]:
     walker = _NameResolver(None)
     walker.names = names
     walker.scopes = [names.file_scope, {}]
-    for argument in _arguments(function):
+    for argument in arguments_of(function):
         walker.declare(argument, DeclarationScope.ARGUMENT)
     walker.visit(function.body)
     return walker.scopes[-1]
-
-
-def _arguments(function: Any) -> list[Any]:
-    """Return the named argument declarations of a function definition."""
-    listed = function.decl.type.args
-    return [a for a in (listed.params if listed else ()) if isinstance(a, c_ast.Decl)]
 
 
 def _is_array(argument: Any) -> bool:
@@ -205,7 +205,7 @@ class _NameResolver:
         """Walk the region's function."""
         self.scopes.append({})
         # Sizes may be arguments that follow: what is no array comes first.
-        for argument in sorted(_arguments(function), key=_is_array):
+        for argument in sorted(arguments_of(function), key=_is_array):
             self.declare(argument, DeclarationScope.ARGUMENT)
         self.visit(function.body)
 
@@ -277,23 +277,27 @@ class _NameResolver:
                     if isinstance(member, c_ast.Decl):
                         self.enumerators(member)
             case c_ast.Compound():
-                self.in_scope(node.block_items or ())
+                self.scopes.append({})
+                for item in node.block_items or ():
+                    self.visit(item)
+                self.scopes.pop()
             case c_ast.For():
                 self.in_for(node)
             case c_ast.While() | c_ast.DoWhile():
-                self.in_loop(node)
+                self.loops += 1
+                for _, child in node.children():
+                    self.visit(child)
+                self.loops -= 1
             case c_ast.Decl():
                 self.local(node)
             case c_ast.Typedef():
                 self.enumerators(node)
                 self.names.typedefs.setdefault(node.name, node.type)
-            case c_ast.Assignment():
-                self.change(node.lvalue, UseKind.WRITE)
-                self.visit(node.rvalue)
+            case _ if is_modification(node):
+                self.change(target_of(node), UseKind.WRITE)
+                self.visit(getattr(node, "rvalue", None))
             case c_ast.UnaryOp(op="&"):
                 self.change(node.expr, UseKind.ADDRESS)
-            case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):
-                self.change(node.expr, UseKind.WRITE)
             case c_ast.StructRef():
                 self.visit(node.name)
             case c_ast.NamedInitializer():
@@ -301,20 +305,6 @@ class _NameResolver:
             case _:
                 for _, child in node.children():
                     self.visit(child)
-
-    def in_scope(self, items: Any) -> None:
-        """Walk the items of a block in a scope of their own."""
-        self.scopes.append({})
-        for item in items:
-            self.visit(item)
-        self.scopes.pop()
-
-    def in_loop(self, node: Any) -> None:
-        """Walk a loop that is no ``for``."""
-        self.loops += 1
-        for _, child in node.children():
-            self.visit(child)
-        self.loops -= 1
 
     def in_for(self, node: Any) -> None:
         """Walk a ``for``; what its header assigns is being iterated."""
@@ -326,20 +316,14 @@ class _NameResolver:
         else:
             self.visit(node.init)
         self.visit(node.cond)
-        self.step(node.next)
+        if is_modification(node.next):
+            self.change(target_of(node.next), UseKind.ITERATE)
+            self.visit(getattr(node.next, "rvalue", None))
+        else:
+            self.visit(node.next)
         self.visit(node.stmt)
         self.loops -= 1
         self.scopes.pop()
-
-    def step(self, node: Any) -> None:
-        """Walk the last part of a loop's header."""
-        if isinstance(node, c_ast.Assignment):
-            self.change(node.lvalue, UseKind.ITERATE)
-            self.visit(node.rvalue)
-        elif isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--"):
-            self.change(node.expr, UseKind.ITERATE)
-        else:
-            self.visit(node)
 
     def local(self, node: Any) -> None:
         """Declare a name of a block."""
@@ -351,11 +335,7 @@ class _NameResolver:
 
     def read(self, node: Any) -> None:
         """Walk ``name[e]…[e]``; an array with too few subscripts stands for its address."""
-        base = node
-        subscripts: list[Any] = []
-        while isinstance(base, c_ast.ArrayRef):
-            subscripts.insert(0, base.subscript)
-            base = base.name
+        base, subscripts = base_and_subscripts(node)
         if isinstance(base, c_ast.ID):
             symbol = self.lookup(base.name)
             kind = getattr(symbol and symbol.declaration, "type", None)

@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polygym.errors import SourceError
-from polygym.frontend.c.source.implicit_int import is_function_definition
 from polygym.frontend.c.source.locations import SourceMap, SourceToken
 from polygym.frontend.c.source.standard_headers import (
     KNOWN_TYPES,
@@ -132,6 +131,18 @@ def _declares(texts: Sequence[str], start: int) -> bool:
     # `real x;` begins with the name of a type, `f(n) {` is a function of old; `x = 1` is neither.
     after = texts[start + 1]
     return bool(_WORD.fullmatch(after)) or after == "*" or is_function_definition(texts, start)
+
+
+def is_function_definition(texts: Sequence[str], start: int) -> bool:
+    """Whether ``name(…)`` is followed by a body, or by declarations of arguments and a body."""
+    depth = 0
+    for index in range(start + 1, len(texts) - 1):
+        depth += (texts[index] == "(") - (texts[index] == ")")
+        if depth == 0:
+            after = texts[index + 1]
+            is_type = after in TYPE_KEYWORDS - {";"} or after in KNOWN_TYPES
+            return texts[start + 1] == "(" and (after == "{" or is_type)
+    return False
 
 
 def _line(source: SourceMap, token: SourceToken, file: str) -> int:

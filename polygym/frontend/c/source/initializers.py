@@ -22,12 +22,14 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.source.literals import parse_literal
+from polygym.frontend.c.source.literals import integer_value, parse_literal
 from polygym.frontend.c.source.syntax_tree import (
+    array_type,
     copy_tree,
     declaration,
+    element_node,
+    for_loop,
     integer_node,
-    type_node,
     walk,
 )
 from polygym.ir.expressions import FloatLiteral, IntegerLiteral
@@ -39,25 +41,20 @@ _QUOTED = {"'": "\\'"}
 
 def normalize_initializers(tree: Any) -> None:
     """Bring the initialisers of all arrays in a tree into plain form."""
-    for declared in walk(tree):
-        if isinstance(declared, c_ast.Decl) and isinstance(declared.type, c_ast.ArrayDecl):
-            _normalize(declared)
-
-
-def _normalize(declared: Any) -> None:
-    """Bring the initialiser of one array into plain form, and say its size."""
-    values = _values(declared.init, declared.type)
-    if values is not None:
-        declared.init = c_ast.InitList(values, declared.init.coord)
-        if declared.type.dim is None and values:
-            declared.type.dim = integer_node(len(values), declared)
+    for declared in walk(tree, c_ast.Decl):
+        is_array = isinstance(declared.type, c_ast.ArrayDecl)
+        values = _values(declared.init, declared.type) if is_array else None
+        if values is not None:
+            declared.init = c_ast.InitList(values, declared.init.coord)
+            if declared.type.dim is None and values:
+                declared.type.dim = integer_node(len(values), declared)
 
 
 def _values(init: Any, kind: Any) -> list[Any] | None:
     """Return the plain values of an array's list, row by row; None for what is not plain."""
     is_deep = isinstance(kind.type, c_ast.ArrayDecl)
     if isinstance(init, c_ast.Constant) and init.type == "string" and not is_deep:
-        init = _listed(init, _constant(kind.dim))
+        init = _listed(init, integer_value(kind.dim))
     if not isinstance(init, c_ast.InitList):
         return None
     values = _ordered(init, is_deep=is_deep)
@@ -90,9 +87,8 @@ def _ordered(init: Any, *, is_deep: bool) -> list[Any] | None:
     for initializer in init.exprs:
         if isinstance(initializer, c_ast.NamedInitializer):
             designator = initializer.name[0] if len(initializer.name) == 1 else None
-            named = _constant(
-                designator.expr if isinstance(designator, c_ast.ArrayDesignator) else designator
-            )
+            is_place = isinstance(designator, c_ast.ArrayDesignator)
+            named = integer_value(getattr(designator, "expr", None) if is_place else designator)
             if named is None or not 0 <= named < _MAX_ELEMENTS:
                 return None
             place, value = named, initializer.expr
@@ -107,26 +103,16 @@ def _ordered(init: Any, *, is_deep: bool) -> list[Any] | None:
     return [result.get(at) or nothing() for at in range(max(result, default=-1) + 1)]
 
 
-def _constant(node: Any) -> int | None:
-    """Return the value of a number, None for anything else."""
-    literal = parse_literal(node.value) if isinstance(node, c_ast.Constant) else None
-    return literal.value if isinstance(literal, IntegerLiteral) else None
-
-
 def initializing_statements(declared: Any, fresh: Callable[[str], str]) -> list[Any] | None:
     """Return statements that fill an array as its list says; None where that is not plain.
 
     ``fresh`` makes names of counters.
     """
-    sizes: list[Any] = []
-    kind = declared.type
-    while isinstance(kind, c_ast.ArrayDecl):
-        sizes.append(kind.dim)
-        kind = kind.type
+    sizes, kind = array_type(declared.type)
     is_kept = set(declared.storage) & {"static", "extern"}
     if is_kept or None in sizes or not sizes or not isinstance(kind, c_ast.TypeDecl):
         return None
-    lengths = [_constant(size) for size in sizes]
+    lengths = [integer_value(size) for size in sizes]
     placed = list(_placed(declared.init, lengths, ()))
     if any(place is None for place, _ in placed):
         return None
@@ -136,7 +122,7 @@ def initializing_statements(declared: Any, fresh: Callable[[str], str]) -> list[
         placed = [(place, value) for place, value in placed if not _is_zero(value)]
     for place, value in placed:
         subscripts = [integer_node(one, declared) for one in place or ()]
-        target = _element(declared, subscripts)
+        target = element_node(declared.name, subscripts, declared)
         result.append(c_ast.Assignment("=", target, value, value.coord))
     return result
 
@@ -169,24 +155,11 @@ def _zeros(declared: Any, sizes: list[Any], fresh: Callable[[str], str]) -> Any:
     counters = [fresh("at") for _ in sizes]
     names = [c_ast.ID(counter, declared.coord) for counter in counters]
     zero = integer_node(0, declared)
-    result: Any = c_ast.Assignment("=", _element(declared, names), zero, declared.coord)
+    target = element_node(declared.name, names, declared)
+    result: Any = c_ast.Assignment("=", target, zero, declared.coord)
     for counter, size in reversed(list(zip(counters, sizes, strict=True))):
-        start = declaration(counter, type_node("int", declared), zero, declared)
-        name = c_ast.ID(counter, declared.coord)
-        result = c_ast.For(
-            c_ast.DeclList([start], declared.coord),
-            c_ast.BinaryOp("<", name, copy_tree(size), declared.coord),
-            c_ast.UnaryOp("p++", name, declared.coord),
-            result,
-            declared.coord,
-        )
-    return result
-
-
-def _element(declared: Any, subscripts: list[Any]) -> Any:
-    result: Any = c_ast.ID(declared.name, declared.coord)
-    for subscript in subscripts:
-        result = c_ast.ArrayRef(result, subscript, declared.coord)
+        span = (zero, "<", copy_tree(size))
+        result = for_loop(counter, "int", span, "p++", result, declared)
     return result
 
 

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 from typing import Any
 
+from pycparser import c_ast
+
 from polygym.ir.expressions import FloatLiteral, IntegerLiteral
+from polygym.ir.rounding import round_to_type
 from polygym.ir.types import ScalarType
 
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)([uUlL]*)")
 _FLOATING = re.compile(r"(0[xX][0-9a-fA-F.]+[pP][+-]?\d+|[0-9.]+(?:[eE][+-]?\d+)?)([fFlL]?)")
-_INTEGERS = (
-    ScalarType.INT,
-    ScalarType.UNSIGNED,
-    ScalarType.LONG,
-    ScalarType.UNSIGNED_LONG,
-)
+_INTEGERS = (ScalarType.INT, ScalarType.UNSIGNED, ScalarType.LONG, ScalarType.UNSIGNED_LONG)
 # One object for all that are no number, so that what holds one is equal to itself.
 _NAMED: dict[str | None, tuple[list[str], float, ScalarType]] = {
     f"__builtin_{name}{suffix}": (arguments, value, scalar)
@@ -61,14 +58,10 @@ def builtin_literal(call: Any) -> FloatLiteral | None:
     return FloatLiteral(*result[1:])
 
 
-def rounded_to_type(value: float, scalar: ScalarType) -> float:
-    """Return the nearest value of a floating type; infinite where it is too large for float."""
-    if scalar is not ScalarType.FLOAT:
-        return value
-    try:
-        return float(struct.unpack("f", struct.pack("f", value))[0])
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
+def integer_value(node: Any) -> int | None:
+    """Return the value of an integer constant's node, None for anything else."""
+    literal = parse_literal(node.value) if isinstance(node, c_ast.Constant) else None
+    return literal.value if isinstance(literal, IntegerLiteral) else None
 
 
 def _integer(digits: str, suffix: str) -> IntegerLiteral | str:
@@ -102,7 +95,7 @@ def _floating(digits: str, suffix: str) -> FloatLiteral | str:
         value = float.fromhex(digits) if digits[:2].lower() == "0x" else float(digits)
     except (ValueError, OverflowError):
         return f"the constant {digits} is not understood"
-    return FloatLiteral(rounded_to_type(value, scalar), scalar)
+    return FloatLiteral(round_to_type(value, scalar), scalar)
 
 
 def _character(text: str) -> IntegerLiteral | str:

@@ -23,11 +23,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.parser import parse
-from polygym.frontend.c.source.preprocessor import (
-    IncludedContents,
-    file_content,
-    preprocess_with_includes,
-)
+from polygym.frontend.c.source.preprocessor import IncludedContents, file_content, preprocess
 
 _Result = TypeVar("_Result")
 
@@ -55,9 +51,7 @@ class _CachedText:
 
 
 _Key: TypeAlias = tuple[str, str, tuple[str, ...]]
-_cached_texts: OrderedDict[_Key, _CachedText] = (
-    OrderedDict()
-)  # the one that was asked for last is the last
+_cached_texts: OrderedDict[_Key, _CachedText] = OrderedDict()  # the latest one is the last
 
 
 def preprocess_cached(
@@ -70,13 +64,10 @@ def preprocess_cached(
     key = (text, file, tuple(map(str, include_directories)))
     known = _cached_texts.pop(key, None)
     if known is None or not known.is_current:
-        source, consulted = preprocess_with_includes(*key)
+        source, consulted = preprocess(*key)
         known = _CachedText(source, consulted, os.getcwd() if consulted else "")
     _cached_texts[key] = known
-    while (
-        sum(len(cached_text.source.tokens) for cached_text in list(_cached_texts.values()))
-        > _MAX_TOKENS
-    ):
+    while sum(len(text.source.tokens) for text in list(_cached_texts.values())) > _MAX_TOKENS:
         with suppress(KeyError):  # another thread was faster
             _cached_texts.popitem(last=False)
     return known.source
@@ -97,10 +88,10 @@ def parse_cached(source: SourceMap) -> Any:
 
 def cached_result(source: SourceMap, key: Hashable, compute: Callable[[], _Result]) -> _Result:
     """Return what is known of a text by a key, or compute and remember it: a value, immutable."""
-    if key not in source.known:
-        result = compute()
-        if len(source.known) >= _MAX_RESULTS:
-            source.known.clear()
-        source.known[key] = result
-        return result
-    return cast(_Result, source.known[key])
+    if key in source.known:
+        return cast(_Result, source.known[key])
+    result = compute()
+    if len(source.known) >= _MAX_RESULTS:
+        source.known.clear()
+    source.known[key] = result
+    return result

@@ -20,7 +20,7 @@ from pycparser.c_parser import CParser
 from polygym.errors import InputError, SourceError
 from polygym.frontend.c.source.initializers import normalize_initializers
 from polygym.frontend.c.source.locations import SourceMap
-from polygym.frontend.c.source.syntax_tree import block_with
+from polygym.frontend.c.source.syntax_tree import block_with, walk
 
 _POSITION = re.compile(r"^[^:]*:(\d+):(\d+):?\s*(.*)$", re.DOTALL)
 
@@ -34,6 +34,10 @@ _UNSUPPORTED_TOKENS = {
 }
 _NEAR = 8
 
+# What the parser says of a declaration or a function of old, for which C took int.
+_OLD_DECLARATIONS = frozenset({"Missing type in declaration", "Invalid function definition"})
+_MISSING_TYPE = "write the type; C took int where none was written"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScopRegion:
@@ -44,6 +48,12 @@ class ScopRegion:
     items: tuple[Any, ...]
     begin: Any
     end: Any
+
+    def reread(self) -> ScopRegion:
+        """Return the region with the statements that its function has between the pragmas now."""
+        block = block_with(self.function.body, self.begin)
+        items = block[block.index(self.begin) + 1 : block.index(self.end)]
+        return ScopRegion(self.name, self.function, tuple(items), self.begin, self.end)
 
 
 class _PositionLexer(CLexer):  # type: ignore[misc]
@@ -82,30 +92,24 @@ def parse(source: SourceMap) -> Any:
 def _with_prototype_parameters(tree: Any, source: SourceMap) -> Any:
     """Return a tree with the arguments of old function definitions where they stand today.
 
-    ``void f(n, x) int n; double x[n]; { … }`` declares them behind the parentheses; what is not
-    declared there is an ``int``.
+    ``void f(n, x) int n; double x[n]; { … }`` declares them behind the parentheses.
     """
     for node in tree.ext:
-        arguments = getattr(node.decl.type, "args", None) if _is_definition(node) else None
+        arguments = getattr(getattr(getattr(node, "decl", None), "type", None), "args", None)
         if arguments is None or not any(isinstance(param, c_ast.ID) for param in arguments.params):
             continue
         declared = {decl.name: decl for decl in node.param_decls or ()}
         for name in set(declared) - {param.name for param in arguments.params}:
             raise source.error(declared[name], f"{node.decl.name} has no argument {name}")
-        arguments.params = [declared.get(param.name) or _int(param) for param in arguments.params]
+        for param in arguments.params:
+            if param.name not in declared:
+                message = (
+                    f"the argument {param.name} of {node.decl.name} is declared without a type"
+                )
+                raise source.error(param, message, _MISSING_TYPE)
+        arguments.params = [declared[param.name] for param in arguments.params]
         node.param_decls = None
     return tree
-
-
-def _is_definition(node: Any) -> bool:
-    return isinstance(node, c_ast.FuncDef) and isinstance(node.decl.type, c_ast.FuncDecl)
-
-
-def _int(name: Any) -> Any:
-    """Return the declaration of a name as an ``int``."""
-    kind = c_ast.IdentifierType(["int"], name.coord)
-    of_name = c_ast.TypeDecl(name.name, [], None, kind, name.coord)
-    return c_ast.Decl(name.name, [], [], [], [], of_name, None, None, name.coord)
 
 
 def _syntax_error(source: SourceMap, text: str, lexer: _PositionLexer) -> SourceError:
@@ -130,6 +134,8 @@ def _syntax_error(source: SourceMap, text: str, lexer: _PositionLexer) -> Source
                 f"{token.text} is not understood",
                 _UNSUPPORTED_TOKENS[token.text],
             )
+    if detail in _OLD_DECLARATIONS:
+        return SourceError(place, "a declaration without a type is not understood", _MISSING_TYPE)
     if detail.startswith("before:"):
         return SourceError(place, f"syntax error before '{detail[7:].strip()}'")
     return SourceError(place, f"syntax error: {detail}" if detail else "syntax error")
@@ -163,8 +169,10 @@ def _regions_in(
         begin: tuple[int, Any] | None = None
         for index, item in enumerate(items):
             if not isinstance(item, c_ast.Pragma):
-                if begin is not None:
-                    _refuse_pragmas_inside(item, source)
+                for inner in walk(item, c_ast.Pragma) if begin is not None else ():
+                    raise source.error(
+                        inner, f"'#pragma {inner.string}' inside a region's inner block"
+                    )
                 continue
             if item.string == "scop":
                 if begin is not None:
@@ -189,14 +197,6 @@ def _inner_blocks(node: Any) -> Iterator[Any]:
         return
     for _, child in node.children():
         yield from _inner_blocks(child)
-
-
-def _refuse_pragmas_inside(node: Any, source: SourceMap) -> None:
-    """Refuse a region's pragma in a block inside a region."""
-    for _, child in node.children():
-        if isinstance(child, c_ast.Pragma):
-            raise source.error(child, f"'#pragma {child.string}' inside a region's inner block")
-        _refuse_pragmas_inside(child, source)
 
 
 def choose_region(regions: Sequence[ScopRegion], function: str | None, file: str) -> ScopRegion:

@@ -21,7 +21,6 @@ from pcpp.parser import Action, OutputDirective
 from pcpp.preprocessor import Preprocessor
 
 from polygym.errors import LimitError, PolygymError, SourceError, SourceLocation
-from polygym.frontend.c.source.implicit_int import RawToken, with_implicit_int
 from polygym.frontend.c.source.locations import SourceMap, SourceToken, TokenOrigin, blank_comments
 from polygym.frontend.c.source.standard_headers import (
     GNU_ANNOTATIONS,
@@ -41,6 +40,9 @@ _PRAGMAS = (["scop"], ["endscop"], *(["STDC", "FP_CONTRACT", s] for s in ("ON", 
 # The beginning of a number at the end of a row, and what may go on with it.
 _NUMBER = re.compile(r"(?:^|[^\w.])\.?[0-9][\w.]*$")
 _REST = re.compile(r"[\w.]")
+
+RawToken: TypeAlias = tuple[str, TokenOrigin, tuple[str, int, int] | None]
+"""The text of a token, where it stands, and the position of what is there literally."""
 
 # Other files that were looked for, and what was in them; None where nothing was.
 IncludedContents: TypeAlias = tuple[tuple[str, bytes | None], ...]
@@ -75,15 +77,13 @@ def normalize_newlines(text: str, file: str) -> str:
     return text
 
 
-def preprocess(text: str, file: str, include_directories: Sequence[str | Path] = ()) -> SourceMap:
-    """Preprocess a C text; ``file`` names it in messages and is where its includes are sought."""
-    return preprocess_with_includes(text, file, include_directories)[0]
-
-
-def preprocess_with_includes(
-    text: str, file: str, include_directories: Sequence[str | Path]
+def preprocess(
+    text: str, file: str, include_directories: Sequence[str | Path] = ()
 ) -> tuple[SourceMap, IncludedContents]:
-    """Preprocess a C text, and say what was in which other files."""
+    """Preprocess a C text, and return the contents of the other files that were looked for.
+
+    ``file`` names the text in messages and is where its includes are sought.
+    """
     engine, stream = _preprocessed(text, file, include_directories)
     return _write(stream, engine), tuple(engine.consulted.items())
 
@@ -157,9 +157,7 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
         return self._location(TokenOrigin(*position))
 
     def _location(self, origin: TokenOrigin) -> SourceLocation:
-        lines = self.files.get(origin.file, [])
-        text = lines[origin.line - 1] if 0 < origin.line <= len(lines) else ""
-        return SourceLocation(origin.file, origin.line, origin.column, text)
+        return SourceMap((), "", self.files).location_of_origin(origin)
 
     # What pcpp calls.
 
@@ -304,7 +302,7 @@ def _write(stream: list[RawToken], engine: _BoundedPreprocessor) -> SourceMap:
     expected: tuple[str, int, int] | None = None
     before: tuple[str, int, int] | None = None
     switches: list[tuple[int, bool]] = []
-    for text, origin, position in with_implicit_int(list(_without_annotations(stream))):
+    for text, origin, position in _without_annotations(stream):
         if text.startswith("#pragma STDC"):
             switches.append((len(tokens), not text.endswith("OFF")))
             continue
@@ -343,36 +341,40 @@ def _pure_functions(texts: list[str]) -> frozenset[str]:
         own, is_pure, index = [], False, start
         while index < end:
             if texts[index] in GNU_ANNOTATIONS:
-                depth = 0
-                while (index := index + 1) < end:
-                    depth += (texts[index] == "(") - (texts[index] == ")")
-                    is_pure |= texts[index].strip("_") in ("pure", "const")
-                    if depth == 0:
-                        break
+                behind = _behind_parentheses(texts[:end], index + 1)
+                words = {word.strip("_") for word in texts[index + 1 : behind]}
+                is_pure |= bool(words & {"pure", "const"})
+                index = behind
             else:
                 own.append(texts[index])
-            index += 1
+                index += 1
         if is_pure and "(" in own[1:]:
             result.add(own[own.index("(", 1) - 1])
         start = end + 1
     return frozenset(result)
 
 
+def _behind_parentheses(texts: Sequence[str], index: int) -> int:
+    """Return the index behind the parentheses that open at a token, or behind the token alone."""
+    depth = 0
+    while index < len(texts):
+        depth += (texts[index] == "(") - (texts[index] == ")")
+        index += 1
+        if depth == 0:
+            break
+    return index
+
+
 def _without_annotations(stream: list[RawToken]) -> Iterator[RawToken]:
     """Yield the tokens without GNU attributes, with GNU spellings made plain."""
-    index = 0
+    index, texts = 0, [piece[0] for piece in stream]
     while index < len(stream):
         text, origin, position = stream[index]
         index += 1
         if text in GNU_ANNOTATIONS:
-            depth = 0
-            while index < len(stream):
-                depth += (stream[index][0] == "(") - (stream[index][0] == ")")
-                index += 1
-                if depth == 0:
-                    break
+            index = _behind_parentheses(texts, index)
         elif text == "_Pragma":
-            inside = [piece[0] for piece in stream[index : index + 3]]
+            inside = texts[index : index + 3]
             words = inside[1].strip('"').split() if len(inside) == 3 else []
             if inside[:1] == ["("] and inside[2:] == [")"] and inside[1].startswith('"'):
                 index += 3

@@ -15,10 +15,19 @@ Name = TypeVar("Name", bound=Hashable)
 
 _TREES = (c_ast.Node, list)
 
+# Comparisons, and those that say the same from the other side.
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
-def walk(node: Any) -> Iterator[Any]:
-    """Yield a node and everything below it, parents first."""
-    pending = [node]
+
+def walk(node: Any, *kinds: type) -> Iterator[Any]:
+    """Yield a node and everything below it, parents first; of ``kinds`` alone if there are some.
+
+    A list or tuple of nodes stands for all of them.
+    """
+    if kinds:
+        yield from (one for one in walk(node) if isinstance(one, kinds))
+        return
+    pending = [one for one in reversed(node) if one] if isinstance(node, list | tuple) else [node]
     while pending:
         current = pending.pop()
         yield current
@@ -70,9 +79,56 @@ _ATTRIBUTES = _NamesByNodeType(_attributes)
 _BELOW = _NamesByNodeType(_below)
 
 
-def names_in(node: Any) -> Iterator[Any]:
-    """Yield the identifiers in a node that may mean variables."""
-    return (one for one in walk(node) if isinstance(one, c_ast.ID))
+def contains(node: Any, *kinds: type) -> bool:
+    """Whether a node of some kinds is in a tree, or in several."""
+    return next(walk(node, *kinds), None) is not None
+
+
+def contains_node(node: Any, wanted: Any) -> bool:
+    """Whether a node is in the tree below another."""
+    return any(one is wanted for one in walk(node))
+
+
+def names_in(node: Any) -> set[str]:
+    """Return the identifiers in a node, or in several, that may mean variables."""
+    return {one.name for one in walk(node, c_ast.ID)}
+
+
+def declared_names(node: Any) -> set[str]:
+    """Return the names of variables that a node, or several, declare."""
+    return {decl.name for decl in walk(node, c_ast.Decl) if decl.name}
+
+
+def multiplies(node: Any) -> bool:
+    """Whether an expression multiplies, or one in a statement."""
+    return any(one.op == "*" for one in walk(node, c_ast.BinaryOp))
+
+
+def typedefs_of(tree: Any) -> dict[str, Any]:
+    """Return the types that a file names."""
+    return {node.name: node.type for node in tree.ext if isinstance(node, c_ast.Typedef)}
+
+
+def functions_of(tree: Any) -> dict[str, Any]:
+    """Return the functions that a file defines."""
+    return {node.decl.name: node for node in tree.ext if isinstance(node, c_ast.FuncDef)}
+
+
+def arguments_of(function: Any) -> list[Any]:
+    """Return the declarations of a function's arguments that have a name."""
+    given = function.decl.type.args
+    return [one for one in (given.params if given else ()) if isinstance(one, c_ast.Decl)]
+
+
+def operands_of(call: Any) -> list[Any]:
+    """Return the expressions that a call gives to a function."""
+    return list(call.args.exprs) if call.args else []
+
+
+def with_operands(call: Any, operands: list[Any]) -> Any:
+    """Return a call with other operands."""
+    arguments = c_ast.ExprList(operands, call.coord) if operands else None
+    return c_ast.FuncCall(call.name, arguments, call.coord)
 
 
 def read_outside_loops(
@@ -141,6 +197,24 @@ def start_of(loop: Any) -> Any:
     return getattr(loop.init, "rvalue", None)
 
 
+def for_loop(
+    name: str, type_name: str, span: tuple[Any, str, Any], step: str, body: Any, like: Any
+) -> Any:
+    """Return a loop with a counter of its own, at a node's place.
+
+    ``span`` has the first value, the comparison and the last one; ``step`` is ``p++`` or ``p--``.
+    """
+    start, operator, end = span
+    counter = c_ast.ID(name, like.coord)
+    return c_ast.For(
+        c_ast.DeclList([declaration(name, type_node(type_name, like), start, like)], like.coord),
+        c_ast.BinaryOp(operator, counter, end, like.coord),
+        c_ast.UnaryOp(step, copy_tree(counter), like.coord),
+        body,
+        like.coord,
+    )
+
+
 def copy_tree(node: Any, replacement: Callable[[Any], Any] = lambda node: None) -> Any:
     """Return a copy of a tree; where ``replacement`` returns a node, that stands there instead.
 
@@ -168,7 +242,27 @@ def integer_node(value: int, like: Any) -> Any:
 
 def declaration(name: str, kind: Any, init: Any, like: Any) -> Any:
     """Return the declaration of a variable of a type (a node without a name) at a node's place."""
-    return c_ast.Decl(name, [], [], [], [], _type_named(kind, name), init, None, like.coord)
+    return c_ast.Decl(name, [], [], [], [], type_named(kind, name), init, None, like.coord)
+
+
+def element_node(name: str, subscripts: Sequence[Any], like: Any) -> Any:
+    """Return ``A[i][j]``, at a node's place."""
+    result: Any = c_ast.ID(name, like.coord)
+    for subscript in subscripts:
+        result = c_ast.ArrayRef(result, subscript, like.coord)
+    return result
+
+
+def cast_node(value: Any, kind: Any, like: Any) -> Any:
+    """Return a value cast to a type."""
+    plain = c_ast.TypeDecl(None, [], None, kind.type, like.coord)
+    return c_ast.Cast(c_ast.Typename(None, [], None, plain, like.coord), value, like.coord)
+
+
+def as_long(node: Any, like: Any = None) -> Any:
+    """Return an integer as ``long``, at a node's place or its own."""
+    like = node if like is None else like
+    return cast_node(node, type_node("long", like), like)
 
 
 def is_static_constant(node: Any) -> bool:
@@ -188,23 +282,22 @@ def renamed_declaration(node: Any, name: str) -> Any:
     return new
 
 
-def without_static_constants(body: Any) -> Any:
-    """Return a copy of a block that declares no static constants."""
-
-    def replacement(node: Any) -> Any:
-        """Return what stands for a node."""
-        return c_ast.EmptyStatement(node.coord) if is_static_constant(node) else None
-
-    return copy_tree(body, replacement)
-
-
-def _type_named(kind: Any, name: str) -> Any:
+def type_named(kind: Any, name: str) -> Any:
     """Return a type's node for a variable of another name, without qualifiers."""
     if isinstance(kind, c_ast.TypeDecl):
         return c_ast.TypeDecl(name, [], None, kind.type, kind.coord)
     if isinstance(kind, c_ast.ArrayDecl):
-        return c_ast.ArrayDecl(_type_named(kind.type, name), kind.dim, [], kind.coord)
+        return c_ast.ArrayDecl(type_named(kind.type, name), kind.dim, [], kind.coord)
     return kind
+
+
+def array_type(kind: Any) -> tuple[list[Any], Any]:
+    """Return the sizes of an array's or pointer's dimensions, None for a pointer, and the rest."""
+    sizes: list[Any] = []
+    while isinstance(kind, c_ast.ArrayDecl | c_ast.PtrDecl):
+        sizes.append(getattr(kind, "dim", None))
+        kind = kind.type
+    return sizes, kind
 
 
 def type_node(type_name: str, like: Any) -> Any:
@@ -252,6 +345,11 @@ def base_and_subscripts(node: Any) -> tuple[Any, list[Any]]:
     return node, subscripts
 
 
+def is_zero(node: Any) -> bool:
+    """Whether a node is the constant 0."""
+    return isinstance(node, c_ast.Constant) and node.value == "0"
+
+
 def is_modification(node: Any) -> bool:
     """Whether an expression's node itself changes a variable."""
     return isinstance(node, c_ast.Assignment) or (
@@ -259,12 +357,48 @@ def is_modification(node: Any) -> bool:
     )
 
 
+def acts(node: Any) -> bool:
+    """Whether an expression, or one in a statement, changes something or calls a function."""
+    return any(isinstance(one, c_ast.FuncCall) or is_modification(one) for one in walk(node))
+
+
+def target_of(node: Any) -> Any:
+    """Return what a modification changes."""
+    return node.lvalue if isinstance(node, c_ast.Assignment) else node.expr
+
+
+def modified_name(node: Any) -> str | None:
+    """Return the name of the variable that an expression changes, None for other nodes."""
+    target = target_of(node) if is_modification(node) else None
+    return target.name if isinstance(target, c_ast.ID) else None
+
+
+def assigned_value(node: Any) -> Any:
+    """Return the expression whose value a declaration or a modification stores, None if none."""
+    match node:
+        case c_ast.Decl(init=init):
+            return None if isinstance(init, c_ast.InitList) else init
+        case c_ast.Assignment(op="="):
+            return node.rvalue
+        case c_ast.Assignment():
+            return c_ast.BinaryOp(node.op[:-1], node.lvalue, node.rvalue, node.coord)
+        case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):
+            one = integer_node(1, node)
+            return c_ast.BinaryOp(node.op.strip("p")[0], node.expr, one, node.coord)
+        case _:
+            return None
+
+
 def modified_roots(node: Any) -> Iterator[Any]:
-    """Yield the root of everything that a statement assigns to."""
-    for one in walk(node):
-        if is_modification(one):
-            target = one.lvalue if isinstance(one, c_ast.Assignment) else one.expr
-            base = target
-            while isinstance(base, (c_ast.ArrayRef, c_ast.UnaryOp, c_ast.StructRef)):
-                base = base.expr if isinstance(base, c_ast.UnaryOp) else base.name
-            yield base
+    """Yield the root of everything that a statement, or several, assign to."""
+    for one in filter(is_modification, walk(node)):
+        base = target_of(one)
+        while isinstance(base, (c_ast.ArrayRef, c_ast.UnaryOp, c_ast.StructRef)):
+            base = base.expr if isinstance(base, c_ast.UnaryOp) else base.name
+        yield base
+
+
+def modified_names(node: Any) -> set[str]:
+    """Return the names that a statement, or several, change or declare."""
+    roots = {root.name for root in modified_roots(node) if isinstance(root, c_ast.ID)}
+    return roots | declared_names(node)

@@ -1,5 +1,5 @@
-// refused: no_such_argument.c:2:35: error: kernel has no argument b
-kernel(n, a) double a[100]; float b; {
+// refused: no_such_argument.c:2:46: error: kernel has no argument b
+void kernel(n, a) int n; double a[100]; float b; {
 #pragma scop
   a[0] = n;
 #pragma endscop

@@ -1,5 +1,5 @@
 // refused: place_in_the_text.c:4:32: error: a[i] leaves dimension 1 of a[100]
-kernel(n, a) double a[100]; { register i;
+void kernel(n, a) int n; double a[100]; { register int i;
 #pragma scop
         for (i = 0; i < n; i++)a[i] = n;
 #pragma endscop
