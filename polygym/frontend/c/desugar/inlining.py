@@ -1,7 +1,7 @@
 """Calls of the user's own functions in a region: their bodies, put in where they are called.
 
 A function whose body is one expression needs nothing here
-(:mod:`polygym.frontend.c.sema.inline_expressions` reads the expression in place of the call), and
+(:mod:`polygym.frontend.c.sema.functions` reads the expression in place of the call), and
 one that returns in the branches of ``if`` is made into such a one: ``if (c) return a; return b;``
 is ``return c ? (T)a : (T)b;``, T its type. Any other becomes a block. Arguments are variables of
 the block, the names of the function get a number, arrays are the caller's own::
@@ -34,7 +34,7 @@ from polygym.frontend.c.desugar.actual_arguments import (
     returned_expression,
 )
 from polygym.frontend.c.desugar.jumps import assignment_of_return, ends_in_return, without_jumps
-from polygym.frontend.c.sema.inline_expressions import argument_count_message
+from polygym.frontend.c.sema.functions import argument_count_message
 from polygym.frontend.c.source.locations import SourceMap
 from polygym.frontend.c.source.syntax_tree import (
     acts,

@@ -25,12 +25,14 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.loops.polynomial_headers import (
+from polygym.frontend.c.loops.polynomials import (
+    Polynomial,
     PolynomialHeader,
+    constant_polynomial,
     is_nonnegative,
     read_header,
+    read_polynomial,
 )
-from polygym.frontend.c.loops.polynomials import Polynomial, constant_polynomial, read_polynomial
 from polygym.frontend.c.loops.single_assignment import SingleAssignments
 from polygym.frontend.c.scop.assumptions import assumption_statement
 from polygym.frontend.c.source.locations import SourceMap

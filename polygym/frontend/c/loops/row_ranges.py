@@ -22,8 +22,12 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.loops.polynomial_headers import PolynomialHeader
-from polygym.frontend.c.loops.polynomials import Polynomial, constant_polynomial, unknown_polynomial
+from polygym.frontend.c.loops.polynomials import (
+    Polynomial,
+    PolynomialHeader,
+    constant_polynomial,
+    unknown_polynomial,
+)
 from polygym.frontend.c.source.syntax_tree import conjunction, copy_tree, for_loop, integer_node
 
 _MAX_DIVISOR = 8

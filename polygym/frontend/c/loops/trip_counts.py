@@ -22,10 +22,11 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.frontend.c.desugar.actual_arguments import substitution
-from polygym.frontend.c.loops.polynomial_headers import PolynomialHeader, read_header
 from polygym.frontend.c.loops.polynomials import (
     Polynomial,
+    PolynomialHeader,
     constant_polynomial,
+    read_header,
     read_polynomial,
     unknown_polynomial,
 )

@@ -22,7 +22,6 @@ from pycparser import c_ast
 
 from polygym.errors import SourceLocation
 from polygym.frontend.c.desugar.inlining import SAME_SIZE_CHECK
-from polygym.frontend.c.scop.data_conditions import DataCondition, conjunction_of_conditions
 from polygym.frontend.c.scop.loop_domains import read_loop, refuse_counter_assignment
 from polygym.frontend.c.scop.value_tracking import ValueTracker
 from polygym.frontend.c.sema.accesses import alias_message, c_text, pointer_arithmetic_error
@@ -30,7 +29,7 @@ from polygym.frontend.c.sema.affine import AffineReader
 from polygym.frontend.c.sema.arithmetic import convert_to_type
 from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment
 from polygym.frontend.c.sema.diagnostics import unsupported_statement
-from polygym.frontend.c.sema.expressions import ExpressionReader
+from polygym.frontend.c.sema.expressions import DataCondition, ExpressionReader
 from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol
 from polygym.frontend.c.source.syntax_tree import is_modification, modified_roots, walk
 from polygym.ir.expressions import Access, Expression, IntegerLiteral, Load
@@ -341,9 +340,7 @@ class StatementExtractor:
                 environment=environment,
                 time=spot.time,
                 write=write.access,
-                condition=conjunction_of_conditions(
-                    spot.data_conditions, environment, self._expressions
-                ),
+                condition=self._expressions.conjunction(spot.data_conditions, environment),
                 value=convert_to_type(value, write.type),
                 old_value=old,
                 subscripts=write.subscripts,

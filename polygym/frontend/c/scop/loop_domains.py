@@ -27,12 +27,12 @@ from polygym.frontend.c.sema.accesses import iterators_to_dimensions
 from polygym.frontend.c.sema.affine import AffineReader
 from polygym.frontend.c.sema.bindings import (
     Bindings,
-    DeferredValue,
     ExpressionEnvironment,
+    LazyValue,
     LoopIterator,
 )
+from polygym.frontend.c.sema.conditions import nonnegative_set
 from polygym.frontend.c.sema.division import constant_on_domain
-from polygym.frontend.c.sema.min_max import nonnegative_set
 from polygym.frontend.c.sema.symbols import Symbol
 from polygym.frontend.c.sema.wraparound import is_representable
 from polygym.frontend.c.source.locations import SourceMap
@@ -81,7 +81,7 @@ class LoopValueProvider(Protocol):
     def loop_carried(self, node: Any) -> Collection[Symbol]:
         """Return the variables that the body of a loop changes."""
 
-    def iteration_start(self, node: Any, loop: AffineLoop) -> Mapping[Symbol, DeferredValue]:
+    def iteration_start(self, node: Any, loop: AffineLoop) -> Mapping[Symbol, LazyValue]:
         """Return what is known when an iteration starts; ``loop`` lacks its condition."""
 
 

@@ -7,7 +7,7 @@ variable may need another's: of ``b = a; a = i;`` a is known first, then b.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -15,31 +15,15 @@ import islpy as isl
 
 from polygym.frontend.c.scop.loop_domains import AffineLoop
 from polygym.frontend.c.sema.accesses import iterators_to_dimensions
-from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment
+from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment, LazyValue
+from polygym.frontend.c.sema.conditions import merge_pieces
 from polygym.frontend.c.sema.division import constant_of_function
-from polygym.frontend.c.sema.min_max import merge_pieces
 from polygym.frontend.c.sema.symbols import Symbol
 from polygym.frontend.c.sema.wraparound import is_representable, values_of_type, wrapped_value
 from polygym.ir.types import ScalarType
 
 MAX_PIECES = 12
 _MAX_ROUNDS = 4
-
-
-class LazyValue:
-    """A value that is computed once, when it is asked for; None where there is none."""
-
-    def __init__(self, compute: Callable[[], Any]) -> None:
-        """Keep how it is computed."""
-        self._compute: Callable[[], Any] | None = compute
-        self._found: Any = None
-
-    def compute(self) -> Any:
-        """Return the function, None if it is not known."""
-        if self._compute is not None:
-            compute, self._compute = self._compute, None
-            self._found = compute()
-        return self._found
 
 
 class EffectTracker(Protocol):

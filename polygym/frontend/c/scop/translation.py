@@ -20,15 +20,14 @@ from polygym.frontend.c.scop.bounds_check import Extents, check_bounds, min_elem
 from polygym.frontend.c.scop.extraction import StatementDraft, StatementExtractor
 from polygym.frontend.c.scop.initial_constants import initial_constants_of
 from polygym.frontend.c.scop.live_in import live_in_variables, with_live_in, without_dead_outputs
-from polygym.frontend.c.scop.scalar_evolution import LazyValue
 from polygym.frontend.c.scop.value_tracking import ValueTracker
 from polygym.frontend.c.sema.accesses import SourceAccess, c_text
 from polygym.frontend.c.sema.affine import AffineReader
-from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment
+from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment, LazyValue
 from polygym.frontend.c.sema.declarations import Declarations
 from polygym.frontend.c.sema.division import constant_of_function
 from polygym.frontend.c.sema.expressions import ExpressionReader
-from polygym.frontend.c.sema.inline_expressions import ExpressionInliner
+from polygym.frontend.c.sema.functions import ExpressionInliner
 from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol, resolve_names
 from polygym.frontend.c.sema.wraparound import LARGE_VALUE, values_of_type, wrapped_domain
 from polygym.frontend.c.source.locations import SourceMap

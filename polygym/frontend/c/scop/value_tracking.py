@@ -32,13 +32,12 @@ from polygym.errors import SourceError
 from polygym.frontend.c.scop.loop_domains import AffineLoop, read_loop
 from polygym.frontend.c.scop.scalar_evolution import (
     MAX_PIECES,
-    LazyValue,
     ScalarEvolution,
     exit_value,
     within_piece_limit,
 )
 from polygym.frontend.c.sema.affine import AffineReader
-from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment
+from polygym.frontend.c.sema.bindings import Bindings, ExpressionEnvironment, LazyValue
 from polygym.frontend.c.sema.symbols import DeclarationScope, Symbol, UseKind
 from polygym.frontend.c.source.syntax_tree import (
     assigned_value,

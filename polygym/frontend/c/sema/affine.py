@@ -30,10 +30,9 @@ from polygym.frontend.c.sema.bindings import (
     LoopIterator,
     VariableBinding,
 )
-from polygym.frontend.c.sema.conditions import COMPARISONS, read_condition
+from polygym.frontend.c.sema.conditions import COMPARISONS, merge_pieces, read_condition
 from polygym.frontend.c.sema.diagnostics import replacement_hint
-from polygym.frontend.c.sema.inline_expressions import ExpressionInliner
-from polygym.frontend.c.sema.min_max import merge_pieces
+from polygym.frontend.c.sema.functions import ExpressionInliner
 from polygym.frontend.c.source.literals import parse_literal
 from polygym.ir.expressions import IntegerLiteral
 from polygym.ir.types import ScalarType, common_type

@@ -17,9 +17,9 @@ Every symbol also gets a name of its own for the isl texts, where C's scopes do 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import islpy as isl
 from pycparser import c_ast
@@ -84,11 +84,20 @@ class KnownValue:
 Binding: TypeAlias = LoopIterator | EnumeratorBinding | AliasBinding | KnownValue | VariableBinding
 
 
-class DeferredValue(Protocol):
-    """A value that is computed when it is asked for."""
+class LazyValue:
+    """A value that is computed once, when it is asked for; None where there is none."""
+
+    def __init__(self, compute: Callable[[], Any]) -> None:
+        """Keep how it is computed."""
+        self._compute: Callable[[], Any] | None = compute
+        self._value: Any = None
 
     def compute(self) -> Any:
         """Return the function, None if it is not known."""
+        if self._compute is not None:
+            compute, self._compute = self._compute, None
+            self._value = compute()
+        return self._value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +117,7 @@ class ExpressionEnvironment:
     iterators: Mapping[Symbol, LoopIterator] = field(default_factory=dict)
     arguments: Mapping[Symbol, AliasBinding] = field(default_factory=dict)
     calls: tuple[str, ...] = ()
-    known_values: Mapping[Symbol, DeferredValue] = field(default_factory=dict)
+    known_values: Mapping[Symbol, LazyValue] = field(default_factory=dict)
     role: str = "an expression"
     cache: dict[int, Any] = field(default_factory=dict)
     is_data_dependent: bool = False

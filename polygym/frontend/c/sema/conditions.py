@@ -8,13 +8,14 @@ holds, so ``n > 0 && i % n == 0`` may divide by ``n``.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, Protocol
 
+import islpy as isl
 from pycparser import c_ast
 
 from polygym.errors import SourceError
 from polygym.frontend.c.sema.bindings import ExpressionEnvironment
-from polygym.frontend.c.sema.min_max import nonnegative_set
 
 COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
@@ -74,3 +75,41 @@ def comparison_set(operator: str, left: Any, right: Any) -> Any:
         return left.eq_set(right) if operator == "==" else left.ne_set(right)
     difference = right.sub(left) if operator[0] == "<" else left.sub(right)
     return nonnegative_set(difference if "=" in operator else difference.add_constant_val(-1))
+
+
+_MAX_PIECES = 8
+
+
+def merge_pieces(function: Any) -> Any:
+    """Return an equal function, of one piece if some piece's formula is right everywhere."""
+    formulas = _formulas(function)
+    domain = function.domain()
+    for formula in formulas:
+        if domain.is_subset(formula.eq_set(function)):
+            return formula.intersect_domain(domain)
+    return function
+
+
+def nonnegative_set(function: Any) -> Any:
+    """Return the set where a function is at least zero, in as few convex parts as it has."""
+    zero = function.scale_val(0)
+    formulas = _formulas(function)
+    if not formulas:
+        return function.ge_set(zero)
+    domain = function.domain()
+    sets = [formula.ge_set(formula.scale_val(0)) for formula in formulas]
+    if all(domain.is_subset(formula.ge_set(function)) for formula in formulas):
+        result = reduce(lambda left, right: left.intersect(right), sets)
+    elif all(domain.is_subset(formula.le_set(function)) for formula in formulas):
+        result = reduce(lambda left, right: left.union(right), sets).coalesce()
+    else:
+        return function.ge_set(zero)
+    # The domain is a union of the pieces' conditions, even where it is everything.
+    return result if result.is_subset(domain) else result.intersect(domain)
+
+
+def _formulas(function: Any) -> list[Any]:
+    """Return the formulas of the pieces, each on the whole space; none where it is not worth it."""
+    if not 1 < function.n_piece() <= _MAX_PIECES:
+        return []
+    return [isl.PwAff.from_aff(formula) for _, formula in function.get_pieces()]

@@ -13,8 +13,8 @@ known which names are parameters.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pycparser import c_ast
@@ -42,8 +42,11 @@ from polygym.frontend.c.sema.bindings import (
     LoopIterator,
     VariableBinding,
 )
-from polygym.frontend.c.sema.inline_expressions import ExpressionInliner, argument_count_message
-from polygym.frontend.c.sema.prototypes import PrototypeReader
+from polygym.frontend.c.sema.functions import (
+    ExpressionInliner,
+    PrototypeReader,
+    argument_count_message,
+)
 from polygym.frontend.c.source.literals import builtin_literal, parse_literal
 from polygym.frontend.c.source.syntax_tree import operands_of
 from polygym.ir.expressions import (
@@ -120,6 +123,15 @@ class RecordedAccess:
         if not self.subscripts:
             return Load(self.access, self.type)
         return Gather(self.access, self.subscripts, self.type)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DataCondition:
+    """A condition on data, where it stands, and whether its opposite is meant (in an ``else``)."""
+
+    condition: Any
+    environment: ExpressionEnvironment
+    is_negated: bool
 
 
 class ExpressionReader:
@@ -274,6 +286,37 @@ class ExpressionReader:
         if node.op == "&&":
             return Conditional(left, right, IntegerLiteral(0), ScalarType.INT)
         return Conditional(left, IntegerLiteral(1), right, ScalarType.INT)
+
+    def conjunction(
+        self, conditions: Sequence[DataCondition], environment: ExpressionEnvironment
+    ) -> Expression | None:
+        """Return whether all conditions on data around a statement hold; None where are none.
+
+        ``if (a[i] > 0) b[i] = c[i];`` is ``b[i] = a[i] > 0 ? c[i] : b[i];``. The old value is read
+        and written back in the instances where C does neither, which nobody sees: the element
+        exists. Where that is not known, as of b[i + 1] in a loop to the last i, or of b[k[i]], the
+        statement is an update (:class:`~polygym.ir.expressions.Update`), which touches no memory
+        where the conditions fail. Nested conditions are asked from the outside to the inside, each
+        only where those around it hold.
+        """
+        whole: Expression | None = None
+        for guard in conditions:
+            # Read in the statement's own loops, with what was known where the condition stands.
+            where = replace(
+                environment,
+                known_values=guard.environment.known_values,
+                arguments=guard.environment.arguments,
+                cache={},
+                is_data_dependent=guard.environment.is_data_dependent,
+            )
+            condition = truth_value(self.value(guard.condition, where))
+            no = IntegerLiteral(0)
+            if guard.is_negated:
+                condition = Comparison(ComparisonOperator.EQUAL, condition, no)
+            if whole is not None:
+                condition = Conditional(whole, condition, no, ScalarType.INT)
+            whole = condition
+        return whole
 
     def branch_environments(
         self, node: Any, environment: ExpressionEnvironment

@@ -34,9 +34,12 @@ _UNSUPPORTED_TOKENS = {
 }
 _NEAR = 8
 
-# What the parser says of a declaration or a function of old, for which C took int.
-_OLD_DECLARATIONS = frozenset({"Missing type in declaration", "Invalid function definition"})
+# What the parser says of declarations of old, for which C took int.
 _MISSING_TYPE = "write the type; C took int where none was written"
+_OLD_DECLARATIONS = {
+    "Missing type in declaration": "a declaration without a type is not understood",
+    "Invalid function definition": "a function that is defined so, or without a type, is refused",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,7 +138,7 @@ def _syntax_error(source: SourceMap, text: str, lexer: _PositionLexer) -> Source
                 _UNSUPPORTED_TOKENS[token.text],
             )
     if detail in _OLD_DECLARATIONS:
-        return SourceError(place, "a declaration without a type is not understood", _MISSING_TYPE)
+        return SourceError(place, _OLD_DECLARATIONS[detail], _MISSING_TYPE)
     if detail.startswith("before:"):
         return SourceError(place, f"syntax error before '{detail[7:].strip()}'")
     return SourceError(place, f"syntax error: {detail}" if detail else "syntax error")

@@ -59,57 +59,49 @@ _LIMITS = (
 )
 # Where types of so many bits are the fastest ones, the C library has 64 for those of 16 and 32.
 _SIZES = (8, 16, 32, 64)
+_INTEGER_TYPES = {
+    **{f"INT{kind}{bits}": bits for kind in ("", "_LEAST") for bits in _SIZES},
+    **{f"INT_FAST{bits}": max(bits, 64 * (bits > 8)) for bits in _SIZES},
+    **dict.fromkeys(("INTPTR", "INTMAX"), 64),
+}
 _STDINT = (
-    *(limit for bits in _SIZES for limit in _signed_limits(f"INT{bits}", bits, "L" * (bits > 32))),
     *(
         limit
-        for bits in _SIZES
-        for limit in _signed_limits(f"INT_LEAST{bits}", bits, "L" * (bits > 32))
+        for name, bits in (_INTEGER_TYPES | {"PTRDIFF": 64}).items()
+        for limit in _signed_limits(name, bits, "L" * (bits > 32))
     ),
     *(
-        limit
-        for bits in _SIZES
-        for limit in _signed_limits(f"INT_FAST{bits}", max(bits, 64 * (bits > 8)), "L" * (bits > 8))
+        _unsigned_limit(name, bits, "UL"[: bits // 32])
+        for name, bits in (
+            {f"U{name}": bits for name, bits in _INTEGER_TYPES.items()} | {"SIZE": 64}
+        ).items()
     ),
-    *(limit for name in ("INTPTR", "INTMAX", "PTRDIFF") for limit in _signed_limits(name, 64, "L")),
-    *(_unsigned_limit(f"UINT{bits}", bits, "UL"[: bits // 32]) for bits in _SIZES),
-    *(_unsigned_limit(f"UINT_LEAST{bits}", bits, "UL"[: bits // 32]) for bits in _SIZES),
-    *(
-        _unsigned_limit(f"UINT_FAST{bits}", max(bits, 64 * (bits > 8)), "UL" * (bits > 8))
-        for bits in _SIZES
-    ),
-    *(_unsigned_limit(name, 64, "UL") for name in ("UINTPTR", "UINTMAX", "SIZE")),
     *(f"INT{bits}_C(c) c{' ## L' * (bits > 32)}" for bits in _SIZES),
     *(f"UINT{bits}_C(c) c{' ## ' * (bits > 16)}{'UL'[: bits // 32]}" for bits in _SIZES),
     "INTMAX_C(c) c ## L",
     "UINTMAX_C(c) c ## UL",
 )
+# Of float and of double.
+_FLOATING_LIMITS = {
+    "MANT_DIG": ("24", "53"),
+    "DIG": ("6", "15"),
+    "DECIMAL_DIG": ("9", "17"),
+    "MIN_EXP": ("(-125)", "(-1021)"),
+    "MAX_EXP": ("128", "1024"),
+    "MIN_10_EXP": ("(-37)", "(-307)"),
+    "MAX_10_EXP": ("38", "308"),
+    "EPSILON": ("1.1920928955078125e-7f", "2.2204460492503130808e-16"),
+    "MAX": ("3.40282346638528859812e38f", "1.79769313486231570815e308"),
+    "MIN": ("1.17549435082228750797e-38f", "2.22507385850720138309e-308"),
+    "TRUE_MIN": ("1.40129846432481707092e-45f", "4.94065645841246544177e-324"),
+}
 _FLOAT = (
     "FLT_RADIX 2",
     "FLT_EVAL_METHOD 0",
-    "FLT_MANT_DIG 24",
-    "FLT_DIG 6",
-    "FLT_DECIMAL_DIG 9",
-    "FLT_MIN_EXP (-125)",
-    "FLT_MAX_EXP 128",
-    "FLT_MIN_10_EXP (-37)",
-    "FLT_MAX_10_EXP 38",
-    "FLT_EPSILON 1.1920928955078125e-7f",
-    "FLT_MAX 3.40282346638528859812e38f",
-    "FLT_MIN 1.17549435082228750797e-38f",
-    "FLT_TRUE_MIN 1.40129846432481707092e-45f",
-    "DBL_MANT_DIG 53",
-    "DBL_DIG 15",
-    "DBL_DECIMAL_DIG 17",
-    "DBL_MIN_EXP (-1021)",
-    "DBL_MAX_EXP 1024",
-    "DBL_MIN_10_EXP (-307)",
-    "DBL_MAX_10_EXP 308",
-    "DBL_EPSILON 2.2204460492503130808e-16",
-    "DBL_MAX 1.79769313486231570815e308",
-    "DBL_MIN 2.22507385850720138309e-308",
-    "DBL_TRUE_MIN 4.94065645841246544177e-324",
+    *(f"FLT_{name} {values[0]}" for name, values in _FLOATING_LIMITS.items()),
+    *(f"DBL_{name} {values[1]}" for name, values in _FLOATING_LIMITS.items()),
 )
+_VALUES = {"SHORT": "SHRT", "INT": "INT", "LONG": "LONG", "DOUBLE": "DBL", "FLOAT": "FLT"}
 _NULL = "NULL ((void *)0)"
 
 HEADER_MACROS: dict[str, tuple[str, ...]] = {
@@ -118,16 +110,11 @@ HEADER_MACROS: dict[str, tuple[str, ...]] = {
     "values.h": (
         *_LIMITS,
         *_FLOAT,
-        "MAXSHORT SHRT_MAX",
-        "MINSHORT SHRT_MIN",
-        "MAXINT INT_MAX",
-        "MININT INT_MIN",
-        "MAXLONG LONG_MAX",
-        "MINLONG LONG_MIN",
-        "MAXDOUBLE DBL_MAX",
-        "MINDOUBLE DBL_MIN",
-        "MAXFLOAT FLT_MAX",
-        "MINFLOAT FLT_MIN",
+        *(
+            f"{end}{name} {prefix}_{end}"
+            for name, prefix in _VALUES.items()
+            for end in ("MAX", "MIN")
+        ),
     ),
     "math.h": _MATH,
     "limits.h": _LIMITS,
@@ -154,27 +141,22 @@ def header_hint(name: str) -> str:
 
 
 _TYPES = {
-    "FILE": "struct _polygym_file",
-    "va_list": "char *",
-    "size_t": "unsigned long",
-    "ssize_t": "long",
-    "ptrdiff_t": "long",
-    "intptr_t": "long",
-    "uintptr_t": "unsigned long",
-    "time_t": "long",
-    "clock_t": "long",
-    "int8_t": "signed char",
-    "int16_t": "short",
-    "int32_t": "int",
-    "int64_t": "long",
-    "uint8_t": "unsigned char",
-    "uint16_t": "unsigned short",
-    "uint32_t": "unsigned int",
-    "uint64_t": "unsigned long",
+    "struct _polygym_file": "FILE",
+    "char *": "va_list",
+    "unsigned long": "size_t uintptr_t uint64_t",
+    "long": "ssize_t ptrdiff_t intptr_t time_t clock_t int64_t",
+    "signed char": "int8_t",
+    "short": "int16_t",
+    "int": "int32_t",
+    "unsigned char": "uint8_t",
+    "unsigned short": "uint16_t",
+    "unsigned int": "uint32_t",
 }
 
 # One line, so that the rows of the program's own tokens are not disturbed.
-TYPEDEFS = " ".join(f"typedef {meaning} {name};" for name, meaning in _TYPES.items())
+TYPEDEFS = " ".join(
+    f"typedef {meaning} {name};" for meaning, names in _TYPES.items() for name in names.split()
+)
 
 KNOWN_TYPES = frozenset(re.findall(r"(\w+);", TYPEDEFS))
 
@@ -189,17 +171,10 @@ STATEMENT_KEYWORDS = frozenset(
 
 # Spellings of GNU C and their plain C; the empty ones say nothing about what a program computes.
 GNU_SPELLINGS = {
-    "__restrict": "restrict",
-    "__restrict__": "restrict",
-    "__inline": "inline",
-    "__inline__": "inline",
-    "__const": "const",
-    "__const__": "const",
-    "__volatile__": "volatile",
-    "__volatile": "volatile",
-    "__signed__": "signed",
-    "__extension__": "",
-}
+    f"__{word}{end}": word
+    for word in ("restrict", "inline", "const", "volatile", "signed")
+    for end in ("", "__")
+} | {"__extension__": ""}
 
 # Words that are dropped together with the parentheses after them.
 GNU_ANNOTATIONS = frozenset({"__attribute__", "__attribute", "__declspec", "__asm__", "__asm"})

@@ -19,7 +19,8 @@ CONDITIONS = 4
 
 
 def statements(text: str) -> list[Any]:
-    return statements_of(parse(preprocess(f"void f(void) {{ {text} }}", "f.c")).ext[0].body)
+    source, _ = preprocess(f"void f(void) {{ {text} }}", "f.c")
+    return statements_of(parse(source).ext[0].body)
 
 
 class Jump(Exception):

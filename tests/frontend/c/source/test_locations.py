@@ -71,7 +71,7 @@ def test_comments_are_blanked_in_place() -> None:
 
 
 def test_tokens_that_meet_by_expansion_stay_apart() -> None:
-    source = preprocess("#define X -1\nint a = -X; double b = 1.e-3;", "t.c")
+    source, _ = preprocess("#define X -1\nint a = -X; double b = 1.e-3;", "t.c")
     assert "--" not in source.text
     assert "1.e-3" in source.text
 

@@ -44,13 +44,13 @@ def _nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def preprocessed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collect the names of the files that are preprocessed."""
     result: list[str] = []
-    real = preprocessor.preprocess_with_includes
+    real = preprocessor.preprocess
 
     def counted(text: str, file: str, include_directories: tuple[str, ...]) -> object:
         result.append(Path(file).name)
         return real(text, file, include_directories)
 
-    monkeypatch.setattr(parse_cache, "preprocess_with_includes", counted)
+    monkeypatch.setattr(parse_cache, "preprocess", counted)
     return result
 
 

@@ -1,21 +1,92 @@
-"""Functions without a body that may be called: those of the C library, those declared as pure.
+"""Functions that are called: those of the file, the C library's, and those declared as pure.
+
+``static int clamp(int x, int n) { return x < 0 ? 0 : x < n ? x : n - 1; }`` is a macro with types:
+a call is the body with the arguments, each converted to its parameter's type, in place of the
+names. Expressions of a region have no side effects, so an argument may be evaluated several times
+or not at all. A function whose body is more than one ``return`` may have effects.
 
 ``double f(double, int) __attribute__((const));`` says what f takes and returns, and that it does
-nothing else. It has its code from the library that is named beside the file; without one, or if it
-is not declared as pure, a call is refused. ``pure`` and ``const`` are taken to be the same: what a
-function is given are numbers, so that it sees none of the region's memory. Of the C library that
-are functions with a number of another type: ``ldexp``, ``lround``, ``toupper``.
+nothing else. Its code is in the library that is named beside the file; without one, or if it is not
+declared as pure, a call is refused. ``pure`` and ``const`` are taken to be the same: a function is
+given numbers, and sees none of the region's memory. Functions of the C library with a number of
+another type are known: ``ldexp``, ``lround``, ``toupper``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pycparser import c_ast
 
-from polygym.frontend.c.sema.bindings import Bindings
+from polygym.frontend.c.sema.bindings import AliasBinding, Bindings, ExpressionEnvironment
+from polygym.frontend.c.sema.symbols import Symbol, resolve_function
 from polygym.ir.foreign_functions import ForeignFunction
 from polygym.ir.types import ScalarType
+
+_MAX_CALL_DEPTH = 50
+
+
+class ExpressionInliner:
+    """Inlines calls."""
+
+    def __init__(self, bindings: Bindings) -> None:
+        """Keep the bindings, whose names know the functions of the file."""
+        self._bindings = bindings
+        self._resolved: dict[str, Mapping[str, Symbol]] = {}
+
+    def inlined_expression(
+        self, call: Any, environment: ExpressionEnvironment
+    ) -> AliasBinding | None:
+        """Return what a call stands for, None if the file does not define the function."""
+        source = self._bindings.source
+        if not isinstance(call.name, c_ast.ID):
+            raise source.error(call, "a call through a pointer is not understood")
+        name = call.name.name
+        function = self._bindings.names.functions.get(name)
+        if function is None:
+            return None
+        if name in environment.calls or len(environment.calls) > _MAX_CALL_DEPTH:
+            raise source.error(call, f"{name} calls itself")
+        body = function.body.block_items or []
+        if len(body) != 1 or not isinstance(body[0], c_ast.Return) or body[0].expr is None:
+            raise source.error(
+                call,
+                f"the call of {name} may have side effects",
+                "call it as a statement, or assign its value to a variable",
+            )
+        return self._bind(call, function, body[0].expr, environment)
+
+    def _bind(
+        self, call: Any, function: Any, body: Any, environment: ExpressionEnvironment
+    ) -> AliasBinding:
+        """Bind the arguments of a call."""
+        source, declarations = self._bindings.source, self._bindings.declarations
+        name = function.decl.name
+        if name not in self._resolved:
+            self._resolved[name] = resolve_function(self._bindings.names, function)
+        symbols = list(self._resolved[name].values())
+        operands = list(call.args.exprs) if call.args else []
+        if len(symbols) != len(operands):
+            raise source.error(call, argument_count_message(name, len(symbols), len(operands)))
+        arguments = dict(environment.arguments)
+        for symbol, operand in zip(symbols, operands, strict=True):
+            scalar = declarations.scalar(
+                symbol.declaration.type, call, f"the argument {symbol.name} of {name}"
+            )
+            arguments[symbol] = AliasBinding(operand, scalar, environment)
+        inner = replace(
+            environment, arguments=arguments, calls=(*environment.calls, name), cache={}
+        )
+        result = declarations.scalar(function.decl.type.type, call, f"the result of {name}")
+        return AliasBinding(body, result, inner)
+
+
+def argument_count_message(name: str, expected: int, found: int) -> str:
+    """Return the sentence that refuses a call with too many or too few arguments."""
+    return f"{name} takes {expected} argument{'s' * (expected != 1)} and is given {found}"
+
 
 _INT, _LONG, _FLOAT, _DOUBLE = (
     ScalarType.INT,
