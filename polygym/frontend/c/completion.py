@@ -126,7 +126,7 @@ class _Completion:
             if match := _CONDITION_HINT.search(error.hint):
                 return f"#include <assert.h>\n{heads[place]}\n  {match[1]}"
         except InputError:
-            pass  # whoever reads the file meets it again
+            pass  # the translation of the file meets it again
         return heads[place]
 
     def _translation(self, place: int, heads: Sequence[str]) -> Translation:

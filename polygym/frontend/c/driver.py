@@ -23,7 +23,7 @@ from polygym.frontend.c.source.parse_cache import cached_result, parse_cached
 from polygym.frontend.c.source.parser import choose_region, find_regions
 from polygym.frontend.c.source.preprocessor import decode
 from polygym.frontend.c.source.region_selection import parse_selection
-from polygym.frontend.c.source.syntax_tree import walk
+from polygym.frontend.c.source.syntax_tree import arguments_of, walk
 from polygym.ir.scop import Scop
 
 
@@ -111,10 +111,8 @@ def line_outside_region(path: str | Path, function: str) -> int | None:
     region = mine[0]
     inside = {id(item) for item in (*region.items, region.begin, region.end)}
     for item in region.function.body.block_items or ():
-        nothing = isinstance(item, c_ast.Decl) and not any(
-            isinstance(func_call, c_ast.FuncCall) and builtin_literal(func_call) is None
-            for func_call in walk(item)
-        )
+        calls = [call for call in walk(item, c_ast.FuncCall) if builtin_literal(call) is None]
+        nothing = isinstance(item, c_ast.Decl) and not calls
         nothing |= isinstance(item, c_ast.Return) and item.expr is None
         nothing |= isinstance(item, c_ast.FuncCall) and (
             getattr(item.name, "name", "") in ASSUMPTION_FUNCTIONS
@@ -144,16 +142,14 @@ def argument_passing(path: str | Path, function: str) -> ArgumentPassing:
     source = completed_file(path).source
     tree = parse_cached(source)
     region = next(r for r in find_regions(tree, source) if r.function.decl.name == function)
-    declared = region.function.decl.type.args
-    arguments = list(declared.params) if declared else []
+    arguments = arguments_of(region.function)
     rows = tuple(
         argument.name
         for argument in arguments
-        if isinstance(argument, c_ast.Decl)
-        and isinstance(getattr(argument.type, "type", None), c_ast.PtrDecl)
+        if isinstance(getattr(argument.type, "type", None), c_ast.PtrDecl)
     )
-    names = tuple(argument.name for argument in arguments if hasattr(argument, "name"))
-    own = {decl.name: decl for decl in walk(region.function.body) if isinstance(decl, c_ast.Decl)}
+    names = tuple(argument.name for argument in arguments)
+    own = {decl.name: decl for decl in walk(region.function.body, c_ast.Decl)}
     members = tuple(
         structure for structure in used_structures(tree, region, source) if structure not in own
     )

@@ -1,4 +1,4 @@
-"""What functions and their arguments turn into where they are put in: expressions and names.
+"""Functions and their arguments where they are inlined: expressions and names.
 
 :func:`returned_expression` makes one expression of a function that does nothing but return;
 :func:`renaming` says what stands for the names of one that is put in as a block; an

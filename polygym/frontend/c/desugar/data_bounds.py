@@ -12,7 +12,7 @@ data: the affine one says how far the loop may run, and what is beyond the other
     for (j = 0; j < m && j < n[i]; j++) …   →   for (j = 0; j < m; j++) if (j < n[i]) …
 
 That is the same where the condition never holds again once it fails: it compares the counter alone
-with what the body does not change, in the direction of the loop; and where nobody asks for the
+with what the body does not change, in the direction of the loop; and where nothing reads the
 counter's value behind the loop. Where no bound is affine, or where the first value is read from
 memory, the sizes of arrays say how far the loop may run
 (:mod:`polygym.frontend.c.desugar.bounds_from_sizes`). Beside something unsigned a negative counter

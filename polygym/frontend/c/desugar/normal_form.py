@@ -10,9 +10,9 @@ stays as C has it; where C leaves it open (``x[i] = i++``), the statement is ref
 ``a = e, b = f;``                           ``a = e; b = f;``
 ``for (i = 0, j = n; i < j; i++, j--) …``   ``j = n; for (i = 0; i < j; i++) { … j--; }``
 ``for (; i < n;) { … i++; }``               ``for (i = i; i < n; i++) …``
-``switch (k) { case 0: … }``                ``if (k == 0) …`` (:mod:`…c.switches`)
-``add(n, x, y);``, ``v = 2 * total(x);``    the body of the function (:mod:`…c.calls`)
-``for (; j < m && j < n[i]; j++) …``        ``if (j < n[i]) …`` inside (:mod:`…c.data_bounds`)
+``switch (k) { case 0: … }``                ``if (k == 0) …`` (:mod:`…desugar.switches`)
+``add(n, x, y);``, ``v = 2 * total(x);``    the body of the function (:mod:`…desugar.inlining`)
+``for (; j < m && j < n[i]; j++) …``        ``if (j < n[i]) …`` inside (:mod:`…desugar.data_bounds`)
 ==========================================  ======================================================
 """
 
@@ -323,7 +323,7 @@ class _Desugarer:
         return [*lift.before, new, *lift.after]
 
     def _called(self, node: Any, scope: _Scope) -> list[Any]:
-        """Put the body of a function in the place of a call whose value nobody wants."""
+        """Put the body of a function in the place of a call whose value is not used."""
         if getattr(node.name, "name", "") in _IGNORED_CALLS:
             return []
         is_pure = self._calls.is_pure(node)
@@ -331,7 +331,7 @@ class _Desugarer:
             return [node]
         lift = SideEffectExtractor(self, scope, node)
         call = with_operands(node, [lift.read(operand) for operand in operands_of(node)])
-        # Nobody wants the value of a pure function; its arguments may do something.
+        # The value of a pure function is not used; its arguments may have effects.
         blocks = [] if is_pure else [self.inlined_block(call, None, scope)]
         return [*lift.before, *blocks, *lift.after]
 

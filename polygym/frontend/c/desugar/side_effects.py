@@ -1,4 +1,4 @@
-"""What an expression changes or calls, taken out of it: what comes before it, and after it.
+"""Side effects taken out of an expression: the statements before it, and those after it.
 
 ``x[i] = (t = e) + f(j++)`` becomes ``t = e;`` and the body of f before, ``j += 1;`` behind, and
 between them an expression without effects. What may not be evaluated, an arm of ``?:`` or the right
@@ -29,7 +29,7 @@ from polygym.frontend.c.source.syntax_tree import (
 
 
 class StatementDesugarer(Protocol):
-    """Whatever makes plain statements."""
+    """The part of the desugarer that takes statements apart."""
 
     @property
     def calls(self) -> CallInliner:

@@ -6,7 +6,7 @@ The members of an array of structures are as many arrays; a pointer to one is an
     struct particle p[n];          p[i].x = p[i].v[k];        p_x[i] = p_v[i][k];
     struct grid *g;                g->size[i] = 0;            g_size[0][i] = 0;
 
-Nobody can tell the difference: where a member lies in memory is seen through its address alone, and
+No program can tell the difference: where a member lies in memory is seen through its address alone, and
 a structure that is used as a whole in the function (copied, or handed to somebody) is left as it
 is, to be refused. Unions are, too.
 """

@@ -14,7 +14,7 @@ That T >= 0 follows from the loops around, or is a condition on the parameters, 
 :mod:`polygym.frontend.c.scop.value_tracking` can follow, which is all that is affine, stays as it
 is:
 names are replaced where they stand in subscripts and headers of loops and some value of theirs is a
-product. Statements that change them stay, and disappear where nobody reads what they store.
+product. Statements that change them stay, and disappear where nothing reads what they store.
 """
 
 from __future__ import annotations

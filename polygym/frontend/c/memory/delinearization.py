@@ -240,7 +240,7 @@ def _rewritten(
 ) -> tuple[ScopRegion, list[tuple[Any, Any]]]:
     """Return the region with arrays of rows, in its function, and what is else of it before.
 
-    Outside the region all elements are those of one row: nobody asks which.
+    Outside the region all elements are those of one row: it does not matter which.
     """
 
     def replacement(node: Any) -> Any:
@@ -286,4 +286,4 @@ def _rejected_arrays(
             if not is_delinearizable(name, flat.strides, flat.elements, touches, translation)
         }
     except (PolygymError, isl.Error):
-        return set(arrays)  # whoever reads the region meets the reason
+        return set(arrays)  # the translation of the region meets the reason

@@ -1,4 +1,4 @@
-"""How large arrays must be that nothing declares: one more than the largest subscript of each.
+"""Sizes of arrays that nothing declares: one more than the largest subscript of each.
 
 The largest value of a subscript is a piecewise function of the parameters. Where one of its
 formulas is the largest for all parameters that are at least 1, that is the size; otherwise a chain

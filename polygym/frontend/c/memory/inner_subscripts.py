@@ -1,7 +1,7 @@
 """Subscripts that go on in later rows: ``A[0][i * m + j]`` of rows of m elements is ``A[i][j]``.
 
 That is where a pointer leads that walks through an array of several dimensions, whose rows lie one
-behind the other, as is what :mod:`polygym.frontend.c.pointer_indices` makes of it::
+behind the other, as is what :mod:`polygym.frontend.c.memory.pointer_induction` makes of it::
 
     double *p = &A[0][0];           long p_row = 0, p_at = 0;
     for (t = 0; t < n * m; t++)     for (i …) for (j …)

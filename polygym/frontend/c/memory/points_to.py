@@ -1,4 +1,4 @@
-"""What expressions point to: an array or a pointer, subscripts of it, and what is added."""
+"""Targets of pointer expressions: an array or a pointer, its subscripts, and an offset."""
 
 from __future__ import annotations
 

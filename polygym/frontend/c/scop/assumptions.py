@@ -1,4 +1,4 @@
-"""What the program states about its parameters: ``assert(n >= m);`` where the region starts.
+"""Assumptions on parameters that the program states: ``assert(n >= m);`` where the region starts.
 
 Such a statement says for which parameter values the program is meaningful, which is exactly what a
 Scop's context holds. Before the region, what is not affine is passed over (it may be about

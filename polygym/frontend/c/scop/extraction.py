@@ -56,8 +56,8 @@ class TimestampEntry:
 class StatementDraft:
     """A statement before it has its final texts; accesses bear the marks of their touches.
 
-    Where the ``condition`` holds, or is None, it stores ``value``, elsewhere what was there before:
-    ``old_value``, which is None where nobody needs it. ``subscripts`` are those of the write that
+    Where the ``condition`` holds, or is None, it stores ``value``, otherwise what was there before:
+    ``old_value``, which is None where it is not needed. ``subscripts`` are those of the write that
     are computed.
     """
 
@@ -127,7 +127,7 @@ class StatementExtractor:
         names = self._bindings.names
 
         def is_dead(symbol: Symbol | None) -> bool:
-            """Whether nobody reads a variable."""
+            """Whether nothing reads a variable."""
             if symbol is None or symbol in read:
                 return False
             if symbol.scope is DeclarationScope.FILE or "static" in symbol.declaration.storage:
@@ -357,7 +357,7 @@ class StatementExtractor:
     ) -> Symbol | None:
         """Follow the value of an integer variable that is assigned; None for anything else.
 
-        The counter of a loop has no memory: what it is assigned elsewhere must be known.
+        The counter of a loop has no memory: what it is assigned outside its loop must be known.
         """
         symbol = self._bindings.names.symbol_of(target) if isinstance(target, c_ast.ID) else None
         if symbol is None or not self._values.is_tracked(symbol):

@@ -69,7 +69,7 @@ def with_live_in(scop: Scop, names: Sequence[str]) -> Scop:
 
 
 def without_dead_outputs(scop: Scop, names: Collection[str]) -> Scop:
-    """Return a Scop in which nobody sees what it leaves in some of its variables."""
+    """Return a Scop whose last values of some variables are not observed."""
     arrays = (
         replace(array, live_out=array.live_out and array.name not in names) for array in scop.arrays
     )

@@ -76,7 +76,7 @@ class _LoopStart:
 
 
 class LoopValueProvider(Protocol):
-    """Whatever knows what variables hold when an iteration of a loop starts."""
+    """The tracker of what variables hold when an iteration of a loop starts."""
 
     def loop_carried(self, node: Any) -> Collection[Symbol]:
         """Return the variables that the body of a loop changes."""

@@ -1,4 +1,4 @@
-"""What a loop does to the variables that it carries from one iteration to the next.
+"""Evolution of the variables that a loop carries from one iteration to the next.
 
 The table of :mod:`polygym.frontend.c.scop.value_tracking`, computed: one walk through the body with
 an unknown start value for every variable, and the start of iteration i from what that leaves. One
@@ -27,7 +27,7 @@ _MAX_ROUNDS = 4
 
 
 class EffectTracker(Protocol):
-    """Whatever follows the values of variables through statements."""
+    """The tracker that follows the values of variables through statements."""
 
     known: Mapping[Symbol, LazyValue]
 
@@ -40,7 +40,7 @@ class EffectTracker(Protocol):
 
 
 class ScalarEvolution:
-    """What a loop does to the variables that it carries from one iteration to the next."""
+    """Evolution of the variables that a loop carries from one iteration to the next."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What to state so that no access leaves its array: the condition in a refusal's hint.
+"""Conditions under which no access leaves its array: the hint of a refusal.
 
 Every access that goes wrong has a set of parameter values for which it does. Where what is left of
 the context is one convex set in which all accesses still happen, its constraints are the advice.

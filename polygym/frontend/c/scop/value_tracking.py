@@ -1,4 +1,4 @@
-"""What integer variables hold, as functions of parameters and counters, while a region is read.
+"""Values of integer variables, as functions of parameters and counters, while a region is read.
 
 A variable that is assigned an affine value can stand in a subscript or a bound afterwards. Its
 value is followed from statement to statement; the two branches of an affine ``if`` give two pieces,
@@ -16,7 +16,7 @@ anything else      ``k = a[i]``, ``k++`` under data     not known
 =================  ===================================  ======================================
 
 What is not known is read from memory, so that nothing depends on knowing: assignments stay
-statements, unless nobody reads the variable. Values are computed when they are asked for.
+statements, unless nothing reads the variable. Values are computed when they are asked for.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class ValueTracker:
         return replace(environment, known_values=self.known, cache={})
 
     def is_tracked(self, symbol: Symbol | None) -> bool:
-        """Whether a variable's value is followed: an integer whose address nobody has."""
+        """Whether a variable's value is followed: an integer whose address is not taken."""
         if symbol is None or not isinstance(symbol.declaration, c_ast.Decl):
             return False
         if symbol not in self._tracked:

@@ -145,7 +145,7 @@ def access_subscripts(node: Any, bindings: Bindings) -> tuple[Any, list[Any]]:
 
 
 def _refuse_replaced(node: Any, variable: VariableBinding, bindings: Bindings) -> None:
-    """Refuse an array or pointer argument that the function makes point elsewhere.
+    """Refuse an array or pointer argument that the function sets to another address.
 
     An array argument is a pointer in C: after ``A = B;`` the two names are one array.
     """

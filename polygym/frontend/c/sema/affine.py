@@ -300,7 +300,7 @@ class AffineReader:
                 raise self._refuse(node, environment, f"changes a variable by {node.op.strip('p')}")
 
     def _truth(self, node: Any, environment: ExpressionEnvironment) -> Any:
-        """Return the value of a condition: 1 where it holds, 0 elsewhere."""
+        """Return the value of a condition: 1 where it holds, 0 otherwise."""
         holds = self.condition(node, environment)
         one = self.constant(1).intersect_domain(holds)
         return one.union_add(self.constant(0).intersect_domain(holds.complement()))
@@ -362,7 +362,7 @@ class AffineReader:
         return result
 
     def _choice(self, node: Any, environment: ExpressionEnvironment) -> Any:
-        """Return ``c ? a : b``; an arm is read where it is reached if it has no meaning elsewhere.
+        """Return ``c ? a : b``; an arm without a meaning in other instances is read where it is reached.
 
         ``i < n ? i : i - n`` gives one piece for each arm; pieces are joined where they can be.
         """

@@ -1,4 +1,4 @@
-"""What a name stands for inside the region: a loop's value, a parameter, a constant, a variable.
+"""Meanings of names inside the region: a loop's value, a parameter, a constant, a variable.
 
 C knows only variables; the polyhedral model needs to know which of them are symbolic constants.
 :class:`Bindings` decides that, name by name, while the region is read:
@@ -32,7 +32,7 @@ from polygym.frontend.c.source.standard_headers import header_hint
 from polygym.frontend.c.source.syntax_tree import declaration, type_node, walk
 from polygym.ir.types import ScalarType
 
-# isl reads these words as operators or values, never as names; so do C's keywords elsewhere.
+# isl reads these words as operators or values, never as names; so do C's keywords in C.
 _RESERVED = frozenset(
     "and or not exists implies mod floor ceil floord ceild fdiv_q cdiv_q tdiv_q pdiv_q pdiv_r "
     "zdiv_r min max infty infinity NaN rat true false True False domain context".split()

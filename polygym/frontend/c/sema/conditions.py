@@ -21,7 +21,7 @@ COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 
 class AffineExpressionReader(Protocol):
-    """Whatever turns an affine C expression into a piecewise affine function."""
+    """The reader that turns an affine C expression into a piecewise affine function."""
 
     def expression(self, node: Any, environment: ExpressionEnvironment) -> Any:
         """Return the expression's value."""
@@ -62,7 +62,7 @@ def read_condition(
 def _right_operand(
     reader: AffineExpressionReader, node: Any, environment: ExpressionEnvironment, reached: Any
 ) -> Any:
-    """Read the right operand of && or ||: where it is reached, if it has no meaning elsewhere."""
+    """Read the right operand of && or ||: where it is reached, if it has no meaning in other instances."""
     try:
         return read_condition(reader, node, environment)
     except SourceError:

@@ -293,7 +293,7 @@ class ExpressionReader:
         """Return whether all conditions on data around a statement hold; None where are none.
 
         ``if (a[i] > 0) b[i] = c[i];`` is ``b[i] = a[i] > 0 ? c[i] : b[i];``. The old value is read
-        and written back in the instances where C does neither, which nobody sees: the element
+        and written back in the instances where C does neither, without an effect: the element
         exists. Where that is not known, as of b[i + 1] in a loop to the last i, or of b[k[i]], the
         statement is an update (:class:`~polygym.ir.expressions.Update`), which touches no memory
         where the conditions fail. Nested conditions are asked from the outside to the inside, each

@@ -1,6 +1,6 @@
 """Initialisers in plain form: arrays with their sizes, values in their order, strings as numbers.
 
-The parser's tree has them as they are written; nobody behind it needs to know how many ways C has::
+The parser's tree has them as they are written; no later pass needs to know how many ways C has::
 
     int w[] = {1, 2};                int w[2] = {1, 2};
     int w[4] = {[2] = 5, 6};         int w[4] = {0, 0, 5, 6};

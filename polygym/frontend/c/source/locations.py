@@ -1,4 +1,4 @@
-"""Where every token of the preprocessed text came from: the map back to the user's own files.
+"""Origins of the tokens of the preprocessed text: the map back to the user's own files.
 
 The preprocessor writes its output in *rows*; a row holds tokens that stood side by side in a source
 file, and nothing else, so that the parser's (row, column) of any node leads to exactly one token::
@@ -86,7 +86,7 @@ class SourceMap:
         ``contraction_switches`` says before which tokens a pragma allows or forbids contraction.
         ``pure`` are the functions that attributes say to be pure, ``library`` the path and the
         digest of the library that has those without a body, ``is_generic`` says that math.h's
-        functions have the type of what they are given (tgmath.h): whoever knows them sets them.
+        functions have the type of what they are given (tgmath.h): the caller that knows them sets them.
         """
         self._switches = contraction_switches
         self.pure: frozenset[str] = frozenset()

@@ -1,8 +1,8 @@
-"""What was read lately is remembered: preprocessed texts, their trees, and what came of them.
+"""Cache of preprocessed texts, their trees, and the results that were computed from them.
 
-Whoever loads a program asks for the same file several times: for its region, for the names of all
-regions, for the pointers without sizes, for the region with the initial data; and who plays many
-episodes loads the same programs again and again. A text means the same as before if
+Loading a program asks for the same file several times: for its region, for the names of all
+regions, for the pointers without sizes, for the region with the initial data. Many episodes load
+the same programs again and again. A text means the same as before if
 
 * it is the same text, under the same name, with the same folders to look for includes in, and
 * every other file that was looked for then is as it was: there or not there, with the same bytes.

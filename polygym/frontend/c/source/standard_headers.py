@@ -1,4 +1,4 @@
-"""What the front end knows of the standard headers: a few macros, and the names of types.
+"""Standard headers as the front end knows them: a few macros, and the names of types.
 
 System headers are never opened: the text of a program must mean the same on every machine. Their
 functions need no declaration here (calls outside the region are never looked at, calls inside are

@@ -218,7 +218,7 @@ def for_loop(
 def copy_tree(node: Any, replacement: Callable[[Any], Any] = lambda node: None) -> Any:
     """Return a copy of a tree; where ``replacement`` returns a node, that stands there instead.
 
-    A replacement is taken as it is: whoever makes it copies what it consists of.
+    A replacement is taken as it is: the caller copies what it consists of.
     """
     if not isinstance(node, c_ast.Node):
         return [copy_tree(one, replacement) for one in node] if isinstance(node, list) else node
