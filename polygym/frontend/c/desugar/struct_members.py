@@ -6,9 +6,9 @@ The members of an array of structures are as many arrays; a pointer to one is an
     struct particle p[n];          p[i].x = p[i].v[k];        p_x[i] = p_v[i][k];
     struct grid *g;                g->size[i] = 0;            g_size[0][i] = 0;
 
-No program can tell the difference: where a member lies in memory is seen through its address alone, and
-a structure that is used as a whole in the function (copied, or handed to somebody) is left as it
-is, to be refused. Unions are, too.
+No program can tell the difference: only an address shows where a member lies in memory. A structure
+that is used as a whole in the function (copied, or given to a function) is left as it is, to be
+refused. Unions are, too.
 """
 
 from __future__ import annotations

@@ -362,7 +362,7 @@ class AffineReader:
         return result
 
     def _choice(self, node: Any, environment: ExpressionEnvironment) -> Any:
-        """Return ``c ? a : b``; an arm without a meaning in other instances is read where it is reached.
+        """Return ``c ? a : b``; an arm that has a meaning only where it is reached is read there.
 
         ``i < n ? i : i - n`` gives one piece for each arm; pieces are joined where they can be.
         """

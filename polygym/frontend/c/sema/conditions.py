@@ -62,7 +62,7 @@ def read_condition(
 def _right_operand(
     reader: AffineExpressionReader, node: Any, environment: ExpressionEnvironment, reached: Any
 ) -> Any:
-    """Read the right operand of && or ||: where it is reached, if it has no meaning in other instances."""
+    """Read the right operand of && or ||, only where it is reached if need be."""
     try:
         return read_condition(reader, node, environment)
     except SourceError:

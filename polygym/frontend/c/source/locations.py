@@ -86,7 +86,7 @@ class SourceMap:
         ``contraction_switches`` says before which tokens a pragma allows or forbids contraction.
         ``pure`` are the functions that attributes say to be pure, ``library`` the path and the
         digest of the library that has those without a body, ``is_generic`` says that math.h's
-        functions have the type of what they are given (tgmath.h): the caller that knows them sets them.
+        functions have the type of what they are given (tgmath.h): the caller sets them.
         """
         self._switches = contraction_switches
         self.pure: frozenset[str] = frozenset()
