@@ -19,7 +19,7 @@ what is loaded; its affine rest has its own instances. Subscripts of another for
 I[i] % n or I[i] * J[i], get values from 0 to n - 1 for each of their loads; whether these are good
 is seen when the program runs.
 
-Which arrays a program divides by: those that should be far from zero where it does.
+Arrays by which a program divides should be far from zero where it does.
 
 A divisor of floating numbers reads some arrays; these, and all from which they are computed, are
 *divided by*. Elimination without pivots, and what it reads, for example::

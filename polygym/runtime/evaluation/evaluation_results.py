@@ -1,6 +1,6 @@
 """Evaluations from the ends of compilations and runs, and counts of defects.
 
-What no legal schedule's code may do: compute something else, or crash.
+Defects of a legal schedule are wrong outputs and crashes of its code.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ nothing of Python and no restoring of inputs lies between the two readings. A sa
 one run, or of the best of some in a row. The smallest one is the result, for disturbances only ever
 add; all are kept.
 
-What a user of the worker can choose: limits of the process, and how a program is measured.
+Options of a worker are limits of the process and the rule of a measurement.
 """
 
 from __future__ import annotations

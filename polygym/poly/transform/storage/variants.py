@@ -10,7 +10,7 @@ that they are in the way of, of all loops around them, or for each value. ::
 
 Nothing is offered that isl cannot prove to be right.
 
-What there is to decide about a program's storage: webs, what they are in the way of, prices.
+The choices for a program's storage are its webs, the loops that they inhibit, and prices.
 """
 
 from __future__ import annotations
