@@ -1,3 +1,7 @@
-"""autoschedule: to be described."""
+"""Default decisions without a search: schedule, storage variant and splitting.
+
+``schedule_choice`` and ``storage_choice`` choose by ``ensemble_scores`` of the ``weights``,
+``program_recipes`` changes programs, ``storage_cache`` remembers choices.
+"""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""What models of cost think of something, and what they promise together of something else.
+"""Scores of candidates by an ensemble of models, and the gain that they predict together.
 
 With member k's scores s_k(x) of what may be chosen and s_k(d) of what there is, a network promises
 
@@ -60,7 +60,7 @@ def ensemble_gain(
 def combined_gain(first: float, second: float) -> float:
     """Return what two models promise together.
 
-    >>> promise_of(4.0, 1.0), promise_of(4.0, -1.0), promise_of(0.0, 2.0)
+    >>> combined_gain(4.0, 1.0), combined_gain(4.0, -1.0), combined_gain(0.0, 2.0)
     (2.0, -1.0, 0.0)
     """
     if first > 0 and second > 0:

@@ -1,4 +1,4 @@
-"""How a program is changed before there are any schedules of it: statements cut, values moved.
+"""Changes of a program before it has schedules: index-set splitting and storage plans.
 
 A *recipe* says both, for one program or for many: cuts and a plan of storage that are given, or
 ``auto``, what the program gets without a search, or ``model``, what models of cost expect to be
@@ -67,7 +67,7 @@ class ProgramRecipe:
     def to_json(self) -> dict[str, Any]:
         """Return plain data, nothing where nothing is changed; :func:`recipe_from_json` reads it.
 
-        >>> Recipe().to_json(), Recipe(plan=Found.AUTO, limit=100).to_json()
+        >>> ProgramRecipe().to_json(), ProgramRecipe(plan=DefaultSource.AUTO, limit=100).to_json()
         ({}, {'split': 'none', 'storage': 'auto', 'storage_limit': 100})
         """
         return {} if self.changes_nothing else self.to_entries()

@@ -1,4 +1,4 @@
-"""Which home a program was given before, by all that decides it: in the user's cache folder.
+"""Cache of the storage variants that programs were given, in the user's cache folder.
 
 There is a small file for each question, ``homes/KEY.json``, where KEY is a fingerprint of the
 program, its sizes, the mapping, the limits, the kind of machine, the models, and polygym's own

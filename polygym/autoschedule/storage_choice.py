@@ -1,4 +1,4 @@
-"""What a program begins with, without a search: where it keeps its values, cuts, and a schedule.
+"""Default decisions without a search: storage variant, index-set splitting and schedule.
 
 Loops that are free are no gain in themselves: new arrays take memory, and pieces take code. So the
 rules that find a plan (:mod:`polygym.poly.transform.storage.choose_schedule`) and cuts

@@ -1,12 +1,11 @@
 """The Gymnasium environments: Construct-v0, Explore-v0, Schedule-v0 and Optimize-v0 of polygym.
 
-Thin shells around :mod:`polygym.mdp`: ``base`` is what they have in common (observation,
-masks, rendering by ``render``, which takes its words from ``questions``, export), ``construct``,
-``explore``, ``schedule`` and ``optimize`` are the environments, whose ``documentation`` has what
-their docstrings share; ``storing`` is the part of the last two that decides where values are kept,
-and ``registration`` names them to Gymnasium. ``forks`` copies an environment, ``vector`` steps many
-episodes of one together, ``graph`` shows observations as graphs, ``endings`` has what the last
-``info`` says, ``settling`` what an end is worth, and ``elsewhere`` is who else may measure.
+Thin shells around :mod:`polygym.mdp`: ``base`` is their common part, ``storage_base`` that of the
+last two; ``construct``, ``explore``, ``schedule`` and ``optimize`` are the environments, with
+shared ``documentation``, and ``registration`` names them to Gymnasium. ``render`` shows an episode
+with ``decision_text``, ``graph_view`` shows observations as graphs, ``vector`` steps many episodes
+together, ``snapshots`` copies an environment. ``episode_end`` is the reward of an end,
+``end_info`` its ``info``, and ``remote_evaluation`` measures it on another machine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the environments have in common.
+"""The common part of the environments.
 
 An environment is a thin shell around an immutable :class:`~polygym.mdp.episode.Episode`:
 ``step`` replaces it, lets the environment's policy act in the phase that is not the agent's, and

@@ -1,9 +1,9 @@
-"""What an episode asks its agent, and what has been decided so far, in words.
+"""Questions of an episode, and its decisions so far, in words.
 
 While a schedule is edited or a mapping is decided, a question is at hand and each of the actions
 behind the coefficients is an answer to it. With gemm and 21 actions, where a vector is asked for::
 
-    6: as the model says                      the program: registers off
+    6: as the model says                      the program: scalar replacement off
     7: everything else as the model says      S0, S1: parallel static
     8: off                                    3 answers as the model says
     9: 128 bits
@@ -222,7 +222,7 @@ def _kind_text(kind: KnobQuestion) -> str:
 def _count_text(count: int, noun: str) -> str:
     """Return a number with its noun.
 
-    >>> _counted(1, "edit")
+    >>> _count_text(1, "edit")
     '1 edit'
     """
     return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""What the last ``info`` of an episode says: the same keys and types, whatever the end."""
+"""Keys and types of the last ``info`` of an episode, the same for every end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the end of an episode is worth, and what its last ``info`` says.
+"""Reward of the end of an episode, and its last ``info``.
 
 One of three judges a schedule: the clock of this process, somebody elsewhere (whose answer may come
 later), or a score without a clock. What cannot become a schedule is judged by none of them.

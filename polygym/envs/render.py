@@ -205,7 +205,7 @@ def _dimensions(episode: Episode) -> list[str]:
 def _count_text(count: int, one: str, several: str) -> str:
     """Return a number with its noun.
 
-    >>> _counted(1, "vertex", "vertices")
+    >>> _count_text(1, "vertex", "vertices")
     '1 vertex'
     """
     return f"{count} {one if count == 1 else several}"

@@ -107,7 +107,7 @@ class Mapping(CachedHash):
 
         Where nothing is shared out no nest is, whatever is said of it.
 
-        >>> parse_mapping("tile=8 S1:tile=4 S0:unroll_jam=2 S0:tile=2").of_nest(["S0", "S1"])
+        >>> parse_mapping("tile=8 S1:tile=4 S0:unroll_jam=2 S0:tile=2").for_nest(["S0", "S1"])
         (('tile', (4,)), ('unroll_jam', 2))
         """
         if not self.nests:

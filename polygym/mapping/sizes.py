@@ -60,8 +60,8 @@ def at_sizes(points: SetOrMap, sizes: Sizes | None) -> SetOrMap:
 def row_at_sizes(row: ScheduleRow, parameters: Sequence[str], sizes: Sizes | None) -> ScheduleRow:
     """Return a row with its parameters counted into its constant.
 
-    >>> row_at_sizes(Row((1,), (2,), -1), ["n"], {"n": 40})
-    Row(iterators=(1,), parameters=(0,), constant=79)
+    >>> row_at_sizes(ScheduleRow((1,), (2,), -1), ["n"], {"n": 40})
+    ScheduleRow(iterators=(1,), parameters=(0,), constant=79)
     """
     if sizes is None:
         return row
@@ -73,7 +73,7 @@ def row_at_sizes(row: ScheduleRow, parameters: Sequence[str], sizes: Sizes | Non
 def constant_at(row: ScheduleRow, parameters: Sequence[str], sizes: Sizes) -> int:
     """Return the constant of a row with its parameters counted in.
 
-    >>> constant_at(Row((1,), (2,), -1), ["n"], {"n": 40})
+    >>> constant_at(ScheduleRow((1,), (2,), -1), ["n"], {"n": 40})
     79
     """
     result = row.constant

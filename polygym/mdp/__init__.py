@@ -1,25 +1,15 @@
-"""Decision processes: building a schedule one decision at a time, as plain values.
+"""Markov decision processes: a schedule and its mapping, one decision at a time, as plain values.
 
-``construction`` and ``exploration`` are the states, masks and transitions of the two processes;
-``episode`` runs one after the other for a program. Before that it may be decided where the program
-is cut and keeps its values, by ``storing``; ``recipes`` do so without an episode, ``homes`` by a
-model, whose answers ``kept_homes`` remembers. Where a mapping is decided too, ``editing`` changes a
-schedule and ``decisions`` asks about the mapping, nest by nest (``nest_shapes``). ``task_options``
-say how large all of that is. ``observe`` turns an episode into arrays of fixed shapes (``tables``
-has their columns, ``portrait`` what no action changes, ``nests`` the loops that statements share;
-``observe_decisions`` and ``decision_tables`` do so for mappings, ``storage_tables`` for storage),
-and ``policies`` names who decides: ``rules``, and the policy that has ``learned`` from
-measurements, whose ``learned_weights`` come with polygym and give a ``promise`` of schedules and
-mappings. An ``automatic`` schedule to begin with is one of a few. In both, weights and a model of
-cost give ``opinions``. Every state is an immutable value, so a copy for a tree search costs
-nothing.
+``construction`` and ``exploration`` are the states, masks and transitions of the paper's two
+processes; ``storage_decisions`` come before them, ``editing`` changes a schedule in their place,
+and ``mapping_decisions`` ask about the mapping, nest by nest (``nest_shapes``). ``episode`` runs
+one after the other for a program, within ``task_options``. Every state is an immutable value, so a
+copy for a tree search costs nothing.
 
-``kernels`` resolves which programs episodes are about and keeps what is computed once for each;
-``toward`` finds the actions that lead to a given schedule and mapping;
-``record`` writes an episode as JSON and plays it again (``recorded`` checks what one says, entry by
-entry, by ``entries``; ``ids`` are the names that it may have). ``reward`` says what an episode is
-worth at its end (``predicted`` asks a model of cost for it), ``arguments`` checks what environments
-are made with. Nothing here knows Gymnasium.
+``observation`` turns episodes into arrays, ``policies`` choose actions, ``problems`` load
+programs, ``records`` write and replay episodes, ``action_sequence`` finds the actions to a given
+end. ``rewards`` is the value of an end, ``predicted_reward`` that of a cost model. Nothing here
+depends on Gymnasium.
 """
 
 from __future__ import annotations

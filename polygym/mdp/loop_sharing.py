@@ -1,4 +1,4 @@
-"""How many loops of the source two statements share."""
+"""Number of loops of the source that two statements share."""
 
 from __future__ import annotations
 

@@ -57,9 +57,9 @@ class NestShape:
         There is a choice as long as two loops of a group are left.
 
         >>> shape = NestShape(("S",), (9, 9, 9), (True,) * 3, ((1, 2),), ((1, 2, 3),))
-        >>> shape.next_loops((), moving=False), shape.next_loops((3,), moving=True)
+        >>> shape.next_loops_outward((), moving=False), shape.next_loops_outward((3,), moving=True)
         ((1, 2), (1, 2))
-        >>> shape.next_loops((1, 3), moving=True)
+        >>> shape.next_loops_outward((1, 3), moving=True)
         ()
         """
         result: set[int] = set()

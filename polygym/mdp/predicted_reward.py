@@ -1,4 +1,4 @@
-"""What a model of cost says a candidate is worth, in place of a clock: a speedup that is predicted.
+"""Reward by a cost model in the place of a clock: a predicted speedup.
 
 The score s of a candidate stands for -log2 of its time, up to a constant of the program
 (:mod:`polygym.cost.models.cost_model`), so beside the original order, in one thread and without a

@@ -98,7 +98,8 @@ def reward_of_success(kind: RewardKind, number: float, timeout_factor: float) ->
 def reward_of_failure(kind: RewardKind, timeout_factor: float) -> float:
     """Return what a schedule is worth that did not run, or not rightly: no success is worth less.
 
-    >>> of_failure(Reward.STATIC, 10.0), round(of_failure(Reward.LOG_SPEEDUP, 10.0), 2)
+    >>> static = reward_of_failure(RewardKind.STATIC, 10.0)
+    >>> static, round(reward_of_failure(RewardKind.LOG_SPEEDUP, 10.0), 2)
     (0.0, -2.3)
     """
     return 0.0 - log(timeout_factor) if kind.is_logarithm else 0.0

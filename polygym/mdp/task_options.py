@@ -1,4 +1,4 @@
-"""What an episode may be doing, how large its processes are, and what is decided in them."""
+"""Phases of an episode, the sizes of its processes, and the decisions in them."""
 
 from __future__ import annotations
 

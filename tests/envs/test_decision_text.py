@@ -90,7 +90,7 @@ def test_a_mapping_in_words() -> None:
     assert decision_text.question_text(env.episode) == "tile of loop 1 in the nest of S1"
     answer(env, "4", "whole")
     lines = decision_text.decided_lines(env.episode)
-    assert "the program: registers off" in lines
+    assert "the program: scalar replacement off" in lines
     assert (
         "S1: parallel static, wavefront without diamonds, vector 512 bits, 2 vectors together, "
         "1 iteration, tile 4 x whole"
@@ -154,7 +154,9 @@ def test_the_picture_shows_the_question_and_what_was_decided(
         ["pack", "decided so far", "the schedule"],
         ["decided", "the schedule"],
     ]
-    assert "the program: registers off" in [note.text for note in scenes[2].text_columns[1].entries]
+    assert "the program: scalar replacement off" in [
+        note.text for note in scenes[2].text_columns[1].entries
+    ]
     first = scenes[0].text_columns[0].entries
     faint = [note.is_faint for note in first]
     allowed = [can for _, _, can in decision_text.answer_texts(optimize().episode)]

@@ -112,7 +112,7 @@ def test_what_is_said_is_what_the_tables_name() -> None:
     observation, *_ = answer(env, USE_DEFAULT)
     question = dict(zip(QUESTION_COLUMNS, observation["question"], strict=True))
     assert (question["editing"], question["mapping"]) == (0, 1)
-    assert question["about_registers"] == 1
+    assert question["about_scalar_replacement"] == 1
     assert question["threads"] == pytest.approx(np.log2(3))
     assert observation["remaining"][3] == env.episode.mapping_state.questions_left  # type: ignore[union-attr]
     nests = table(observation, "nests")
@@ -279,7 +279,7 @@ def test_texts_and_pictures_of_every_phase() -> None:
         if mode == "ansi":
             assert "editing a schedule, 0 edits so far" in stages[0]
             assert "in the middle of skew" in stages[1]
-            assert "deciding the mapping: registers" in stages[4]
+            assert "deciding the mapping: scalar replacement" in stages[4]
             final = str(env.render())
             assert "mapping" in final
             assert "for (" in final

@@ -193,9 +193,11 @@ def test_forks_decide_for_themselves(sums: str) -> None:
             other.reset(seed=0)
         assert other.episode.phase is Phase.STORE
         while other.episode.phase is Phase.STORE:
-            assert other.episode.storing is not None
-            answer(other, USE_DEFAULT_FOR_ALL + 1 if other.episode.storing.offer else USE_DEFAULT)
-        assert other.episode.storing.plan != parse_storage("keep")
+            assert other.episode.storage_state is not None
+            answer(
+                other, USE_DEFAULT_FOR_ALL + 1 if other.episode.storage_state.offer else USE_DEFAULT
+            )
+        assert other.episode.storage_state.storage != parse_storage("keep")
     assert env.episode.storage_state is not None
     assert env.episode.storage_state.storage == parse_storage("keep")
 

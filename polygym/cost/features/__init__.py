@@ -1,3 +1,3 @@
-"""features: to be described."""
+"""Features of programs, statements, schedules, loops and candidates, a package each."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""How fast a program could be on a machine: a bound that no schedule, storage or mapping passes.
+"""Limit of a program's speed on a machine: a bound that no schedule, storage or mapping passes.
 
 ``flows`` says which values a program certainly reads and needs; on it stand three counts, each of
 which may be too low and never too high. ``operators`` says which operators any code carries out,

@@ -182,7 +182,7 @@ def _latency(step: LatencyStep, one: OperationLatencies) -> float:
 def limit_share_text(share: float | None) -> str:
     """Return which share of a limit is reached, for people.
 
-    >>> share_text(0.4123), share_text(None)
+    >>> limit_share_text(0.4123), limit_share_text(None)
     ('41.2 %', '-')
     """
     return "-" if share is None else f"{100 * share:.3g} %"

@@ -1,4 +1,4 @@
-"""What a program has to do at given sizes, whatever its schedule, as a value without isl."""
+"""Demand of a program at given sizes, whatever its schedule, as a value without isl."""
 
 from __future__ import annotations
 

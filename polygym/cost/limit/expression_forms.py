@@ -1,4 +1,4 @@
-"""What operators compute, as texts with a mark for each thing that is read.
+"""Forms of operators: texts with a mark for each operand.
 
 ``A[i] * B[j] + 1.0`` and ``C[j] * D[i] + 1.0`` have one form, ``add(multiply(*, *), 1.0)``. Where a
 value that is read was computed by a statement without recurrence, the form of that statement stands

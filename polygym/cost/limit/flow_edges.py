@@ -83,7 +83,7 @@ def _tuple_text(texts: Sequence[str]) -> str:
 def row_value(row: Row, point: Point) -> int:
     """Return what a row is at a point.
 
-    >>> value((2, -1, 5), (10, 3))
+    >>> row_value((2, -1, 5), (10, 3))
     22
     """
     total: int = sum(map(mul, row, point), row[-1])

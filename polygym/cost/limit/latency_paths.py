@@ -1,4 +1,4 @@
-"""What a value goes through from where a statement reads it to where it is written.
+"""Latency path of a value, from its read in a statement to its write.
 
 Only operations on floating numbers are steps: in the bit-exact order each waits for the one before.
 Integers may be added in any order, and a processor that guesses a branch does not wait for its

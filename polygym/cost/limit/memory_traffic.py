@@ -1,4 +1,4 @@
-"""Which bytes a program has to move: what it reads of what is there before, what it leaves.
+"""Bytes that a program has to move: its live-in data, and its results.
 
 Each element that a live instance reads before anything has written it moves from where it is to a
 register once at least, whatever the schedule; each element of an output that is written moves back.

@@ -1,4 +1,4 @@
-"""How many operations of each kind a program has to carry out at given sizes.
+"""Number of operations of each kind that a program has to carry out at given sizes.
 
 Every operator that any code carries out (:mod:`polygym.cost.limit.operation_kinds`) counts as often
 as live instances have different tuples of operands (:mod:`polygym.cost.limit.value_numbering`). Two

@@ -1,4 +1,4 @@
-"""Which operators of an expression any code has to carry out, and of which kind each is.
+"""Operators of an expression that any code has to carry out, and their kinds.
 
 What LLVM may leave out is not counted: affine arithmetic and all else without data (it is done
 once, or by counting up), casts and signs, a factor of 1 and a term of 0, bits and shifts, integer

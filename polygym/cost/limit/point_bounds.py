@@ -1,4 +1,4 @@
-"""How many points a set has, never more than it has: what cannot be counted is left out."""
+"""Lower bound on the number of points of a set: uncountable parts are left out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from polygym.poly.isl_values import count_points, isl_text
 def count_points_at_least(points_set: isl.Set, sizes: Sizes) -> int:
     """Return how many points a set has at given sizes, or 0 where isl does not come to an end.
 
-    >>> points(isl.Set("[n] -> { [A[i] -> B[j]] : 0 <= j <= i < n }"), {"n": 1000})
+    >>> count_points_at_least(isl.Set("[n] -> { [A[i] -> B[j]] : 0 <= j <= i < n }"), {"n": 1000})
     500500
     """
     try:
@@ -31,7 +31,7 @@ def count_points_at_least(points_set: isl.Set, sizes: Sizes) -> int:
 def _without_determined_dimensions(found: isl.Set) -> isl.Set:
     """Return a set with as many points, without the dimensions that the others say.
 
-    >>> _independent(isl.Set("[n] -> { [i, j, i + j] : 0 <= j <= i < n }"))
+    >>> _without_determined_dimensions(isl.Set("[n] -> { [i, j, i + j] : 0 <= j <= i < n }"))
     Set("[n] -> { [i, j] : i < n and 0 <= j <= i }")
     """
     for place in reversed(range(found.dim(isl.dim_type.set))):

@@ -1,4 +1,4 @@
-"""Which values a program certainly reads and needs: the ground of every bound below its time.
+"""Values that a program certainly reads and needs: the ground of every bound below its time.
 
 A *leaf* is a read of a statement that every instance performs: no read in an arm of a ``?:``, whose
 condition may leave it out, and none at a computed subscript, whose element is not known. For each
@@ -124,7 +124,7 @@ def find_value_flows(scop: Scop, outputs: Sequence[str], sizes: Sizes) -> ValueF
 def _size_region(sizes: Sizes) -> isl.Set:
     """Return the sizes that are like the given ones.
 
-    >>> _like({"n": 1000, "m": 3})
+    >>> _size_region({"n": 1000, "m": 3})
     Set("[n, m] -> {  : m = 3 and n >= 8 }")
     """
     terms = [

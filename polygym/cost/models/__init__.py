@@ -1,3 +1,9 @@
-"""models: to be described."""
+"""Cost models: what predicts times, learns from measurements, and is kept in files.
+
+``cost_model`` is the interface; ``boosted_trees`` (``tree_inference``) and ``tree_gru`` implement
+it. ``score_network`` is what policies learn by; ``correction`` adds one program's own
+measurements. ``model_files`` reads, ``model_choice`` chooses, ``cross_validation`` judges;
+``pretrained`` is shipped.
+"""
 
 __all__: list[str] = []

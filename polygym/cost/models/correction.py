@@ -1,4 +1,4 @@
-"""What the measurements of one program add to a model of others (AutoTVM, equation 4).
+"""Correction of a model of others by the measurements of one program (AutoTVM, equation 4).
 
 The score of a candidate is f(x) = f_other(x) + f_own(x), where f_own is fitted with f_other(x) as
 what is there already. Example: the other model says that two candidates are alike, 1 and 1, and the

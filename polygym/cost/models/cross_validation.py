@@ -1,4 +1,4 @@
-"""How good a model is on programs that it has not seen: some are left out, and asked about.
+"""Cross-validation of a model: some programs are left out, and predicted.
 
 Programs, not rows, are dealt into folds; a model that has learned from the others ranks the
 candidates of each case that was left out. Two figures say how well, for every case:
@@ -45,7 +45,7 @@ class CrossValidation:
 def default_folds(programs: int) -> int:
     """Return into how many folds programs are dealt if nothing is said: 0, no test, of one alone.
 
-    >>> [usual_folds(programs) for programs in (1, 2, 5, 99)]
+    >>> [default_folds(programs) for programs in (1, 2, 5, 99)]
     [0, 2, 5, 5]
     """
     return min(_FOLDS, programs) if programs > 1 else 0

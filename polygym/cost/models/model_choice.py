@@ -1,4 +1,4 @@
-"""Which model is asked: the one that comes with polygym, or the one of a file."""
+"""Choice of the model to ask: the one that comes with polygym, or the one of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How networks of scores are trained: on pairs of candidates of one case.
+"""Training of networks of scores, on pairs of candidates of one case.
 
 Only differences within a case say something (:mod:`polygym.cost.models.cost_model`), so with the
 scores s and y = -log2 of the times, of every pair with y_i > y_j

@@ -1,4 +1,4 @@
-"""What an agent sees that decides a mapping too: the usual arrays, and those of the decisions.
+"""Observation of an episode with decisions: the usual arrays, and those of the decisions.
 
 The features of the candidate are looked at in every state that has a schedule. For a new schedule
 that takes tens of milliseconds, for another mapping of it about one; an observer that need not

@@ -1,3 +1,6 @@
-"""policies: to be described."""
+"""Policies of episodes.
+
+``registry`` names them: the ``rules``, and the ``pretrained`` policy over ``predicted_gain``.
+"""
 
 __all__: list[str] = []

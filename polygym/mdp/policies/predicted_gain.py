@@ -1,4 +1,4 @@
-"""What the learned policy expects of schedules and mappings, and when it departs from a default.
+"""Gain that the learned policy predicts of schedules and mappings, and its departure from defaults.
 
 Two networks of scores (:mod:`polygym.autoschedule.weights`) are asked, one about a schedule's
 rows, one about the planned loops of a schedule under a mapping; at the loops boosted trees look as

@@ -236,7 +236,7 @@ def pretrained_action(episode: Episode, generator: np.random.Generator) -> int:
 def _busy_nests(iterations: Sequence[int]) -> list[int]:
     """Return the places of the nests that have most to do.
 
-    >>> _busy([10, 10**6, 10**5, 3])
+    >>> _busy_nests([10, 10**6, 10**5, 3])
     [1, 2]
     """
     most = max(iterations, default=0)

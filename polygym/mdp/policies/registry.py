@@ -1,4 +1,4 @@
-"""Who chooses actions: rules that roll dice with weights, two that roll none, and networks.
+"""Policies by name: weighted random rules, two deterministic rules, and networks.
 
 A policy is any callable from an episode and a generator of random numbers to an action that the
 episode's mask allows. The three of the paper choose at random among the allowed actions in

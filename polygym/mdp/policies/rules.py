@@ -1,4 +1,4 @@
-"""What the rules do: weights for the dice, and two that roll none; :mod:`policies` names them."""
+"""Rules that choose actions: random ones with weights, and two deterministic ones."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""problems: to be described."""
+"""Programs that episodes are about: ``loading`` resolves them, ``arguments`` checks options."""
 
 __all__: list[str] = []

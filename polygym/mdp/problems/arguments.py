@@ -34,7 +34,7 @@ ARGUMENT_NAMES = (
 def check_integer(name: str, value: object) -> int:
     """Return an integer argument.
 
-    >>> whole("max_rays", 3)
+    >>> check_integer("max_rays", 3)
     3
     """
     try:

@@ -1,4 +1,4 @@
-"""Which programs an environment is about, and what is computed once for each of them.
+"""Programs of an environment, and the results that are computed once for each of them.
 
 A *selection* is a text that names programs, several with commas between and without those behind
 a ``!`` (:mod:`polygym.programs.selection`). What is known of a program is kept for the process, so
@@ -226,7 +226,7 @@ def load_problem(subject: ScheduleProblem) -> None:
 def program_targets(selection: str) -> tuple[str, ...]:
     """Return the kernels' names and the files' paths that a selection stands for.
 
-    >>> targets("all, !stencils, !linear-algebra/*")
+    >>> program_targets("all, !stencils, !linear-algebra/*")
     ('correlation', 'covariance', 'deriche', 'floyd-warshall', 'nussinov')
     """
     if not isinstance(selection, str):

@@ -1,4 +1,4 @@
-"""What a record says, every entry of it checked, before anything is loaded or played.
+"""Checks of every entry of a record, before anything is loaded or played.
 
 An entry that no step of a replay needs (the environment, its arguments, the outcome) is checked
 like the others: whoever edits it would otherwise believe that it counts. What a record says twice

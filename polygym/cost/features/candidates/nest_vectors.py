@@ -1,4 +1,4 @@
-"""What the compiler knows of statements' loops, for many statements of many candidates at once.
+"""Columns of nests as the compiler plans them, for many statements of many candidates at once.
 
 A step of annealing looks at a hundred candidates; one after the other, numbers of a few loops each,
 they would take most of the time of a step. Here they are arrays with a row for every nest (N), or

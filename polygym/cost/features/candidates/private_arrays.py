@@ -1,4 +1,4 @@
-"""Which private arrays stay private under a schedule, as far as the schedule's tree tells.
+"""Private arrays that stay private under a schedule, as far as the schedule's tree tells.
 
 A plan may call an array private: each thread has it for one iteration at a time of the loops that
 it runs, if no other iteration needs what is in it, and else it is memory that all share, with an

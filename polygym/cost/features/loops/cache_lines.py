@@ -1,4 +1,4 @@
-"""What one reference touches inside each loop around it: elements, and lines of memory.
+"""Footprint of one reference inside each loop around it: elements, and lines of memory.
 
 How many elements an access touches inside loops: every subscript takes no more values than lie
 between its ends, 1 + Σ |c|·(length - 1), of which it is every second one in A[2i] and A[4i + 2j],

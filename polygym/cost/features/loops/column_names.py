@@ -124,7 +124,7 @@ UNSCALED = np.array(
 def signed_log(values: Floats | float) -> Floats:
     """Return a signed logarithm.
 
-    >>> slog(np.array([-3.0, 0.0, 7.0])).tolist()
+    >>> signed_log(np.array([-3.0, 0.0, 7.0])).tolist()
     [-2.0, 0.0, 3.0]
     """
     return np.asarray(np.sign(values) * np.log2(1.0 + np.abs(values)))

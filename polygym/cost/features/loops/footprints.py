@@ -1,4 +1,4 @@
-"""What the loops of many statements touch, and what comes into caches, for all of them at once.
+"""Footprints and cache traffic of the loops of many statements, for all of them at once.
 
 Arrays have a row for every statement (S) or reference (R), and a column for each of the W loops
 that there are at most; what a statement does not have is filled up with loops that run once. What

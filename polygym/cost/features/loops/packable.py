@@ -1,4 +1,4 @@
-"""Which arrays statements may read copies of, in which what vectors want lies side by side.
+"""Arrays that statements may read packed copies of, with the elements of vectors side by side.
 
 What is asked here depends on a schedule's parts and on the sizes, not on how loops are mapped:
 :mod:`polygym.cost.features.candidates.pack_estimates` says for the loops of a plan which of these

@@ -1,4 +1,4 @@
-"""What statements and their references are like whatever the schedule, as arrays for all of them.
+"""Statements and their references as arrays for all of them, whatever the schedule.
 
 Rows are statements (S) or references (R), which are in the order of their statements; what a
 statement does not have of the D loops, and a reference of the E subscripts, is filled up.

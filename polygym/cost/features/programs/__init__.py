@@ -1,3 +1,3 @@
-"""programs: to be described."""
+"""Features of programs: their ``shape``, ``canonical_bodies``, and ``scalar_forwarding``."""
 
 __all__: list[str] = []

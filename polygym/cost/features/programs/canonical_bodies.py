@@ -1,4 +1,4 @@
-"""What the innermost loops of a program do, whatever things are called and in which order loops go.
+"""Canonical form of the innermost loops of a program, whatever the names and the loop order.
 
 Two programs that differ in names, sizes and factors, or in the order of their loops, make the same
 code but for these. Who tests on a program what was learned from others wants to know whether one of

@@ -1,4 +1,4 @@
-"""What statements read and write once scalars that are set on the way are followed to arrays.
+"""Reads and writes of statements, with scalars that are set on the way forwarded to arrays.
 
 ``t = A[i][k]; C[i][j] += t * B[k][j];`` does what ``C[i][j] += A[i][k] * B[k][j];`` does, and so
 does a sum that is held in a scalar and stored behind its loop. Who asks what a nest does

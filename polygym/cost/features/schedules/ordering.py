@@ -1,4 +1,4 @@
-"""What a schedule's rows order and what they leave free, exactly, by products with generators.
+"""Order of a schedule's rows and the freedom that it leaves, exactly, by products with generators.
 
 For a dependence with the pairs D, a row of the schedule has the distance δ, which is affine over D
 (:mod:`polygym.poly.distance`). D's integer points have a convex hull, which is spanned by

@@ -1,4 +1,4 @@
-"""What features of all schedules of a program start from: its statements and its dependences.
+"""Common ground of the features of all schedules of a program: statements and dependences.
 
 A :class:`ProgramFeatures` belongs to a program at its sizes. To make one takes some tenths of a
 second, and isl; after that :mod:`polygym.cost.features.schedules.schedule_vector` asks nobody.

@@ -1,3 +1,3 @@
-"""statements: to be described."""
+"""Work of statements at given sizes: ``statement_work``, ``point_counts``, ``row_steps``."""
 
 __all__: list[str] = []

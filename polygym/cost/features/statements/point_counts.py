@@ -1,4 +1,4 @@
-"""How many points a set has at given sizes, without going through them.
+"""Number of points of a set at given sizes, without enumeration.
 
 A set whose bounds are affine is a union of polytopes, and a set with holes is one as soon as what
 its floors are counts as coordinates, which changes no number: { S[i] : i mod 3 = 0 and 0 <= i < n }
@@ -61,7 +61,7 @@ def count_instances(text: str, sizes: Sizes) -> int:
     """Return how many points a domain has at given sizes, a share of its box if need be.
 
     >>> triangle = "[n] -> { S[i, j] : 0 <= j < i < n }"
-    >>> instances(triangle, {"n": 5}), instances(triangle, {"n": 2000})
+    >>> count_instances(triangle, {"n": 5}), count_instances(triangle, {"n": 2000})
     (10, 1999000)
     """
     result = count_instances_exactly(text, sizes)
@@ -78,7 +78,7 @@ def count_instances(text: str, sizes: Sizes) -> int:
 def count_instances_exactly(text: str, sizes: Sizes) -> int | None:
     """Return how many points a domain has at given sizes; None where that takes too long.
 
-    >>> exact_instances("[n] -> { S[i] : i mod 5 = 0 and 0 <= i < n }", {"n": 10**6})
+    >>> count_instances_exactly("[n] -> { S[i] : i mod 5 = 0 and 0 <= i < n }", {"n": 10**6})
     200000
     """
     domain = isl.Set(text)
@@ -110,7 +110,7 @@ def count_instances_exactly(text: str, sizes: Sizes) -> int | None:
 def _parametrize_constants(text: str, sizes: Sizes) -> tuple[str, dict[str, int]] | None:
     """Return a domain in which large numbers are sizes with names; None where there are none.
 
-    >>> _with_names("{ S[i, j] : 0 <= j < i < 2000 }", {})
+    >>> _parametrize_constants("{ S[i, j] : 0 <= j < i < 2000 }", {})
     ('[n1999_] -> { S[i, j] : i <= n1999_ and 0 <= j < i }', {'n1999_': 1999})
     """
     plain = isl_text(isl.Set(text))

@@ -29,9 +29,9 @@ Factors: TypeAlias = tuple[int, ...]
 def domain_holes(points: isl.Set) -> str:
     """Return the holes that a domain without parameters has everywhere, empty for none.
 
-    >>> holes(isl.Set("{ S[i, j] : 0 <= j < i < 9 }"))
+    >>> domain_holes(isl.Set("{ S[i, j] : 0 <= j < i < 9 }"))
     ''
-    >>> holes(isl.Set("{ S[i, j] : i mod 2 = 0 and 0 <= j < i < 9 }"))
+    >>> domain_holes(isl.Set("{ S[i, j] : i mod 2 = 0 and 0 <= j < i < 9 }"))
     '{ S[i, j] : (i) mod 2 = 0 }'
     """
     if points.is_empty() or not _has_floors(points):
@@ -45,10 +45,10 @@ def row_step(holes: str, row: Factors, outer: Sequence[Factors] = ()) -> int:
 
     (Those are asked about in domains with holes alone.)
 
-    >>> step("", (4, 6)), step("", (0, 0))
+    >>> row_step("", (4, 6)), row_step("", (0, 0))
     (2, 1)
     >>> red_and_black = "{ S[i, j] : (i + j) mod 2 = 0 }"
-    >>> step(red_and_black, (0, 1)), step(red_and_black, (0, 1), [(1, 0)])
+    >>> row_step(red_and_black, (0, 1)), row_step(red_and_black, (0, 1), [(1, 0)])
     (1, 2)
     """
     if not holes:
@@ -74,7 +74,7 @@ def remove_holes(points: isl.Set) -> tuple[isl.Set, Factors, Factors]:
 
     With it come factors and offsets: i = 2·x0 - 1 in the example.
 
-    >>> dense(isl.Set("{ S[i, j] : (i) mod 2 = 1 and 0 < i < 9 and 0 <= j <= i }"))
+    >>> remove_holes(isl.Set("{ S[i, j] : (i) mod 2 = 1 and 0 < i < 9 and 0 <= j <= i }"))
     (Set("{ S[x0, x1] : 0 < x0 <= 4 and 0 <= x1 < 2x0 }"), (2, 1), (-1, 0))
     """
     width = points.dim(isl.dim_type.set)

@@ -1,4 +1,4 @@
-"""What a program's statements do at given sizes, whatever the schedule: how often, where, how much.
+"""Work of a program's statements at given sizes, whatever the schedule: counts and operations.
 
 A :class:`StatementWork` is a statement: the corners of its domain (an affine row takes its least
 and its greatest value at corners), the number of its instances, its arithmetic, and its accesses as
