@@ -67,8 +67,10 @@ class ProgramRecipe:
     def to_json(self) -> dict[str, Any]:
         """Return plain data, nothing where nothing is changed; :func:`recipe_from_json` reads it.
 
-        >>> ProgramRecipe().to_json(), ProgramRecipe(plan=DefaultSource.AUTO, limit=100).to_json()
-        ({}, {'split': 'none', 'storage': 'auto', 'storage_limit': 100})
+        >>> ProgramRecipe().to_json()
+        {}
+        >>> ProgramRecipe(storage=DefaultSource.AUTO, storage_limit=100).to_json()
+        {'split': 'none', 'storage': 'auto', 'storage_limit': 100}
         """
         return {} if self.changes_nothing else self.to_entries()
 

@@ -170,7 +170,8 @@ def acquisition_values(
     normal with mean μ and deviation σ is σ·(z·Φ(z) + φ(z)) with z = (μ - best)/σ; the upper bound
     is μ + ``exploration``·σ.
 
-    >>> acquisition_values(np.array([[1.0, 3.0], [1.0, 1.0]]), Acquisition.UPPER_CONFIDENCE_BOUND, 0.0)
+    >>> scores = np.array([[1.0, 3.0], [1.0, 1.0]])
+    >>> acquisition_values(scores, Acquisition.UPPER_CONFIDENCE_BOUND, 0.0)
     array([1., 3.])
     """
     mean, deviation = scores.mean(axis=0), scores.std(axis=0)

@@ -14,10 +14,13 @@ from polygym.codegen.tree.ir import SequenceNode as Branches
 from polygym.codegen.tree.planning.plan import packing_in, plan_tree
 from polygym.codegen.tree.planning_memo import PlanningMemo
 from polygym.cost.features.candidates.loop_tree import LoopTree, StatementLeaf, build_loop_tree
-from polygym.cost.features.candidates.nest_vectors import StatementArrays, nest_columns
+from polygym.cost.features.candidates.nest_vectors import (
+    NEST_COLUMNS,
+    StatementArrays,
+    nest_columns,
+)
 from polygym.cost.features.candidates.private_arrays import with_private_arrays
 from polygym.cost.features.loops.column_names import (
-    NEST_COLUMNS,
     RELATION_COLUMNS,
     TRAFFIC_COLUMNS,
     NestFootprint,

@@ -33,12 +33,8 @@ from numpy.typing import NDArray
 
 from polygym.codegen.tree.ir import Band, Leaf, Tree
 from polygym.codegen.tree.ir import SequenceNode as Branches
-from polygym.cost.features.loops.column_names import (
-    CONTEXT_COLUMNS,
-    NEST_COLUMNS,
-    NestFootprint,
-    context_rows,
-)
+from polygym.cost.features.candidates.nest_vectors import NEST_COLUMNS
+from polygym.cost.features.loops.column_names import CONTEXT_COLUMNS, NestFootprint, context_rows
 from polygym.cost.features.loops.nests import Floats
 from polygym.pickling import pickle_by_name
 

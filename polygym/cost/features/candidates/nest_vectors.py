@@ -3,9 +3,8 @@
 A step of annealing looks at a hundred candidates; one after the other, numbers of a few loops each,
 they would take most of the time of a step. Here they are arrays with a row for every nest (N), or
 for every reference of one (R), and a column for each of the W loops that there are at most; what a
-nest does not have is filled up with loops that run once. :data:`NEST_COLUMNS` and :data:`RELATIONS`
-of
-:mod:`polygym.cost.features.candidates.nest_vectors` say what comes out.
+nest does not have is filled up with loops that run once. The rows of :data:`NEST` are the columns:
+a new feature is one row.
 
 How a statement runs is in the annotations of its loops: one of them takes vectors, some are jammed,
 one or none is shared out among threads. Cycles are those of an operation: as many as it waits for
@@ -24,7 +23,7 @@ tiles.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,7 +37,12 @@ from polygym.codegen.common.loop_annotation import (
     VectorLoop,
 )
 from polygym.cost.features.candidates.pack_estimates import PackedReferences, estimate_packs
-from polygym.cost.features.loops.column_names import ADD_LATENCY, NEST_COLUMNS, UNSCALED, signed_log
+from polygym.cost.features.loops.column_names import (
+    ADD_LATENCY,
+    BOUND_COLUMNS,
+    TRAFFIC_COLUMNS,
+    signed_log,
+)
 from polygym.cost.features.loops.footprints import (
     StackedLoops,
     cache_traffic,
@@ -164,32 +168,101 @@ def nest_columns(
     sharing = _thread_shares(statements, loops, blocks, np.array(threads, dtype=np.float64))
     filled = _lane_utilization(loops, blocks, lanes)
     needed = np.maximum(0.5, np.maximum(accesses[:, 0], chain))
-    by_name = {
-        **alone,
-        "lanes": filled,
-        "copies": jams * blocks.vectors,
-        "held": blocks.is_promoted,
-        "turned": blocks.is_recurrence_lanes,
-        "threads": sharing.threads,
-        "per_thread": sharing.per_thread,
-        "starts": sharing.starts,
-        "imbalance": sharing.imbalance,
-        "waves": sharing.is_inside_loops,
-        **dict(zip(_PER_OPERATION, accesses.T, strict=True)),
-        "copied_per_operation": _copied_per_operation(statements, copies),
-        "chain": chain,
-        "unit_strides": _unit_strides(statements.references, loops),
-        "cycles": alone["operations"] / filled * needed / sharing.threads * sharing.imbalance,
-        "loop_overhead": alone["loop_overhead"] / sharing.threads,
-    }
-    known = np.stack([by_name[name] for name in NEST_COLUMNS], axis=1)
-    known = np.asarray(np.where(UNSCALED, known, signed_log(known)))
+    at = _NestNumbers(
+        alone,
+        blocks,
+        sharing,
+        lanes=filled,
+        copies=jams * blocks.vectors,
+        accesses=accesses,
+        copied=_copied_per_operation(statements, copies),
+        chain=chain,
+        unit_strides=_unit_strides(statements.references, loops),
+        cycles=alone["operations"] / filled * needed / sharing.threads * sharing.imbalance,
+    )
+    known = np.asarray(np.stack([column.number(at) for column in NEST], axis=1), np.float64)
+    known = np.asarray(np.where(_IS_SCALED, signed_log(known), known))
     return known, relation_features(statements.references, statements.instances, loops, seen)
 
 
-_PER_OPERATION = tuple(
-    f"{what}_per_operation" for what in ("memory", "gathers", "broadcasts", "stores", "packed")
+@dataclass(frozen=True, slots=True, eq=False)
+class _NestNumbers:
+    """The numbers of many nests that their columns are made from."""
+
+    alone: dict[str, Floats]
+    blocks: _VectorBlocks
+    sharing: _ThreadShares
+    lanes: Floats
+    copies: Floats
+    accesses: Floats
+    copied: Floats
+    chain: Floats
+    unit_strides: Floats
+    cycles: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NestColumn:
+    """A column of nests: its name, its meaning, its function; large numbers are ``is_scaled``."""
+
+    name: str
+    doc: str
+    number: Callable[[_NestNumbers], Floats | Flags]
+    is_scaled: bool = False
+
+
+def _alone(name: str, doc: str, *, is_scaled: bool = True) -> NestColumn:
+    """Return a column that the loops alone decide."""
+    return NestColumn(name, doc, lambda at: at.alone[name], is_scaled)
+
+
+def _per_operation(place: int, what: str, doc: str) -> NestColumn:
+    return NestColumn(f"{what}_per_operation", doc, lambda at: at.accesses[:, place])
+
+
+NEST = (
+    _alone("operations", "operations of all instances"),
+    _alone("instances", "instances of the statement"),
+    _alone("share", "16 times the share of the box of the loops that is run"),
+    _alone("depth", "loops", is_scaled=False),
+    NestColumn("lanes", "lanes of a vector with work, on average", lambda at: at.lanes, True),
+    NestColumn("copies", "vectors and jammed iterations together", lambda at: at.copies, True),
+    NestColumn("held", "1: a sum stays in a register", lambda at: at.blocks.is_promoted),
+    NestColumn("turned", "1: recurrence in lanes", lambda at: at.blocks.is_recurrence_lanes),
+    NestColumn("threads", "threads with work", lambda at: at.sharing.threads),
+    NestColumn(
+        "per_thread", "instances of a thread at a time", lambda at: at.sharing.per_thread, True
+    ),
+    NestColumn("starts", "starts of the parallel loop", lambda at: at.sharing.starts, True),
+    NestColumn("imbalance", "longest over average share", lambda at: at.sharing.imbalance),
+    NestColumn("waves", "1: loops around the parallel one", lambda at: at.sharing.is_inside_loops),
+    _alone("innermost_length", "trip count of the innermost loop"),
+    _alone("inner_two_length", "trip counts of the two innermost loops"),
+    _per_operation(0, "memory", "loads and stores"),
+    _per_operation(1, "gathers", "loads that are gathered"),
+    _per_operation(2, "broadcasts", "loads that are broadcast"),
+    _per_operation(3, "stores", "stores"),
+    _per_operation(4, "packed", "loads from packed copies"),
+    NestColumn("copied_per_operation", "elements copied", lambda at: at.copied),
+    NestColumn("chain", "cycles of waiting for the term before", lambda at: at.chain),
+    NestColumn(
+        "unit_strides", "share of references that stay or move by one", lambda at: at.unit_strides
+    ),
+    _alone("footprint", "bytes that the nest touches"),
+    *(_alone(name, "bytes that come into a cache") for name in TRAFFIC_COLUMNS),
+    *(_alone(name, "these over all operations") for name in BOUND_COLUMNS),
+    NestColumn("cycles", "estimated cycles of a thread", lambda at: at.cycles, True),
+    NestColumn(
+        "loop_overhead",
+        "starts of the innermost loop in a thread",
+        lambda at: at.alone["loop_overhead"] / at.sharing.threads,
+        True,
+    ),
 )
+"""The columns of a nest; models know them by their names, in this order."""
+
+NEST_COLUMNS = tuple(column.name for column in NEST)
+_IS_SCALED = np.array([column.is_scaled for column in NEST])
 
 
 def _stacked_loops(nests: Sequence[StatementNest], references: StackedReferences) -> StackedLoops:

@@ -76,50 +76,6 @@ RELATION_COLUMNS = (
     *(f"outer_below_{k}" for k in range(len(FOOTPRINT_THRESHOLDS))),
 )
 
-NEST_COLUMNS = (
-    "operations",
-    "instances",
-    "share",
-    "depth",
-    "lanes",
-    "copies",
-    "held",
-    "turned",
-    "threads",
-    "per_thread",
-    "starts",
-    "imbalance",
-    "waves",
-    "innermost_length",
-    "inner_two_length",
-    "memory_per_operation",
-    "gathers_per_operation",
-    "broadcasts_per_operation",
-    "stores_per_operation",
-    "packed_per_operation",
-    "copied_per_operation",
-    "chain",
-    "unit_strides",
-    "footprint",
-    *TRAFFIC_COLUMNS,
-    *BOUND_COLUMNS,
-    "cycles",
-    "loop_overhead",
-)
-
-# Those of KNOWLEDGE that are no numbers of any size.
-UNSCALED = np.array(
-    [
-        name
-        in (
-            "depth", "held", "turned", "threads", "imbalance", "waves", "memory_per_operation",
-            "gathers_per_operation", "broadcasts_per_operation", "stores_per_operation",
-            "packed_per_operation", "copied_per_operation", "chain", "unit_strides",
-        )
-        for name in NEST_COLUMNS
-    ]
-)  # fmt: skip
-
 
 def signed_log(values: Floats | float) -> Floats:
     """Return a signed logarithm.

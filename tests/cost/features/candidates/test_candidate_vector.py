@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from polygym.cost import FEATURE_NAMES, CandidateFeatures, candidate_features
-from polygym.cost.features.loops.column_names import CONTEXT_COLUMNS, NEST_COLUMNS, signed_log
+from polygym.cost.features.candidates.nest_vectors import NEST_COLUMNS
+from polygym.cost.features.loops.column_names import CONTEXT_COLUMNS, signed_log
 from polygym.frontend.c import parse_text
 from polygym.ir.scop import Scop
 from polygym.mapping.machine import Machine

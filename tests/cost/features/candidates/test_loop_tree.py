@@ -19,7 +19,8 @@ from polygym.cost.features.candidates.loop_tree import (
     LoopTree,
     build_loop_tree,
 )
-from polygym.cost.features.loops.column_names import CONTEXT_COLUMNS, NEST_COLUMNS, context_rows
+from polygym.cost.features.candidates.nest_vectors import NEST_COLUMNS
+from polygym.cost.features.loops.column_names import CONTEXT_COLUMNS, context_rows
 from polygym.frontend.c import parse_text
 from polygym.mapping.machine import Machine
 from polygym.mapping.mapping import parse_mapping

@@ -17,8 +17,12 @@ from polygym.cost.features.candidates.candidate_vector import (
     FeatureExtractor,
     candidate_features,
 )
-from polygym.cost.features.candidates.nest_vectors import StatementArrays, nest_columns
-from polygym.cost.features.loops.column_names import NEST_COLUMNS, RELATION_COLUMNS, NestFootprint
+from polygym.cost.features.candidates.nest_vectors import (
+    NEST_COLUMNS,
+    StatementArrays,
+    nest_columns,
+)
+from polygym.cost.features.loops.column_names import RELATION_COLUMNS, NestFootprint
 from polygym.cost.features.statements.statement_work import work_of_statements
 from polygym.errors import LimitError
 from polygym.mapping.machine import Machine

@@ -17,7 +17,7 @@ from polygym.codegen.transforms.tile_packing import pack_tiles
 from polygym.codegen.transforms.vectorization import statements_in
 from polygym.codegen.validate.interpreter import make_runner
 from polygym.cost.features.candidates.candidate_vector import CandidateFeatures, candidate_features
-from polygym.cost.features.loops.column_names import NEST_COLUMNS
+from polygym.cost.features.candidates.nest_vectors import NEST_COLUMNS
 from polygym.frontend.c import parse_text
 from polygym.ir.scop import Scop
 from polygym.mapping.mapping import DEFAULT_MAPPING, Mapping, parse_mapping

@@ -14,13 +14,9 @@ from polygym.cost import (
     ScheduleFeatures,
     schedule_features,
 )
+from polygym.cost.features.candidates.nest_vectors import NEST_COLUMNS
 from polygym.cost.features.loops.cache_lines import reference_footprint
-from polygym.cost.features.loops.column_names import (
-    CACHE_SIZES,
-    CONTEXT_COLUMNS,
-    NEST_COLUMNS,
-    NestFootprint,
-)
+from polygym.cost.features.loops.column_names import CACHE_SIZES, CONTEXT_COLUMNS, NestFootprint
 from polygym.cost.features.loops.footprints import relation_features as relations_of_all
 from polygym.cost.features.loops.footprints import stacked_footprints
 from polygym.cost.features.loops.nests import untiled_nest
