@@ -1,6 +1,6 @@
 """Make the weights of the pretrained policy, and trees, from corpora of measurements: one command.
 
-    polygym collect near.sqlite --near --work 8e6:4e8 --each 24 --threads 2 --seed 22
+    polygym collect near.sqlite --near --operations 8e6:4e8 --candidates 24 --threads 2 --seed 22
     python -m agents.fit --corpus near.sqlite --out runs/learned
 
 Programs, not rows, are dealt into folds: networks that have not seen a program say what they

@@ -1,7 +1,7 @@
 """How far a sweep on a cluster scales: the driver's own code, and workers that only pretend.
 
-    python benchmarks/cluster.py scale [--workers 1,16,64,256] [--seconds 20]
-    python benchmarks/cluster.py saturate [--seconds 10]
+    python benchmarks/cluster.py scale [--workers 1,16,64,256] [--time-limit 20s]
+    python benchmarks/cluster.py saturate [--time-limit 10s]
     python benchmarks/cluster.py ray [--workers 64] [--actors 2]
     python benchmarks/cluster.py draw FILE.json docs/cluster-scaling.png
     python benchmarks/cluster.py compare DIR [--kernels mvt,atax] [--budget 8]
@@ -39,6 +39,7 @@ from ray_study.comparison import print_comparison
 from ray_study.overhead import measure_overhead
 
 from polybench import Dataset
+from polygym.durations import parse_duration
 from polygym.mapping.machine import Machine
 from polygym.runtime.evaluation.fingerprint import MachineFingerprint
 from polygym.runtime.worker.outcome import OutcomeStatus
@@ -280,7 +281,7 @@ def main() -> int:
     )
     parser.add_argument("--workers", default="1,4,16,64,128,256")
     parser.add_argument("--actors", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--time-limit", type=parse_duration, default="20s", metavar="DURATION")
     parser.add_argument("--kernels", default="")
     parser.add_argument("--budget", type=int, default=0)
     parser.add_argument("--pairs", type=int, default=5)
@@ -296,17 +297,17 @@ def main() -> int:
                 found = simulate_sweep(
                     SimulatedTransport(count, EPISODE_SECONDS),
                     count,
-                    options.seconds,
+                    options.time_limit,
                     EPISODE_SECONDS,
                 )
                 print(json.dumps({"way": "pretended", **found}), flush=True)
         case "saturate":
-            found = simulate_sweep(SimulatedTransport(32, 0.0), 32, options.seconds, 0.0)
+            found = simulate_sweep(SimulatedTransport(32, 0.0), 32, options.time_limit, 0.0)
             print(json.dumps({"way": "saturated", **found}), flush=True)
         case "ray":
             for count in counts:
                 transport = SharedActorTransport(count, options.actors)
-                found = simulate_sweep(transport, count, options.seconds, EPISODE_SECONDS)
+                found = simulate_sweep(transport, count, options.time_limit, EPISODE_SECONDS)
                 print(json.dumps({"way": "ray", **found}), flush=True)
         case "draw":
             draw(*options.files)

@@ -123,7 +123,7 @@ def run_searches(options: argparse.Namespace) -> int:
     failed = 0
     models: dict[str, tuple[CostModel, bool] | None] = {}
     for number, task in enumerate(missing, start=1):
-        if options.minutes and time.monotonic() - began > 60 * options.minutes:
+        if options.time_limit and time.monotonic() - began > options.time_limit:
             print(f"{len(missing) - number + 1} searches are left; the same command goes on")
             break
         label = f"{number}/{len(missing)} {task.program} {task.contender} seed {task.seed}"
@@ -198,7 +198,7 @@ def run_remeasurement(options: argparse.Namespace) -> int:
     ]
     began, failed = time.monotonic(), 0
     for number, heat in enumerate(missing, start=1):
-        if options.minutes and time.monotonic() - began > 60 * options.minutes:
+        if options.time_limit and time.monotonic() - began > options.time_limit:
             print(f"{len(missing) - number + 1} programs are left; the same command goes on")
             break
         label = f"{number}/{len(missing)} {heat.program}"

@@ -31,6 +31,7 @@ from crash_study.cases import DEFECTS, RUNS, CrashRun, CrashWorker, work
 from crash_study.journal import CrashJournal
 
 import polybench
+from polygym.durations import parse_duration
 from polygym.errors import PolygymError
 
 
@@ -38,7 +39,7 @@ def run_cases(options: argparse.Namespace, kernels: list[str], journal: CrashJou
     """Give cases to processes until enough runs are counted, something is wrong, or Ctrl-C."""
     context = multiprocessing.get_context("spawn")
     cases, results = context.Queue(), context.Queue()
-    settings = (options.seed, kernels, options.compile_seconds)
+    settings = (options.seed, kernels, options.compile_time_limit)
     processes = [
         context.Process(target=work, args=(settings, cases, results, os.getpid()), daemon=False)
         for _ in range(options.processes)
@@ -70,7 +71,7 @@ def run_cases(options: argparse.Namespace, kernels: list[str], journal: CrashJou
                 total = sum(journal.counts.values())
                 rate = (total - before) / (report - start)
                 print(f"{total:7} runs  {rate:5.2f}/s  {dict(journal.counts)}", flush=True)
-            if options.minutes and time.monotonic() - start > 60 * options.minutes:
+            if options.time_limit and time.monotonic() - start > options.time_limit:
                 break
     except KeyboardInterrupt:
         print("interrupted; --resume goes on")
@@ -88,15 +89,17 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--count", type=int, default=1000, help="runs, of all calls together")
-    parser.add_argument("--minutes", type=float, default=0.0, help="stop after so long")
+    parser.add_argument("--time-limit", type=parse_duration, metavar="DURATION")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kernels", default="", help="names with commas between; all")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--compile-seconds", type=float, default=15.0)
+    parser.add_argument("--compile-time-limit", type=parse_duration, default="15s")
     parser.add_argument("--out", type=Path, help="a folder for the journal and what failed")
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--keep-going", action="store_true")
-    parser.add_argument("--report", type=float, default=30.0, help="seconds between two lines")
+    parser.add_argument(
+        "--report", type=parse_duration, default="30s", help="time between two lines"
+    )
     parser.add_argument("--case", type=int, help="play one case and print what becomes of it")
     options = parser.parse_args()
     known = [kernel.name for kernel in polybench.KERNELS]
@@ -104,7 +107,7 @@ def main() -> None:
     if unknown := set(kernels) - set(known):
         sys.exit(f"unknown kernels: {', '.join(sorted(unknown))}")
     if options.case is not None:
-        hand = CrashWorker(options.seed, kernels, options.compile_seconds)
+        hand = CrashWorker(options.seed, kernels, options.compile_time_limit)
         try:
             crash_runs = list(hand.runs(options.case))
         finally:

@@ -6,7 +6,7 @@ a random mapping and random sizes; the code is made for these sizes or for all, 
 threads that really start, however little there is to do. Its output must be that of the original
 order bit for bit. Exit code 1 if one is not.
 
-    PYTHONPATH=. python benchmarks/random_mappings.py --minutes 10
+    PYTHONPATH=. python benchmarks/random_mappings.py --time-limit 10m
 """
 
 import argparse
@@ -14,6 +14,7 @@ import collections
 import sys
 import time
 
+from polygym.durations import parse_duration
 from tests.codegen.mapped_programs import PROGRAMS, REFUSED, disagreement
 from tests.oracles.threads import every_loop_shared
 
@@ -22,10 +23,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--time-limit", type=parse_duration, default="10m", metavar="DURATION")
     parser.add_argument("--seed", type=int, default=1_000_000, help="the first draw's dice")
     options = parser.parse_args()
-    end = time.monotonic() + 60 * options.minutes
+    end = time.monotonic() + options.time_limit
     drawn: collections.Counter[str] = collections.Counter()
     wrong = refused = 0
     seed = options.seed

@@ -11,7 +11,7 @@ killed. What must hold, or the exit status is 1:
 * when it is over no process is left, whoever its parent is now: all carry a mark in their
   environment.
 
-    python benchmarks/soak.py --minutes 10 --processes 8 --memory 6
+    python benchmarks/soak.py --time-limit 10m --processes 8 --memory 6
 """
 
 import argparse
@@ -26,6 +26,8 @@ import uuid
 from pathlib import Path
 
 import numpy as np
+
+from polygym.durations import parse_duration
 
 PROCESS_MARK = "POLYGYM_SOAK"
 SECONDS_TO_END = 60.0
@@ -83,7 +85,7 @@ def explore(options: argparse.Namespace) -> None:
     steps = 0
     observation = envs.reset()
     start = report = time.monotonic()
-    while time.monotonic() - start < 60 * options.minutes:
+    while time.monotonic() - start < options.time_limit:
         actions = [
             generator.choice(np.flatnonzero(observation["action_mask"][index]))
             for index in range(options.processes)
@@ -139,12 +141,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--time-limit", type=parse_duration, default="10m", metavar="DURATION")
     parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--memory", type=float, help="GiB that all may hold together")
     parser.add_argument("--dataset", default="mini")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--every", type=float, default=1.0, help="seconds between two looks")
+    parser.add_argument(
+        "--every", type=parse_duration, default="1s", help="time between checks"
+    )
     parser.add_argument("--start", default="forkserver", choices=("fork", "forkserver", "spawn"))
     parser.add_argument("--no-kill", dest="kill", action="store_false", help="kill no process")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)

@@ -26,6 +26,8 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 
+from polygym.durations import parse_duration
+
 IDS = ("polygym/Construct-v0", "polygym/Explore-v0", "polygym/Schedule-v0")
 TERMS = "polygym/Rewrite-v0"
 ROOT = Path(__file__).resolve().parent.parent
@@ -74,7 +76,7 @@ def clock_overhead(repeats: int = 2000) -> float:
 def measure_in_process(tree: Path, name: str, kernel: str, seconds: float) -> dict[str, float]:
     """Return the figures of a kernel with the sources of a tree."""
     command = [sys.executable, __file__, "--measure", "--id", name, "--kernel", kernel]
-    command += ["--seconds", str(seconds)]
+    command += ["--time-limit", f"{seconds}s"]
     found = subprocess.check_output(command, env={**os.environ, "PYTHONPATH": str(tree)})
     figures: dict[str, float] = json.loads(found)
     return figures
@@ -86,14 +88,16 @@ def main() -> None:
     )
     parser.add_argument("--id", choices=(*IDS, TERMS), default=IDS[2])
     parser.add_argument("--kernel", action="append", help="one of them (default: all)")
-    parser.add_argument("--seconds", type=float, default=2.0, help="of the processor, for each")
+    parser.add_argument(
+        "--time-limit", type=parse_duration, default="2s", help="processor time of each"
+    )
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--against", type=Path, help="another tree of sources to compare with")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
-        print(json.dumps(measure(options.id, options.kernel[0], options.seconds)))
+        print(json.dumps(measure(options.id, options.kernel[0], options.time_limit)))
         return
     import polybench
 
@@ -110,7 +114,7 @@ def main() -> None:
         best: dict[str, dict[str, float]] = {}
         for _ in range(options.rounds):
             for tree, path in trees.items():
-                one = measure_in_process(path, options.id, kernel, options.seconds)
+                one = measure_in_process(path, options.id, kernel, options.time_limit)
                 if tree not in best or one["rate"] > best[tree]["rate"]:
                     best[tree] = one
         found[kernel] = best

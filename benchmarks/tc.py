@@ -6,10 +6,10 @@ of several rounds counts, of two where they are slow. In each round a contender 
 threads of the one before, which spin for a while in case that there is more to do, have fallen
 asleep; then it is called without a clock, so that its own threads are awake and its caches warm,
 and only then with one: what is compared is how long each takes when it is called again and again.
-Tuning takes ``--seconds`` a row, in processes of its own; 0 leaves it out.
+Tuning takes ``--time-limit`` a row, in processes of its own; 0s omits it.
 
-    python benchmarks/tc.py --threads 2 --seconds 60
-    python benchmarks/tc.py --seconds 0 tmm mlp3
+    python benchmarks/tc.py --threads 2 --time-limit 60s
+    python benchmarks/tc.py --time-limit 0s tmm mlp3
 """
 
 import argparse
@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from polygym.durations import parse_duration
 from polygym.frontend.tc import library
 from polygym.frontend.tc.syntax.tree import ElementType, NameUse
 from polygym.mapping.mapping import DEFAULT_MAPPING, SEQUENTIAL_MAPPING, Mapping
@@ -195,7 +196,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=60.0, help="of tuning for each row")
+    parser.add_argument(
+        "--time-limit", type=parse_duration, default="60s", help="tuning time of each row"
+    )
     parser.add_argument("--rounds", type=int, default=15)
     names = sorted({case.name for case in CASES})
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}: all")
@@ -214,7 +217,7 @@ def main() -> None:
     for case in CASES:
         if arguments.names and case.name not in arguments.names:
             continue
-        found = measure_case(case, arguments.threads, arguments.seconds, arguments.rounds)
+        found = measure_case(case, arguments.threads, arguments.time_limit, arguments.rounds)
         times = [f"{1e3 * found[name]:.3f}" if name in found else "-" for name in columns]
         sizes = ", ".join(f"{name}={value}" for name, value in case.sizes.items())
         print(f"| {case.name} ({sizes}) | {' | '.join(times)} |", flush=True)

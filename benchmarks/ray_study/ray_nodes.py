@@ -64,7 +64,7 @@ def start_sweep(
     folder: Path, address: str, *arguments: str, log: IO[str] | None = None
 ) -> subprocess.Popen[str]:
     """Start a sweep into a folder, on a cluster or here; what it says goes into a pipe or a log."""
-    on = ("--on", f"ray://{address}") if address else ()
+    on = ("--cluster", f"ray://{address}") if address else ()
     command = (sys.executable, "-m", "polygym", "sweep", *arguments, *MINI_OPTIONS, *on)
     return subprocess.Popen(
         (*command, "--out", str(folder)),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from polybench import Dataset
+from polygym.durations import parse_duration
 from search_study import contenders, programs, ranking
 from search_study.search_run import STARTS
 
@@ -47,14 +48,14 @@ def _search(one: argparse.ArgumentParser) -> None:
     one.add_argument("--threads", type=_positive, default=2)
     one.add_argument("--start", choices=STARTS, default="naive")
     one.add_argument("--dataset", choices=_SIZES, default="medium", help="sizes of kernels")
-    one.add_argument("--minutes", type=float, help="begin no search after so long")
+    one.add_argument("--time-limit", type=parse_duration, help="start no search after this time")
 
 
 def _finals(one: argparse.ArgumentParser) -> None:
     one.add_argument(
         "programs", nargs="*", metavar="PROGRAM", help="only these; default: all that were searched"
     )
-    one.add_argument("--minutes", type=float, help="begin no program after so long")
+    one.add_argument("--time-limit", type=parse_duration, help="start no program after this time")
 
 
 def _report(one: argparse.ArgumentParser) -> None:

@@ -274,7 +274,7 @@ def test_what_is_refused(
 
 
 def test_too_much_memory_is_an_outcome(capsys: pytest.CaptureFixture[str]) -> None:
-    code, data = call_json(capsys, "run", "gemm", "--dataset", "large", "--memory", "16")
+    code, data = call_json(capsys, "run", "gemm", "--dataset", "large", "--memory-limit", "16MiB")
     assert code == 1
     assert data["status"] == "out of memory"
 
@@ -295,7 +295,7 @@ def test_help_teaches(command: str) -> None:
         ("-p", "ni=4", "-p", "nj=5", "-p", "nk=6"),
         ("--parameters", "ni=4,nj=5,nk=6"),
         ("-p", "ni=4, nj=0x5", "--parameters", "nk=6"),
-        ("--parameter", "ni=4", "--parameter", "nj=5", "--parameter", "nk=6"),
+        ("-p", "ni=4", "--parameters", "nj=5", "-p", "nk=6"),
     ],
 )
 def test_sizes_are_given_as_environments_take_them(

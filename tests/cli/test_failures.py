@@ -167,7 +167,7 @@ def test_bytes_that_are_no_text(
         (["run", "gemm", "-p", "ni=5", "-p", "ni=6"], "found 'ni' twice"),
         (["run", "gemm", "-p", "ni=" + "9" * 5000], "found 'ni=999"),
         (["run", "gemm", "-p", "ni=0x" + "f" * 40], "type int"),
-        (["run", "gemm", "--memory", "9" * 30], "range"),
+        (["run", "gemm", "--memory-limit", "9" * 30], "bytes"),
         (["run", "gemm", "--function", ""], "expected a name, found none; "),
         (["show", "gemm", "--" + "x" * 5000], "No such option"),
         (["show", "z" * 5000], "unknown kernel"),

@@ -16,7 +16,7 @@ from polygym.cli.execution.benching import ORIGINAL, BenchOptions, bench_program
 from polygym.cli.interrupts import EXIT_INTERRUPTED, interrupts_raise
 from polygym.cli.options.common import (
     EXCLUSION_HELP,
-    TARGET_HELP,
+    PROGRAM_HELP,
     function_option,
     installed_compilers,
     json_option,
@@ -27,6 +27,7 @@ from polygym.cli.options.common import (
 from polygym.cli.options.schedules import is_automatic, schedule_maker, text_in_file
 from polygym.cli.options.splitting import SplitOption, split_option, split_program
 from polygym.cli.options.storage import StorageOption, apply_storage, storage_options
+from polygym.cli.options.values import count_option, file_option
 from polygym.cli.output.array_figures import non_finite_remark
 from polygym.cli.output.bench_table import (
     BenchEntry,
@@ -81,38 +82,28 @@ Examples:
 """
 
 
-@click.command(
-    "bench", help=_HELP, epilog=f"{TARGET_HELP.replace('TARGET', 'Each target')} {EXCLUSION_HELP}"
-)
-@click.argument("targets", nargs=-1, required=True, metavar="KERNEL|GLOB|CATEGORY|FILE.c|!...")
+@click.command("bench", help=_HELP, epilog=f"{PROGRAM_HELP} {EXCLUSION_HELP}")
+@click.argument("targets", nargs=-1, required=True, metavar="PROGRAM...")
 @click.option(
     "--schedules",
     multiple=True,
     default=("original,isl,auto",),
-    metavar="NAME[,NAME]",
+    metavar="SCHEDULE,...",
     help="original, isl, auto (decided by models of cost), files with schedules, or isl "
     "text; may be repeated. Ratios are to the original order, which is always measured. (Default: "
     "original,isl,auto.)",
 )
 @click.option(
     "--against",
-    metavar="NAME[,NAME]",
+    metavar="NAME,...",
     default="",
     help="llvm-O3 (the original order, always measured), isl, clang, gcc, polly, limit.",
 )
-@click.option(
+@file_option(
     "--figure",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.png|.svg",
     help="Draw which share of its limit each program reaches; needs --against limit.",
 )
-@click.option(
-    "--repeat",
-    type=click.IntRange(1, 1000),
-    default=4,
-    show_default=True,
-    help="Rounds; each runs every schedule once.",
-)
+@count_option("--repeat", most=1000, default=4, help="Rounds; each runs every schedule once.")
 @function_option
 @size_options
 @split_option(
@@ -348,7 +339,7 @@ def _report(
     entries = [entry.to_json() for entry in found.entries]
     if how.limited:
         entries += limit_entries(found.results, found.unlimited)
-        limits = {"of_limit": {name: mean_of_limit(found.of(name)) for name in names}}
+        limits = {"share_of_limit": {name: mean_of_limit(found.of(name)) for name in names}}
     return {
         "dataset": str(dataset or Dataset.LARGE),
         "repeat": how.repeat,
@@ -357,7 +348,7 @@ def _report(
         "caveat": how.mapping.timing_caveat,
         "tolerance_of_compilers": TOLERANCE if how.compilers else None,
         "interrupted": found.interrupted,
-        "foreign_load": None if found.load is None else found.load.to_json(),
+        "background_load": None if found.load is None else found.load.to_json(),
         "entries": entries,
         "geometric_mean": {name: mean_speedup(found.of(name)) for name in names},
         **limits,

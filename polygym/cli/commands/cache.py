@@ -10,6 +10,7 @@ import click
 
 from polygym.autoschedule import storage_cache
 from polygym.cli.options.common import json_option
+from polygym.cli.options.values import file_argument
 from polygym.cli.output.console import format_seconds, write_text
 from polygym.cli.output.tables import print_table
 from polygym.cli.result import CommandResult
@@ -68,7 +69,7 @@ def list_entries(as_json: bool) -> CommandResult:
 
 
 @command.command("export")
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@file_argument("file", "FILE")
 @json_option
 def export(file: Path, as_json: bool) -> CommandResult:
     """Write everything to FILE, or to standard output if that is -."""
@@ -85,7 +86,7 @@ def export(file: Path, as_json: bool) -> CommandResult:
 
 
 @command.command("import")
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@file_argument("file", "FILE")
 @json_option
 def import_entries(file: Path, as_json: bool) -> CommandResult:
     """Add what FILE has, or standard input if that is -.

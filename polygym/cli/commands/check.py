@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from polygym.cli.options.common import (
-    TARGET_HELP,
+    PROGRAM_HELP,
     function_option,
     json_option,
     parameters_option,
-    target_argument,
+    program_argument,
 )
 from polygym.cli.options.schedules import schedule_maker
 from polygym.cli.options.splitting import SplitOption, split_option
@@ -36,14 +36,14 @@ Examples:
 """
 
 
-@click.command("check", help=_HELP, epilog=TARGET_HELP)
-@target_argument
+@click.command("check", help=_HELP, epilog=PROGRAM_HELP)
+@program_argument
 @function_option
 @click.option(
     "--schedule",
     "schedule_text",
     required=True,
-    metavar="TEXT|FILE|original|isl|auto",
+    metavar="SCHEDULE",
     help="The schedule: isl text, a file with it, or a name.",
 )
 @split_option("none, or what the schedule's file has")

@@ -46,7 +46,7 @@ def status_command(address: str, as_json: bool) -> CommandResult:
     if as_json:
         return CommandResult(code, {"nodes": nodes})
     print_table(
-        ("NODE", "HOST", "STATE", "CPUS", "SLOTS", "CLOCK", "KIND", "AT"),
+        ("NODE", "HOST", "STATE", "CPUS", "SLOTS", "CLOCK", "KIND", "JOB"),
         [_row(node) for node in nodes],
         "lllrrrll",
     )

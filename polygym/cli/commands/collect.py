@@ -13,6 +13,7 @@ from polygym.cli.options.cluster import cluster_option, open_fleet
 from polygym.cli.options.common import function_option, json_option, seed_option, threads_option
 from polygym.cli.options.splitting import SplitOption, split_option
 from polygym.cli.options.storage import StorageOption, recipe_of, storage_options
+from polygym.cli.options.values import count_option, duration_option, file_argument
 from polygym.cli.output.console import format_seconds, write_text
 from polygym.cli.output.defects import report_defects
 from polygym.cli.output.progress import collection_progress
@@ -46,106 +47,85 @@ def _bounds(_: click.Context, __: click.Parameter, text: str) -> tuple[float, fl
 
 _HELP = f"""Measure many candidates of many programs, for models to learn from.
 
-FILE is a corpus, an SQLite file, which is made where it is not there. A visit takes a program at
-sizes and measures --each candidates of it: the usual ones (the order of the text, isl's schedules
+CORPUS is an SQLite file, created if it does not exist. A visit takes a program at sizes and
+measures --candidates candidates of it: the default ones (the order of the source, isl's schedules
 under the default mapping), random schedules under random mappings, and changes of the best so far.
 Candidates are compiled on all cores and measured one after the other, each beside the original
-order, and its outputs are compared with the original's. Nothing else should run meanwhile.
+order. Its outputs are compared with the original's. Nothing else should run meanwhile.
 
-PATTERN names programs as elsewhere: kernels, categories, comprehensions, files, random programs
-('gemm', 'stencils', 'tc:conv*', 'random:17'). 'random:*' and 'scalars:*' stand for any random
-program, of loops alone or with scalars and small arrays, another one in each visit. Without one,
-six in ten visits are of a random program, each another, the rest of kernels and of the library's
-comprehensions, but never of the kernels on which models are tested:
-{", ".join(TEST_KERNELS)}. Sizes are drawn too: the original
-order does as many operations as --work says, and never more than four times as many.
+PROGRAM is a kernel, a category, a comprehension, a file or a random program ('gemm', 'stencils',
+'tc:conv*', 'random:17'). 'random:*' and 'scalars:*' mean another random program in each visit, of
+loops alone or with scalars and small arrays. By default 60 % of the visits take a random program,
+the others kernels and the library's comprehensions, but never the test kernels of the models:
+{", ".join(TEST_KERNELS)}. Sizes are random too: the original
+order does as many operations as --operations allows, and never more than four times as many.
 
-With --split or --storage each program is changed before; rows of it are of another program than
-those of what was written, and stand beside them. So do those of another region of a file, or of
-other sizes: --function and --extent are for all files that are named.
+With --split or --storage each program is changed first; its rows are those of another program, and
+stand beside the rows of the source. The same holds for --function and --extent, which apply to all
+named files.
 
-With --homes visits come in threes: a program as it was written, with its storage expanded, and with
-that private to threads, or cut; that is what is chosen among where nothing is said of storage.
-Programs without such a choice are left out. Models compare the rows of all three.
+With --storage-variants visits come in threes: a program as written, with expanded storage, and with
+storage private to threads, or split. These are the variants that commands choose from by default.
+Programs with only one variant are skipped. Models compare the rows of all three.
 
-Ctrl-C and --minutes stop it at any time. The same command goes on where it ended, with the same
---seed in the middle of a visit; a candidate is never measured twice on one kind of machine.
+Ctrl-C and --time-limit stop it at any time. The same command continues, with the same --seed in the
+middle of a visit; a candidate is never measured twice on one kind of machine.
 
 Exit code 1: an output was wrong, or a candidate crashed.
 
 \b
 Examples:
   polygym collect corpus.sqlite --rows 2000
-  polygym collect corpus.sqlite --rows 20000 --threads 2      goes on
-  polygym collect mine.sqlite my.c gemm --each 200 --minutes 10
-  polygym collect near.sqlite --near --work 3e7:3e9 --each 24 --threads 2
-  polygym collect homes.sqlite 'scalars:*' --homes --near --each 12
+  polygym collect corpus.sqlite --rows 20000 --threads 2      continues
+  polygym collect mine.sqlite my.c gemm --candidates 200 --time-limit 10m
+  polygym collect near.sqlite --near --operations 3e7:3e9 --candidates 24 --threads 2
+  polygym collect variants.sqlite 'scalars:*' --storage-variants --near --candidates 12
   polygym corpus stats corpus.sqlite
 """
 
 
 @click.command("collect", help=_HELP)
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
+@file_argument("file", "CORPUS")
+@click.argument("patterns", nargs=-1, metavar="[PROGRAM]...")
+@count_option("--rows", most=100_000_000, default=1000, help="Stop when the corpus has N rows.")
+@count_option("--candidates", least=2, most=100_000, default=48, help="Candidates of a visit.")
+@duration_option("--time-limit", help="Stop after this time.")
 @click.option(
-    "--rows",
-    type=click.IntRange(1, 100_000_000),
-    default=1000,
-    show_default=True,
-    metavar="N",
-    help="Stop when the corpus has so many rows.",
-)
-@click.option(
-    "--each",
-    type=click.IntRange(2, 100_000),
-    default=48,
-    show_default=True,
-    metavar="N",
-    help="How many candidates a visit measures.",
-)
-@click.option(
-    "--minutes",
-    type=click.FloatRange(0.0, min_open=True),
-    default=None,
-    metavar="N",
-    help="Stop after so long, whatever there is.",
-)
-@click.option(
-    "--work",
+    "--operations",
     callback=_bounds,
     default=f"{MIN_OPERATIONS:g}:{MAX_OPERATIONS:g}",
     show_default=True,
-    metavar="LEAST:MOST",
-    help="How many operations the original order does at the sizes that are drawn.",
+    metavar="MIN:MAX",
+    help="Operations of the original order at the random sizes.",
 )
 @click.option(
     "--near",
     is_flag=True,
-    help="Measure what is near isl's schedule and the default mapping: all of isl's schedules, "
+    help="Measure candidates near isl's schedule and the default mapping: all of isl's schedules, "
     "edits of the best, changes of their mappings.",
 )
 @click.option(
-    "--homes",
+    "--storage-variants",
     is_flag=True,
-    help="Measure each program in all homes that are chosen among: as it was written, expanded, "
-    "private to threads or cut, with --each candidates in each of them.",
+    help="Measure each program in all its storage variants: as written, expanded, private to "
+    "threads or split, with --candidates candidates in each of them.",
 )
 @function_option
 @split_option("none")
 @storage_options("keep")
 @cluster_option
 @threads_option
-@seed_option("The dice: which programs, sizes, schedules and mappings.")
+@seed_option("Seed of the random programs, sizes, schedules and mappings.")
 @json_option
 def command(
     file: Path,
     patterns: tuple[str, ...],
     rows: int,
-    each: int,
-    minutes: float | None,
-    work: tuple[float, float],
+    candidates: int,
+    time_limit: float | None,
+    operations: tuple[float, float],
     near: bool,
-    homes: bool,
+    storage_variants: bool,
     region: str | None,
     cutter: SplitOption | None,
     storage: StorageOption | None,
@@ -155,15 +135,22 @@ def command(
     seed: int,
     as_json: bool,
 ) -> CommandResult:
-    """Collect, and say what came of it."""
-    limit = None if minutes is None else 60 * minutes
-    recipe = recipe_of(cutter, storage, None if homes else storage_limit)
-    if homes and not (cutter is None and storage is None):
-        raise click.UsageError("--homes: expected no --storage and no --split beside it")
-    choice = ProgramChoice.of(patterns, work, region)
+    """Collect, and report the result."""
+    recipe = recipe_of(cutter, storage, None if storage_variants else storage_limit)
+    if storage_variants and not (cutter is None and storage is None):
+        raise click.UsageError("--storage-variants: expected no --storage and no --split beside it")
+    choice = ProgramChoice.of(patterns, operations, region)
     most = DEFAULT_MEMORY_LIMIT if storage_limit is None else storage_limit
     plan = CollectPlan(
-        choice, rows, each, threads, seed, limit, near, recipe, most if homes else None
+        choice,
+        rows,
+        candidates,
+        threads,
+        seed,
+        time_limit,
+        near,
+        recipe,
+        most if storage_variants else None,
     )
     stop = StopRequest()
     with ExitStack() as stack:
@@ -194,7 +181,7 @@ def command(
     _print(document, collection)
     report_defects(defects, DEFAULT_MAPPING)
     if stop.signal_number:
-        write_text("interrupted; the same command goes on", err=True)
+        write_text("interrupted; repeat the command to continue", err=True)
     return CommandResult(code)
 
 
@@ -237,7 +224,7 @@ def _print(document: dict[str, Any], collection: Collection) -> None:
     )
     for status, count in document["statuses"].items():
         write_text(f"  {status}: {count}")
-    for one in document["skipped"][:5]:
-        write_text(f"left out: {one}", err=True)
+    for reason in document["skipped"][:5]:
+        write_text(f"skipped: {reason}", err=True)
     if len(document["skipped"]) > 5:
-        write_text(f"and {len(document['skipped']) - 5} more were left out", err=True)
+        write_text(f"and {len(document['skipped']) - 5} more were skipped", err=True)

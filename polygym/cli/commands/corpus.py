@@ -1,4 +1,4 @@
-"""``polygym corpus``: what is in a corpus, whether it is whole, and putting two together."""
+"""``polygym corpus``: statistics, checks, merges and packed files of corpora."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from polygym.cli.options.common import json_option
+from polygym.cli.options.values import choice_option, file_argument
 from polygym.cli.output.console import heading, write_text
 from polygym.cli.output.tables import print_table
 from polygym.cli.output.text import counted
@@ -28,7 +29,7 @@ _HELP = """Look at corpora, which `polygym collect` makes. Three come with polyg
 
 \b
 Examples:
-  polygym corpus unpack corpus.sqlite         the large one of polygym's
+  polygym corpus unpack corpus.sqlite         the large one
   polygym corpus unpack near.sqlite --which near
   polygym corpus stats corpus.sqlite
   polygym corpus check corpus.sqlite
@@ -46,10 +47,10 @@ def command() -> None:
 
 
 @command.command("stats")
-@click.argument("file", type=_FILE)
+@file_argument("file", "CORPUS")
 @json_option
 def stats(file: Path, as_json: bool) -> CommandResult:
-    """Count rows, programs and machines; say how much they differ and drift."""
+    """Count rows, programs and machines; report outliers and drift."""
     with open_corpus(file) as corpus:
         statistics = corpus_statistics(corpus)
     if as_json:
@@ -59,7 +60,7 @@ def stats(file: Path, as_json: bool) -> CommandResult:
 
 
 @command.command("check")
-@click.argument("file", metavar="CORPUS", type=_FILE)
+@file_argument("file", "CORPUS")
 @json_option
 def check(file: Path, as_json: bool) -> CommandResult:
     """Check all checksums of CORPUS, and SQLite's pages. Exit code 1: it is damaged."""
@@ -73,16 +74,16 @@ def check(file: Path, as_json: bool) -> CommandResult:
 
 
 @command.command("merge")
-@click.argument("into", type=_FILE)
-@click.argument("files", type=_FILE, nargs=-1, required=True)
+@file_argument("into", "INTO")
+@click.argument("files", type=_FILE, nargs=-1, required=True, metavar="CORPUS...")
 @json_option
 def merge(into: Path, files: tuple[Path, ...], as_json: bool) -> CommandResult:
-    """Add to INTO, which is made where it is not there, what FILES have.
+    """Add the rows of each CORPUS to INTO, which is created if it does not exist.
 
-    What is there already is not added again. Rows of different machines stay apart.
+    Rows that INTO has are not added again. Rows of different machines stay apart.
     """
     added = {}
-    # All are looked at before anything is written.
+    # All are checked before anything is written.
     for file in files:
         if file.resolve() == into.resolve():
             raise InputError(f"{into}: expected another file than the corpus, found the same")
@@ -102,11 +103,11 @@ def merge(into: Path, files: tuple[Path, ...], as_json: bool) -> CommandResult:
 
 
 @command.command("export")
-@click.argument("file", type=_FILE)
-@click.argument("parquet", type=_FILE)
+@file_argument("file", "CORPUS")
+@file_argument("parquet", "PARQUET")
 @json_option
 def export(file: Path, parquet: Path, as_json: bool) -> CommandResult:
-    """Write all rows as a Parquet file, a column for everything that is known of one.
+    """Write all rows of CORPUS as a Parquet file.
 
     It needs the package pyarrow: pip install 'polygym[cost]'.
     """
@@ -118,11 +119,11 @@ def export(file: Path, parquet: Path, as_json: bool) -> CommandResult:
 
 
 @command.command("pack")
-@click.argument("file", type=_FILE)
-@click.argument("packed", type=_FILE)
+@file_argument("file", "CORPUS")
+@file_argument("packed", "PACKED")
 @json_option
 def pack(file: Path, packed: Path, as_json: bool) -> CommandResult:
-    """Write the corpus FILE as the small file PACKED, to be handed on."""
+    """Write CORPUS as the small file PACKED."""
     with open_corpus(file) as corpus:
         size, rows = packing.pack(corpus, packed), corpus.count()
     if as_json:
@@ -132,24 +133,29 @@ def pack(file: Path, packed: Path, as_json: bool) -> CommandResult:
 
 
 _SHIPPED = packing.SHIPPED_CORPORA
-_UNPACK_HELP = f"""Write the corpus that is in PACKED to FILE; without PACKED one of polygym's.
+_SHIPPED_LINES = "\n".join(
+    f"  {name:<16} {shipped.rows:>6,} rows, {shipped.about}" for name, shipped in _SHIPPED.items()
+)
+_UNPACK_HELP = f"""Write the corpus in PACKED to CORPUS; without PACKED one that comes with polygym.
 
 \b
-{chr(10).join(f"  {name:<6} {one.rows:>6,} rows, {one.about}" for name, one in _SHIPPED.items())}
+{_SHIPPED_LINES}
 """
 
 
 @command.command("unpack", help=_UNPACK_HELP)
-@click.argument("file", type=_FILE)
-@click.argument("packed", type=_FILE, required=False)
-@click.option(
-    "--which", type=click.Choice(list(_SHIPPED)), help="Which of polygym's; else the large one."
+@file_argument("file", "CORPUS")
+@file_argument("packed", "PACKED", required=False)
+@choice_option(
+    "--which",
+    choices=list(_SHIPPED),
+    help="A corpus that comes with polygym. (Default: large.)",
 )
 @json_option
 def unpack(file: Path, packed: Path | None, which: str | None, as_json: bool) -> CommandResult:
     """Unpack a file, or a corpus that comes with polygym."""
     if packed is not None and which is not None:
-        raise InputError("--which: expected no PACKED beside it, which is another corpus")
+        raise InputError("--which: expected no PACKED beside it, found both")
     rows = packing.unpack(packed or _SHIPPED[which or "large"].path, file)
     if as_json:
         return CommandResult(document={"file": str(file), "rows": rows})

@@ -10,6 +10,7 @@ from typing import Any, assert_never
 import click
 
 from polygym.cli.options.common import json_option, seed_option
+from polygym.cli.options.values import choice_option, count_option, file_argument
 from polygym.cli.output.console import format_seconds, heading, write_text
 from polygym.cli.output.tables import print_table
 from polygym.cli.output.text import counted
@@ -73,53 +74,46 @@ def command() -> None:
 
 
 @command.command("train")
-@click.argument("corpus", type=_FILE)
-@click.argument("model", type=_FILE)
-@click.option(
+@file_argument("corpus", "CORPUS")
+@file_argument("model", "MODEL")
+@choice_option(
     "--model",
     "kind",
-    type=click.Choice([model_kind.value for model_kind in ModelKind]),
+    choices=[model_kind.value for model_kind in ModelKind],
     default=ModelKind.TREES.value,
-    show_default=True,
     help="Boosted trees, or a network that walks over the loops.",
 )
-@click.option(
+@choice_option(
     "--objective",
-    type=click.Choice([one.value for one in Objective]),
+    choices=[one.value for one in Objective],
     default=Objective.RANK.value,
-    show_default=True,
-    help="What is learned: the order of a program's candidates, or their times.",
+    help="The target: the order of a program's candidates, or their times.",
 )
-@click.option(
-    "--rounds",
-    type=click.IntRange(1, 100_000),
-    metavar="N",
-    help=f"How many trees (default: {BoostedTreeOptions().rounds}), or how often a tree-gru "
-    f"sees every row ({TreeGRUOptions().epochs}).",
+@count_option(
+    "--trees",
+    "rounds",
+    most=100_000,
+    help=f"Number of trees (default: {BoostedTreeOptions().rounds}), or epochs of a tree-gru "
+    f"({TreeGRUOptions().epochs}).",
 )
-@click.option(
-    "--members",
-    type=click.IntRange(1, 100),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Models of the ensemble, which tell how sure it is.",
+@count_option(
+    "--members", most=100, default=1, help="Models of the ensemble, which tell how sure it is."
 )
-@click.option(
+@count_option(
     "--folds",
-    type=click.IntRange(0, 1000),
-    metavar="N",
-    help="Parts into which programs are dealt to test on each what was learned from the others; "
-    "0 or 1 tests nothing. If nothing is said, 5, or as many as there are programs.",
+    least=0,
+    most=1000,
+    help="Folds of the cross-validation over programs; 0 or 1 means none. (Default: 5, or the "
+    "number of programs.)",
 )
 @click.option(
     "--machine",
     "machines",
     multiple=True,
     metavar="KEY",
-    help="Learn from rows of this kind of machine, or of 'all'; may be given several times.",
+    help="Learn from rows of this kind of machine, or of 'all'; may be repeated.",
 )
-@seed_option("The dice of the model and of the folds.")
+@seed_option("Seed of the model and of the folds.")
 @json_option
 def train_command(
     corpus: Path,
@@ -169,7 +163,7 @@ def train_command(
 
 
 @command.command("show")
-@click.argument("model", type=_FILE, required=False)
+@file_argument("model", "MODEL", required=False)
 @json_option
 def show_command(model: Path | None, as_json: bool) -> CommandResult:
     """Say what MODEL has learned from, how good it is, and which columns decide in trees.
@@ -261,7 +255,7 @@ def _samples(
         ),
         notes={
             "threads": sorted({one.visit.threads for one in chosen}),
-            "left_out": left_out,
+            "excluded_rows": left_out,
             **training_machines(zip(own, planned_for, strict=True)),
         },
     )
@@ -336,7 +330,7 @@ def _print(model: BoostedTrees | TreeGRU, path: Path) -> None:
             rows = [
                 (name, f"{100 * share:.1f} %") for name, share in feature_importances(model, 12)
             ]
-            print_table(("COLUMN", "OF ALL GAINS"), rows, "lr")
+            print_table(("COLUMN", "SHARE OF GAIN"), rows, "lr")
         case TreeGRU(members, shape):
             write_text(
                 f"  {len(members)} network{'s' * (len(members) > 1)}: embedding {shape.embedding}, "

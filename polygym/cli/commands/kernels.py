@@ -27,7 +27,7 @@ _SCALAR = 2
 
 
 @click.command("kernels")
-@click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
+@click.argument("patterns", nargs=-1, metavar="[PROGRAM]...")
 @json_option
 def command(patterns: tuple[str, ...], as_json: bool) -> CommandResult:
     """List the kernels, and the comprehensions of the library, with what polygym finds in them.

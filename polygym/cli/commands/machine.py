@@ -19,24 +19,24 @@ _HELP = """Show what this machine does at most, by which limits of programs are 
 
 Operations and bytes a second, of all threads together, and how long an operation takes that waits
 for another. It is measured when it is first needed and kept in the cache folder, for this kind of
-machine and each number of threads; --again measures it once more, on a machine that should have
+machine and each number of threads; --remeasure measures it once more, on a machine that should have
 nothing else to do.
 
 \b
 Examples:
   polygym machine --threads 2
-  polygym machine --threads 2 --again
+  polygym machine --threads 2 --remeasure
 """
 
 
 @click.command("machine", help=_HELP)
 @threads_option
-@click.option("--again", is_flag=True, help="Measure it once more, and keep that instead.")
+@click.option("--remeasure", is_flag=True, help="Measure again, and keep the new result.")
 @json_option
-def command(threads: int, again: bool, as_json: bool) -> CommandResult:
+def command(threads: int, remeasure: bool, as_json: bool) -> CommandResult:
     """Measure, or read what was measured, and show it."""
     with spinner("measuring the machine"):
-        peaks = remeasured_peaks(threads) if again else peaks_for(threads)
+        peaks = remeasured_peaks(threads) if remeasure else peaks_for(threads)
     machine = machine_fingerprint()
     if as_json:
         document: dict[str, Any] = {"key": machine.key, "processor": machine.processor}

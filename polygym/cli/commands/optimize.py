@@ -9,7 +9,7 @@ import click
 from polybench import Dataset
 from polygym.cli.execution.search_session import search_and_report
 from polygym.cli.options.common import (
-    TARGET_HELP,
+    PROGRAM_HELP,
     absolute_target,
     construction_options,
     function_option,
@@ -17,11 +17,11 @@ from polygym.cli.options.common import (
     mapping_options,
     model_option,
     out_option,
+    program_argument,
     resolve_mapping,
     resume_option,
     seed_option,
     size_options,
-    target_argument,
     timeout_option,
 )
 from polygym.cli.options.splitting import SplitOption, split_option
@@ -90,8 +90,8 @@ Examples:
 """
 
 
-@click.command("optimize", help=_HELP, epilog=TARGET_HELP)
-@target_argument
+@click.command("optimize", help=_HELP, epilog=PROGRAM_HELP)
+@program_argument
 @function_option
 @size_options
 @click.option(

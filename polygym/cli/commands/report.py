@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from polygym.cli.options.common import json_option
+from polygym.cli.options.values import file_option
 from polygym.cli.output.console import heading, spinner, write_text
 from polygym.cli.output.defects import report_defects
 from polygym.cli.output.sweep_progress import print_summaries
@@ -36,12 +37,7 @@ Examples:
 
 @click.command("report", help=_HELP)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.html",
-    help="The page. (Default: DIR/report.html.)",
-)
+@file_option("--out", metavar="FILE", help="The page. (Default: DIR/report.html.)")
 @json_option
 def command(folder: Path, out: Path | None, as_json: bool) -> CommandResult:
     """Read the store, draw, write."""

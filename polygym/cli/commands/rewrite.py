@@ -8,15 +8,16 @@ from pathlib import Path
 
 import click
 
-from polygym.cli.options.common import json_option, seed_option
+from polygym.cli.options.common import json_option, parameters_option, seed_option
 from polygym.cli.options.text_files import read_small_file
-from polygym.cli.output.console import heading, spinner, write_text
-from polygym.cli.output.race_report import print_race, sizes_of
+from polygym.cli.options.values import choice_option, count_option, file_option
+from polygym.cli.output.console import format_seconds, heading, spinner, write_text
 from polygym.cli.output.text import shorten
 from polygym.cli.result import CommandResult
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.search.planning import PlanningLimits
+from polygym.terms.code.timing import TimingComparison
 from polygym.terms.code.timing_record import measure_pair, repeat_measurement
 from polygym.terms.derivation import Derivation, replay_derivation
 from polygym.terms.gradient import gradient
@@ -65,7 +66,7 @@ compared, and with the interpreter at small sizes. Sizes that are not given are 
 Examples:
   polygym rewrite optimize '(mul (add x y) (add x y))'
   polygym rewrite optimize axpy.ks --rules extended --json
-  polygym rewrite optimize axpy.ks --rules extended --measure --size n=1000
+  polygym rewrite optimize axpy.ks --rules extended --measure -p n=1000
 """
 
 _GRADIENT = """Write the program of a program's derivatives, by reverse-mode differentiation.
@@ -101,26 +102,24 @@ def command() -> None:
 
 
 @command.command("optimize", help=_OPTIMIZE)
-@click.argument("target", metavar="FILE|'(TERM)'")
+@click.argument("target", metavar="TERM")
 @click.option("--definition", metavar="NAME", help="Which definition of the file (else the last).")
-@click.option(
-    "--search",
-    "method",
-    type=click.Choice([*SEARCH_METHODS, _EGRAPH]),
+@choice_option(
+    "--strategy",
+    choices=[*SEARCH_METHODS, _EGRAPH],
     default="astar",
-    show_default=True,
-    help="How to search: "
+    help="The search: "
     + "; ".join(
         f"{name}, {does}" for name, does in (*SEARCH_METHODS.items(), (_EGRAPH, _ALL_AT_ONCE))
     )
     + ".",
 )
 @click.option(
-    "--policy",
+    "--value-function",
     default="counted",
     show_default=True,
     metavar="NAME|FILE",
-    help="What astar, beam, mcts and parts expect of a term: "
+    help="Estimate of a term in astar, beam, mcts and parts: "
     + "; ".join(f"{name}, {does}" for name, does in VALUE_FUNCTIONS.items())
     + "; or a file of weights.",
 )
@@ -134,93 +133,74 @@ def command() -> None:
     help=f"A set of rules ({', '.join(RULE_SETS)}) or a file; several are joined.",
 )
 @click.option(
-    "--first",
+    "--initial-rules",
     multiple=True,
     metavar="NAME|FILE",
-    help="Search with these rules first, and from what that finds on with --rules.",
+    help="Search with these rules first, then from the result with --rules.",
 )
-@click.option(
-    "--budget",
-    type=click.IntRange(1),
-    default=5000,
-    show_default=True,
-    metavar="N",
-    help="How many terms to look at, at most.",
-)
-@click.option(
+@count_option("--budget", default=5000, help="Most terms to visit.")
+@count_option(
     "--horizon",
-    type=click.IntRange(1, 1000),
+    most=1000,
     default=10,
-    show_default=True,
-    metavar="N",
-    help="How many steps a derivation may have, at most; of parts, each of its searches.",
+    help="Most steps of a derivation; with parts, of each of its searches.",
 )
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the derivation there, to be replayed.",
-)
+@file_option("--out", help="Write the derivation to this file, for replay.")
 @click.option("--measure", is_flag=True, help="Compile the terms, and time them in turn.")
-@click.option(
-    "--size",
-    "sizes",
-    multiple=True,
-    metavar="NAME=N",
-    help="A size, or another Integer, for --measure.",
-)
-@seed_option("the dice of mcts and random")
+@parameters_option
+@seed_option("Seed of mcts and random.")
 @json_option
 def optimize(
     target: str,
     definition: str | None,
-    method: str,
-    policy: str,
+    strategy: str,
+    value_function: str,
     sets: Sequence[str],
-    first: Sequence[str],
+    initial_rules: Sequence[str],
     budget: int,
     horizon: int,
     out: Path | None,
     measure: bool,
-    sizes: Sequence[str],
-    seed: int | None,
+    parameters: dict[str, int],
+    seed: int,
     as_json: bool,
 ) -> CommandResult:
     """Search, and print the derivation."""
-    if sizes and not measure:
-        raise InputError("--size: expected --measure beside it, found none")
-    given = sizes_of(sizes)
+    if parameters and not measure:
+        raise InputError("--parameters: expected --measure beside it, found none")
     program = _program(target, definition)
-    phases = [_rules(names) for names in (first, sets) if names]
+    phases = [_rules(names) for names in (initial_rules, sets) if names]
     plan = PlanningLimits(horizon=horizon, max_states=budget)
-    value = value_function_named(policy, merge_rules(phases)) if method in VALUE_METHODS else None
+    value = None
+    if strategy in VALUE_METHODS:
+        value = value_function_named(value_function, merge_rules(phases))
     found: Derivation | SaturationRecord
     with spinner(f"rewriting {program.name}"):
-        if method == _EGRAPH:
+        if strategy == _EGRAPH:
             found = saturate_program(program, merge_rules(phases), min(budget, _MOST_NODES))
         else:
-            found = optimize_term(program, phases, method, plan, value, seed or 0)
-    record = {**found.to_json(), "search": method, "budget": budget, "horizon": horizon}
+            found = optimize_term(program, phases, strategy, plan, value, seed)
+    record = {**found.to_json(), "search": strategy, "budget": budget, "horizon": horizon}
     if value is not None:
-        record["policy"] = policy
+        record["policy"] = value_function
     race = None
     if measure:
         with spinner(f"measuring {program.name}"):
-            race, record["measured"] = measure_pair(program, found.result, given)
+            race, record["measured"] = measure_pair(program, found.result, parameters)
     if out is not None:
         write_atomically(out, (json.dumps(record, indent=2) + "\n").encode())
     if as_json:
         return CommandResult(document=record)
     _print(found)
     if race is not None:
-        print_race(race, record["measured"]["compared_with_interpreter"])
+        _print_race(race, record["measured"]["compared_with_interpreter"])
     if out is not None:
         write_text(f"written to {out}")
     return CommandResult()
 
 
 @command.command("gradient", help=_GRADIENT)
-@click.argument("target", metavar="FILE|'(TERM)'")
+@click.argument("target", metavar="TERM")
 @click.option("--definition", metavar="NAME", help="Which definition of the file (else the last).")
 @json_option
 def differentiate(target: str, definition: str | None, as_json: bool) -> CommandResult:
@@ -273,7 +253,7 @@ def replay(file: str, as_json: bool) -> CommandResult:
         return CommandResult(document={"agrees": True, **result.to_json(), **more})
     _print(result)
     if race is not None and again is not None:
-        print_race(race, again["compared_with_interpreter"])
+        _print_race(race, again["compared_with_interpreter"])
     write_text("the term is there" if is_saturation else "every step holds", fg="green")
     return CommandResult()
 
@@ -326,3 +306,30 @@ def _print_saturation(found: SaturationRecord) -> None:
     write_text(f"  {len(found.rules)} rules, an e-graph of {made.nodes} nodes: {size}")
     saved = 1.0 - made.cost / found.initial_cost if found.initial_cost else 0.0
     write_text(f"  {found.initial_cost:g} → {made.cost:g}, {saved:.1%} less")
+
+
+def _print_race(race: TimingComparison, compared_at: dict[str, int] | None) -> None:
+    """Say what code came of two programs, and how long it runs."""
+    first, last = race.timings
+    heading("code")
+    write_text(last.code.rstrip())
+    sizes = ", ".join(f"{name} = {size}" for name, size in race.sizes)
+    heading(f"measured{f', {sizes}' if sizes else ''}")
+    for name, timing in (("at first", first), ("at last", last)):
+        if timing.seconds is None:
+            write_text(f"  {name:>9}  {timing.failure}", fg="red")
+        else:
+            write_text(
+                f"  {name:>9}  {format_seconds(timing.seconds)}, in the order {timing.schedule}"
+            )
+    ratio = race.speedup()
+    if ratio is not None:
+        rounds = len(first.samples)
+        write_text(f"  {ratio:.2f} times as fast, the median of {rounds} rounds in turn")
+    if compared_at is None:
+        write_text(
+            "  not compared with the interpreter: no sizes at which it has a value soon enough"
+        )
+    else:
+        at = ", ".join(f"{name} = {size}" for name, size in compared_at.items())
+        write_text(f"  both compute what the interpreter does{f' at {at}' if at else ''}")

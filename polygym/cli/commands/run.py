@@ -10,13 +10,13 @@ import click
 
 from polybench import Dataset
 from polygym.cli.options.common import (
-    TARGET_HELP,
+    PROGRAM_HELP,
     function_option,
     json_option,
     mapping_options,
+    program_argument,
     resolve_mapping,
     size_options,
-    target_argument,
 )
 from polygym.cli.options.schedules import (
     ResolvedSchedule,
@@ -32,6 +32,7 @@ from polygym.cli.options.storage import (
     storage_figures,
     storage_options,
 )
+from polygym.cli.options.values import bytes_option, count_option
 from polygym.cli.output.array_figures import array_figures, non_finite_arrays, non_finite_remark
 from polygym.cli.output.console import (
     format_seconds,
@@ -87,12 +88,9 @@ _KEEPING = replace(_MEASURING, keep_contents=True)
 # What takes less memory is not worth a word beforehand.
 _MUCH_MEMORY = 2**30
 
-# Address space is 47 bits wide; more megabytes than this say nothing.
-_MOST_MEGABYTES = 2**27
 
-
-@click.command("run", help=_HELP, epilog=TARGET_HELP)
-@target_argument
+@click.command("run", help=_HELP, epilog=PROGRAM_HELP)
+@program_argument
 @function_option
 @size_options
 @click.option(
@@ -100,24 +98,16 @@ _MOST_MEGABYTES = 2**27
     "schedule_text",
     default="original",
     show_default=True,
-    metavar="original|isl|auto|FILE|TEXT",
-    help="The order to run in; isl may be followed by words such as fusion=minimum or skew=off, "
-    "auto is decided by models of cost, with --storage and --split where they are not given "
-    "(docs/schedules.md); FILE holds isl text, JSON, or "
-    "the output of `run --json`.",
+    metavar="SCHEDULE",
+    help="original, isl (also with options such as fusion=minimum or skew=off), auto (the choice "
+    "of cost models, with --storage and --split if they are not given), isl text, or a file of isl "
+    "text or of `run --json` (docs/schedules.md).",
 )
-@click.option(
-    "--repeat",
-    type=click.IntRange(1, 1000),
-    default=4,
-    show_default=True,
-    help="How often to run it; the time is the smallest.",
+@count_option(
+    "--repeat", most=1000, default=4, help="How often to run it; the time is the smallest."
 )
-@click.option(
-    "--memory",
-    type=click.IntRange(1, _MOST_MEGABYTES),
-    metavar="MEGABYTES",
-    help="Limit on what the program's data may take (default: what is free).",
+@bytes_option(
+    "--memory-limit", least=1, help="Limit of the program's data. (Default: the free memory.)"
 )
 @storage_options(
     "what the schedule's file has; model with --schedule auto, unless --split is given; else keep"
@@ -140,7 +130,7 @@ def command(
     mapping: Mapping | None,
     threads: int,
     repeat: int,
-    memory: int | None,
+    memory_limit: int | None,
     as_json: bool,
 ) -> CommandResult:
     """Compile the program, run it, and describe what it left."""
@@ -164,7 +154,7 @@ def command(
     if problem.memory >= _MUCH_MEMORY:
         gigabytes = [f"{size / 1e9:,.1f} GB" for size in (problem.memory, available_memory())]
         write_text("to run it takes {} of memory, {} are free".format(*gigabytes), err=True)
-    options = WorkerOptions(memory_limit=memory * 2**20 if memory else None)
+    options = WorkerOptions(memory_limit=memory_limit)
     with Worker(options) as worker, spinner(f"running {program.name}"):
         other = None if is_original else candidate
         baseline, outcome, arrays = _measured(program, worker, problem, other, repeat)
@@ -175,7 +165,7 @@ def command(
     limit = known_limit(mapping, program)
     report["limit"] = None if limit is None else limit.to_json()
     if limit is not None and isinstance(outcome, Ok):
-        report["of_limit"] = limit_share(limit, outcome.best)
+        report["share_of_limit"] = limit_share(limit, outcome.best)
     code = 0 if isinstance(outcome, Ok) else 1
     if as_json:
         return CommandResult(code, report)

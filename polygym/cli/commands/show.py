@@ -7,14 +7,14 @@ from typing import Any
 import click
 
 from polygym.cli.options.common import (
-    TARGET_HELP,
+    PROGRAM_HELP,
     function_option,
     json_option,
     mapping_option,
     parameters_option,
+    program_argument,
     reassociate_option,
     resolve_mapping,
-    target_argument,
     threads_option,
 )
 from polygym.cli.options.schedules import schedule_maker
@@ -64,15 +64,15 @@ member `c`. It is for all sizes, or for those of `-p` if all of them are given.
 _C_ROWS = [(row.name, row.summary) for row in C_PASSES]
 
 
-@click.command("show", help=_HELP, epilog=TARGET_HELP)
-@target_argument
+@click.command("show", help=_HELP, epilog=PROGRAM_HELP)
+@program_argument
 @function_option
 @click.option(
     "--schedule",
     "schedule_text",
     default="original",
     show_default=True,
-    metavar="original|isl|auto|FILE|TEXT",
+    metavar="SCHEDULE",
     help="Whose C to show: the source's order, isl's, the one of a few that a model takes for the "
     "best, or one from a file or isl text.",
 )

@@ -1,4 +1,4 @@
-"""``polygym space``: how many schedules a program has, as generators dimension by dimension."""
+"""``polygym space``: the schedule space of a program, as generators of each dimension."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import click
 
 from polygym.cli.options.carry import EARLIEST, Selections, infeasible_reason, names, selections
 from polygym.cli.options.common import (
-    TARGET_HELP,
+    PROGRAM_HELP,
     function_option,
     json_option,
     parameters_option,
-    target_argument,
+    program_argument,
 )
 from polygym.cli.options.splitting import SplitOption, split_option
 from polygym.cli.options.storage import (
@@ -23,6 +23,7 @@ from polygym.cli.options.storage import (
     resolve_variant,
     storage_option,
 )
+from polygym.cli.options.values import count_option, duration_option
 from polygym.cli.output.console import format_seconds, heading, spinner, write_text
 from polygym.cli.output.tables import print_table
 from polygym.cli.output.text import shorten
@@ -56,51 +57,37 @@ Examples:
   polygym space my.c --carry 'S->T@3,T->T@4'
   polygym space symm --storage auto -p m=100,n=100
   polygym space my.c --carry 'S->T#1@1,S->T#2@2' --generators
-  polygym space deriche --limit 10000 --seconds 30 --json > space.json
+  polygym space deriche --max-generators 10000 --time-limit 30s --json
 """
 _LONGEST_CELL = 100
 
 
-@click.command("space", help=_HELP, epilog=TARGET_HELP)
-@target_argument
+@click.command("space", help=_HELP, epilog=PROGRAM_HELP)
+@program_argument
 @function_option
 @click.option(
     "--carry",
     "carry_text",
     default=EARLIEST,
     show_default=True,
-    metavar="'S->T@3,T->T@4'",
-    help="Which dimension carries which dependence.",
+    metavar="CARRY",
+    help="The dimension that carries each dependence: 'S->T@3,T->T@4'.",
 )
-@click.option(
+@count_option(
     "--max-rays",
-    type=click.IntRange(1, 1_000_000),
-    metavar="N",
+    most=1_000_000,
     help="Keep at most N rays per dimension, the simplest ones (default: all).",
 )
-@click.option(
-    "--max-vertices",
-    type=click.IntRange(1, 1_000_000),
-    metavar="N",
-    help="Keep at most N vertices per dimension (default: all).",
+@count_option(
+    "--max-vertices", most=1_000_000, help="Keep at most N vertices per dimension (default: all)."
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 10_000_000),
+@count_option(
+    "--max-generators",
+    most=10_000_000,
     default=3000,
-    show_default=True,
-    metavar="N",
-    help="Give up the enumeration of a polyhedron past N generators; a sample stands for it then.",
+    help="Stop the enumeration of a polyhedron at N generators; use a sample of it then.",
 )
-@click.option(
-    "--seconds",
-    "most_seconds",
-    type=click.FloatRange(0.0, 1e6, min_open=True),
-    default=5.0,
-    show_default=True,
-    metavar="S",
-    help="Give it up after S seconds as well.",
-)
+@duration_option("--time-limit", default="5s", help="Stop it after this time as well.")
 @click.option("--generators", "with_generators", is_flag=True, help="Show every vertex and ray.")
 @split_option("none")
 @storage_option("keep")
@@ -112,8 +99,8 @@ def command(
     carry_text: str,
     max_rays: int | None,
     max_vertices: int | None,
-    limit: int,
-    most_seconds: float,
+    max_generators: int,
+    time_limit: float,
     with_generators: bool,
     cutter: SplitOption | None,
     storage: StorageOption | None,
@@ -125,11 +112,11 @@ def command(
     sizes = parameters if len(parameters) == len(written.parameters) else None
     program = resolve_variant(written, cutter, storage, "original", sizes)
     scop = program.scop
-    limits = SpaceLimits(max_rays, max_vertices, limit, _UNLIMITED_WORK, most_seconds)
+    limits = SpaceLimits(max_rays, max_vertices, max_generators, _UNLIMITED_WORK, time_limit)
     start = time.perf_counter()
     with spinner(f"looking for the schedules of {scop.name}"):
         polyhedra, wanted, space, reason = space_within(
-            lambda: _constructed(scop, limits, carry_text), most_seconds
+            lambda: _constructed(scop, limits, carry_text), time_limit
         )
     passed = time.perf_counter() - start
     if as_json:

@@ -9,11 +9,11 @@ import click
 from polybench import Dataset
 from polygym.autoschedule.program_recipes import DefaultSource
 from polygym.cli.options.common import (
-    TARGET_HELP,
+    PROGRAM_HELP,
     function_option,
     json_option,
+    program_argument,
     size_options,
-    target_argument,
 )
 from polygym.cli.options.splitting import SplitOption, split_option, split_program
 from polygym.cli.options.storage import (
@@ -48,8 +48,8 @@ Examples:
 """
 
 
-@click.command("storage", help=_HELP, epilog=TARGET_HELP)
-@target_argument
+@click.command("storage", help=_HELP, epilog=PROGRAM_HELP)
+@program_argument
 @function_option
 @size_options
 @split_option("none")
@@ -125,7 +125,7 @@ def _print(document: dict[str, Any], webs: tuple[WebChoices, ...]) -> None:
     sizes = ", ".join(f"{name} = {value}" for name, value in document["parameters"].items())
     heading(f"{document['program']}: {document['function']}({sizes})")
     print_table(
-        ("ARRAY", "WRITTEN BY", "LIVE", "IN THE WAY OF", "CHOICE", "TAKES"),
+        ("ARRAY", "WRITTEN BY", "LIVE", "BLOCKS", "CHOICE", "BYTES"),
         [row for web in webs for row in _rows(web)],
         "lllllr",
         optional=("LIVE",),

@@ -11,7 +11,7 @@ from polygym.autoschedule.program_recipes import DefaultSource
 from polygym.cli.execution.tuning_session import tune_and_report
 from polygym.cli.options.cluster import cluster_option
 from polygym.cli.options.common import (
-    TARGET_HELP,
+    PROGRAM_HELP,
     absolute_target,
     compile_memory_option,
     function_option,
@@ -19,11 +19,11 @@ from polygym.cli.options.common import (
     mapping_options,
     model_option,
     out_option,
+    program_argument,
     resolve_mapping,
     resume_option,
     seed_option,
     size_options,
-    target_argument,
 )
 from polygym.cli.options.splitting import SplitOption, split_option
 from polygym.cli.options.storage import (
@@ -87,8 +87,8 @@ Examples:
 """
 
 
-@click.command("tune", help=_HELP, epilog=TARGET_HELP)
-@target_argument
+@click.command("tune", help=_HELP, epilog=PROGRAM_HELP)
+@program_argument
 @function_option
 @size_options
 @click.option(

@@ -33,7 +33,9 @@ def open_sweep(
     """Return what gives the campaign; ``orders`` are for one job, whose time several share."""
     if on is not None:
         if jobs > 1:
-            raise click.UsageError("--jobs is for one machine; with --on each node has one job.")
+            raise click.UsageError(
+                "--jobs: expected no --cluster beside it, whose nodes have one job each"
+            )
         return _open_remote(out, setting, orders, on)
     threads = setting.evaluation.threads
     plan = plan_cores(usable_cores(threads), jobs, threads)

@@ -1,6 +1,6 @@
-"""``--on``: have a command's work done by a cluster.
+"""``--cluster``: measurements on the nodes of a cluster.
 
-What a fleet is made of is imported for those that ask for one.
+The fleet is imported only when the option is given.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def cluster_option(function: F) -> F:
-    """Add ``--on``, an address or nothing."""
+    """Add ``--cluster``, an address or nothing."""
     return click.option(
-        "--on",
+        "--cluster",
+        "on",
         callback=_parse_cluster,
         metavar="ray[://HOST:PORT]",
-        help="Have a Ray cluster measure instead of this machine: the one that RAY_ADDRESS names, "
-        "or a head's (needs polygym[ray] here and on the nodes). See docs/cluster.md.",
+        help="Measure on a Ray cluster: that of RAY_ADDRESS, or of a head (needs polygym[ray] here "
+        "and on the nodes). See docs/cluster.md.",
     )(function)
 
 
 def _parse_cluster(
     _: click.Context, __: click.Parameter, value: str | None
 ) -> ClusterAddress | None:
-    """Return the cluster that a word names."""
+    """Return the cluster of an address."""
     if value is None:
         return None
     from polygym.search.runner.ray.ray_transport import expect_ray
@@ -46,7 +47,7 @@ def _parse_cluster(
 
 @contextmanager
 def open_fleet(address: ClusterAddress) -> Iterator[Fleet]:
-    """Give the fleet of a cluster, which is let go of at the end."""
+    """Open the fleet of a cluster, and release it at the end."""
     from polygym.search.runner.ray.fleet.fleet import Fleet
     from polygym.search.runner.ray.ray_transport import RayTransport
 

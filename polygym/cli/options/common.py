@@ -1,6 +1,6 @@
-"""What several commands share: targets, sizes, mappings.
+"""Arguments and options of several commands: programs, sizes, mappings.
 
-What few of them need is imported where it is needed: every command would wait for it.
+Imports that few commands need stand in functions, so that other commands start faster.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 from polybench import Dataset
+from polygym.cli.options.values import ValueOption, bytes_option, count_option, factor_option
 from polygym.cli.output.console import write_text
 from polygym.cli.output.text import shorten
 from polygym.errors import InputError
@@ -27,18 +28,17 @@ _EXTENTS, _LIBRARY = "polygym.extents", "polygym.library"
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-TARGET_HELP = """TARGET is a kernel's name (see `polygym kernels`), the path of a C file with a
+PROGRAM_HELP = """PROGRAM is a kernel's name (see `polygym kernels`), the path of a C file with a
 `#pragma scop` … `#pragma endscop` region, the path of a `.tc` file with a tensor comprehension, or
 `tc:NAME` for one of the library's, such as tc:matmul, or tc:matmul:double."""
 
-EXCLUSION_HELP = """Where several are named, ! before a name, a glob, a category or a path excludes
-what it stands for, wherever in the list: 'all,!gemm,!stencils'. Shells take ! for themselves: put
-it in single quotes."""
+EXCLUSION_HELP = """PROGRAM may also be a category or a glob. ! before it excludes what it names,
+anywhere in the list: 'all,!gemm,!stencils'. Put ! in single quotes, since shells interpret it."""
 
 
-def target_argument(function: F) -> F:
-    """Add the argument TARGET."""
-    return click.argument("target", metavar="KERNEL|FILE")(function)
+def program_argument(function: F) -> F:
+    """Add the argument PROGRAM."""
+    return click.argument("target", metavar="PROGRAM")(function)
 
 
 def absolute_target(target: str) -> str:
@@ -47,24 +47,24 @@ def absolute_target(target: str) -> str:
 
 
 def model_option(purpose: str) -> Callable[[F], F]:
-    """Return what adds ``--model``, a file or nothing; the text says for what it is asked."""
+    """Return a decorator that adds ``--model``, a file or nothing; ``purpose`` names its use."""
     return click.option(
         "--model",
         type=click.Path(dir_okay=False),
         default="",
-        metavar="FILE",
-        help=f"{purpose}, of `polygym cost train`. (Default: the one that comes with polygym.)",
+        metavar="MODEL",
+        help=f"{purpose}, of `polygym cost train`. (Default: the pretrained one.)",
     )
 
 
 def function_option(function: F) -> F:
-    """Add ``--function`` and ``--extent``, which is put behind what that says."""
+    """Add ``--function``, ``--link`` and ``--extent``; the command gets them as one region."""
     function = click.option(
         "--function",
         "region",
         metavar="NAME",
         callback=_with_extents,
-        help="Which function's region, or which comprehension, where a file holds several.",
+        help="The function with the region, or the comprehension, if a file has several.",
     )(function)
     function = click.option(
         "--link",
@@ -72,8 +72,8 @@ def function_option(function: F) -> F:
         is_eager=True,
         expose_value=False,
         callback=_store_library,
-        metavar="LIBRARY.so",
-        help="Where the code of functions is that the file only declares, as pure or const.",
+        metavar="FILE",
+        help="The shared library of functions that the file only declares, as pure or const.",
     )(function)
     return click.option(
         "--extent",
@@ -82,23 +82,23 @@ def function_option(function: F) -> F:
         expose_value=False,
         callback=_store_extents,
         metavar="ARRAY=SIZE[xSIZE…]",
-        help="The sizes of a pointer that the file does not say, as in x=100x200 or 'x[n][2*m]'; "
-        "may be given several times.",
+        help="The sizes of a pointer's array, if the file does not give them: x=100x200 or "
+        "'x[n][2*m]'; may be repeated.",
     )(function)
 
 
 def _store_extents(context: click.Context, _: click.Parameter, texts: Sequence[str]) -> None:
-    """Keep the sizes for the option that they are put behind, which is read later."""
+    """Keep the sizes for ``--function``, which click reads later."""
     context.meta[_EXTENTS] = texts
 
 
 def _store_library(context: click.Context, _: click.Parameter, path: str | None) -> None:
-    """Keep the library for the same option."""
+    """Keep the library for ``--function``."""
     context.meta[_LIBRARY] = path
 
 
 def _with_extents(context: click.Context, _: click.Parameter, region: str | None) -> str | None:
-    """Return the choice of a region with the sizes that are given beside it."""
+    """Return the region with the sizes and the library given beside it."""
     from polygym.frontend.c import with_extents
 
     try:
@@ -117,15 +117,8 @@ def json_option(function: F) -> F:
 
 
 def seed_option(help_text: str) -> Callable[[F], F]:
-    """Return what adds ``--seed``; the text says what the dice decide."""
-    return click.option(
-        "--seed",
-        type=click.IntRange(0, 2**63 - 1),
-        default=0,
-        show_default=True,
-        metavar="S",
-        help=help_text,
-    )
+    """Return a decorator that adds ``--seed``; the text names the random choices."""
+    return count_option("--seed", least=0, default=0, help=help_text)
 
 
 def out_option(function: F) -> F:
@@ -134,51 +127,49 @@ def out_option(function: F) -> F:
         "--out",
         type=click.Path(file_okay=False, path_type=Path),
         metavar="DIR",
-        help="Where to write; made if it does not exist.",
+        help="The folder of the results; created if it does not exist.",
     )(function)
 
 
 def resume_option(function: F) -> F:
-    """Add ``--resume``, to go on with the search in ``--out``."""
+    """Add ``--resume``, to continue the search in ``--out``."""
     return click.option(
-        "--resume", "resumed", is_flag=True, help="Go on with the search in --out DIR."
+        "--resume", "resumed", is_flag=True, help="Continue the search in --out DIR."
     )(function)
 
 
 def _set_compile_memory(_: click.Context, __: click.Parameter, value: int | None) -> None:
-    """Have this process, and those that it starts, generate code in so many megabytes."""
+    """Limit the memory of code generation, in this process and those that it starts."""
     if value is not None:
-        os.environ[MEMORY_VARIABLE] = str(value)
+        os.environ[MEMORY_VARIABLE] = str(value // 2**20)
 
 
 def compile_memory_option(function: F) -> F:
-    """Add ``--compile-memory``, for whatever generates code in processes of its own."""
-    return click.option(
-        "--compile-memory",
-        type=click.IntRange(MIN_MEMORY // 2**20, 10**9),
-        metavar="MEGABYTES",
+    """Add ``--compile-memory-limit``, for commands that generate code in other processes."""
+    return bytes_option(
+        "--compile-memory-limit",
+        least=MIN_MEMORY,
         expose_value=False,
         callback=_set_compile_memory,
-        help=f"Give up a schedule whose code takes more memory to generate (default: 2048, or "
-        f"{MEMORY_VARIABLE}).",
+        help="Skip a schedule whose code generation takes more memory. (Default: 2GiB, or "
+        f"{MEMORY_VARIABLE}.)",
     )(function)
 
 
 def timeout_option(function: F) -> F:
-    """Add ``--timeout-factor`` and ``--compile-memory``, for searches."""
+    """Add ``--timeout-factor`` and ``--compile-memory-limit``, for searches."""
     function = compile_memory_option(function)
-    return click.option(
+    return factor_option(
         "--timeout-factor",
-        type=click.FloatRange(1.0, 1e6),
+        least=1.0,
+        most=1e6,
         default=10.0,
-        show_default=True,
-        metavar="X",
-        help="Cut off a schedule that takes more than X times as long as the original order.",
+        help="Stop a schedule that takes X times as long as the original order.",
     )(function)
 
 
 def construction_options(function: F) -> F:
-    """Add the options of spaces in which schedules are constructed."""
+    """Add the options of the spaces of constructed schedules."""
     from polygym.mdp.task_options import MOST_COEFFICIENT
 
     for name, most, default, help_text in (
@@ -191,22 +182,15 @@ def construction_options(function: F) -> F:
             "Multiples of vertices and rays are 0 to N.",
         ),
     ):
-        function = click.option(
-            name,
-            type=click.IntRange(1, most),
-            default=default,
-            show_default=True,
-            metavar="N",
-            help=help_text,
-        )(function)
+        function = count_option(name, most=most, default=default, help=help_text)(function)
     return function
 
 
 def mapping_options(function: F) -> F:
     """Add ``--mapping``, ``--reassociate`` and ``--threads``, for programs that are run.
 
-    The command gets the arguments ``mapping``, None where it is not given, and ``threads``;
-    :func:`resolve_mapping` makes one of them.
+    The command gets ``mapping``, None if it is not given, and ``threads``;
+    :func:`resolve_mapping` combines them.
     """
     return mapping_option("default, but sequential for the original order")(
         threads_option(reassociate_option(function))
@@ -221,8 +205,8 @@ def reassociate_option(function: F) -> F:
         is_eager=True,
         expose_value=False,
         callback=_store_reassociate,
-        help="Sums of floats may be computed in another order; outputs are then compared to a "
-        "tolerance, not bit for bit. The same as the word reassociate=on of a mapping.",
+        help="Allow another order of floating-point sums; outputs are then compared to a "
+        "tolerance, not bit for bit. The same as reassociate=on in a mapping.",
     )(function)
 
 
@@ -231,20 +215,21 @@ def threads_option(function: F) -> F:
     return click.option(
         "--threads",
         type=click.IntRange(1, 1024),
-        metavar="T",
+        metavar="N",
         callback=_checked_threads,
+        cls=ValueOption,
         help="Threads for parallel loops. (Default: those of --mapping, else 1.)",
     )(function)
 
 
 def mapping_option(default: str) -> Callable[[F], F]:
-    """Return what adds ``--mapping``; ``default`` says what it is where it is not given."""
+    """Return a decorator that adds ``--mapping``; ``default`` describes its default."""
     return click.option(
         "--mapping",
-        metavar="TEXT",
+        metavar="MAPPING",
         callback=_parse_mapping,
-        help="What is done to the loops for the machine's sake: default, sequential, or words such "
-        "as 'tile=32x64 unroll_jam=4 vector_bits=256'; docs/mapping.md lists them. "
+        help="The mapping of the loops to the machine: default, sequential, or options such as "
+        "'tile=32x64 unroll_jam=4 vector_bits=256'; docs/mapping.md lists them. "
         f"(Default: {default}.)",
     )
 
@@ -266,7 +251,7 @@ def _parse_mapping(_: click.Context, __: click.Parameter, value: str | None) -> 
 
 
 def _checked_threads(context: click.Context, _: click.Parameter, value: int | None) -> int:
-    """Return the number of threads; options that are given are read before those that are not."""
+    """Return the number of threads; click reads given options before the others."""
     from polygym.runtime.loader import has_threads
 
     mapping = context.params.get("mapping")
@@ -281,7 +266,7 @@ def _checked_threads(context: click.Context, _: click.Parameter, value: int | No
 
 
 def resolve_mapping(mapping: Mapping | None, default: Mapping, threads: int) -> Mapping:
-    """Return the mapping that was asked for, or the usual one, with what other options say."""
+    """Return the mapping of ``--mapping``, else the default, with the values of other options."""
     result = mapping or default
     context = click.get_current_context()
     if mapping is None and context.get_parameter_source("threads") is ParameterSource.DEFAULT:
@@ -298,23 +283,21 @@ def size_options(function: F) -> F:
         "-d",
         metavar="SIZE",
         callback=_parse_dataset,
-        help="mini, small, medium, large (default) or extralarge. For a file of your own these "
-        "set every parameter to 16, 64, 256, 1024 or 2048, or to what is possible below, or else "
-        "above.",
+        help="mini, small, medium, large (default) or extralarge. In your own file they set "
+        "every parameter to 16, 64, 256, 1024 or 2048, or to the next possible size.",
     )(function)
 
 
 def parameters_option(function: F) -> F:
-    """Add ``-p``, which environments call by its long name; the third is what it was called."""
+    """Add ``-p`` and its long name."""
     return click.option(
         "-p",
         "--parameters",
-        "--parameter",
         "parameters",
         multiple=True,
-        metavar="NAME=VALUE[,NAME=VALUE]",
+        metavar="NAME=VALUE,...",
         callback=_parse_parameters,
-        help="Give sizes; may be repeated.",
+        help="Sizes of the program; may be repeated.",
     )(function)
 
 
@@ -337,7 +320,7 @@ def _parse_parameters(
 
 
 def installed_compilers(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the other compilers that are installed; of the rest it is said what installs them."""
+    """Return the installed ones of some compilers; print how to install the others."""
     from polygym.runtime.evaluation.c_compilers import (
         C_COMPILERS,
         compiler_path,

@@ -39,11 +39,11 @@ def split_option(default: str) -> Callable[[F], F]:
     return click.option(
         "--split",
         "cutter",
-        metavar="TEXT|auto|none",
+        metavar="SPLIT",
         callback=_parse_split,
-        help="Cut statements into pieces with schedules of their own: 'S0: i = k, 2*j < n; S1: "
-        "i = k', or auto, where isl's scheduler gains by it (docs/schedules.md). (Default: "
-        f"{default}.)",
+        help="Split statements into pieces with their own schedules: 'S0: i = k, 2*j < n; S1: "
+        "i = k', auto (where isl's scheduler gains by it), or none (docs/schedules.md). "
+        f"(Default: {default}.)",
     )
 
 

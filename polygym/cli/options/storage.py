@@ -24,6 +24,7 @@ from polygym.autoschedule.program_recipes import (
 )
 from polygym.cli.options.schedules import value_in_file
 from polygym.cli.options.splitting import SplitOption, split_source, splitting_for
+from polygym.cli.options.values import bytes_option
 from polygym.cli.output.text import shorten
 from polygym.errors import InputError
 from polygym.ir.scop import Scop
@@ -59,7 +60,7 @@ def storage_option(default: str, *, models: bool = False) -> Callable[[F], F]:
     model = "model (what models of cost expect to be faster, cuts too), " if models else ""
     return click.option(
         "--storage",
-        metavar="TEXT",
+        metavar="STORAGE",
         callback=_parse_storage,
         help="Where values are kept: keep (as the source has it), auto (expand what frees a "
         f"loop), {model}or words such as w=expand:i,j, w=private:i, y=expand:t%2, w=rename, "
@@ -69,12 +70,10 @@ def storage_option(default: str, *, models: bool = False) -> Callable[[F], F]:
 
 def storage_options(default: str) -> Callable[[F], F]:
     """Add ``--storage`` and ``--storage-limit``, for programs with sizes."""
-    limit = click.option(
+    limit = bytes_option(
         "--storage-limit",
-        type=click.IntRange(0, 2**62),
-        metavar="BYTES",
         help="Refuse a --storage whose new arrays take more. (Default: "
-        f"{DEFAULT_MEMORY_LIMIT}, or what the schedule's file takes.)",
+        f"{DEFAULT_MEMORY_LIMIT >> 20}MiB, or the size of the plan in the schedule's file.)",
     )
 
     def both(function: F) -> F:

@@ -63,7 +63,7 @@ class BenchEntry:
             "seconds": self.outcome.best if isinstance(self.outcome, Ok) else None,
             "samples": list(self.outcome.samples) if isinstance(self.outcome, Ok) else [],
             "speedup": self.ratio,
-            "of_limit": self.share_of_limit,
+            "share_of_limit": self.share_of_limit,
         }
 
 
@@ -96,10 +96,10 @@ def print_entries(
     """
     entries = [entry for row in results for entry in row]
     limited = any(entry.limit is not None for entry in entries)
-    columns = ["PROGRAM", names[0].upper(), *["OF LIMIT"] * limited]
+    columns = ["PROGRAM", names[0].upper(), *["SHARE OF LIMIT"] * limited]
     for name in names[1:]:
         word = name.upper() if name in _STRATEGY_NAMES else shorten(name, _MAX_HEADING)
-        columns += [word, "SPEEDUP", *["OF LIMIT"] * limited]
+        columns += [word, "SPEEDUP", *["SHARE OF LIMIT"] * limited]
     columns += ["LIMIT", "BOUND BY"] * limited
     rows = []
     for row in results:

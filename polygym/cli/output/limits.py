@@ -55,7 +55,7 @@ def busy_machine_note(peaks: Peaks) -> str:
     return (
         f"the machine was busy when its peaks were measured (others had "
         f"{peaks.background_load:.1f} "
-        "cores): they may be too low; polygym machine --again"
+        "cores): they may be too low; polygym machine --remeasure"
     )
 
 

@@ -66,10 +66,10 @@ def print_summaries(summaries: Sequence[KernelSummary]) -> None:
     limited = any(summary.limit for summary in summaries)
     print_table(
         (
-            "KERNEL",
+            "PROGRAM",
             "BEST",
             *(name.upper() for name in names),
-            *["OF LIMIT"] * limited,
+            *["SHARE OF LIMIT"] * limited,
             "EXPLORED",
             "DISTINCT",
             "OK",

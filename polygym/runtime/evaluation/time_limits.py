@@ -54,7 +54,7 @@ _CODE_ADVICE = (
     f"{MEMORY_VARIABLE}="
     "MEGABYTES more memory"
 )
-_SPACE_ADVICE = f"a smaller --limit or fewer --seconds may do; {_LONGER_ADVICE}"
+_SPACE_ADVICE = f"use smaller --max-generators or a shorter --time-limit; {_LONGER_ADVICE}"
 _COUNT_ADVICE = f"its limit is not known; {_LONGER_ADVICE}"
 _SPLITTING_ADVICE = f"say where to cut, or leave out --split; {_LONGER_ADVICE}"
 _STORAGE_ADVICE = f"it keeps its arrays; {_LONGER_ADVICE}"

@@ -30,7 +30,7 @@ NEAR_FILE = Path(__file__).parent / "near.sqlite.xz"
 """One more, of what is near isl's schedule and the default mapping: what policies learn from."""
 
 STORAGE_VARIANTS_FILE = Path(__file__).parent / "storage_variants.sqlite.xz"
-"""One more, of random programs with scalars and small arrays in all their homes."""
+"""One more, of random programs with scalars and small arrays in all their storage variants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,9 @@ class ShippedCorpus:
 
 SHIPPED_CORPORA = {
     "large": ShippedCorpus(LARGE_FILE, 28_469, "of several kinds of machines"),
-    "homes": ShippedCorpus(STORAGE_VARIANTS_FILE, 4_229, "of programs with scalars in all homes"),
+    "storage-variants": ShippedCorpus(
+        STORAGE_VARIANTS_FILE, 4_229, "of programs with scalars in all storage variants"
+    ),
     "near": ShippedCorpus(NEAR_FILE, 3_469, "near isl's schedule, of the code as it is now"),
 }
 """The corpora that come with polygym, by what they are called; what is learned is learned from all.

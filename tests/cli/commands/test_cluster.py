@@ -27,16 +27,16 @@ def test_without_ray_the_extra_is_named(
 ) -> None:
     monkeypatch.setattr(ray_transport, "find_spec", lambda _: None)
     monkeypatch.chdir(tmp_path)
-    code, _, said = call(capsys, *command, "--on", "ray")
+    code, _, said = call(capsys, *command, "--cluster", "ray")
     assert code == 2
     assert "pip install 'polygym[ray]'" in said
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_no_cluster_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    code, _, said = call(capsys, "sweep", "mvt", "--out", str(tmp_path / "x"), "--on", "dask")
+    code, _, said = call(capsys, "sweep", "mvt", "--out", str(tmp_path / "x"), "--cluster", "dask")
     assert code == 2
-    assert "--on: expected ray, ray://HOST:PORT or ray://auto, found 'dask'" in said
+    assert "--cluster: expected ray, ray://HOST:PORT or ray://auto, found 'dask'" in said
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:x", "127.0.0.1:99999999"])
@@ -46,7 +46,7 @@ def test_an_address_without_a_cluster_is_refused_at_once(
     pytest.importorskip("ray")
     code, _, said = call(capsys, "cluster", "status", address)
     assert code == 2
-    assert f"--on ray://{address}: expected the head of a Ray cluster" in said
+    assert f"--cluster ray://{address}: expected the head of a Ray cluster" in said
 
 
 def test_a_port_at_which_somebody_else_listens_is_refused(
@@ -62,9 +62,9 @@ def test_a_port_at_which_somebody_else_listens_is_refused(
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = "127.0.0.1:{1}".format(*server.getsockname())
         monkeypatch.setenv("RAY_ADDRESS", f"ray://{address}")  # as Ray writes its client's
-        code, _, said = call(capsys, "collect", "x.sqlite", "--on", "ray")
+        code, _, said = call(capsys, "collect", "x.sqlite", "--cluster", "ray")
     assert code == 2
-    assert f"--on ray://{address}: expected the head of a Ray cluster (its --port)" in said
+    assert f"--cluster ray://{address}: expected the head of a Ray cluster (its --port)" in said
     assert not Path("x.sqlite").exists()
 
 

@@ -20,7 +20,7 @@ from polygym.search.corpus.rows import CaseVisit, CorpusCase, CorpusRow
 from polygym.search.corpus.store import open_corpus
 from tests.cli.invoke import call, call_json
 
-FEW = ("--rows", "6", "--each", "3")
+FEW = ("--rows", "6", "--candidates", "3")
 
 
 def test_from_end_to_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -56,7 +56,16 @@ def test_from_end_to_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
 def test_homes_from_end_to_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Random programs with scalars, each where its values are kept in two ways or three."""
     file = str(tmp_path / "homes.sqlite")
-    small = ("scalars:*", "--homes", "--each", "2", "--rows", "4", "--work", "1e4:1e5")
+    small = (
+        "scalars:*",
+        "--storage-variants",
+        "--candidates",
+        "2",
+        "--rows",
+        "4",
+        "--operations",
+        "1e4:1e5",
+    )
     code, data = call_json(capsys, "collect", file, *small)
     assert (code, data["rows"]) == (0, 4)
     with open_corpus(Path(file)) as corpus:
@@ -67,8 +76,8 @@ def test_homes_from_end_to_end(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert moved.case.is_changed
     code, data = call_json(capsys, "corpus", "stats", file)
     assert (code, data["kinds"]) == (0, {"scalars": 4})
-    code, _, said = call(capsys, "collect", file, "mvt", "--homes", "--storage", "auto")
-    assert (code, "--homes: expected no --storage and no --split" in said) == (2, True)
+    code, _, said = call(capsys, "collect", file, "mvt", "--storage-variants", "--storage", "auto")
+    assert (code, "--storage-variants: expected no --storage and no --split" in said) == (2, True)
 
 
 def test_packed_and_unpacked_it_is_the_same(

@@ -57,7 +57,7 @@ def test_a_model_is_made_and_shown(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
 ) -> None:
     model = str(tmp_path / "m.model")
-    few = ("--rounds", "12")
+    few = ("--trees", "12")
     code, text, _ = call(capsys, "cost", "train", str(corpus), model, *few, "--folds", "3")
     assert code == 0
     assert "3 cases of 3 programs" in text
@@ -65,7 +65,7 @@ def test_a_model_is_made_and_shown(
     code, found = call_json(capsys, "cost", "show", model)
     assert code == 0
     assert found["programs"] == 3
-    assert found["notes"]["left_out"] == 1
+    assert found["notes"]["excluded_rows"] == 1
     assert found["notes"]["validation"]["cases"] == 3
     assert -1 <= found["notes"]["validation"]["spearman"] <= 1
     assert 0 < sum(found["columns"].values()) <= 1.0001
@@ -96,7 +96,7 @@ def test_a_small_corpus_has_as_many_folds_as_programs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """If nothing is said; what cannot be tested is refused before there are features."""
-    out, few = str(tmp_path / "m.model"), ("--rounds", "4")
+    out, few = str(tmp_path / "m.model"), ("--trees", "4")
     code, text, _ = call(capsys, "cost", "train", str(corpus), out, *few)
     assert (code, "on programs left out" in text) == (0, True)
     one = few_of(corpus, tmp_path / "one.sqlite", {"mvt"})
@@ -127,7 +127,7 @@ def test_a_model_of_all_kinds_of_machines(
                 number = made.begin(replace(visit, machine=machine.key))
                 for row in rows:
                     made.add(number, row)
-    words = ("cost", "train", str(path), str(tmp_path / "folder" / "m.model"), "--rounds", "2")
+    words = ("cost", "train", str(path), str(tmp_path / "folder" / "m.model"), "--trees", "2")
     code, _, said = call(capsys, *words)
     assert (code, "`--machine all` learns from each" in said) == (2, True), said
     code, found = call_json(capsys, *words, "--machine", "all", "--folds", "0")
@@ -141,7 +141,7 @@ def test_a_tree_gru_is_made_and_shown(
     """The same command, another kind; ``show`` tells which by the file."""
     pytest.importorskip("torch")
     model = str(tmp_path / "m.model")
-    few = ("--model", "tree-gru", "--rounds", "2", "--members", "2", "--objective", "regression")
+    few = ("--model", "tree-gru", "--trees", "2", "--members", "2", "--objective", "regression")
     code, text, _ = call(capsys, "cost", "train", str(corpus), model, *few, "--folds", "3")
     assert code == 0
     assert "tree-gru, regression" in text

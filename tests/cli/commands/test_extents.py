@@ -133,7 +133,7 @@ def test_rows_of_regions_with_sizes(
 ) -> None:
     """Each choice is a program of its own, and models read it again as it was."""
     path = tmp_path / "c.sqlite"
-    words = ("collect", str(path), two, "--each", "2", "--work", "1e3:1e4")
+    words = ("collect", str(path), two, "--candidates", "2", "--operations", "1e3:1e4")
     chosen = (("gather", "x=50"), ("gather", "x=60"), ("scale", ""))
     for rows, (function, extent) in enumerate(chosen, start=1):
         more = ("--function", function, *(("--extent", extent) if extent else ()))

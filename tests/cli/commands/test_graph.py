@@ -32,7 +32,14 @@ def test_optimized_from_a_file_to_a_folder(
     model = library.model("vgg19")
     onnx.write(model, tmp_path / "model.onnx")
     out = tmp_path / "fast"
-    arguments = ["graph", "optimize", str(tmp_path / "model.onnx"), "--costs", "static", "--time"]
+    arguments = [
+        "graph",
+        "optimize",
+        str(tmp_path / "model.onnx"),
+        "--costs",
+        "static",
+        "--measure",
+    ]
     code, found = call_json(capsys, *arguments, "--out", str(out))
     assert code == 0
     assert found["end_to_end"]["problem"] == ""
@@ -45,15 +52,15 @@ def test_optimized_from_a_file_to_a_folder(
 
 def test_backtracking(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["graph", "optimize", "nasrnn:small", "--costs", "static"]
-    code, found = call_json(capsys, *arguments, "--method", "backtracking", "--iterations", "5")
+    code, found = call_json(capsys, *arguments, "--strategy", "backtracking", "--iterations", "5")
     assert code == 0
-    assert found["method"] == "backtracking"
+    assert found["strategy"] == "backtracking"
     assert found["seconds_to_best"] <= found["seconds"]
 
 
 def test_show(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     svg = tmp_path / "bert.svg"
-    code, found = call_json(capsys, "graph", "show", "bert:small", "--svg", str(svg))
+    code, found = call_json(capsys, "graph", "show", "bert:small", "--figure", str(svg))
     assert code == 0
     assert found["operators"]["matmul"] > 1
     assert svg.read_text().startswith("<")
@@ -83,7 +90,7 @@ def test_where_time_goes_by_operator(capsys: pytest.CaptureFixture[str]) -> None
     code, out, _ = call(capsys, "graph", "run", "vgg19:small", "--by", "operator")
     assert code == 0
     assert "TIMES" in out
-    assert "OF LIMIT" in out
+    assert "SHARE OF LIMIT" in out
 
 
 def test_tune(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +110,7 @@ def test_tune(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
 
 
 def test_bench_beside_pytorch(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["graph", "bench", "vgg19:small", "--against", "torch", "--seconds", "0.2"]
+    arguments = ["graph", "bench", "vgg19:small", "--against", "torch", "--time-limit", "0.2s"]
     code, [found] = call_json(capsys, *arguments)
     assert code == 0
     assert found["entries"]["polygym"]["ratio"] == 1.0

@@ -32,7 +32,7 @@ def test_a_term_step_by_step(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_document(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = call(capsys, "optimize", "(div (mul x y) y)", "--search", "beam", "--json")
+    code, out, _ = call(capsys, "optimize", "(div (mul x y) y)", "--strategy", "beam", "--json")
     document = json.loads(out)
     assert code == 0
     assert set(document) >= {"initial_cost", "cost", "derivation", "term", "program", "rules"}
@@ -44,7 +44,7 @@ def test_a_file_and_a_replay(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     program, path = tmp_path / "axpy.ks", tmp_path / "found.json"
     program.write_text(AXPY)
     code, out, _ = call(
-        capsys, "optimize", str(program), "--rules", "extended", "--search", "greedy",
+        capsys, "optimize", str(program), "--rules", "extended", "--strategy", "greedy",
         "--budget", "2000", "--out", str(path),
     )  # fmt: skip
     assert code == 0
@@ -70,7 +70,7 @@ def test_the_record_of_a_large_term_is_followed(
         term = f"(sub {term} {term})"
     (tmp_path / "large.ks").write_text(term)
     record = str(tmp_path / "record.json")
-    arguments = ("--search", "greedy", "--rules", "arithmetic", "--budget", "3000")
+    arguments = ("--strategy", "greedy", "--rules", "arithmetic", "--budget", "3000")
     code, _, err = call(capsys, "optimize", str(tmp_path / "large.ks"), *arguments, "--out", record)
     assert (code, err) == (0, "")
     found = json.loads(Path(record).read_text())
@@ -99,7 +99,7 @@ def test_rules_of_ones_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
         "(sub (mul x x) (mul y y))",
         "--rules",
         str(rules),
-        "--search",
+        "--strategy",
         "breadth",
     )
     assert code == 0
@@ -120,7 +120,7 @@ def test_rules_of_ones_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
         (["optimize", "(add x"], "<term>:1:1: error: expected ')'"),
         (["optimize", "nothing.ks"], "there is no such file"),
         (["optimize", "(add x y)", "--rules", "none"], "expected a file, or one of binding"),
-        (["optimize", "(add x y)", "--search", "best"], "best"),
+        (["optimize", "(add x y)", "--strategy", "best"], "best"),
         (["replay", "nothing.json"], "there is no such file"),
     ],
 )
@@ -150,8 +150,8 @@ def test_what_is_measured_is_shown_and_measured_again(
     program, path = tmp_path / "axpy.ks", tmp_path / "found.json"
     program.write_text(AXPY)
     code, out, _ = call(
-        capsys, "optimize", str(program), "--rules", "extended", "--search", "greedy",
-        "--budget", "500", "--measure", "--size", "n=200", "--out", str(path),
+        capsys, "optimize", str(program), "--rules", "extended", "--strategy", "greedy",
+        "--budget", "500", "--measure", "-p", "n=200", "--out", str(path),
     )  # fmt: skip
     assert code == 0
     assert "void axpy(double a, double v[200], double w[200], double result[200])" in out
@@ -177,10 +177,10 @@ def test_what_is_measured_is_shown_and_measured_again(
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        (("--size", "n=3"), "--size: expected --measure beside it"),
-        (("--measure", "--size", "n"), "--size: expected NAME=N, found 'n'"),
-        (("--measure", "--size", "n=x"), "--size: expected NAME=N, found 'n=x'"),
-        (("--measure", "--size", "k=3"), "a size: expected one of (none), found k"),
+        (("-p", "n=3"), "--parameters: expected --measure beside it"),
+        (("--measure", "-p", "n"), "expected NAME=INTEGER, or several"),
+        (("--measure", "-p", "n=x"), "such as n=100,m=200, found 'n=x'"),
+        (("--measure", "-p", "k=3"), "a size: expected one of (none), found k"),
     ],
 )
 def test_sizes_that_make_no_sense(
@@ -194,7 +194,7 @@ def test_sizes_that_make_no_sense(
 def test_saturation_and_its_record(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "found.json"
     text = "(let (s (add x y)) (div (mul 2.0 s) (sub (add x y) 1)))"
-    code, out, _ = call(capsys, "optimize", text, "--search", "egraph", "--out", str(path))
+    code, out, _ = call(capsys, "optimize", text, "--strategy", "egraph", "--out", str(path))
     assert code == 0
     assert "(let (t1 (add x y)) (div (mul 2.0 t1) (sub t1 1.0)))" in out
     assert "28 rules, an e-graph of" in out
@@ -204,10 +204,12 @@ def test_saturation_and_its_record(capsys: pytest.CaptureFixture[str], tmp_path:
         path.write_text(json.dumps({**record, name: wrong}))
         code, out, _ = call(capsys, "replay", str(path), "--json")
         assert (code, json.loads(out)["agrees"]) == (1, False)
-    code, _, err = call(capsys, "optimize", "(if (gt x 1) x y)", "--search", "egraph")
+    code, _, err = call(capsys, "optimize", "(if (gt x 1) x y)", "--strategy", "egraph")
     assert code != 0
     assert "saturation: expected Floats under" in err
-    code, _, err = call(capsys, "optimize", "(add x y)", "--search", "egraph", "--rules", "binding")
+    code, _, err = call(
+        capsys, "optimize", "(add x y)", "--strategy", "egraph", "--rules", "binding"
+    )
     assert "expected rules of Floats without binders, found none" in err
 
 
@@ -233,7 +235,7 @@ def test_the_gradient_of_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Pa
 def test_policies_by_name_and_by_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     term = "(mul (add x y) (add x y))"
     code, out, _ = call(
-        capsys, "optimize", term, "--policy", "learned", "--budget", "300", "--json"
+        capsys, "optimize", term, "--value-function", "learned", "--budget", "300", "--json"
     )
     document = json.loads(out)
     assert (code, document["policy"]) == (0, "learned")
@@ -241,11 +243,11 @@ def test_policies_by_name_and_by_file(tmp_path: Path, capsys: pytest.CaptureFixt
     copy = tmp_path / "weights.npz"
     copy.write_bytes(PATH.read_bytes())
     code, out, _ = call(
-        capsys, "optimize", term, "--policy", str(copy), "--budget", "300", "--json"
+        capsys, "optimize", term, "--value-function", str(copy), "--budget", "300", "--json"
     )
     assert code == 0
     assert json.loads(out)["derivation"] == document["derivation"]
-    code, out, _ = call(capsys, "optimize", term, "--search", "greedy", "--json")
+    code, out, _ = call(capsys, "optimize", term, "--strategy", "greedy", "--json")
     assert code == 0
     assert "policy" not in json.loads(out)
 
@@ -253,10 +255,12 @@ def test_policies_by_name_and_by_file(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_policies_that_are_none_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, _, err = call(capsys, "optimize", "(mul x y)", "--policy", "nobody")
+    code, _, err = call(capsys, "optimize", "(mul x y)", "--value-function", "nobody")
     assert code == 2
     assert "expected counted, learned, both, or a file of weights, found 'nobody'" in err
     (tmp_path / "weights.npz").write_bytes(b"nothing")
-    code, _, err = call(capsys, "optimize", "(mul x y)", "--policy", str(tmp_path / "weights.npz"))
+    code, _, err = call(
+        capsys, "optimize", "(mul x y)", "--value-function", str(tmp_path / "weights.npz")
+    )
     assert code == 2
     assert "expected weights of a value function" in err

@@ -181,7 +181,7 @@ def test_a_program_without_dependences(capsys: pytest.CaptureFixture[str], tmp_p
 
 
 def test_past_the_bound_there_is_a_sample(capsys: pytest.CaptureFixture[str]) -> None:
-    code, data = call_json(capsys, "lu", "--limit", "5")
+    code, data = call_json(capsys, "lu", "--max-generators", "5")
     assert code == 0
     assert not data["complete"]
     assert not data["dimensions"][0]["complete"]
@@ -189,5 +189,5 @@ def test_past_the_bound_there_is_a_sample(capsys: pytest.CaptureFixture[str]) ->
     code, out, _ = call(capsys, "lu", "--max-rays", "7")
     assert code == 0
     assert "no, a sample" in out
-    assert call(capsys, "lu", "--limit", "0")[0] == 2
-    assert call(capsys, "lu", "--seconds", "0")[0] == 2
+    assert call(capsys, "lu", "--max-generators", "0")[0] == 2
+    assert call(capsys, "lu", "--time-limit", "0s")[0] == 2

@@ -131,7 +131,7 @@ def test_tune(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
 
 def test_collect(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     spoil(monkeypatch, WRONG, lambda _, mapping: mapping != DEFAULT_MAPPING)
-    words = ("collect", "c.sqlite", "mvt", "--rows", "8", "--each", "8")
+    words = ("collect", "c.sqlite", "mvt", "--rows", "8", "--candidates", "8")
     code, _, err = call(capsys, *words)
     assert code == 1
     assert "wrong outputs: a defect of polygym" in err

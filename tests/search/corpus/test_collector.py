@@ -264,7 +264,7 @@ def test_a_visit_is_the_same_every_time() -> None:
 
 
 def test_plans_that_make_no_sense_are_refused() -> None:
-    for wrong in ({"rows": 0}, {"candidates": 1}, {"threads": 0}, {"seed": -1}, {"seconds": 0}):
+    for wrong in ({"rows": 0}, {"candidates": 1}, {"threads": 0}, {"seed": -1}, {"time_limit": 0}):
         with pytest.raises(InputError, match=f"{next(iter(wrong))}: expected"):
             CollectPlan(**wrong)  # type: ignore[arg-type]
 

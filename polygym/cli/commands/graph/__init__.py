@@ -38,7 +38,7 @@ Examples:
                                      then: polygym.graphs.load("fast")(x)
   polygym graph tune fast --threads 2
                                      faster from then on, same results
-  polygym graph show bert:small --svg bert.svg
+  polygym graph show bert:small --figure bert.svg
   polygym graph run model.onnx       results, and times by operator
   polygym graph bench squeezenet --against torch,onnxruntime
   polygym graph rules --check mine.rules

@@ -9,6 +9,7 @@ import click
 
 from polygym.cli.commands.graph.options import shape_option, threads_option
 from polygym.cli.options.common import json_option, seed_option
+from polygym.cli.options.values import duration_option
 from polygym.cli.output.console import format_seconds, heading
 from polygym.cli.output.tables import print_table
 from polygym.cli.output.text import listed, shorten
@@ -20,25 +21,17 @@ if TYPE_CHECKING:
 
 
 @click.command("bench")
-@click.argument("models", nargs=-1, required=True)
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...")
 @shape_option
 @threads_option
 @click.option(
     "--against",
     default="torch,onnxruntime",
     show_default=True,
-    metavar="NAME[,NAME]",
+    metavar="NAME,...",
     help="torch, torch.compile, onnxruntime, unfused (a kernel for every operator).",
 )
-@click.option(
-    "--seconds",
-    "length",
-    type=click.FloatRange(0.1, 1e5),
-    default=10.0,
-    show_default=True,
-    metavar="S",
-    help="How long the rounds of a model last.",
-)
+@duration_option("--time-limit", default="10s", help="Duration of the rounds of a model.")
 @seed_option("Weights of the library's models, and the inputs.")
 @json_option
 def command(
@@ -46,11 +39,11 @@ def command(
     shapes: Mapping[str, Sequence[int]],
     threads: int,
     against: str,
-    length: float,
+    time_limit: float,
     seed: int,
     as_json: bool,
 ) -> CommandResult:
-    """Run MODELS beside other libraries, in turn, and compare results and times.
+    """Run each MODEL beside other libraries, in turn, and compare results and times.
 
     A folder of `polygym graph optimize` runs as it was optimised; others run it as it is too.
     """
@@ -66,7 +59,7 @@ def command(
     documents: list[dict[str, Any]] = []
     entries = (BenchmarkEntry("polygym"), *(BenchmarkEntry(name, Backend(name)) for name in names))
     for model in models:
-        done = run_benchmark(ModelBenchmark(model, entries, threads, seed, shapes, 101, length))
+        done = run_benchmark(ModelBenchmark(model, entries, threads, seed, shapes, 101, time_limit))
         documents.append({"model": model, "threads": threads, "entries": _results(done)})
         if not as_json:
             _print_times(model, documents[-1]["entries"])
@@ -105,4 +98,4 @@ def _print_times(model: str, entries: Mapping[str, Any]) -> None:
             rows.append((name, "-", "-", entry["problem"]))
         else:
             rows.append((name, format_seconds(entry["seconds"]), f"{entry['ratio']:.2f}", ""))
-    print_table(("WHO", "TIME", "/ POLYGYM", ""), rows, "lrrl")
+    print_table(("LIBRARY", "TIME", "SPEEDUP OF POLYGYM", ""), rows, "lrrl")

@@ -17,6 +17,7 @@ from polygym.cli.commands.graph.options import (
     threads_option,
 )
 from polygym.cli.options.common import json_option, seed_option
+from polygym.cli.options.values import choice_option, count_option, duration_option, factor_option
 from polygym.cli.output.console import format_seconds, heading, write_text
 from polygym.cli.output.tables import print_table
 from polygym.cli.result import CommandResult
@@ -29,92 +30,73 @@ if TYPE_CHECKING:
 
 
 _ITERATIONS, _STEPS = 15, 100
-"""How far saturation and backtracking go if nothing is said."""
+"""Default iterations of saturation, and default steps of backtracking."""
 _K_STATIC, _K_MEASURED = 2, 1
-"""In how many iterations rules of several results are applied if nothing is said."""
+"""Default iterations with rules of several results, with static and measured costs."""
 
 
 @click.command("optimize")
-@click.argument("model")
+@click.argument("model", metavar="MODEL")
 @shape_option
 @threads_option
 @rules_option
-@click.option(
+@choice_option(
     "--costs",
     "kind",
-    type=click.Choice(["measured", "static"]),
+    choices=["measured", "static"],
     default="measured",
-    show_default=True,
     help="Times of operators on this machine, or a roofline.",
 )
-@click.option(
-    "--method",
-    type=click.Choice(["saturation", "backtracking"]),
+@choice_option(
+    "--strategy",
+    choices=["saturation", "backtracking"],
     default="saturation",
-    show_default=True,
     help="An e-graph, or a queue of graphs, one substitution at a time.",
 )
-@click.option(
+@count_option(
     "--k-multi",
-    type=click.IntRange(0, 10),
-    metavar="K",
+    least=0,
+    most=10,
     help="Iterations with the rules of several results, which let the e-graph grow fast. "
     f"(Default: {_K_STATIC} with static costs, {_K_MEASURED} with measured ones, where each "
     "operator more has to be timed.)",
 )
-@click.option(
-    "--nodes",
-    type=click.IntRange(1, 10_000_000),
-    default=50_000,
-    show_default=True,
-    metavar="N",
-    help="How large the e-graph may be.",
-)
-@click.option(
+@count_option("--max-nodes", most=10_000_000, default=50_000, help="Nodes of the e-graph.")
+@count_option(
     "--iterations",
-    type=click.IntRange(0, 10_000),
-    metavar="N",
+    least=0,
+    most=10_000,
     help=f"Iterations of saturation (default {_ITERATIONS}) or of backtracking ({_STEPS}).",
 )
-@click.option(
+@factor_option(
     "--alpha",
-    type=click.FloatRange(1.0, 10.0),
+    least=1.0,
+    most=10.0,
     default=1.05,
-    show_default=True,
-    metavar="A",
-    help="Backtracking keeps graphs that cost less than A times the best.",
+    help="Backtracking keeps graphs that cost less than X times the best.",
 )
-@click.option(
-    "--extract",
-    type=click.Choice(["ilp", "greedy"]),
+@choice_option(
+    "--extraction",
+    choices=["ilp", "greedy"],
     default="ilp",
-    show_default=True,
-    help="How the cheapest graph is taken from the e-graph.",
+    help="Method to extract the cheapest graph from the e-graph.",
 )
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(0.0, 1e6),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="For exploring, or for backtracking: what there is until then is gone on with.",
+@duration_option(
+    "--time-limit", default="60s", help="Limit of the exploration, or of backtracking."
 )
-@click.option(
-    "--extract-limit",
-    type=click.FloatRange(0.0, 1e6),
-    default=10.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="For the integer program: the best until then is taken, with a bound for what is missed.",
+@duration_option(
+    "--extract-time-limit",
+    default="10s",
+    help="Limit of the integer program: the best result so far is taken, with its bound.",
 )
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Where to write graph, weights, report and the picture of both graphs.",
+    help="Folder of the graph, its weights, the report and the picture of both graphs.",
 )
 @click.option(
-    "--time/--no-time",
+    "--measure/--no-measure",
     "timed",
     default=None,
     help="Run both graphs end to end, compare their results and times. (Default: with measured "
@@ -128,14 +110,14 @@ def command(
     threads: int,
     rule_files: Sequence[Path],
     kind: str,
-    method: str,
+    strategy: str,
     k_multi: int | None,
-    nodes: int,
+    max_nodes: int,
     iterations: int | None,
     alpha: float,
-    extract: str,
+    extraction: str,
     time_limit: float,
-    extract_limit: float,
+    extract_time_limit: float,
     out: Path | None,
     timed: bool | None,
     seed: int,
@@ -164,7 +146,7 @@ def command(
     tell = _silent if as_json else _told
     result: OptimizationResult
     deep: dict[str, int] = {}
-    if method == "backtracking":
+    if strategy == "backtracking":
         steps = _STEPS if iterations is None else iterations
         result = optimize_by_backtracking(
             source.graph, costs, rules, alpha, steps, time_limit, tell
@@ -173,13 +155,13 @@ def command(
         usual = _K_STATIC if kind == "static" else _K_MEASURED
         deep["k_multi"] = usual if k_multi is None else k_multi
         most = _ITERATIONS if iterations is None else iterations
-        limits = SaturationLimits(nodes, most, time_limit, deep["k_multi"])
+        limits = SaturationLimits(max_nodes, most, time_limit, deep["k_multi"])
         options = OptimizationOptions(
-            limits, extraction=ExtractionMethod(extract), extraction_seconds=extract_limit
+            limits, extraction=ExtractionMethod(extraction), extraction_seconds=extract_time_limit
         )
         result = optimize_graph(source.graph, costs, options, rules, tell)
-    report: dict[str, Any] = {"model": model, "threads": threads, "seed": seed, "method": method}
-    report |= {**deep, **result_summary(result, costs)}
+    report: dict[str, Any] = {"model": model, "threads": threads, "seed": seed}
+    report |= {"strategy": strategy, **deep, **result_summary(result, costs)}
     code = 0
     if kind == "measured" if timed is None else timed:
         tell("running both graphs end to end")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from polygym.cli.options.values import count_option, file_option
 from polygym.cli.output.text import shorten
 
 if TYPE_CHECKING:
@@ -47,24 +48,17 @@ def shape_option(function: Any) -> Any:
 
 def threads_option(function: Any) -> Any:
     """Add ``--threads``."""
-    return click.option(
-        "--threads",
-        type=click.IntRange(1, 1024),
-        default=1,
-        show_default=True,
-        metavar="T",
-        help="Threads of every operator.",
-    )(function)
+    return count_option("--threads", most=1024, default=1, help="Threads of every operator.")(
+        function
+    )
 
 
 def rules_option(function: Any) -> Any:
     """Add ``--rules``."""
-    return click.option(
+    return file_option(
         "--rules",
         "rule_files",
         multiple=True,
-        type=click.Path(path_type=Path, dir_okay=False),
-        metavar="FILE",
         help="More rules, beside those of polygym: each is checked before it is used. May be "
         "repeated.",
     )(function)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from polygym.cli.options.common import json_option, seed_option
+from polygym.cli.options.values import duration_option, file_option
 from polygym.cli.output.console import heading, write_text
 from polygym.cli.result import CommandResult
 from polygym.errors import InputError
@@ -27,33 +28,17 @@ Examples:
 
 
 @click.command("rules", help=_HELP)
-@click.option(
-    "--check",
-    "files",
-    multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Check the rules of a file; may be repeated.",
-)
-@click.option(
+@file_option("--check", "files", multiple=True, help="Check the rules of a file; may be repeated.")
+@file_option(
     "--generate",
     "target",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
     help="Find rules by enumerating graphs, prove them, and write them there.",
 )
-@click.option(
-    "--minutes",
-    type=click.FloatRange(0.1, 1e5),
-    default=30.0,
-    show_default=True,
-    metavar="M",
-    help="How long --generate may look.",
-)
+@duration_option("--time-limit", default="30m", help="Duration of --generate.")
 @seed_option("The numbers on which graphs are compared.")
 @json_option
 def command(
-    files: Sequence[Path], target: Path | None, minutes: float, seed: int, as_json: bool
+    files: Sequence[Path], target: Path | None, time_limit: float, seed: int, as_json: bool
 ) -> CommandResult:
     """Do the one or the other."""
     from polygym.graphs import rules
@@ -61,7 +46,7 @@ def command(
     if files and target is not None:
         raise InputError("expected --check or --generate, found both")
     if target is not None:
-        return _generated(target, minutes, seed, as_json=as_json)
+        return _generated(target, time_limit, seed, as_json=as_json)
     result = [rule for file in files for rule in rules.load_rule_file(file)]
     if not files:
         result = rules.standard_rules()
@@ -77,11 +62,11 @@ def command(
     return CommandResult()
 
 
-def _generated(target: Path, minutes: float, seed: int, *, as_json: bool) -> CommandResult:
+def _generated(target: Path, time_limit: float, seed: int, *, as_json: bool) -> CommandResult:
     from polygym.graphs.rules.generate import generate_rules
 
     tell = (lambda _: None) if as_json else (lambda text: write_text(text, err=True))
-    made = generate_rules(target, seed=seed, minutes=minutes, progress=tell)
+    made = generate_rules(target, seed=seed, minutes=time_limit / 60, progress=tell)
     if as_json:
         return CommandResult(document=made.to_json())
     heading(f"{target}: {len(made.rules)} rules")

@@ -9,6 +9,7 @@ import click
 
 from polygym.cli.commands.graph.options import shape_option, threads_option
 from polygym.cli.options.common import json_option, seed_option
+from polygym.cli.options.values import choice_option, count_option
 from polygym.cli.output.console import format_seconds, heading, write_text
 from polygym.cli.output.tables import print_table
 from polygym.cli.result import CommandResult
@@ -18,16 +19,14 @@ if TYPE_CHECKING:
 
 
 @click.command("run")
-@click.argument("model")
+@click.argument("model", metavar="MODEL")
 @shape_option
 @threads_option
-@click.option("--top", type=click.IntRange(1, 1000), default=12, show_default=True, metavar="N",
-              help="How many of the dearest rows are shown.")  # fmt: skip
-@click.option(
+@count_option("--top", most=1000, default=12, help="Number of the most expensive rows to show.")
+@choice_option(
     "--by",
-    type=click.Choice(["step", "operator"]),
+    choices=["step", "operator"],
     default="step",
-    show_default=True,
     help="A row for every step, or for all of one operator.",
 )
 @seed_option("Weights of the library's models, and the inputs.")
@@ -43,7 +42,7 @@ def command(
 ) -> CommandResult:
     """Compile MODEL, run it on random inputs, and say where its time goes.
 
-    OF LIMIT is how near a row comes to the time below which this machine does not do it, once
+    SHARE OF LIMIT is how near a row comes to the time below which this machine does not do it, once
     `polygym machine` has measured what the machine does at most.
     """
     from polygym.graphs.execution import compile_model
@@ -87,13 +86,13 @@ def _entry(one: StepProfile, total: float) -> dict[str, Any]:
         "gflops": one.rate / 1e9,
         "bytes": one.bytes,
         "limit_seconds": one.limit,
-        "of_limit": one.of_limit,
+        "share_of_limit": one.of_limit,
     }
 
 
 def _print(rows: Sequence[StepProfile], total: float) -> None:
     print_table(
-        ("STEP", "TIMES", "TIME", "SHARE", "GFLOP/S", "MB", "OF LIMIT"),
+        ("STEP", "TIMES", "TIME", "SHARE", "GFLOP/S", "MB", "SHARE OF LIMIT"),
         [
             (
                 profile.label,

@@ -9,6 +9,7 @@ import click
 
 from polygym.cli.commands.graph.options import shape_option
 from polygym.cli.options.common import json_option
+from polygym.cli.options.values import file_option
 from polygym.cli.output.console import heading, write_text
 from polygym.cli.output.tables import print_table
 from polygym.cli.result import CommandResult
@@ -16,15 +17,15 @@ from polygym.files import write_atomically
 
 
 @click.command("show")
-@click.argument("model")
+@click.argument("model", metavar="MODEL")
 @shape_option
-@click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="Draw it there.")
+@file_option("--figure", help="Draw the graph as an SVG file.")
 @click.option("--text", "as_text", is_flag=True, help="Print the whole graph as text.")
 @json_option
 def command(
     model: str,
     shapes: Mapping[str, Sequence[int]],
-    svg: Path | None,
+    figure: Path | None,
     as_text: bool,
     as_json: bool,
 ) -> CommandResult:
@@ -36,8 +37,8 @@ def command(
     from polygym.graphs.optimization.optimizer import graph_cost, typed_nodes
 
     graph = open_source(model, shapes).graph
-    if svg is not None:
-        write_atomically(svg, graph_svg(graph).encode())
+    if figure is not None:
+        write_atomically(figure, graph_svg(graph).encode())
     counts: dict[str, int] = {}
     for head, _, _ in typed_nodes(graph):
         counts[str(head)] = counts.get(str(head), 0) + 1

@@ -27,7 +27,7 @@ takes some minutes; an ended search goes on where it was.
 
 
 @click.command("tune", help=_HELP)
-@click.argument("models", nargs=-1, required=True)
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...")
 @shape_option
 @threads_option
 @seed_option("Weights of the library's models.")
@@ -114,7 +114,7 @@ def _print(model: str, found: Sequence[TunedKernel]) -> None:
         key=lambda one: one.count * (one.best_seconds - one.default_seconds),
     )
     print_table(
-        ("STEP", "TIMES", "USUAL", "BEST", "FORM"),
+        ("STEP", "TIMES", "DEFAULT", "BEST", "FORM"),
         [
             (
                 f"{one.step.label} {' '.join(one.step.reads)}",

@@ -46,7 +46,7 @@ def expect_ray() -> Any:
     """
     if find_spec("ray") is None:
         raise InputError(
-            "--on ray: expected Ray to be installed, found no package ray; "
+            "--cluster ray: expected Ray to be installed, found no package ray; "
             "pip install 'polygym[ray]'"
         )
     # Usage statistics would be sent from the machine; Ray asks the environment once.
@@ -98,7 +98,7 @@ class RayTransport:
         except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
             said = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise InputError(
-                f"--on ray://{address}: expected a Ray cluster that this machine belongs to, "
+                f"--cluster ray://{address}: expected a Ray cluster that this machine belongs to, "
                 f"found none: {said}"
             ) from None
 
@@ -117,8 +117,8 @@ class RayTransport:
             inner.GcsClient(address=address)
         except self._ray.exceptions.RayError as error:
             raise InputError(
-                f"--on ray://{address}: expected the head of a Ray cluster (its --port), found "
-                f"somebody else who listens: {error}"
+                f"--cluster ray://{address}: expected the head of a Ray cluster (its --port), "
+                f"found somebody else who listens: {error}"
             ) from None
 
     def sites(self) -> tuple[MeasuringSite, ...]:
@@ -246,6 +246,6 @@ def _expect_answer(address: str) -> None:
             return
     except (OSError, ValueError, OverflowError) as error:
         raise InputError(
-            f"--on ray://{address}: expected the head of a Ray cluster, found nobody who "
+            f"--cluster ray://{address}: expected the head of a Ray cluster, found nobody who "
             f"answers: {error}"
         ) from None

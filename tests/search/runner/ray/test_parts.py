@@ -29,7 +29,7 @@ from tests.search.runner.ray.fakes import kind
 
 @pytest.mark.parametrize("word", ["", "rays", "ray:10", "ray://", "dask://a"])
 def test_what_is_no_cluster_is_refused(word: str) -> None:
-    with pytest.raises(InputError, match="--on: expected ray"):
+    with pytest.raises(InputError, match="--cluster: expected ray"):
         parse_address(word)
 
 

@@ -171,11 +171,20 @@ def polygym(*arguments: str) -> str:
 
 
 def test_a_collection_and_a_tuning_on_the_cluster(cluster: Any, tmp_path: Path) -> None:
-    on = ("--on", f"ray://{cluster.address}", "--json")
+    on = ("--cluster", f"ray://{cluster.address}", "--json")
     file = tmp_path / "corpus.sqlite"
     source = tmp_path / "own.c"
     source.write_text(OWN)
-    work = ("--work", "1e4:1e5", "--each", "4", "--function", "scale", "--extent", "a=n")
+    work = (
+        "--operations",
+        "1e4:1e5",
+        "--candidates",
+        "4",
+        "--function",
+        "scale",
+        "--extent",
+        "a=n",
+    )
     said = json.loads(polygym("collect", str(file), str(source), "--rows", "7", *work, *on))
     assert (said["rows"], said["skipped"]) == (7, [])
     with open_corpus(file) as corpus:

@@ -1,4 +1,4 @@
-"""Where the work is done: the word behind ``--on``.
+"""Where the work is done: the value of ``--cluster``.
 
 ``ray`` is the cluster that the environment names (``RAY_ADDRESS``), or one of this machine alone;
 ``ray://HOST:PORT`` the one whose head listens there, which this machine has joined, and
@@ -23,7 +23,7 @@ class ClusterAddress:
     text: str = ""
 
     def __str__(self) -> str:
-        """Return the word behind ``--on``."""
+        """Return the value of ``--cluster``."""
         return f"{_SCHEME}://{self.text}" if self.text else _SCHEME
 
 
@@ -38,5 +38,5 @@ def parse_address(word: str) -> ClusterAddress:
     """
     name, colon, text = word.strip().partition("://")
     if name != _SCHEME or (colon and not text):
-        raise InputError(f"--on: expected ray, ray://HOST:PORT or ray://auto, found {word!r}")
+        raise InputError(f"--cluster: expected ray, ray://HOST:PORT or ray://auto, found {word!r}")
     return ClusterAddress(text)

@@ -1,0 +1,127 @@
+"""Options by the type of their value: counts, factors, durations, bytes, files, choices.
+
+Options of one type have one metavar, and help texts print no ranges.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from polygym.durations import parse_duration
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+MOST = 2**62
+"""The largest count that an option takes."""
+
+_BYTE_UNITS = {"": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+_BYTES = re.compile(r"(\d+)\s*(|KiB|MiB|GiB)")
+
+
+class Duration(click.ParamType[float]):
+    """A duration with a unit, such as ``90s``, ``10m`` or ``1.5h``, in seconds; never 0."""
+
+    name = "duration"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the seconds of a text."""
+        if isinstance(value, float):
+            return value
+        try:
+            seconds = parse_duration(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if not 0 < seconds < float("inf"):
+            self.fail(f"expected a duration above 0s, found {value!r}", param, ctx)
+        return seconds
+
+
+class ByteCount(click.ParamType[int]):
+    """A number of bytes, with or without a unit: ``4096``, ``512MiB``."""
+
+    name = "bytes"
+
+    def __init__(self, least: int = 0) -> None:
+        """Set the least number of bytes."""
+        self.least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the bytes of a text."""
+        if isinstance(value, int):
+            return value
+        match = _BYTES.fullmatch(value.strip())
+        result = int(match[1]) * _BYTE_UNITS[match[2]] if match else -1
+        if not self.least <= result <= MOST:
+            least = f" of at least {self.least}" if self.least else ""
+            self.fail(f"expected a number of bytes{least} such as 512MiB, found {value!r}", param)
+        return result
+
+
+class ValueOption(click.Option):
+    """An option whose help text prints no range; errors print it."""
+
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        """Return the notes behind the help text."""
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)
+        return extra
+
+
+def _option(*names: str, default: Any = None, **named: Any) -> Callable[[F], F]:
+    shown = default is not None
+    return click.option(*names, default=default, show_default=shown, cls=ValueOption, **named)
+
+
+def count_option(
+    *names: str, help: str, least: int = 1, most: int = MOST, default: int | None = None
+) -> Callable[[F], F]:
+    """Return a decorator that adds an option for a whole number."""
+    kind = click.IntRange(least, most)
+    return _option(*names, type=kind, metavar="N", default=default, help=help)
+
+
+def factor_option(
+    *names: str, help: str, least: float, most: float, default: float
+) -> Callable[[F], F]:
+    """Return a decorator that adds an option for a real number."""
+    kind = click.FloatRange(least, most)
+    return _option(*names, type=kind, metavar="X", default=default, help=help)
+
+
+def duration_option(*names: str, help: str, default: str | None = None) -> Callable[[F], F]:
+    """Return a decorator that adds an option for a duration, in seconds for the command."""
+    return _option(*names, type=Duration(), metavar="DURATION", default=default, help=help)
+
+
+def bytes_option(*names: str, help: str, least: int = 0, **named: Any) -> Callable[[F], F]:
+    """Return a decorator that adds an option for a number of bytes."""
+    return _option(*names, type=ByteCount(least), metavar="BYTES", help=help, **named)
+
+
+def choice_option(
+    *names: str, choices: Iterable[str], help: str, default: str | None = None
+) -> Callable[[F], F]:
+    """Return a decorator that adds an option for one of some names."""
+    return _option(*names, type=click.Choice(list(choices)), default=default, help=help)
+
+
+def file_option(
+    *names: str, help: str, metavar: str = "FILE", multiple: bool = False
+) -> Callable[[F], F]:
+    """Return a decorator that adds an option for the path of a file."""
+    kind = click.Path(dir_okay=False, path_type=Path)
+    return click.option(*names, type=kind, metavar=metavar, multiple=multiple, help=help)
+
+
+def file_argument(name: str, metavar: str, *, required: bool = True) -> Callable[[F], F]:
+    """Return a decorator that adds an argument for the path of a file."""
+    kind = click.Path(dir_okay=False, path_type=Path)
+    shown = metavar if required else f"[{metavar}]"
+    return click.argument(name, metavar=shown, type=kind, required=required)
