@@ -146,9 +146,7 @@ def main() -> None:
     parser.add_argument("--memory", type=float, help="GiB that all may hold together")
     parser.add_argument("--dataset", default="mini")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--every", type=parse_duration, default="1s", help="time between checks"
-    )
+    parser.add_argument("--every", type=parse_duration, default="1s", help="time between checks")
     parser.add_argument("--start", default="forkserver", choices=("fork", "forkserver", "spawn"))
     parser.add_argument("--no-kill", dest="kill", action="store_false", help="kill no process")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
