@@ -13,7 +13,16 @@ PACKAGE = ROOT / "polygym"
 # From the bottom to the top. A layer is a module or a package of polygym; it may import itself and
 # the layers below it, never one beside it.
 LAYERS = (
-    {"cached_hash", "closeable", "errors", "files", "lazy_imports", "lru_cache", "version"},
+    {
+        "cached_hash",
+        "closeable",
+        "durations",
+        "errors",
+        "files",
+        "lazy_imports",
+        "lru_cache",
+        "version",
+    },
     {"foreign", "pickling", "source_fingerprint", "sqlite_files"},
     {"ir"},
     {"poly"},
