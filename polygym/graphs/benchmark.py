@@ -66,7 +66,7 @@ class CallTimes:
     def spread(self) -> float:
         """How far the middle half of the samples reaches, as a share of the median.
 
-        >>> round(Times((1.0, 1.0, 1.1, 1.2, 2.0)).spread, 2)
+        >>> round(CallTimes((1.0, 1.0, 1.1, 1.2, 2.0)).spread, 2)
         0.55
         """
         if len(self.samples) < 2:

@@ -6,13 +6,13 @@ graphs taken out, or when time is up. The queue has a match with the term that i
 outcome, and what was seen is remembered as a fingerprint of 16 bytes, so that hundreds of thousands
 of graphs take no more memory than their matches.
 
-    >>> from polygym.rewrite.s_expressions import parse_term, text_of
-    >>> from polygym.rewrite.domain import Plain
+    >>> from polygym.rewrite.s_expressions import parse_term, term_text
+    >>> from polygym.rewrite.domain import TrivialDomain
     >>> from polygym.rewrite.rule import parse_rules
     >>> rules = parse_rules("back: (f (g ?x)) => ?x  swap: (g (f ?x)) => (f (g ?x))")
     >>> root = parse_term("(f (g (g (f a))))")
-    >>> found = backtrack(root, rules, Plain(), lambda head, children, data: 1.0)
-    >>> text_of(found.term), found.initial_cost, found.cost, found.stop.value
+    >>> found = backtrack(root, rules, TrivialDomain(), lambda head, children, data: 1.0)
+    >>> term_text(found.term), found.initial_cost, found.cost, found.stop.value
     ('a', 5.0, 1.0, 'exhausted')
 """
 

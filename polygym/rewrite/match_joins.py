@@ -24,9 +24,9 @@ __all__ = ["MatchJoin", "canonical_pattern", "rule_join"]
 def canonical_pattern(source: Term) -> tuple[Term, tuple[str, ...]]:
     """Return a pattern with its variables numbered, and what they were called.
 
-    >>> from polygym.rewrite.s_expressions import parse_term, text_of
-    >>> pattern, names = canonical(parse_term("(f ?x (g ?y) ?x)"))
-    >>> text_of(pattern), names
+    >>> from polygym.rewrite.s_expressions import parse_term, term_text
+    >>> pattern, names = canonical_pattern(parse_term("(f ?x (g ?y) ?x)"))
+    >>> term_text(pattern), names
     ('(f ?0 (g ?1) ?0)', ('?x', '?y'))
     """
     names = tuple(variable_names([source]))
@@ -103,7 +103,7 @@ def rule_join(rule: Rule) -> MatchJoin:
 
     >>> from polygym.rewrite.rule import parse_rules
     >>> [rule] = parse_rules("r: (mul ?x ?v) & (mul ?x ?w) => (left ?v ?w) & (right ?v ?w)")
-    >>> join = join_of(rule)
+    >>> join = rule_join(rule)
     >>> join.columns, join.halves
     (((0, 1), (0, 2)), ((0, 1),))
     >>> list(join.rows([[(7, 1, 2), (8, 1, 3)], [(7, 1, 2), (8, 1, 3)]]))

@@ -4,7 +4,7 @@ A word in parentheses is a head with children, a word alone a leaf; ``()`` is no
 numbers: ``1`` an int, ``1.0`` and ``1e-5`` floats. ``;`` begins a comment that ends with the line.
 Words with spaces, parentheses or quotes in them, or that look like numbers, stand in double quotes.
 
-    >>> text_of(parse_term("(matmul none ?x (transpose ?y 1-0)) ; a product"))
+    >>> term_text(parse_term("(matmul none ?x (transpose ?y 1-0)) ; a product"))
     '(matmul none ?x (transpose ?y 1-0))'
 """
 
@@ -160,7 +160,7 @@ def is_integer(text: str) -> bool:
 def is_decimal(text: str) -> bool:
     """Whether a word is a number with a point or an exponent; inf and nan are none.
 
-    >>> [is_real(word) for word in ("1.0", "1e-5", ".5", "1", "inf")]
+    >>> [is_decimal(word) for word in ("1.0", "1e-5", ".5", "1", "inf")]
     [True, True, True, False, False]
     """
     return bool(_REAL.fullmatch(text))

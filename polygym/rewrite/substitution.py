@@ -6,13 +6,13 @@ made again, from the place up. A rule with several sources replaces several node
 part that a target takes over may itself contain a replaced node, and has the substitute instead; if
 that makes a node need itself, there is no such term.
 
-    >>> from polygym.rewrite.s_expressions import parse_term, text_of
-    >>> from polygym.rewrite.domain import Plain
+    >>> from polygym.rewrite.s_expressions import parse_term, term_text
+    >>> from polygym.rewrite.domain import TrivialDomain
     >>> from polygym.rewrite.rule import parse_rules
     >>> rules = parse_rules("twice: (add ?x ?x) => (mul 2 ?x)")
-    >>> root, domain = parse_term("(f (add (add a a) (add a a)))"), Plain()
-    >>> for match in matches(root, rules, domain):
-    ...     print(text_of(match.where[0]), "|", text_of(apply(root, match, domain)))
+    >>> root, domain = parse_term("(f (add (add a a) (add a a)))"), TrivialDomain()
+    >>> for match in find_matches(root, rules, domain):
+    ...     print(term_text(match.nodes[0]), "|", term_text(apply_match(root, match, domain)))
     (add a a) | (f (add (mul 2 a) (mul 2 a)))
     (add (add a a) (add a a)) | (f (mul 2 (add a a)))
 
@@ -50,10 +50,10 @@ def operator_key(one: Term) -> OperatorKey:
 class TermPattern:
     """A pattern, compiled.
 
-    >>> from polygym.rewrite.s_expressions import parse_term, text_of
-    >>> finder = Finder(parse_term("(f ?x (g ?x))"))
+    >>> from polygym.rewrite.s_expressions import parse_term, term_text
+    >>> finder = TermPattern(parse_term("(f ?x (g ?x))"))
     >>> one, other = parse_term("(f a (g a))"), parse_term("(f a (g b))")
-    >>> [text_of(part) for part in finder.matches([one, other])[0]]
+    >>> [term_text(part) for part in finder.matches([one, other])[0]]
     ['(f a (g a))', 'a']
     """
 
@@ -116,9 +116,9 @@ def target_builder(
 ) -> Callable[[tuple[Term, ...], list[Term]], Term]:
     """Return a function that makes a target of what variables and computed literals are.
 
-    >>> from polygym.rewrite.s_expressions import parse_term, text_of
-    >>> build = builder_of(parse_term("(f ?y (g ?x))"), ("?x", "?y"), ())
-    >>> text_of(build((term("a"), term("b")), []))
+    >>> from polygym.rewrite.s_expressions import parse_term, term_text
+    >>> build = target_builder(parse_term("(f ?y (g ?x))"), ("?x", "?y"), ())
+    >>> term_text(build((term("a"), term("b")), []))
     '(f b (g a))'
     """
     known: dict[str, Any] = {"term": term}

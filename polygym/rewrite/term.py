@@ -161,7 +161,7 @@ def memoized_value(root: Term, memo: dict[Term, Value], compute: Callable[[Term]
     >>> depths: dict[Term, int] = {}
     >>> def depth(one: Term) -> int:
     ...     return 1 + max((depths[child] for child in one.children), default=0)
-    >>> remembered(term("f", term("g", term("x"))), depths, depth)
+    >>> memoized_value(term("f", term("g", term("x"))), depths, depth)
     3
     """
     try:
@@ -188,7 +188,7 @@ def substitute(root: Term, values: dict[str, Term]) -> Term:
     """Return a pattern with terms in the places of its variables.
 
     >>> x = term("x")
-    >>> substituted(term("f", term("?a"), term("?a")), {"?a": x}) is term("f", x, x)
+    >>> substitute(term("f", term("?a"), term("?a")), {"?a": x}) is term("f", x, x)
     True
     """
     return rebuild(

@@ -119,7 +119,8 @@ class MeasuredCosts:
 def operator_key(head: Head, children: tuple[Any, ...]) -> str:
     """Return an operator with its literals and the shapes and types of its tensors.
 
-    >>> operator_text("matmul", (Text("none"), Tensor((2, 3)), Tensor((3, 4), constant=True)))
+    >>> weight = TensorType((3, 4), constant=True)
+    >>> operator_key("matmul", (TextData("none"), TensorType((2, 3)), weight))
     'matmul none 2-3 3-4*'
 
     A star says that a tensor is known ahead: its code may lay it out as it likes.

@@ -28,6 +28,7 @@ class NodeWork:
 def node_work(head: Head, children: tuple[Any, ...], data: Data) -> NodeWork:
     """Return the work of a node, from the types of its children and of itself.
 
+    >>> from polygym.graphs.operators.types import TextData
     >>> operands = (TextData("none"), TensorType((2, 3)), TensorType((3, 4)))
     >>> node_work("matmul", operands, TensorType((2, 4)))
     NodeWork(operations=48, bytes=104)

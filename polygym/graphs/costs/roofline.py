@@ -24,9 +24,10 @@ class RooflineCosts:
     The usual ones are those of a core of a server with vectors of 16 floats, with its share of the
     memory's bandwidth.
 
-    >>> from polygym.graphs.operators.types import Tensor, Text
-    >>> left, right = Tensor((64, 1024)), Tensor((1024, 1024), constant=True)
-    >>> round(Roofline().cost("matmul", (Text("none"), left, right), Tensor((64, 1024))), 1)
+    >>> from polygym.graphs.operators.types import TensorType, TextData
+    >>> left, right = TensorType((64, 1024)), TensorType((1024, 1024), constant=True)
+    >>> children = (TextData("none"), left, right)
+    >>> round(RooflineCosts().cost("matmul", children, TensorType((64, 1024))), 1)
     1580.0
     """
 

@@ -28,12 +28,12 @@ _NodeKey: TypeAlias = tuple[Hashable, ...]
 def changed_nodes(before: Graph, after: Graph) -> tuple[frozenset[Term], frozenset[Term]]:
     """Return the nodes of one graph that nothing in the other corresponds to, of each.
 
-    >>> from polygym.graphs.ir.build import concat, entering, matmul, relu, split, tanh, weight
-    >>> x, v, w = entering("x", 2, 3), weight("v", 3, 4), weight("w", 3, 5)
+    >>> from polygym.graphs.ir.build import concat, graph_input, matmul, relu, split, tanh, weight
+    >>> x, v, w = graph_input("x", 2, 3), weight("v", 3, 4), weight("w", 3, 5)
     >>> first, second = split(1, 4, matmul(x, concat(1, [v, w])))
     >>> one = Graph.of("g", relu(matmul(x, v)), tanh(matmul(x, w)))
     >>> other = Graph.of("g", relu(first), tanh(second))
-    >>> for nodes in differing(one, other):
+    >>> for nodes in changed_nodes(one, other):
     ...     print(*sorted(str(node.head) for node in nodes))
     matmul matmul
     concat2 matmul split split0 split1

@@ -105,7 +105,7 @@ def x_positions(grid: LayerGrid) -> list[float]:
 def closest_positions(targets: Sequence[float], distances: Sequence[float]) -> list[float]:
     """Return places with distances between them, the sum of squares from those wanted least.
 
-    >>> nearest([5.0, 5.0], [2.0])
+    >>> closest_positions([5.0, 5.0], [2.0])
     [4.0, 6.0]
     """
     offsets = [0.0]

@@ -41,7 +41,7 @@ def layered_layout(
 ) -> GraphLayout:
     """Return where boxes stand, given widths and heights and edges (from a lower to a higher one).
 
-    >>> layered([(10, 10), (10, 10)], [(0, 1)]).middles
+    >>> layered_layout([(10, 10), (10, 10)], [(0, 1)]).middles
     ((5.0, 5.0), (5.0, 41.0))
     """
     grid = LayerGrid.of(sizes, edges)

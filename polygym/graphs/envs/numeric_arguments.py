@@ -13,7 +13,7 @@ __all__ = ["integer_argument", "real_argument"]
 def integer_argument(name: str, value: object, minimum: int, maximum: int) -> int:
     """Return an integer argument.
 
-    >>> whole("max_nodes", 100, 1, 1000)
+    >>> integer_argument("max_nodes", 100, 1, 1000)
     100
 
     Raises:

@@ -72,7 +72,7 @@ _MAX_ROWS = 1 << 15
 def operator_index(head: Head) -> int:
     """Return the number of an operator.
 
-    >>> operator_number("input"), operator_number("concat3") == len(OPERATOR_NAMES)
+    >>> operator_index("input"), operator_index("concat3") == len(OPERATOR_NAMES)
     (1, True)
     """
     return _NUMBERS[operator_name(head)]
@@ -81,7 +81,7 @@ def operator_index(head: Head) -> int:
 def signed_log(x: float) -> float:
     """Return the signed logarithm of a number: 0 and ±1 are themselves, 3 is 2.
 
-    >>> magnitude(3), magnitude(-1), magnitude(0)
+    >>> signed_log(3), signed_log(-1), signed_log(0)
     (2.0, -1.0, 0.0)
     """
     return log2(1.0 + x) if x >= 0 else -log2(1.0 - x)

@@ -93,7 +93,7 @@ def _marked_lines(episode: SaturationEpisode | SubstitutionEpisode) -> list[str]
 def with_noun(count: int, noun: str) -> str:
     """Return a number with its noun.
 
-    >>> counted(1, "node"), counted(2, "node")
+    >>> with_noun(1, "node"), with_noun(2, "node")
     ('1 node', '2 nodes')
     """
     return f"{count} {noun}{'' if count == 1 else 's'}"

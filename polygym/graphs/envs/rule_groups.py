@@ -69,8 +69,8 @@ def rule_group(rule: Rule) -> RuleGroup:
 
     >>> from polygym.rewrite.rule import parse_rules
     >>> [rule] = parse_rules("a: (ewadd ?x ?y) => (ewadd ?y ?x)")
-    >>> group_of(rule)
-    <Group.ELEMENTWISE: 'element-wise algebra'>
+    >>> rule_group(rule)
+    <RuleGroup.ELEMENTWISE: 'element-wise algebra'>
     """
     heads = rule_operators(rule)
     has_convolutions, has_products = bool(heads & _CONVOLUTIONS), "matmul" in heads

@@ -240,7 +240,7 @@ def check_sound(rule: Rule) -> None:
 def graphs_from_argument(graph: object) -> tuple[str | Graph, ...]:
     """Return the graphs that an argument stands for: names of the library, paths, one value.
 
-    >>> names_in("bert, nasrnn")
+    >>> graphs_from_argument("bert, nasrnn")
     ('bert', 'nasrnn')
 
     Raises:

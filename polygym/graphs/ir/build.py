@@ -1,8 +1,8 @@
 """Functions that make nodes, for those who write a graph in Python.
 
-    >>> x, w = entering("x", 2, 3), weight("w", 3, 4)
-    >>> from polygym.rewrite.s_expressions import text_of
-    >>> text_of(relu(matmul(x, w)))
+    >>> x, w = graph_input("x", 2, 3), weight("w", 3, 4)
+    >>> from polygym.rewrite.s_expressions import term_text
+    >>> term_text(relu(matmul(x, w)))
     '(relu (matmul none (input x@2-3) (weight w@3-4)))'
 
 Whether a node makes sense is seen when a :class:`~polygym.graphs.ir.graph.Graph` is made of it, or
@@ -53,7 +53,7 @@ def literal(value: Head) -> Term:
 def shape_literal(numbers: Sequence[int]) -> Term:
     """Return a shape, a permutation or axes as a literal: a number where it is one alone.
 
-    >>> words((64, 1024)).head, words((5,)).head
+    >>> shape_literal((64, 1024)).head, shape_literal((5,)).head
     ('64-1024', 5)
     """
     return term(numbers[0] if len(numbers) == 1 else shape_text(tuple(numbers)))

@@ -4,9 +4,9 @@ Elements keep their type: linear operators, relu, pools of the largest and opera
 elements are exact on integers, of any width or held in float64, and on objects such as fractions.
 Each node is computed once.
 
-    >>> from polygym.graphs.ir.build import entering, matmul, weight
+    >>> from polygym.graphs.ir.build import graph_input, matmul, weight
     >>> import numpy as np
-    >>> product = matmul(entering("x", 1, 2), weight("w", 2, 1), "relu")
+    >>> product = matmul(graph_input("x", 1, 2), weight("w", 2, 1), "relu")
     >>> evaluate([product], {"x": np.array([[2, 3]]), "w": np.array([[5], [-1]])})
     [array([[7]])]
 """

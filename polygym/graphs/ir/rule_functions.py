@@ -1,9 +1,9 @@
 """The words of conditions and computed literals in rules of tensor graphs, as tables.
 
->>> from polygym.graphs.operators.types import Number, Tensor
->>> compute("extent", (Tensor((64, 1024)), Number(1)))
+>>> from polygym.graphs.operators.types import NumberData, TensorType
+>>> compute_literal("extent", (TensorType((64, 1024)), NumberData(1)))
 1024
->>> holds("same-shape", (Tensor((2, 3)), Tensor((2, 3), constant=True)))
+>>> condition_holds("same-shape", (TensorType((2, 3)), TensorType((2, 3), constant=True)))
 True
 """
 

@@ -1,16 +1,16 @@
 """Graphs as text: one line a node, so that what is shared is written once.
 
-    >>> from polygym.graphs.ir.build import entering, matmul, relu, weight
+    >>> from polygym.graphs.ir.build import graph_input, matmul, relu, weight
     >>> from polygym.graphs.ir.graph import Graph
-    >>> made = Graph.of("small", relu(matmul(entering("x", 2, 3), weight("w", 3, 4))))
-    >>> print(text_of(made), end="")
+    >>> made = Graph.of("small", relu(matmul(graph_input("x", 2, 3), weight("w", 3, 4))))
+    >>> print(graph_text(made), end="")
     graph small
     %0 = input x@2-3
     %1 = weight w@3-4
     %2 = matmul none %0 %1
     %3 = relu %2
     output y %3
-    >>> parse_graph(text_of(made)) == made
+    >>> parse_graph(graph_text(made)) == made
     True
 
 The inputs are taken in the order of their lines. ``%`` and a word name a node, from its line on;

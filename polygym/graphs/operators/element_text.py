@@ -37,7 +37,7 @@ def tc_type(dtype: str) -> str:
 def literal_text(value: float, dtype: str) -> str:
     """Return a number as a literal of a type.
 
-    >>> literal_text(0.1, "float32"), literal_text(-2, "int64"), literal_text(-inf, "float64")
+    >>> literal_text(0.1, "float32"), literal_text(-2, "int64"), literal_text(-np.inf, "float64")
     ('0.1f', '(-2)', '(-1.0 / 0.0)')
     >>> literal_text(-(2**31), "int32")
     '(-2147483647 - 1)'

@@ -112,7 +112,7 @@ def pads_of(
     ``same`` gives ⌈size / stride⌉ results and puts the odd zero below and to the right; ``valid``
     puts none; ``1-1-1-1`` says them.
 
-    >>> pads_of(Text("same"), (56, 56), (3, 3), (2, 2))
+    >>> pads_of(TextData("same"), (56, 56), (3, 3), (2, 2))
     (0, 0, 1, 1)
     """
     text = padding.value if isinstance(padding, TextData) else ""

@@ -124,7 +124,7 @@ def shape_text(shape: tuple[int, ...]) -> str:
 def parse_numbers(text: str) -> tuple[int, ...]:
     """Return the numbers of such a word.
 
-    >>> numbers_in("64-1024"), numbers_in("scalar")
+    >>> parse_numbers("64-1024"), parse_numbers("scalar")
     ((64, 1024), ())
 
     Raises:

@@ -6,7 +6,7 @@ every kind and says where it fails, with ``instances`` (which are tried), ``shap
 pattern, of which ``proposals`` and ``windows`` tell operator by operator) and ``values`` (numbers
 in exact arithmetic). ``generate`` finds rules, ``canonical_key`` tells which are one.
 
-    >>> [rule.name for rule in load(["handwritten"])][:2]
+    >>> [rule.name for rule in load_rules(["handwritten"])][:2]
     ['add-of-one-shape', 'conv-tanh']
 """
 

@@ -3,7 +3,7 @@
 >>> from polygym.rewrite.rule import parse_rules
 >>> text = "a: (ewadd ?x ?y) => (ewadd ?y ?x) b: (ewadd ?u ?v) => (ewadd ?v ?u)"
 >>> one, other = parse_rules(text)
->>> spelling(one) == spelling(other)
+>>> canonical_key(one) == canonical_key(other)
 True
 """
 

@@ -2,8 +2,8 @@
 
 >>> import random
 >>> from polygym.rewrite.s_expressions import parse_term
->>> maker = Maker(random.Random(1), {}, propose)
->>> _ = maker.make(parse_term("(ewadd (matmul none ?x ?y) ?z)"), None)
+>>> maker = VariableBinder(random.Random(1), {}, bind_operands)
+>>> _ = maker.bind(parse_term("(ewadd (matmul none ?x ?y) ?z)"), None)
 >>> shapes = {name: data.shape for name, data in maker.bound.items()}
 >>> shapes["?z"] == (*shapes["?x"][:-1], shapes["?y"][-1])
 True

@@ -13,8 +13,8 @@ A node may be *blacklisted*: it is there, so that it is not added again, but nei
 matching nor chosen by extraction. *Original* nodes are those of terms that were added whole.
 
     >>> from polygym.rewrite.s_expressions import parse_term
-    >>> from polygym.rewrite.domain import Plain
-    >>> graph = EGraph(Plain())
+    >>> from polygym.rewrite.domain import TrivialDomain
+    >>> graph = EGraph(TrivialDomain())
     >>> one, other = (graph.add_term(parse_term(text)) for text in ("(f (g x))", "(f x)"))
     >>> inner, x = (graph.lookup(parse_term(text)) for text in ("(g x)", "x"))
     >>> graph.union(inner, x) is not None and graph.find(one) == graph.find(other)

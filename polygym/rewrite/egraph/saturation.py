@@ -6,9 +6,9 @@ the end cycles are cut. All matches of a group are found before any is applied. 
 source only those matches are looked for that changed parts can have made.
 
     >>> from polygym.rewrite.s_expressions import parse_term
-    >>> from polygym.rewrite.domain import Plain
+    >>> from polygym.rewrite.domain import TrivialDomain
     >>> from polygym.rewrite.rule import parse_rules
-    >>> graph = EGraph(Plain())
+    >>> graph = EGraph(TrivialDomain())
     >>> root = graph.add_term(parse_term("(add a (add b c))"))
     >>> rules = parse_rules("commutes: (add ?x ?y) => (add ?y ?x)")
     >>> report = saturate(graph, rules)

@@ -117,7 +117,7 @@ def extraction_choices(
 def strong_components(edges: list[list[int]]) -> list[int]:
     """Return the number of the strongly connected component of each place of a graph.
 
-    >>> components([[1], [0, 2], []])
+    >>> strong_components([[1], [0, 2], []])
     [1, 1, 0]
     """
     count = len(edges)

@@ -29,14 +29,15 @@ __all__ = ["cheapest_trees", "extract_greedily"]
 def extract_greedily(graph: EGraph, root: int, cost: CostFunction) -> Extraction:
     """Return the term of a class whose tree is cheapest; the e-graph must be rebuilt.
 
-    >>> from polygym.rewrite.s_expressions import parse_term, text_of
-    >>> from polygym.rewrite.domain import Plain
-    >>> graph = EGraph(Plain())
+    >>> from polygym.rewrite.s_expressions import parse_term, term_text
+    >>> from polygym.rewrite.domain import TrivialDomain
+    >>> graph = EGraph(TrivialDomain())
     >>> one, other = (graph.add_term(parse_term(text)) for text in ("(mul a 2)", "(shift a 1)"))
     >>> root = graph.union(one, other)
     >>> graph.rebuild()
-    >>> found = greedy(graph, root, lambda head, children, data: 3.0 if head == "mul" else 1.0)
-    >>> text_of(found.term), found.cost
+    >>> cost = lambda head, children, data: 3.0 if head == "mul" else 1.0
+    >>> found = extract_greedily(graph, root, cost)
+    >>> term_text(found.term), found.cost
     ('(shift a 1)', 3.0)
 
     Raises:

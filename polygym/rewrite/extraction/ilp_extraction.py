@@ -46,17 +46,18 @@ def extract_optimally(
 ) -> Extraction:
     """Return the term of a class whose different nodes cost least; the e-graph must be rebuilt.
 
-    >>> from polygym.rewrite.s_expressions import parse_term, text_of
-    >>> from polygym.rewrite.domain import Plain
-    >>> graph = EGraph(Plain())
+    >>> from polygym.rewrite.s_expressions import parse_term, term_text
+    >>> from polygym.rewrite.domain import TrivialDomain
+    >>> graph = EGraph(TrivialDomain())
     >>> root = graph.add_term(parse_term("(pair (left a) (right a))"))
     >>> for side in ("left", "right"):
     ...     one, other = (parse_term(text) for text in (f"({side} a)", f"({side}-of (both a))"))
     ...     _ = graph.union(graph.add_term(one), graph.add_term(other))
     >>> graph.rebuild()
     >>> prices = {"left": 3.0, "right": 3.0, "both": 4.0}
-    >>> found = ilp(graph, root, lambda head, children, data: prices.get(str(head), 0.0))
-    >>> text_of(found.term), found.cost, found.status.value
+    >>> cost = lambda head, children, data: prices.get(str(head), 0.0)
+    >>> found = extract_optimally(graph, root, cost)
+    >>> term_text(found.term), found.cost, found.status.value
     ('(pair (left-of (both a)) (right-of (both a)))', 4.0, 'optimal')
 
     Raises:

@@ -70,7 +70,8 @@ def reduce_choices(choices: ExtractionChoices, deadline: float = math.inf) -> Re
     >>> nodes = [(0.0, (1, 3)), (5.0, (2,)), (2.0, (3,)), (1.0, ()), (1.0, ()), (9.0, (2,))]
     >>> costs, children = zip(*nodes)
     >>> members = ((0,), (1, 2), (3,), (4, 5))
-    >>> found = reduced(Choices(tuple(range(6)), costs, children, members, (0, 1, 2, 3), {}))
+    >>> nodes, roots = tuple(range(6)), (0, 1, 2, 3)
+    >>> found = reduce_choices(ExtractionChoices(nodes, costs, children, members, roots, {}))
     >>> found.options, sorted(found.nodes), found.cost
     ({}, [0, 2, 4], 3.0)
     """

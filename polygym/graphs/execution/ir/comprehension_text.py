@@ -22,10 +22,11 @@ __all__ = ["nest_text"]
 def nest_text(nest: TensorNest) -> str:
     """Return the text of a comprehension.
 
-    >>> from polygym.graphs.execution.ir.nests import Array, Statement, index
-    >>> i, a, b = index("i"), Array("a", (4,), "float32"), Array("b", (4,), "float32")
-    >>> double = Statement("b", ("i",), "=", Apply("(2.0f * {0})", (Access("a", (i,)),)))
-    >>> print(text_of(Nest((("i", 4),), (a, b), 1, (double,), "b")))
+    >>> from polygym.graphs.execution.ir.nests import NestArray, NestStatement, index_named
+    >>> i, a, b = index_named("i"), NestArray("a", (4,), "float32"), NestArray("b", (4,), "float32")
+    >>> twice = TextTemplate("(2.0f * {0})", (ArrayAccess("a", (i,)),))
+    >>> double = NestStatement("b", ("i",), "=", twice)
+    >>> print(nest_text(TensorNest((("i", 4),), (a, b), 1, (double,), "b")))
     def kernel(float(4) A0) -> (R) {
       R(i0) = (2.0f * A0(i0)) where i0 in 0:4
     }

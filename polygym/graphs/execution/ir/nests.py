@@ -37,7 +37,7 @@ __all__ = [
 class AffineIndex:
     """A sum of indices times numbers, and a number.
 
-    >>> (index("h") * 2 + index("k") + (-1)).text()
+    >>> (index_named("h") * 2 + index_named("k") + (-1)).text()
     '2 * h + k - 1'
     """
 

@@ -34,10 +34,10 @@ _UNIT_INDEX = "only"
 def simplify(nest: TensorNest) -> TensorNest:
     """Return a nest that computes the same on the same memory.
 
-    >>> at = (index("i"), index("j"))
-    >>> arrays = Array("a", (4, 6), "float32"), Array("b", (4, 6), "float32")
-    >>> copy = Statement("b", ("i", "j"), "=", Access("a", at))
-    >>> simplified(Nest((("i", 4), ("j", 6)), arrays, 1, (copy,), "b")).extents
+    >>> at = (index_named("i"), index_named("j"))
+    >>> arrays = NestArray("a", (4, 6), "float32"), NestArray("b", (4, 6), "float32")
+    >>> copy = NestStatement("b", ("i", "j"), "=", ArrayAccess("a", at))
+    >>> simplify(TensorNest((("i", 4), ("j", 6)), arrays, 1, (copy,), "b")).extents
     (('i', 24),)
     """
     nest = _drop_unit_axes(_split_axes(nest))

@@ -132,8 +132,8 @@ def broadcast_view(view: ArrayView, shape: tuple[int, ...]) -> ArrayView:
 def reshape_view(view: ArrayView, shape: tuple[int, ...]) -> ArrayView | None:
     """Return a view under another shape; None where elements would have to move.
 
-    >>> image = plain(Source((2, 3), "float32"))
-    >>> reshaped(image, (6,)).extents, reshaped(permuted(image, (1, 0)), (6,))
+    >>> image = whole_array(ArraySource((2, 3), "float32"))
+    >>> reshape_view(image, (6,)).extents, reshape_view(permute(image, (1, 0)), (6,))
     ((6,), None)
     """
     if view.is_whole_array:

@@ -123,7 +123,7 @@ def reduction_body(
 def combine_pairwise(text: str, parts: Sequence[Expression]) -> Expression:
     """Return one of many, two by two.
 
-    >>> joined("({0} + {1})", [Apply("a")]).text
+    >>> combine_pairwise("({0} + {1})", [TextTemplate("a")]).text
     'a'
     """
     expression = parts[0]

@@ -40,7 +40,7 @@ class ArenaPlan:
 def plan_arena(blocks: Sequence[ArenaBlock]) -> ArenaPlan:
     """Return a place for each block.
 
-    >>> planned([Block(64, 0, 1), Block(64, 1, 2), Block(64, 2, 3)]).offsets
+    >>> plan_arena([ArenaBlock(64, 0, 1), ArenaBlock(64, 1, 2), ArenaBlock(64, 2, 3)]).offsets
     (0, 64, 0)
     """
     offsets = [0] * len(blocks)

@@ -49,7 +49,7 @@ class KernelVariant:
     def __str__(self) -> str:
         """Return its name.
 
-        >>> str(Form(32, "pack=off")), str(Form())
+        >>> str(KernelVariant(32, "pack=off")), str(KernelVariant())
         ('blocks=32 pack=off', 'usual')
         """
         parts = [f"blocks={self.block_width}"] * bool(self.block_width) + [

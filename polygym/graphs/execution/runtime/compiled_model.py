@@ -322,10 +322,10 @@ def compile_model(
     compiled and how many there are. ``forms`` says which form of a kernel is the fastest, instead
     of what :func:`~polygym.graphs.execution.timing.kernel_tuning.tune_model` has kept.
 
-    >>> from polygym.graphs.ir.build import entering, matmul, weight
+    >>> from polygym.graphs.ir.build import graph_input, matmul, weight
     >>> from polygym.graphs.ir.graph import Graph
     >>> import numpy as np
-    >>> graph = Graph.of("layer", matmul(entering("x", 1, 2), weight("w", 2, 1), "relu"))
+    >>> graph = Graph.of("layer", matmul(graph_input("x", 1, 2), weight("w", 2, 1), "relu"))
     >>> layer = compile_model(Model(graph, {"w": np.array([[5], [-1]], np.float32)}))
     >>> layer(np.array([[2, 3]], np.float32))
     array([[7.]], dtype=float32)

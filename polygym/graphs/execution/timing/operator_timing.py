@@ -58,7 +58,7 @@ def operator_seconds(
     Operands that are known from weights are laid out ahead, as in a model. ``worker`` is a process
     other than the one that is kept for this.
 
-    >>> seconds_of("reshape", (Tensor((2, 3)), Number(6)))
+    >>> operator_seconds("reshape", (TensorType((2, 3)), NumberData(6)))
     0.0
     """
     try:

@@ -15,8 +15,8 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.:/-]")
 class SafeNames:
     """Hands out names, none of them twice.
 
-    >>> names = Names()
-    >>> names.take("a b@3"), names.take("a_b@3"), names.take("")
+    >>> names = SafeNames()
+    >>> names.unique("a b@3"), names.unique("a_b@3"), names.unique("")
     ('a_b_3', 'a_b_3_2', 'unnamed')
     """
 
