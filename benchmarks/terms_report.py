@@ -101,8 +101,8 @@ def _times(found: dict[str, Any]) -> list[str]:
         name, said = key.split("/")[1:]
         times = [one["seconds"] for one in row["programs"]]
         if None in times:
-            trouble = "; ".join(one["trouble"] for one in row["programs"] if one["trouble"])
-            lines.append(f"| {name} | {said} | | {trouble} | | |")
+            failure = "; ".join(one["failure"] for one in row["programs"] if one["failure"])
+            lines.append(f"| {name} | {said} | | {failure} | | |")
             continue
         both = " | ".join(f"{1e3 * time:.3f}" for time in times)
         costs = f"{row['initial']:,.0f} → {row['cost']:,.0f}"

@@ -8,14 +8,11 @@
     >>> mm(np.ones((2, 3), np.float32), np.ones((3, 4), np.float32)).shape
     (2, 4)
 
-``comprehension`` is what :func:`define` returns (``chosen`` says which definition that is,
-``gradient`` has those of its gradient), ``kernel`` what a ``builder`` compiles for the sizes of its
-arguments, ``arguments`` checks and prepares those (``addresses``, and ``torch_tensors`` where there
-are any), ``cache`` keeps what was compiled by which ``compiler``, and ``similar`` finds in it what
-may do well here, too. ``times`` keeps the times of whatever else is compiled. The ``language``
-package is there for pickles of version 0.1. The language
-itself is :mod:`polygym.frontend.tc`. What is asked of this package is imported when it is
-asked for: ``import polygym.tc`` does not wait for LLVM.
+``comprehension`` defines what :func:`define` returns, and ``gradient`` its gradients. A ``builder``
+compiles a ``kernel`` for the sizes of ``arguments``, which are arrays (``array_addresses``) or
+``torch_tensors``. ``cache`` stores kernels, ``similar_kernels`` finds candidates in it, and
+``measured_times`` stores other times. The language itself is :mod:`polygym.frontend.tc`. Names are
+imported on first use: ``import polygym.tc`` does not wait for LLVM.
 """
 
 from __future__ import annotations

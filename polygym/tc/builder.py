@@ -148,10 +148,8 @@ class KernelBuilder:
             return None
         for entry in cache.earlier_measurements(self._request(sizes, asked)):
             try:
-                schedule, mapping = (
-                    parse_schedule(entry.schedule, scop),
-                    parse_mapping(entry.mapping),
-                )
+                schedule = parse_schedule(entry.schedule, scop)
+                mapping = parse_mapping(entry.mapping)
                 kernel = self._compiled(scop, own, schedule, mapping)
             except InputError:
                 continue  # of other names, or nothing that this polygym can make
@@ -165,7 +163,7 @@ class KernelBuilder:
         return canonical_text(self.definition)
 
     def _request(self, sizes: Mapping[str, int], asked: BuildOptions) -> str:
-        """Return the fingerprint of what is asked for."""
+        """Return the fingerprint of a request."""
         return request_digest(self._canonical, sizes, str(asked.schedule), str(asked.mapping))
 
     def _checked(self, sizes: Mapping[str, int]) -> tuple[Scop, dict[str, int]]:

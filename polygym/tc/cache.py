@@ -173,15 +173,14 @@ class KernelCache:
                 return entry
         return None
 
-    def earlier_measurements(self, *requests: str) -> list[CacheEntry]:
-        """Return what was measured for some requests, whoever compiled it, the fastest first."""
-        asked = " OR ".join(["instr(origin, ?)"] * len(requests))
+    def earlier_measurements(self, request: str) -> list[CacheEntry]:
+        """Return the measured versions of a request by any compiler, the fastest first."""
         query = (
-            f"SELECT {_COLUMNS} FROM kernels WHERE seconds IS NOT NULL AND ({asked}) "
+            f"SELECT {_COLUMNS} FROM kernels WHERE seconds IS NOT NULL AND instr(origin, ?) "
             "ORDER BY seconds"
         )
-        entries = [self._checked(row) for row in self._rows(query, requests)]
-        return [entry for entry in entries if entry is not None]
+        rows = self._rows(query, (request,))
+        return [entry for row in rows if (entry := self._checked(row)) is not None]
 
     def put(self, entry: CacheEntry) -> bool:
         """Keep a version, in place of one with the same schedule and mapping; say if it is kept."""

@@ -26,7 +26,7 @@ from polygym.terms.rules.rule_types import TermRule
 from polygym.terms.rules.soundness import check_unknown
 
 KIND = "polygym rewrite"
-VERSION = 1
+VERSION = 2
 _CLOSE = 1e-9
 
 
@@ -59,7 +59,7 @@ class Derivation:
             "derivation": [
                 {
                     "rule": step.rule.name,
-                    "place": list(step.position),
+                    "position": list(step.position),
                     "term": text_of(term),
                     "cost": cost,
                 }
@@ -103,7 +103,12 @@ def replay_derivation(record: Any, where: str = "a record") -> Derivation:
         )
     try:
         rows = [
-            (str(row["rule"]), tuple(int(at) for at in row["place"]), str(row["term"]), row["cost"])
+            (
+                str(row["rule"]),
+                tuple(int(at) for at in row["position"]),
+                str(row["term"]),
+                row["cost"],
+            )
             for row in record["derivation"]
         ]
         texts = str(record["program"]), str(record["rules"])

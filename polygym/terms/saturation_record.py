@@ -29,7 +29,7 @@ from polygym.terms.saturation import (
 )
 
 KIND = "polygym rewrite by saturation"
-VERSION = 1
+VERSION = 2
 _CLOSE = 1e-9
 
 
@@ -63,7 +63,7 @@ class SaturationRecord:
             "limits": {"nodes": self.limits.nodes, "iterations": self.limits.iterations},
             "nodes": self.result_term.nodes,
             "is_complete": self.result_term.is_complete,
-            "least": self.result_term.lower_bound,
+            "lower_bound": self.result_term.lower_bound,
             "initial_cost": self.initial_cost,
             "cost": self.result_term.cost,
             "term": text_of(self.result_term.term),
@@ -104,7 +104,7 @@ def replay_saturation(record: Mapping[str, Any], where: str = "a record") -> Sat
             nodes=int(numbers["nodes"]), iterations=int(numbers["iterations"])
         )
         costs = float(record["initial_cost"]), float(record["cost"])
-        rest = float(record["least"]), int(record["nodes"]), bool(record["is_complete"])
+        rest = float(record["lower_bound"]), int(record["nodes"]), bool(record["is_complete"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{where}: expected the members of a record, found {error!r}") from None
     program = parse_program(texts[0], f"{where}: program")

@@ -148,7 +148,7 @@ def followed(record: Mapping[str, Any]) -> int:
     lines = {line.partition(":")[0]: line for line in record["rules"].split("\n") if line}
     at = read(record["program"])
     for step in record["derivation"]:
-        at = after(renamed(at, {}, count()), step["place"], lines[step["rule"]])
+        at = after(renamed(at, {}, count()), step["position"], lines[step["rule"]])
         assert numbered(at) == numbered(read(step["term"])), step
     assert numbered(at) == numbered(read(record["term"]))
     return len(record["derivation"])

@@ -37,6 +37,6 @@ def test_derivations_of_large_terms_hold_for_another_reader() -> None:
 def test_another_reader_sees_what_does_not_hold() -> None:
     record = optimize_term(parse_program(BINDERS[1])).to_json()
     assert followed(record) > 0
-    record["derivation"][0]["place"] = [1]
+    record["derivation"][0]["position"] = [1]
     with pytest.raises(AssertionError):
         followed(record)

@@ -112,7 +112,7 @@ def changed(*path: Any, to: Any) -> dict[str, Any]:
         (changed("program", to="(add"), "that closes this"),
         (changed("rules", to="factor-add: (add ?a ?b) => (add ?b ?a)"), "step 1: expected"),
         (changed("rules", to=""), "step 1: expected one of its rules"),
-        (changed("derivation", 0, "place", to=[0]), "it does not"),
+        (changed("derivation", 0, "position", to=[0]), "it does not"),
         (changed("derivation", 0, "rule", to="add-commutes"), "step 1: expected"),
         (changed("derivation", 0, "term", to="(mul x y)"), "step 1: expected"),
         (changed("derivation", 0, "cost", to=1.0), "expected the cost 1.0, found 3.0"),

@@ -193,7 +193,7 @@ def optimize(
         return CommandResult(document=record)
     _print(found)
     if race is not None:
-        _print_race(race, record["measured"]["compared_with_interpreter"])
+        _print_race(race, record["measured"]["validated_sizes"])
     if out is not None:
         write_text(f"written to {out}")
     return CommandResult()
@@ -253,7 +253,7 @@ def replay(file: str, as_json: bool) -> CommandResult:
         return CommandResult(document={"agrees": True, **result.to_json(), **more})
     _print(result)
     if race is not None and again is not None:
-        _print_race(race, again["compared_with_interpreter"])
+        _print_race(race, again["validated_sizes"])
     write_text("the term is there" if is_saturation else "every step holds", fg="green")
     return CommandResult()
 

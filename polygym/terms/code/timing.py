@@ -87,7 +87,7 @@ class TimingComparison:
                     "schedule": timing.schedule,
                     "seconds": timing.seconds,
                     "samples": list(timing.samples),
-                    "trouble": timing.failure,
+                    "failure": timing.failure,
                 }
                 for timing in self.timings
             ],

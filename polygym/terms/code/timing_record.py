@@ -35,7 +35,7 @@ def measure_pair(
     machine = describe_host()
     return race, {
         **race.to_json(),
-        "compared_with_interpreter": at,
+        "validated_sizes": at,
         "machine": {
             "key": machine_fingerprint().key,
             "processor": machine.processor,

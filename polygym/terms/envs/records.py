@@ -29,9 +29,9 @@ def episode_record(episode: RewriteEpisode) -> dict[str, Any]:
         "environment": ENVIRONMENT,
         "max_nodes": task.max_nodes,
         "max_steps": task.max_steps,
-        "relative": task.is_relative_reward,
+        "is_relative_reward": task.is_relative_reward,
         "actions": list(episode.actions),
-        "illegal": episode.illegal,
+        "illegal_actions": episode.illegal,
         "status": episode.status,
     }
 
@@ -48,7 +48,7 @@ def replay_episode(record: Any, where: str = "an episode") -> RewriteEpisode:
     try:
         steps, nodes = int(record["max_steps"]), int(record["max_nodes"])
         actions = [int(action) for action in record["actions"]]
-        relative, status = bool(record["relative"]), str(record["status"])
+        relative, status = bool(record["is_relative_reward"]), str(record["status"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{where}: expected the members of an episode: {error!r}") from None
     rewriter = Rewriter(derivation.rules)
