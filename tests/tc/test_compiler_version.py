@@ -95,7 +95,7 @@ def asked_anew() -> str:
 
 def test_the_sources_count(package: Path) -> None:
     """A changed, added or renamed module of the code generation is another compiler."""
-    loops = package / "compiler" / "codegen" / "loops"
+    loops = package / "codegen" / "loopir"
     (package / "cli").mkdir()
     seen = {asked_anew()}
     for content, name in (("a = 1", "jam.py"), ("a = 2", "jam.py"), ("a = 2", "jams.py")):
@@ -111,7 +111,7 @@ def test_the_sources_count(package: Path) -> None:
 
 @pytest.mark.parametrize("part", COMPILER_FOLDERS)
 def test_sources_that_are_not_found_are_no_fingerprint(package: Path, part: str) -> None:
-    """A room that was moved must not drop out unnoticed: stale code would be used again."""
+    """A folder that moved must not drop out: stale code would be used again."""
     shutil.move(package / part, package / "elsewhere")
     with pytest.raises(InternalError, match=f"polygym/{part}: expected modules, found none"):
         asked_anew()

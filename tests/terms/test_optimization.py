@@ -107,7 +107,7 @@ def changed(*path: Any, to: Any) -> dict[str, Any]:
     ("record", "message"),
     [
         ([], 'expected a record with "kind"'),
-        (changed("version", to=9), "expected version 1"),
+        (changed("version", to=9), "expected version 2"),
         (changed("program", to="(add (mul x y) (mul z 3))"), "it does not"),
         (changed("program", to="(add"), "that closes this"),
         (changed("rules", to="factor-add: (add ?a ?b) => (add ?b ?a)"), "step 1: expected"),
