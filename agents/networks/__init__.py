@@ -1,11 +1,11 @@
-"""Networks that read an observation as what it is: sets of statements, dependences and choices.
+"""Networks over observations: sets of statements, dependences and choices, or plain layers.
 
-``sets`` is the network, plain PyTorch: what is in a table's rows, in whatever order, it sees the
-same. ``policies`` makes it the policy of stable-baselines3's and sb3-contrib's algorithms::
+``set_network`` is the network in PyTorch; it does not depend on the order of rows. ``set_policies``
+makes it a policy of stable-baselines3's and sb3-contrib's algorithms::
 
     model = MaskablePPO(MaskableSetPolicy, gymnasium.make("polygym:polygym/Optimize-v0"))
 
-``plain`` is the ablation: the libraries' own layers over all tables side by side, quicker.
+``mlp_policies`` is the ablation: the libraries' own layers over all tables side by side, quicker.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """Policies for the environments, behind one protocol.
 
-``heuristics`` are the rules of the paper and two deterministic ones, ``search`` looks ahead with a
-rule, ``networks`` wraps a trained model of stable-baselines3 or sb3-contrib, ``tree`` and ``beam``
-look ahead with one as their ``guide``, and ask what ``ends`` are worth. All of them are a
-:class:`EnvPolicy` of the ``protocol``, and :func:`run_episode` runs any of them::
+``env_policy`` is the protocol. ``heuristics`` are the rules of the paper, two deterministic ones,
+and a search with a rule; ``trained_network`` wraps a model of stable-baselines3 or sb3-contrib;
+``tree_search`` and ``beam_search`` look ahead with one as their ``guide``::
 
     env = gymnasium.make("polygym:polygym/Schedule-v0", kernel="mvt", reward="static")
-    ending = run_episode(env, Heuristic("bias_coeff_0", seed=1))
+    ending = run_episode(env, RulePolicy("bias_coeff_0", seed=1))
     print(ending.reward, ending.info["schedule"])
 """
 

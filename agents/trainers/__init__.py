@@ -1,13 +1,11 @@
-"""Who does the intervals of a training, behind one protocol, whatever the algorithm.
+"""Learners behind one protocol, whatever the algorithm, and the trainings that run them.
 
-A *interval* is so many steps, from one checkpoint to the next (:mod:`agents.trainers.training`); a
-*learner* does one. ``protocol`` says what that is, ``learners`` which one an algorithm has,
-``beginning`` loads what every interval begins with. ``baselines`` are the algorithms of
-stable-baselines3 and sb3-contrib as they are, and ``replays`` keeps what DQN learns from.
-``cloning`` learns to do what a teacher did in ``demonstrations``, ``iteration`` what a search finds
-that the network itself guides. These two keep ``positions``, and share how a network is ``fitting``
-them. ``knossos`` trains no policy but the value function of searches over terms. ``options`` are
-the hyperparameters.
+``training`` trains in intervals, from one checkpoint to the next; a learner of
+``learner_protocol``, chosen by ``learner_registry``, trains one from a ``trainer_state``.
+``baselines`` are the algorithms of stable-baselines3 and sb3-contrib, with ``delayed_rewards``.
+``cloning`` imitates ``demonstrations``, ``expert_iteration`` a search that the network guides; both
+fit the network to a ``policy_dataset``. ``knossos`` trains the value function of searches over
+terms. ``training_tables`` and ``tensorboard_logs`` are the outputs.
 """
 
 from __future__ import annotations

@@ -5,18 +5,15 @@
     >>> text_of(found.result.body), found.costs[0], found.costs[-1]
     ('(let (t1 (add x y)) (mul t1 t1))', 4.0, 3.1)
 
-``language`` has text, types, values and what a term computes; ``cost`` says what it costs; the
-``library`` has expressions and programs. Rewriting: ``rules`` are tables, the ``rewriter`` finds
-all rewrites of a term, ``system`` has the searches of :mod:`polygym.search.planning` take terms,
-and ``sharing``, ``fusion`` and ``directed`` are what they expect if nothing was learned. Large
-terms are searched ``piecewise``, by ``parts`` that are cut out; ``places`` says what stands where.
-Before, their arithmetic goes through ``regrouping``, in ``windows``, by rules that are
-``unordered``: the order of sums and products is left open.
-``optimize`` makes a ``derivation``, which can be followed again; ``envs`` has this as an
-environment. ``learning`` has value functions that learn and names for all of these;
-``saturation`` is another way to the same, by an e-graph, with records of its own (``saturated``).
-``code`` makes machine code of programs, calls and times it; ``gradient`` makes programs that
-compute derivatives of others.
+``language`` has text, types, values and the interpreter; ``cost`` is the static cost; ``library``
+has expressions and programs. ``rules`` are tables, ``rewriter`` finds all rewrites of a term,
+``term_system`` adapts them to the searches of :mod:`polygym.search.planning`; ``sharing_value``,
+``fusion_value`` and ``normalization`` estimate what rewriting saves. Large terms are searched by
+``decomposition`` into ``fragments``, after ``reassociation`` of their arithmetic in
+``arithmetic_windows`` by ``commutativity``. ``optimization`` makes a ``derivation``, which can be
+replayed; ``saturation`` does the same by an e-graph, with a ``saturation_record``. ``envs`` is the
+environment, ``learning`` has value functions that learn, ``code`` compiles, calls and times
+programs; ``gradient`` makes programs of derivatives.
 """
 
 from __future__ import annotations

@@ -35,14 +35,8 @@ from polygym.errors import InputError, LimitError
 from polygym.pickling import pickle_by_name
 from polygym.rewrite.term import Term, memoized_value, term
 from polygym.terms.language.nodes import is_lam, term_facts
+from polygym.terms.rules import patterns
 from polygym.terms.rules.compiled_rules import RuleFunction, compile_rule
-from polygym.terms.rules.patterns import (
-    LambdaPattern,
-    LetPattern,
-    LiteralPattern,
-    OperatorPattern,
-    Pattern,
-)
 from polygym.terms.rules.rule_types import (
     BindRule,
     LiftRule,
@@ -365,22 +359,22 @@ def _may_apply(rule: PatternRule | SelectRule, one: Term) -> bool:
     if isinstance(rule, SelectRule):
         return one.children[1].head == "tuple"
     source = rule.source
-    if not isinstance(source, OperatorPattern):
+    if not isinstance(source, patterns.OperatorPattern):
         return True
     return len(source.children) == len(one.children) and all(
         _may_match(part, child) for part, child in zip(source.children, one.children, strict=True)
     )
 
 
-def _may_match(pattern: Pattern, one: Term) -> bool:
+def _may_match(pattern: patterns.Pattern, one: Term) -> bool:
     match pattern:
-        case LiteralPattern(literal):
+        case patterns.LiteralPattern(literal):
             return one is literal
-        case OperatorPattern(head, _):
+        case patterns.OperatorPattern(head, _):
             return one.head == head
-        case LetPattern():
+        case patterns.LetPattern():
             return one.head == "let"
-        case LambdaPattern():
+        case patterns.LambdaPattern():
             return is_lam(one)
         case _:
             return True

@@ -1,11 +1,10 @@
-"""Code of terms: a program becomes C, and C machine code, which is called and timed.
+"""Code of terms: C of a program, machine code of it, calls and times.
 
-``layout`` says what values are in C, ``shapes`` how large they are, ``interface`` what a function
-takes and leaves. ``emit`` writes it, with a ``writer`` for its ``statements`` and ``scalars`` for
-numbers. ``build`` has it compiled, ``compiled`` is the function that users call, with ``arrays``
-for arguments. ``timed`` runs programs in turn in the measuring worker, on ``data`` of its own, and
-``clock`` is that as a cost; ``oracle`` compares code with the interpreter, and ``record`` writes
-both down.
+``c_values`` represents values in C, ``shapes`` infers their sizes, ``interface`` the arguments.
+``emitter`` writes a function through ``function_writer`` and ``statement_writer``, with
+expressions of ``scalars``. ``kernel_build`` compiles it, ``compiled_term`` is the callable, with
+``arguments`` checked. ``timing`` runs programs in the measuring worker, ``measured_cost`` is that
+time as a cost; ``validation`` compares code with the interpreter, ``timing_record`` stores both.
 """
 
 from __future__ import annotations

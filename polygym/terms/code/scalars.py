@@ -7,6 +7,7 @@ by :mod:`polygym.terms.code.emitter`.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 from polygym.terms.code.c_values import CScalar, literal
@@ -14,44 +15,23 @@ from polygym.terms.language.operators import result_of
 from polygym.terms.language.types import BOOL, FLOAT, INTEGER, BaseType
 
 FUNCTIONS = {
-    "exp": "exp",
-    "log": "log",
-    "sqrt": "sqrt",
-    "sin": "sin",
-    "cos": "cos",
-    "tanh": "tanh",
+    **{name: name for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "pow")},
     "abs": "fabs",
-    "pow": "pow",
 }
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _COMPARED = {"eq": "==", "ne": "!=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 _LOGIC = {"and": "&&", "or": "||"}
 _KNOWN_ORDER = {
-    "eq": int.__eq__,
-    "ne": int.__ne__,
-    "gt": int.__gt__,
-    "gte": int.__ge__,
-    "lt": int.__lt__,
-    "lte": int.__le__,
+    name: getattr(operator, {"gte": "ge", "lte": "le"}.get(name, name)) for name in _COMPARED
 }
+_SCALAR_OPERATORS = frozenset(
+    (*_INFIX, *_COMPARED, *_LOGIC, *FUNCTIONS, "neg", "not", "max", "min", "to_float")
+)
 
 
 def is_scalar_operator(name: str) -> bool:
     """Whether an operator is one of numbers and truth values, if its arguments are."""
-    return (
-        name in _INFIX
-        or name in _COMPARED
-        or name in _LOGIC
-        or name in FUNCTIONS
-        or name
-        in (
-            "neg",
-            "not",
-            "max",
-            "min",
-            "to_float",
-        )
-    )
+    return name in _SCALAR_OPERATORS
 
 
 def apply_operator(name: str, parts: Sequence[CScalar]) -> CScalar:

@@ -1,8 +1,7 @@
 """The environment of terms, ``polygym/Rewrite-v0``.
 
-``rewrite`` is the environment, a thin shell around an ``episode``, which is a value; ``shown`` puts
-terms into flat arrays, which ``pieces`` make part by part, ``records`` episodes into JSON and back,
-``render`` them into text and pictures.
+``rewrite`` is the environment, a shell around an immutable ``episode``. ``encoding`` makes flat
+arrays of terms, ``records`` JSON of episodes, ``render`` text and pictures.
 """
 
 from __future__ import annotations

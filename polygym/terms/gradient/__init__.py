@@ -1,9 +1,8 @@
 """Reverse-mode differentiation: from a program the program of its gradient.
 
-``chain`` is the table of the chain rules, ``reverse`` goes through a term by them, from the result
-to the arguments, with functions put in by ``calls`` and ``sizes`` read off. ``adjoints`` are
-derivatives of the result by parts of it, ``block`` is where what is computed on the way is bound,
-once.
+``reverse`` traverses a term from the result to the arguments, with functions inlined by
+``inlining``; ``chain_rules`` is the table of derivatives. ``adjoints`` represents derivatives of
+the result by parts of it, ``bindings`` binds intermediate values, once each.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""The language of terms: text, types, values, what a term computes.
+"""The language of terms: text, types, values, evaluation.
 
-``types`` and ``operators`` are its tables, ``nodes`` its terms: those of :mod:`polygym.rewrite`
-with variables by their distance, which ``substitution`` moves without capture. Text: ``syntax``
-takes it apart, ``declared`` reads names and types, ``reading`` makes a ``program`` of it in a
-``scope``, ``printing`` is the way back. The
-``interpreter`` says what a term computes, in ``values``. Recursion goes through ``deep``, which has
-no limit.
+``types`` and ``operators`` are its tables. ``nodes`` makes terms of :mod:`polygym.rewrite` whose
+variables are counted by binders; ``substitution`` moves them without capture. ``syntax`` splits a
+text, ``parser`` makes a ``program`` of it with the names of ``scopes``, ``printer`` writes text.
+``interpreter`` evaluates a term to ``values``; ``trampoline`` replaces recursion, without a limit.
 """
 
 __all__: list[str] = []

@@ -1,9 +1,9 @@
-"""Value functions that learn: what rewriting terms can still save, from their graphs.
+"""Learned value functions: estimates of the cost that rewriting a term can still save.
 
-``graphs`` puts terms into arrays of nodes and edges; ``network`` is the graph network that torch
-trains, ``inference`` the same by NumPy alone, as a value function; ``weights`` are files of them,
-and those that come with polygym. ``policies`` are names for all value functions. ``training``
-has searches explore and the network learn from the ``examples`` that they leave.
+``graph_encoding`` makes arrays of terms. ``torch_network`` is the graph network, ``numpy_network``
+its inference by NumPy, as a value function; ``weights`` reads and writes files of them and finds
+value functions by name. ``training`` fits the network to examples of searches in a
+``replay_buffer``.
 """
 
 __all__: list[str] = []

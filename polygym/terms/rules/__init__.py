@@ -1,8 +1,8 @@
 """Rules of terms, as tables.
 
-A ``rule`` has two sides that are a ``pattern`` each, with binders, and is ``compiled`` to a
-function; a ``table`` is text, ``sets`` have names. ``verify`` tries rules on ``random_terms`` and
-finds counterexamples to those that are unsound.
+``rule_types`` has the kinds of rules, whose sides are ``patterns`` with binders; ``compiled_rules``
+makes functions of them. ``rule_table`` reads their text, ``rule_sets`` names the shipped tables.
+``soundness`` tries rules on ``random_terms`` and finds counterexamples.
 """
 
 from __future__ import annotations

@@ -19,15 +19,7 @@ from polygym.rewrite.term import Term, term
 from polygym.terms.language.nodes import term_facts
 from polygym.terms.language.operators import IllTypedError
 from polygym.terms.language.substitution import open_binder, shift_indices
-from polygym.terms.rules.patterns import (
-    LetPattern,
-    LiteralPattern,
-    Metavariable,
-    OperatorPattern,
-    Pattern,
-    PatternMatch,
-    SubstitutionPattern,
-)
+from polygym.terms.rules import patterns
 from polygym.terms.rules.rule_types import PatternRule, SelectRule, apply_rule
 
 RuleFunction: TypeAlias = Callable[[Term], Term | None]
@@ -51,7 +43,7 @@ def compile_rule(rule: PatternRule | SelectRule) -> RuleFunction:
         if not matches(one, known):
             return None
         if conditions:
-            match = PatternMatch({name: (part, ()) for name, part in known.items()})
+            match = patterns.PatternMatch({name: (part, ()) for name, part in known.items()})
             if not all(condition.holds(match) for condition in conditions):
                 return None
         made = build(known)
@@ -68,20 +60,22 @@ def compile_rule(rule: PatternRule | SelectRule) -> RuleFunction:
 def _ending_a_let(rule: PatternRule) -> RuleFunction | None:
     """Return what a rule does that ends any ``let``: puts the value in its places, or drops it."""
     match rule.source:
-        case LetPattern(name, Metavariable(value, ()), Metavariable(body, scope)) if (
-            scope == (name,) and value != body
-        ):
+        case patterns.LetPattern(
+            name, patterns.Metavariable(value, ()), patterns.Metavariable(body, scope)
+        ) if scope == (name,) and value != body:
             pass
         case _:
             return None
     if rule.conditions:
         return None
     match rule.target:
-        case SubstitutionPattern(other, Metavariable(put, ()), into, ()) if (other, put, into) == (
-            name, value, body
-        ):  # fmt: skip
+        case patterns.SubstitutionPattern(other, patterns.Metavariable(put, ()), into, ()) if (
+            other,
+            put,
+            into,
+        ) == (name, value, body):
             return _opened
-        case Metavariable(kept, ()) if kept == body:
+        case patterns.Metavariable(kept, ()) if kept == body:
             return _dropped
         case _:
             return None
@@ -98,30 +92,30 @@ def _dropped(one: Term) -> Term | None:
     return shift_indices(body, -1) if not term_facts(body).free & 1 else None
 
 
-def has_no_binders(pattern: Pattern) -> bool:
+def has_no_binders(pattern: patterns.Pattern) -> bool:
     """Whether a pattern binds nothing."""
     match pattern:
-        case Metavariable(_, scope):
+        case patterns.Metavariable(_, scope):
             return not scope
-        case LiteralPattern():
+        case patterns.LiteralPattern():
             return True
-        case OperatorPattern(_, children):
+        case patterns.OperatorPattern(_, children):
             return all(map(has_no_binders, children))
         case _:
             return False
 
 
-def _matcher(pattern: Pattern, seen: set[str]) -> _Matcher:
+def _matcher(pattern: patterns.Pattern, seen: set[str]) -> _Matcher:
     """Return whether a term is an instance; ``seen`` are the metavariables on the left of it."""
     match pattern:
-        case Metavariable(name, _):
+        case patterns.Metavariable(name, _):
             if name in seen:
                 return lambda one, known: known[name] is one
             seen.add(name)
             return lambda one, known: known.setdefault(name, one) is one
-        case LiteralPattern(literal):
+        case patterns.LiteralPattern(literal):
             return lambda one, known: one is literal
-        case OperatorPattern(head, children):
+        case patterns.OperatorPattern(head, children):
             parts = tuple(_matcher(child, seen) for child in children)
             count = len(parts)
 
@@ -138,13 +132,13 @@ def _matcher(pattern: Pattern, seen: set[str]) -> _Matcher:
             raise AssertionError("a pattern that binds nothing")
 
 
-def _builder(pattern: Pattern) -> _Builder:
+def _builder(pattern: patterns.Pattern) -> _Builder:
     match pattern:
-        case Metavariable(name, _):
+        case patterns.Metavariable(name, _):
             return lambda known: known[name]
-        case LiteralPattern(literal):
+        case patterns.LiteralPattern(literal):
             return lambda known: literal
-        case OperatorPattern(head, children):
+        case patterns.OperatorPattern(head, children):
             parts = tuple(map(_builder, children))
             if len(parts) == 2:
                 left, right = parts

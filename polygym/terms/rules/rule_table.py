@@ -26,18 +26,7 @@ from polygym.rewrite.term import term
 from polygym.terms.language.nodes import FALSE, TRUE
 from polygym.terms.language.operators import ALIASES, OPERATORS
 from polygym.terms.language.syntax import Syntax, TermSource
-from polygym.terms.rules.patterns import (
-    BinderNames,
-    BoundPattern,
-    LambdaPattern,
-    LetPattern,
-    LiteralPattern,
-    Metavariable,
-    OperatorPattern,
-    Pattern,
-    SubstitutionPattern,
-    metavariables,
-)
+from polygym.terms.rules import patterns
 from polygym.terms.rules.rule_types import (
     CONDITIONS,
     BindRule,
@@ -125,13 +114,13 @@ class _RuleParser:
 
     def _made(self, name: str, left: Syntax, right: Syntax, given: list[Syntax]) -> PatternRule:
         source = self._pattern(left, (), is_source=True)
-        if isinstance(source, Metavariable | LiteralPattern):
+        if isinstance(source, patterns.Metavariable | patterns.LiteralPattern):
             raise self._source.error(left, f"expected an operator in a source, found {left}")
         scopes: dict[str, set[str]] = {}
-        for meta in metavariables(source):
+        for meta in patterns.metavariables(source):
             scopes.setdefault(meta.name, set(meta.scope)).intersection_update(meta.scope)
         target = self._pattern(right, (), is_source=False, scopes=scopes)
-        for meta in metavariables(target):
+        for meta in patterns.metavariables(target):
             if meta.name not in scopes:
                 raise self._source.error(
                     right, f"expected {meta.name} in the source, found it nowhere"
@@ -159,16 +148,16 @@ class _RuleParser:
     def _pattern(
         self,
         one: Syntax,
-        scope: BinderNames,
+        scope: patterns.BinderNames,
         *,
         is_source: bool,
         scopes: dict[str, set[str]] | None = None,
         depth: int = 0,
-    ) -> Pattern:
+    ) -> patterns.Pattern:
         if depth > _DEEPEST:
             raise self._source.error(one, f"expected a pattern at most {_DEEPEST} deep")
 
-        def inner(part: Syntax, names: BinderNames) -> Pattern:
+        def inner(part: Syntax, names: patterns.BinderNames) -> patterns.Pattern:
             return self._pattern(part, names, is_source=is_source, scopes=scopes, depth=depth + 1)
 
         if one.parts is None:
@@ -179,12 +168,12 @@ class _RuleParser:
             if not pair or len(pair) != 2:
                 raise self._source.error(one, f"expected (let (x a) b), found {one}")
             name = self._binder(pair[0], scope)
-            return LetPattern(name, inner(pair[1], scope), inner(parts[1], (*scope, name)))
+            return patterns.LetPattern(name, inner(pair[1], scope), inner(parts[1], (*scope, name)))
         if head == "lam":
             if len(parts) != 2:
                 raise self._source.error(one, f"expected (lam x b), found {one}")
             name = self._binder(parts[0], scope)
-            return LambdaPattern(name, inner(parts[1], (*scope, name)))
+            return patterns.LambdaPattern(name, inner(parts[1], (*scope, name)))
         if head == "subst":
             if is_source or len(parts) != 3 or not _META.fullmatch(parts[2].word):
                 raise self._source.error(one, f"expected (subst x a ?b) in a target, found {one}")
@@ -193,33 +182,35 @@ class _RuleParser:
                 raise self._source.error(
                     parts[0], f"expected {parts[2].word} under {parts[0]} in the source"
                 )
-            return SubstitutionPattern(parts[0].word, inner(parts[1], scope), parts[2].word, scope)
+            return patterns.SubstitutionPattern(
+                parts[0].word, inner(parts[1], scope), parts[2].word, scope
+            )
         operator = OPERATORS.get(head)
         if operator is None:
             raise self._source.error(one, f"expected an operator, found {one}")
         if operator.arity is not None and len(parts) != operator.arity:
             raise self._source.error(one, f"expected {operator.usage}, found {one}")
-        return OperatorPattern(head, tuple(inner(part, scope) for part in parts))
+        return patterns.OperatorPattern(head, tuple(inner(part, scope) for part in parts))
 
-    def _leaf(self, one: Syntax, scope: BinderNames) -> Pattern:
+    def _leaf(self, one: Syntax, scope: patterns.BinderNames) -> patterns.Pattern:
         word = one.word
         if _META.fullmatch(word):
-            return Metavariable(word, scope)
+            return patterns.Metavariable(word, scope)
         if is_integer(word):
-            return LiteralPattern(term(int(word)))
+            return patterns.LiteralPattern(term(int(word)))
         if is_decimal(word):
-            return LiteralPattern(term(float(word)))
+            return patterns.LiteralPattern(term(float(word)))
         if word in ("True", "False"):
-            return LiteralPattern(TRUE if word == "True" else FALSE)
+            return patterns.LiteralPattern(TRUE if word == "True" else FALSE)
         if word in scope:
-            return BoundPattern(word, scope)
+            return patterns.BoundPattern(word, scope)
         raise self._source.error(
             one,
             f"expected a metavariable such as ?a, a constant, or a name that is bound, "
             f"found {word}",
         )
 
-    def _binder(self, one: Syntax, scope: BinderNames) -> str:
+    def _binder(self, one: Syntax, scope: patterns.BinderNames) -> str:
         if not re.fullmatch(r"[A-Za-z_]\w*", one.word):
             raise self._source.error(one, f"expected a name to bind, found {one}")
         if one.word in scope:
@@ -227,13 +218,13 @@ class _RuleParser:
         return one.word
 
 
-def _binders(pattern: Pattern) -> Iterable[str]:
+def _binders(pattern: patterns.Pattern) -> Iterable[str]:
     match pattern:
-        case LetPattern(name, value, body):
+        case patterns.LetPattern(name, value, body):
             return [name, *_binders(value), *_binders(body)]
-        case LambdaPattern(name, body):
+        case patterns.LambdaPattern(name, body):
             return [name, *_binders(body)]
-        case OperatorPattern(_, children):
+        case patterns.OperatorPattern(_, children):
             return [name for child in children for name in _binders(child)]
         case _:
             return []

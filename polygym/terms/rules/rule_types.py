@@ -18,16 +18,7 @@ from polygym.terms.language.nodes import binds, bound, is_lam, let, term_facts
 from polygym.terms.language.operators import IllTypedError
 from polygym.terms.language.substitution import shift_indices, substitute, with_index
 from polygym.terms.language.types import BOOL, FLOAT, INTEGER, is_data
-from polygym.terms.rules.patterns import (
-    LambdaPattern,
-    LetPattern,
-    OperatorPattern,
-    Pattern,
-    PatternMatch,
-    instantiate,
-    match_pattern,
-    text_of_pattern,
-)
+from polygym.terms.rules import patterns
 
 _ZERO, _NOTHING = term(0.0), term(0)
 
@@ -50,7 +41,7 @@ class RuleCondition:
     metavariable: str
     binder: str = ""
 
-    def holds(self, known: PatternMatch) -> bool:
+    def holds(self, known: patterns.PatternMatch) -> bool:
         """Whether it holds of what was matched."""
         one, scope = known.bindings[self.metavariable]
         kind = term_facts(one).type
@@ -94,13 +85,15 @@ class PatternRule:
     """Wherever the source matches and the conditions hold, it may become the target."""
 
     name: str
-    source: Pattern
-    target: Pattern
+    source: patterns.Pattern
+    target: patterns.Pattern
     conditions: tuple[RuleCondition, ...] = ()
 
     def __str__(self) -> str:
         """Return the line of a table."""
-        sides = f"{text_of_pattern(self.source)} => {text_of_pattern(self.target)}"
+        sides = (
+            f"{patterns.text_of_pattern(self.source)} => {patterns.text_of_pattern(self.target)}"
+        )
         conditions = " & ".join(map(str, self.conditions))
         return f"{self.name}: {sides}" + (f" if {conditions}" if conditions else "")
 
@@ -108,11 +101,11 @@ class PatternRule:
     def head(self) -> str:
         """The head of all terms that it may apply to."""
         match self.source:
-            case OperatorPattern(head, _):
+            case patterns.OperatorPattern(head, _):
                 return head
-            case LetPattern():
+            case patterns.LetPattern():
                 return "let"
-            case LambdaPattern():
+            case patterns.LambdaPattern():
                 return "lam"
             case _:
                 raise AssertionError("a source is an operator")
@@ -183,12 +176,12 @@ def apply_rule(rule: PatternRule | SelectRule, one: Term) -> Term | None:
             assert isinstance(place, int)
             return one.children[1].children[place]
         return None
-    known = PatternMatch()
-    if not match_pattern(rule.source, one, known):
+    known = patterns.PatternMatch()
+    if not patterns.match_pattern(rule.source, one, known):
         return None
     if not all(condition.holds(known) for condition in rule.conditions):
         return None
-    made = instantiate(rule.target, known)
+    made = patterns.instantiate(rule.target, known)
     if made is None or made is one:
         return None
     try:

@@ -33,18 +33,7 @@ from polygym.terms.language.operators import IllTypedError
 from polygym.terms.language.printer import text_of
 from polygym.terms.language.types import BOOL, FLOAT, INTEGER, TupleType, Type, VectorType
 from polygym.terms.language.values import Value, is_close, is_regular
-from polygym.terms.rules.patterns import (
-    LambdaPattern,
-    LetPattern,
-    LiteralPattern,
-    Metavariable,
-    OperatorPattern,
-    Pattern,
-    PatternMatch,
-    instantiate,
-    metavariables,
-    subpatterns,
-)
+from polygym.terms.rules import patterns
 from polygym.terms.rules.random_terms import SpecialNumbers, random_term, random_value, zero_term
 from polygym.terms.rules.rule_sets import rules_named
 from polygym.terms.rules.rule_types import PatternRule, TermRule, apply_rule
@@ -196,9 +185,9 @@ def special_numbers(rule: PatternRule) -> tuple[int | float, ...]:
     return tuple(one for _, one in result)
 
 
-def _literals(pattern: Pattern) -> Iterator[int | float]:
-    for part in subpatterns(pattern):
-        if isinstance(part, LiteralPattern) and isinstance(part.term.head, int | float):
+def _literals(pattern: patterns.Pattern) -> Iterator[int | float]:
+    for part in patterns.subpatterns(pattern):
+        if isinstance(part, patterns.LiteralPattern) and isinstance(part.term.head, int | float):
             yield part.term.head
 
 
@@ -226,7 +215,7 @@ def _compared(
 
 def _typings(rule: PatternRule) -> list[_Typing]:
     """Return types of metavariables and binders with which the rule can be applied at all."""
-    names = list(dict.fromkeys(meta.name for meta in metavariables(rule.source)))
+    names = list(dict.fromkeys(meta.name for meta in patterns.metavariables(rule.source)))
     free = [name for name, operator in _functions(rule.source, "") if operator not in _LOOPS]
     rng = np.random.default_rng(0)
     typings: list[_Typing] = []
@@ -235,16 +224,16 @@ def _typings(rule: PatternRule) -> list[_Typing]:
             break
         given = dict(zip(names, kinds, strict=False))
         binders = dict(zip(free, kinds[len(names) :], strict=True))
-        known = PatternMatch(
+        known = patterns.PatternMatch(
             {name: (variable(f"v{name[1:]}", kind), ()) for name, kind in given.items()}
         )
         known.binder_types.update(binders)
         known.bindings = {
             meta.name: (known.bindings[meta.name][0], meta.scope)
-            for meta in metavariables(rule.source)
+            for meta in patterns.metavariables(rule.source)
         }
         try:
-            made = instantiate(rule.source, known)
+            made = patterns.instantiate(rule.source, known)
             if made is not None:
                 term_facts(made)
                 typings.append((given, binders))
@@ -267,16 +256,16 @@ def _assignments(count: int, rng: np.random.Generator) -> Iterable[tuple[Type, .
 _LOOPS = ("build", "sumbuild")
 
 
-def _functions(pattern: Pattern, operator: str) -> Iterable[tuple[str, str]]:
+def _functions(pattern: patterns.Pattern, operator: str) -> Iterable[tuple[str, str]]:
     """Yield the binders of functions, and what each is an argument of."""
     match pattern:
-        case LambdaPattern(name, body):
+        case patterns.LambdaPattern(name, body):
             yield name, operator
             yield from _functions(body, "")
-        case LetPattern(_, value, body):
+        case patterns.LetPattern(_, value, body):
             yield from _functions(value, "")
             yield from _functions(body, "")
-        case OperatorPattern(head, children):
+        case patterns.OperatorPattern(head, children):
             for child in children:
                 yield from _functions(child, head)
         case _:
@@ -291,9 +280,9 @@ def _source(
     special: SpecialNumbers,
 ) -> Term | None:
     """Return the source with random terms for its metavariables; None if that makes no sense."""
-    known = PatternMatch(binder_types=dict(binders))
-    scopes: dict[str, Metavariable] = {}
-    for meta in metavariables(rule.source):
+    known = patterns.PatternMatch(binder_types=dict(binders))
+    scopes: dict[str, patterns.Metavariable] = {}
+    for meta in patterns.metavariables(rule.source):
         if meta.name not in scopes or len(meta.scope) < len(scopes[meta.name].scope):
             scopes[meta.name] = meta
     types = dict(binders)
@@ -312,7 +301,7 @@ def _source(
         )
         known.bindings[name] = made, meta.scope
     try:
-        term = instantiate(rule.source, known)
+        term = patterns.instantiate(rule.source, known)
         if term is not None:
             term_facts(term)
     except IllTypedError:
@@ -320,18 +309,18 @@ def _source(
     return term
 
 
-def _let_types(pattern: Pattern, kinds: dict[str, Type]) -> dict[str, Type]:
+def _let_types(pattern: patterns.Pattern, kinds: dict[str, Type]) -> dict[str, Type]:
     types: dict[str, Type] = {}
     match pattern:
-        case LetPattern(name, value, body):
-            if isinstance(value, Metavariable):
+        case patterns.LetPattern(name, value, body):
+            if isinstance(value, patterns.Metavariable):
                 types[name] = kinds[value.name]
             else:
                 types[name] = FLOAT
             types |= _let_types(value, kinds) | _let_types(body, kinds)
-        case LambdaPattern(_, body):
+        case patterns.LambdaPattern(_, body):
             types |= _let_types(body, kinds)
-        case OperatorPattern(_, children):
+        case patterns.OperatorPattern(_, children):
             for child in children:
                 types |= _let_types(child, kinds)
     return types
